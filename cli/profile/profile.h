@@ -1,0 +1,110 @@
+// A recording in memory: what every format renders and what a .jsonl recording holds.
+//
+// Tables are referred to by index; all strings from a target are bytes. Filled by the recorder (samples,
+// modules, stacks), completed by the symbolizer (Location::lines), then only read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/label.h"
+
+namespace labelscope::cli {
+
+using Index = std::uint32_t;
+inline constexpr Index kNoIndex = UINT32_MAX;
+
+// A file (or the kernel) that code came from, as one process mapped it.
+struct ProfileModule {
+  enum class Kind { kFile, kKernel, kUnknown };
+  Kind kind = Kind::kUnknown;
+  std::string path;      // as the target names it; "[kernel]", "[vdso]", "[anon]" where there is no file
+  std::string build_id;  // lower-case hex, or empty
+  Address start = 0;     // runtime range of the executable mapping
+  Address end = 0;
+  std::uint64_t file_offset = 0;  // of `start` in the file
+  std::uint64_t load_bias = 0;    // runtime address minus link-time address
+  // Why frames of this module have no names, in words; empty when they have.
+  std::string symbol_problem;
+};
+
+// One source line at a location; several where the compiler inlined.
+struct SourceLine {
+  std::string function;     // demangled; empty when unknown
+  std::string system_name;  // as the symbol table has it
+  std::string file;         // empty when unknown
+  int line = 0;             // 0 when unknown
+};
+
+// One place in code. Equal places in different processes share a Location only if the module is shared.
+struct Location {
+  Index module = kNoIndex;
+  Address address = 0;            // runtime address of the instruction (return addresses already moved back
+                                  // by one, so that they point into the call)
+  std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
+};
+
+struct Thread {
+  Pid pid{};
+  Tid tid{};
+  std::string name;  // the last one seen
+};
+
+struct Process {
+  Pid pid{};
+  std::string comm;
+  std::vector<std::string> publishers;  // paths, in the order of Label::publisher
+};
+
+// Frames leaf first: kernel frames, then user frames. Locations by index.
+using Stack = std::vector<Index>;
+
+// One sample, or (in an aggregated profile) `count` equal ones.
+struct SampleRow {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 in an aggregated profile
+  Index thread = kNoIndex;
+  Index stack = kNoIndex;
+  Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
+  std::uint32_t count = 1;
+  std::uint16_t flags = 0;     // of enum ls_sample_flag
+  std::uint8_t outcome = 0;    // of enum ls_outcome
+};
+
+// The numbers that must add up: taken = sum(outcomes) and written = taken - dropped.
+struct Ledger {
+  std::uint64_t taken = 0;
+  std::uint64_t outcomes[LS_OUTCOME_COUNT] = {};
+  std::uint64_t dropped = 0;  // ring buffer full, as the kernel counted them
+  std::uint64_t written = 0;  // rows (by count) in this profile
+  std::uint64_t truncated = 0;        // samples with any LS_TRUNCATED flag
+  std::map<std::string, std::uint64_t> counters;  // other named events, non-zero ones only
+};
+
+struct Profile {
+  // What was recorded and how; all of it goes into every file that has a place for it.
+  std::string tool_version;
+  std::string event;         // "cpu-clock" or "cycles"
+  std::string mode = "cpu";  // "cpu" or "wall": names the time sample type
+  std::string backend;       // "bpf" or "ptrace"
+  std::string call_graph;    // "fp" or "none"
+  std::string command_line;  // of labelscope itself
+  std::string kernel_release;
+  std::uint64_t start_unix_ns = 0;
+  std::uint64_t start_monotonic_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t period_ns = 0;  // time that one sample stands for
+
+  std::vector<Process> processes;
+  std::vector<Thread> threads;
+  std::vector<ProfileModule> modules;
+  std::vector<Location> locations;
+  std::vector<Stack> stacks;
+  std::vector<LabelSet> label_sets;
+  std::vector<SampleRow> rows;
+  Ledger ledger;
+};
+
+}  // namespace labelscope::cli
