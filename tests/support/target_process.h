@@ -1,0 +1,70 @@
+// A program under test. The program prints its own truth (thread pointers, addresses, labels) as
+// JSON, one object a line, then the line "ready"; a test holds what labelscope read against it. The
+// process ends when the TargetProcess does, also when the test is killed.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+#include "support/truth.h"
+
+namespace labelscope::test {
+
+struct TargetOptions {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // "NAME=value", beside the test's own environment
+  std::chrono::milliseconds ready_timeout = std::chrono::seconds(20);
+};
+
+class TargetProcess {
+ public:
+  // Starts the program and waits for "ready". kVanished: it ended before; the context has the exit
+  // status and, where the program gave one in {"cannot": "..."}, the reason. kLimit: not ready in
+  // time. Call it on a thread that outlives the target: the kernel ends the target with that
+  // thread.
+  static Result<TargetProcess> spawn(const TargetOptions& options);
+
+  TargetProcess(TargetProcess&& other) noexcept;
+  TargetProcess& operator=(TargetProcess&& other) noexcept;
+  // Closes the target's stdin, waits a little, then kills it. Always reaps it.
+  ~TargetProcess();
+
+  Pid pid() const { return pid_; }
+  // Lines with a "tid", parsed.
+  const std::vector<TruthThread>& threads() const { return threads_; }
+  // Every JSON line so far, those of threads() included.
+  const std::vector<nlohmann::json>& lines() const { return lines_; }
+
+  // For targets that take commands: one line to its stdin, and the wait for its next "ready".
+  Status send(std::string_view line);
+  Status wait_ready(std::chrono::milliseconds timeout);
+  // Closes stdin and waits for the end: the status as waitpid() gives it.
+  Result<int> finish(std::chrono::milliseconds timeout);
+
+ private:
+  TargetProcess() = default;
+  void end();
+  bool reap(std::chrono::milliseconds timeout);
+  Status accept_line(const std::string& line);
+  Error ended_early();
+
+  Pid pid_{};
+  UniqueFd pidfd_;
+  UniqueFd to_stdin_;
+  UniqueFd from_stdout_;
+  std::string program_;
+  std::string pending_;  // bytes read past the last whole line
+  std::optional<int> wait_status_;
+  std::vector<TruthThread> threads_;
+  std::vector<nlohmann::json> lines_;
+};
+
+}  // namespace labelscope::test
