@@ -1,0 +1,53 @@
+# Shared by the scripts of this folder (sourced, not run): where the tree is, how to speak, how to become root.
+# All of it goes to stderr: stdout belongs to results.
+# shellcheck shell=bash
+
+root_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+readonly root_dir
+
+say() { printf '==> %s\n' "$*" >&2; }
+warn() { printf 'warning: %s\n' "$*" >&2; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# True where as_root can work at all.
+can_be_root() { ((EUID == 0)) || command -v sudo >/dev/null; }
+
+# Runs a command as root: directly, or through sudo (which may ask for a password).
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    sudo -- "$@"
+  fi
+}
+
+# What was made by root in the build tree goes back to the user, who could not remove or rebuild it otherwise.
+give_back() {
+  ((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "$@"
+}
+
+# Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
+build_jobs() {
+  local cores memory_mb by_memory
+  cores=$(nproc)
+  memory_mb=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
+  by_memory=$((${memory_mb:-2048} / 1024))
+  ((by_memory >= 1)) || by_memory=1
+  echo $((cores < by_memory ? cores : by_memory))
+}
+
+# configure <preset> <build folder> [cmake argument...]: quiet when all is well, everything when not.
+configure() {
+  local preset=$1 build=$2 log
+  shift 2
+  mkdir -p "$build"
+  log=$build/configure.log
+  say "Configuring ${build#"$root_dir"/} (preset $preset)"
+  (cd "$root_dir" && cmake --preset "$preset" -B "$build" "$@") >"$log" 2>&1 || {
+    cat "$log" >&2
+    return 1
+  }
+}

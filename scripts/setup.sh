@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# Installs what labelscope is built from, and with --tests what its tests need as well. Only packages that are
+# missing are installed, so a second run changes nothing and needs no network.
+#
+#   scripts/setup.sh [--tests] [--check]
+#
+# --check installs nothing: it names what is missing and exits 1 if anything is.
+# Debian 12 or newer and Ubuntu: through apt, as root or with sudo. Elsewhere: names the missing packages.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+# Debian package, Fedora package, and how to see that it is there where there is no dpkg:
+# a command, a pkg-config module (pc:) or a header (h:).
+readonly build_requirements='
+cmake               cmake                   cmake
+ninja-build         ninja-build             ninja
+g++                 gcc-c++                 g++
+pkg-config          pkgconf-pkg-config      pkg-config
+clang               clang                   clang
+bpftool             bpftool                 bpftool
+libbpf-dev          libbpf-devel            pc:libbpf
+libelf-dev          elfutils-libelf-devel   pc:libelf
+libdw-dev           elfutils-devel          pc:libdw
+zlib1g-dev          zlib-devel              pc:zlib
+libcli11-dev        cli11-devel             h:CLI/CLI.hpp
+libspdlog-dev       spdlog-devel            pc:spdlog
+libfmt-dev          fmt-devel               pc:fmt
+libprotozero-dev    protozero-devel         h:protozero/pbf_writer.hpp
+libiberty-dev       binutils-devel          h:libiberty/demangle.h,demangle.h
+libxxhash-dev       xxhash-devel            pc:libxxhash
+nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
+'
+readonly test_requirements='
+catch2              catch-devel             h:catch2/catch.hpp,catch2/catch_all.hpp
+libbenchmark-dev    google-benchmark-devel  h:benchmark/benchmark.h
+lld                 lld                     ld.lld
+binutils            binutils                readelf
+musl-tools          musl-gcc                musl-gcc
+golang-go           golang                  go
+protobuf-compiler   protobuf-compiler       protoc
+python3-protobuf    python3-protobuf        py:google.protobuf
+clang-tidy          clang-tools-extra       clang-tidy
+libc6-dbg           glibc-debuginfo         optional
+llvm                llvm                    yaml2obj,yaml2obj-14
+jq                  jq                      jq
+'
+
+usage() {
+  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+# has_header <path>: the compiler finds it.
+has_header() {
+  printf '#include <%s>\n' "$1" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1
+}
+
+# is_there <check>: the third column above. A comma separates alternatives.
+is_there() {
+  local check=$1 kind=command name names
+  case $check in
+    optional) return 0 ;;
+    *:*) kind=${check%%:*} check=${check#*:} ;;
+  esac
+  IFS=, read -ra names <<<"$check"
+  for name in "${names[@]}"; do
+    case $kind in
+      command) command -v "$name" >/dev/null && return 0 ;;
+      pc) pkg-config --exists "$name" 2>/dev/null && return 0 ;;
+      h) has_header "$name" && return 0 ;;
+      py) python3 -c "import $name" 2>/dev/null && return 0 ;;
+    esac
+  done
+  return 1
+}
+
+is_installed() {
+  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# Prints the Debian packages that are not installed, one a line.
+missing_on_debian() {
+  local package check
+  while read -r package _ check; do
+    [[ -n $package ]] || continue
+    is_installed "$package" && continue
+    # Ubuntu has no package of this name before 25.04: the command comes with the kernel's tools.
+    if [[ $package == bpftool && ${ID:-} == ubuntu ]]; then
+      bpftool version >/dev/null 2>&1 || printf '%s\n' linux-tools-common linux-tools-generic
+      continue
+    fi
+    # Under Debian these two come under other names as well (pkgconf, a compiler from elsewhere).
+    if [[ $package == pkg-config || $package == g++ ]] && is_there "$check"; then continue; fi
+    echo "$package"
+  done <<<"$1"
+}
+
+# apt-get waits for dpkg's lock itself (DPkg::Lock::Timeout), not for that of the package lists: a fresh cloud
+# machine updates them in the background in its first minutes.
+apt() {
+  local log attempt status
+  log=$(mktemp)
+  for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    status=0
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" 2>&1 |
+      tee "$log" >&2 || status=$?
+    if ((status == 0)) || ! grep -q 'Could not get lock' "$log"; then break; fi
+    say "Another apt is running; trying again in 15 seconds ($attempt of 10)"
+    sleep 15
+  done
+  rm -f "$log"
+  return "$status"
+}
+
+setup_debian() {
+  local missing
+  mapfile -t missing < <(missing_on_debian "$1")
+  if ((${#missing[@]} == 0)); then
+    say "All packages are there"
+    return
+  fi
+  say "Missing packages: ${missing[*]}"
+  ((check_only == 0)) || exit 1
+  can_be_root || die "installing them needs root and there is no sudo here. As root: apt-get install ${missing[*]}"
+  say "Updating the package lists"
+  apt update --quiet || warn "the package lists could not be updated; installing from those that are here"
+  say "Installing ${#missing[@]} packages"
+  apt install --yes --quiet --no-install-recommends "${missing[@]}" ||
+    die "apt could not install: ${missing[*]} (its own message is above)"
+}
+
+setup_elsewhere() {
+  local debian fedora check missing_debian=() missing_fedora=()
+  while read -r debian fedora check; do
+    [[ -n $debian ]] || continue
+    is_there "$check" && continue
+    missing_debian+=("$debian")
+    missing_fedora+=("$fedora")
+  done <<<"$1"
+  if ((${#missing_debian[@]} == 0)); then
+    say "All tools and libraries are there"
+    return
+  fi
+  say "This is ${PRETTY_NAME:-an unknown distribution}, whose packages this script does not install. Missing:"
+  say "  by their names in Debian: ${missing_debian[*]}"
+  say "  by their names in Fedora: ${missing_fedora[*]}"
+  die "install them and run this again"
+}
+
+# The presets are of version 6, which is CMake 3.25.
+check_cmake() {
+  local version
+  version=$(cmake --version | sed -n '1s/^cmake version \([0-9.]*\).*/\1/p')
+  [[ $(printf '%s\n' 3.25 "$version" | sort -V | head -n 1) == 3.25 ]] ||
+    die "CMake $version is too old: 3.25 or newer is needed (Debian 12 and Ubuntu 24.04 have it)"
+}
+
+requirements=$build_requirements
+check_only=0
+for argument in "$@"; do
+  case $argument in
+    --tests) requirements+=$test_requirements ;;
+    --check) check_only=1 ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf 'setup.sh: unknown option: %s\n' "$argument" >&2; exit 2 ;;
+  esac
+done
+
+# shellcheck source=/dev/null
+[[ -r ${OS_RELEASE:-/etc/os-release} ]] && source "${OS_RELEASE:-/etc/os-release}"
+if [[ " ${ID:-} ${ID_LIKE:-} " =~ \ (debian|ubuntu)\  ]] && command -v apt-get dpkg-query >/dev/null; then
+  setup_debian "$requirements"
+else
+  setup_elsewhere "$requirements"
+fi
+check_cmake

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped";
+# the exit status is 0 only if nothing failed. What was skipped is listed with the reason.
+#
+#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [ctest argument...]
+#   scripts/test.sh -R symbolizer           tests whose name matches
+#   scripts/test.sh -L unit                 one tier (tests/README.md)
+#
+# Tests that sample with BPF need root: without it they run through sudo where there is sudo, and are skipped
+# with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+usage() {
+  sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+preset=dev
+use_sudo=1
+ctest_arguments=()
+while (($# > 0)); do
+  case $1 in
+    --preset) preset=${2:-} && shift ;;
+    --preset=*) preset=${1#*=} ;;
+    --no-sudo) use_sudo=0 ;;
+    -h | --help) usage; exit 0 ;;
+    *) ctest_arguments+=("$1") ;;
+  esac
+  shift || break  # --preset without a value
+done
+case $preset in
+  dev | asan | tsan | tidy) ;;
+  *) printf 'test.sh: unknown preset: %s (dev, asan, tsan or tidy)\n' "$preset" >&2; exit 2 ;;
+esac
+
+# A build that fails is one failure: whoever reads only the last line must not take it for success.
+build_failed() {
+  printf 'error: %s\n' "$1" >&2
+  echo "0 passed, 1 failed, 0 skipped"
+  exit 1
+}
+
+bash "$root_dir/scripts/setup.sh" --tests
+
+readonly build=$root_dir/build/$preset
+configure "$preset" "$build" || build_failed "configuring failed"
+say "Building with $(build_jobs) jobs"
+cmake --build "$build" --parallel "$(build_jobs)" >&2 || build_failed "the build failed"
+if [[ $preset == tidy ]]; then
+  say "clang-tidy has nothing to say"
+  echo "1 passed, 0 failed, 0 skipped"
+  exit 0
+fi
+
+as_root_if_allowed() {
+  if ((EUID != 0 && use_sudo)) && can_be_root; then
+    sudo -- env PATH="$PATH" ${TMPDIR:+TMPDIR="$TMPDIR"} "$@"
+  else
+    "$@"
+  fi
+}
+if ((EUID != 0)); then
+  if ((use_sudo)) && can_be_root; then
+    say "Running the tests through sudo: those that sample with BPF need it"
+  else
+    say "Running the tests without root: those that need it are skipped"
+  fi
+fi
+
+# Tests that watch live processes or measure would disturb one another.
+readonly one_at_a_time='^(process|kernel|cli|bench)$'
+readonly reports=$build/reports
+rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
+mkdir -p "$reports"
+
+# run_tests <name> <ctest argument...>: leaves reports/<name>.xml; returns ctest's status.
+run_tests() {
+  local name=$1
+  shift
+  as_root_if_allowed ctest --test-dir "$build" --output-on-failure --no-tests=ignore --timeout 300 \
+    --output-junit "$reports/$name.xml" "$@" ${ctest_arguments[@]+"${ctest_arguments[@]}"} >&2
+}
+
+status=0
+say "Running the tests that can share the machine"
+run_tests parallel --parallel "$(nproc)" --label-exclude "$one_at_a_time" || status=1
+say "Running the tests that need it for themselves"
+run_tests serial --label-regex "$one_at_a_time" || status=1
+if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
+
+# One line a test, from ctest's report: "passed", "failed" or "skipped", tab, name, tab, reason. A test counts as
+# skipped only if it said so itself (exit code 77); one that could not be started has failed.
+read_report() {
+  awk '
+    function unescaped(text) {
+      gsub(/&lt;/, "<", text); gsub(/&gt;/, ">", text); gsub(/&quot;/, "\"", text)
+      gsub(/&apos;/, "\047", text); gsub(/&amp;/, "\\&", text)
+      return text
+    }
+    function attribute(line, name,    start) {
+      start = index(line, " " name "=\"")
+      if (start == 0) return ""
+      line = substr(line, start + length(name) + 3)
+      return unescaped(substr(line, 1, index(line, "\"") - 1))
+    }
+    /<testcase / { name = attribute($0, "name"); state = attribute($0, "status"); own = 0; reason = "" }
+    /<skipped message="SKIP_/ { own = 1 }
+    match($0, /SKIPPED: /) && reason == "" {
+      reason = substr($0, RSTART + RLENGTH)
+      sub(/<\/system-out>.*/, "", reason)
+      reason = unescaped(reason)
+    }
+    /<\/testcase>/ {
+      if (state == "run") print "passed\t" name "\t"
+      else if (state == "notrun" && own) print "skipped\t" name "\t" (reason == "" ? "no reason given" : reason)
+      else if (state != "disabled") print "failed\t" name "\t"
+    }' "$@"
+}
+
+results=$reports/results.txt
+read_report "$reports"/*.xml >"$results"
+count() { awk -F '\t' -v kind="$1" '$1 == kind { n++ } END { print n + 0 }' "$results"; }
+passed=$(count passed) failed=$(count failed) skipped=$(count skipped)
+
+if ((skipped > 0)); then
+  say "Skipped:"
+  awk -F '\t' '$1 == "skipped" { printf "  %s: %s\n", $2, $3 }' "$results" >&2
+fi
+if ((failed > 0)); then
+  say "Failed:"
+  awk -F '\t' '$1 == "failed" { printf "  %s\n", $2 }' "$results" >&2
+elif ((status != 0)); then
+  # ctest failed and no test did: a crash of ctest or a wrong argument is a failure all the same.
+  warn "ctest failed although no test did; its message is above"
+  failed=1
+elif ((passed + skipped == 0)); then
+  warn "no test matches"
+  failed=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
