@@ -1,0 +1,140 @@
+# Shared by the tests of the command line (sourced, not run). Each test is one scenario, runs in a folder of its
+# own and sees the program only from outside: arguments, output, files, exit status.
+#
+# From CMake: LABELSCOPE, DEMO_SERVICE (paths of the programs), SOURCE_DIR.
+# shellcheck shell=bash
+set -uo pipefail
+
+: "${LABELSCOPE:?set it to the path of labelscope, or run the tests through ctest}"
+# shellcheck disable=SC2034  # for the tests that need them
+readonly exit_ok=0 exit_error=1 exit_usage=2 exit_no_target=3 exit_permission=4 exit_no_sample=5
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/labelscope-test.XXXXXX") || exit 1
+mkdir "$work/out"
+cd "$work/out" || exit 1
+children=()
+
+end_test() {
+  local child
+  for child in ${children[@]+"${children[@]}"}; do kill -KILL "$child" 2>/dev/null; done
+  cd / && rm -rf "$work"
+}
+trap end_test EXIT
+trap 'exit 1' INT TERM HUP
+
+skip_test() {
+  printf 'SKIPPED: %s\n' "$*"
+  exit 77
+}
+
+# What the program said last goes with every failure: ctest shows it.
+fail() {
+  printf 'FAILED: %s\n' "$*"
+  local stream
+  for stream in stdout stderr; do
+    [[ -s $work/$stream ]] && sed "s/^/  $stream: /" "$work/$stream"
+  done
+  exit 1
+}
+
+# CAP_PERFMON and CAP_BPF (bits 38 and 39) or CAP_SYS_ADMIN (21), as the kernel asks for them.
+need_sampling() {
+  local effective
+  effective=$((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status)))
+  (((effective >> 38 & 1) && (effective >> 39 & 1))) || ((effective >> 21 & 1)) ||
+    skip_test "sampling needs CAP_BPF and CAP_PERFMON, or root"
+}
+
+need_command() {
+  command -v "$1" >/dev/null || skip_test "$1 is not installed"
+}
+
+# wait_until <what, in words> <command...>: the condition, asked again until it holds.
+wait_until() {
+  local what=$1 deadline=$((SECONDS + 60))
+  shift
+  until "$@"; do
+    ((SECONDS < deadline)) || fail "waited for a minute, and not yet: $what"
+    sleep 0.02
+  done
+}
+
+# run <argument...>: labelscope to its end; afterwards: $status, $work/stdout, $work/stderr.
+run() {
+  timeout --signal=KILL 90 "$LABELSCOPE" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+  status=$?
+}
+
+# start <argument...>: labelscope in the background; its pid in $recorder. A shell without job control lets its
+# background children ignore SIGINT, which no terminal does.
+start() {
+  env --default-signal=INT "$LABELSCOPE" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null &
+  recorder=$!
+  children+=("$recorder")
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null || [[ $(state_of "$1") == Z ]]; }
+state_of() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
+
+# Waits for $recorder; its exit status in $status.
+finish() {
+  wait_until "labelscope ends" is_gone "$recorder"
+  wait "$recorder"
+  status=$?
+}
+
+# A process that computes and publishes no labels; its pid in $target.
+start_busy_target() {
+  bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
+  target=$!
+  children+=("$target")
+}
+
+# CPU time of a process so far, in clock ticks of 10 ms: user and system time are fields 14 and 15.
+cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
+
+has_perf_events() {
+  is_gone "$recorder" && fail "labelscope ended before it sampled"
+  find "/proc/$recorder/fd" -lname 'anon_inode:\[perf_event\]' 2>/dev/null | grep -q .
+}
+has_run_until() { (($(cpu_ticks "$1") >= $2)); }
+
+# Waits until $recorder has opened its events and $target has then run for another half second: it has samples.
+wait_for_samples() {
+  wait_until "labelscope opens its perf events" has_perf_events
+  wait_until "the target computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
+}
+
+expect_status() {
+  [[ $status == "$1" ]] || fail "exit status $status, expected $1 ($2)"
+}
+
+# expect_said <extended regular expression>: on stderr, in any case.
+expect_said() {
+  grep -Eiq -- "$1" "$work/stderr" || fail "stderr does not say: $1"
+}
+
+expect_no_stdout() {
+  [[ ! -s $work/stdout ]] || fail "stdout must stay empty"
+}
+
+expect_no_files() {
+  local left
+  left=$(ls -A .)
+  [[ -z $left ]] || fail "left behind: $left"
+}
+
+# A file that the Go tools accept where there are any, and gzip in any case.
+expect_pprof() {
+  [[ -s $1 ]] || fail "no profile in $1"
+  gzip --test "$1" || fail "$1 is not gzip"
+  if command -v go >/dev/null; then
+    pprof -raw "$1" >"$work/raw" || fail "go tool pprof does not accept $1"
+    grep -Eq '^ +[0-9]+ +[0-9]+: ' "$work/raw" || fail "no sample in $1"
+  fi
+}
+
+# go tool pprof without a home folder, a network or a browser.
+pprof() {
+  HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>>"$work/stderr"
+}

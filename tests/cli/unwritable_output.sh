@@ -1,0 +1,13 @@
+# A path that cannot be written is found before sampling: exit 1 at once, and nothing is left of the other outputs.
+source "$SOURCE_DIR/lib.sh"
+need_sampling
+start_busy_target
+mkdir "$work/folder.folded"
+for path in "$work/no/such/folder/x.folded" /dev/null/x.folded "$work/folder.folded"; do
+  # An hour: if the path were tried at the end only, this would not end in time (status 137).
+  run record -d 3600 -p "$target" -o good.pb.gz -o "$path"
+  expect_status "$exit_error" "-o $path"
+  expect_said "$path"
+  expect_no_stdout
+  expect_no_files
+done

@@ -1,0 +1,14 @@
+# An unknown option, an unknown command, no command: exit 2, nothing on stdout.
+source "$SOURCE_DIR/lib.sh"
+run record --no-such-option -p 1
+expect_status "$exit_usage" "unknown option"
+expect_said 'no-such-option'
+expect_no_stdout
+run no-such-command
+expect_status "$exit_usage" "unknown command"
+expect_said 'no-such-command'
+expect_no_stdout
+run
+expect_status "$exit_usage" "no command"
+expect_no_stdout
+expect_no_files
