@@ -1,5 +1,5 @@
-// Names for numbers. A process is the kernel's thread group: its `pid` is the kernel's tgid. A thread's
-// `tid` is the kernel's pid. All are numbers of labelscope's own pid namespace.
+// Names for numbers. A process is the kernel's thread group: its `pid` is the kernel's tgid. A
+// thread's `tid` is the kernel's pid. All are numbers of labelscope's own pid namespace.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,8 @@ struct Observation {
   LabelSet labels;          // empty unless outcome is LS_LABELLED
 };
 
-// One word for machines ("labelled", "unlabelled", "not-resident", ...); "unknown" for a number outside
-// the enumeration. The inverse is outcome_from_name().
+// One word for machines ("labelled", "unlabelled", "not-resident", ...); "unknown" for a number
+// outside the enumeration. The inverse is outcome_from_name().
 std::string_view outcome_name(unsigned outcome);
 // A clause for people: "the page is not in memory".
 std::string_view outcome_text(unsigned outcome);

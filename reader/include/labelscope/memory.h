@@ -1,5 +1,6 @@
-// Where target memory comes from: a live process, a stopped thread, a core file, or bytes made by a test.
-// Everything that reads a target goes through this interface, so that the same walk serves them all.
+// Where target memory comes from: a live process, a stopped thread, a core file, or bytes made by a
+// test. Everything that reads a target goes through this interface, so that the same walk serves
+// them all.
 #pragma once
 
 #include <cstddef>

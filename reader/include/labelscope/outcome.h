@@ -1,8 +1,9 @@
-/* What became of one observation of one thread. Plain C: the BPF programs, the reader and the recording
- * file use the same numbers, and every number has a name in words (outcome_name() in label.h).
+/* What became of one observation of one thread. Plain C: the BPF programs, the reader and the
+ * recording file use the same numbers, and every number has a name in words (outcome_name() in
+ * label.h).
  *
- * Absence is a value, not an error: labelled, unlabelled and unreadable-because stay three different
- * things up to the last line of output. */
+ * Absence is a value, not an error: labelled, unlabelled and unreadable-because stay three
+ * different things up to the last line of output. */
 #ifndef LABELSCOPE_OUTCOME_H
 #define LABELSCOPE_OUTCOME_H
 
@@ -12,32 +13,35 @@ enum ls_outcome {
   /* The thread's pointer is null, its set is empty, or it never touched the variable. */
   LS_UNLABELLED = 1,
   /* All following: there may be labels, but they could not be read. */
-  LS_UNREADABLE_NO_RECIPE = 2,      /* a publisher's variable cannot be located (see the plan's reasons) */
-  LS_UNREADABLE_NOT_RELOCATED = 3,  /* the loader has not filled the publisher's slot yet */
+  LS_UNREADABLE_NO_RECIPE =
+      2, /* a publisher's variable cannot be located (see the plan's reasons) */
+  LS_UNREADABLE_NOT_RELOCATED = 3, /* the loader has not filled the publisher's slot yet */
   LS_UNREADABLE_NO_THREAD_POINTER = 4,
-  LS_UNREADABLE_BAD_DTV = 5,        /* the thread's DTV could not be read */
-  LS_UNREADABLE_NOT_RESIDENT = 6,   /* a page is not in memory (or not mapped at all) */
-  LS_UNREADABLE_MALFORMED = 7,      /* impossible lengths, counts or pointers */
-  LS_UNREADABLE_VANISHED = 8,       /* the thread ended, or never ran again, before the read was repeated */
+  LS_UNREADABLE_BAD_DTV = 5,      /* the thread's DTV could not be read */
+  LS_UNREADABLE_NOT_RESIDENT = 6, /* a page is not in memory (or not mapped at all) */
+  LS_UNREADABLE_MALFORMED = 7,    /* impossible lengths, counts or pointers */
+  LS_UNREADABLE_VANISHED =
+      8, /* the thread ended, or never ran again, before the read was repeated */
   LS_OUTCOME_COUNT = 9
 };
 
 /* Facts about a sample that do not change its outcome. */
 enum ls_sample_flag {
-  LS_TRUNCATED_SLOTS = 1 << 0,   /* the storage array is longer than LS_MAX_SLOTS */
-  LS_TRUNCATED_LABELS = 1 << 1,  /* more than LS_MAX_LABELS labels */
-  LS_TRUNCATED_BYTES = 1 << 2,   /* keys and values together exceed LS_MAX_LABEL_BYTES */
-  LS_NULL_VALUE = 1 << 3,        /* a key whose value.buf is null: ABI violation, that label is not shown */
-  LS_DUPLICATE_KEY = 1 << 4,     /* legal: the first of two equal keys counts */
-  LS_NEVER_TOUCHED = 1 << 5,     /* unlabelled because the thread has no TLS block for the variable */
-  LS_RETRIED = 1 << 6,           /* read a second time with page faults allowed */
+  LS_TRUNCATED_SLOTS = 1 << 0,  /* the storage array is longer than LS_MAX_SLOTS */
+  LS_TRUNCATED_LABELS = 1 << 1, /* more than LS_MAX_LABELS labels */
+  LS_TRUNCATED_BYTES = 1 << 2,  /* keys and values together exceed LS_MAX_LABEL_BYTES */
+  LS_NULL_VALUE =
+      1 << 3, /* a key whose value.buf is null: ABI violation, that label is not shown */
+  LS_DUPLICATE_KEY = 1 << 4, /* legal: the first of two equal keys counts */
+  LS_NEVER_TOUCHED = 1 << 5, /* unlabelled because the thread has no TLS block for the variable */
+  LS_RETRIED = 1 << 6,       /* read a second time with page faults allowed */
   LS_PARTLY_UNREADABLE = 1 << 7, /* another publisher of the same process was unreadable */
-  LS_KEY_CONFLICT = 1 << 8       /* two publishers set the same key to different values; both are shown */
+  LS_KEY_CONFLICT = 1 << 8 /* two publishers set the same key to different values; both are shown */
 };
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)
 
-/* Limits of one read, for each publisher. The fixed-buffer writer (10 labels, 128-byte keys, 256-byte
- * values: 3,840 bytes) and 64 short labels always arrive whole. */
+/* Limits of one read, for each publisher. The fixed-buffer writer (10 labels, 128-byte keys,
+ * 256-byte values: 3,840 bytes) and 64 short labels always arrive whole. */
 #define LS_MAX_SLOTS 128        /* elements of the storage array looked at: one 4 KiB read */
 #define LS_MAX_LABELS 64        /* elements with a key */
 #define LS_MAX_LABEL_BYTES 4096 /* keys and values together */

@@ -1,5 +1,5 @@
-// The only error vocabulary of labelscope: a value or an Error, with the names of std::expected (which
-// g++ 12 has in C++23 only and clang 14 not at all, so that a later switch is an alias).
+// The only error vocabulary of labelscope: a value or an Error, with the names of std::expected
+// (which g++ 12 has in C++23 only and clang 14 not at all, so that a later switch is an alias).
 //
 //   Result<ElfImage> image = ElfImage::open(std::move(fd));
 //   if (!image) return std::move(image).error();
@@ -17,14 +17,14 @@ namespace labelscope {
 
 // Few codes, each one that a caller acts on.
 enum class ErrorCode {
-  kNotFound,    // no such process, file, symbol
-  kPermission,  // the kernel refused; a capability or another user would help
-  kVanished,    // the process or thread ended meanwhile
-  kUnreadable,  // memory that is not mapped or not resident
-  kMalformed,   // foreign bytes that contradict themselves or their format
-  kUnsupported, // valid, but outside what labelscope can do
-  kLimit,       // a bound of ours was reached
-  kSystem,      // any other failure of the operating system
+  kNotFound,     // no such process, file, symbol
+  kPermission,   // the kernel refused; a capability or another user would help
+  kVanished,     // the process or thread ended meanwhile
+  kUnreadable,   // memory that is not mapped or not resident
+  kMalformed,    // foreign bytes that contradict themselves or their format
+  kUnsupported,  // valid, but outside what labelscope can do
+  kLimit,        // a bound of ours was reached
+  kSystem,       // any other failure of the operating system
 };
 
 struct Error {
@@ -39,7 +39,8 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: same
 
   bool has_value() const { return state_.index() == 0; }

@@ -1,38 +1,38 @@
-/* A TlsRecipe says how to get from a thread pointer to one thread-local variable. It is plain data with a
- * fixed layout, made to be put into a BPF map; locate.h and bpf/locate.bpf.h apply it.
+/* A TlsRecipe says how to get from a thread pointer to one thread-local variable. It is plain data
+ * with a fixed layout, made to be put into a BPF map; locate.h and bpf/locate.bpf.h apply it.
  *
  *   LS_TP_OFFSET   address = thread pointer + offset
  *   LS_DTV_SLOT    dtv     = *(thread pointer + dtv_offset)
  *                  require *(dtv + length_offset) >= module_id       the DTV has such an entry
- *                  require *(dtv + 0) >= generation (if not 0)       the entry is not older than the module
- *                  block   = *(dtv + module_id * entry_size)         not 0 and not -1: allocated
- *                  address = block + offset
+ *                  require *(dtv + 0) >= generation (if not 0)       the entry is not older than
+ * the module block   = *(dtv + module_id * entry_size)         not 0 and not -1: allocated address
+ * = block + offset
  *
  * A thread that fails one of the three tests has never touched the variable: it is unlabelled.
- * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4); glibc's
- * dtv_t is 16 bytes with the length in dtv[-1] and the generation in dtv[0]; musl's is 8 bytes with the
- * length in dtv[0] and no generation. */
+ * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4);
+ * glibc's dtv_t is 16 bytes with the length in dtv[-1] and the generation in dtv[0]; musl's is 8
+ * bytes with the length in dtv[0] and no generation. */
 #ifndef LABELSCOPE_TLS_RECIPE_H
 #define LABELSCOPE_TLS_RECIPE_H
 
 #include <linux/types.h>
 
 enum ls_recipe_kind {
-  LS_RECIPE_NONE = 0,       /* the variable cannot be located: every sample is LS_UNREADABLE_NO_RECIPE */
+  LS_RECIPE_NONE = 0, /* the variable cannot be located: every sample is LS_UNREADABLE_NO_RECIPE */
   LS_TP_OFFSET = 1,
   LS_DTV_SLOT = 2,
   LS_RECIPE_NOT_RELOCATED = 3 /* plan again later; until then LS_UNREADABLE_NOT_RELOCATED */
 };
 
 struct ls_tls_recipe {
-  __s64 offset;         /* bytes: from the thread pointer, or within the TLS block */
-  __u64 generation;     /* least DTV generation that knows this module; 0 = not checked */
-  __u32 kind;           /* enum ls_recipe_kind */
-  __u32 module_id;      /* 1-based, as the loader counts */
-  __s16 dtv_offset;     /* bytes from the thread pointer to the pointer to the DTV */
-  __s16 length_offset;  /* bytes from dtv[0] to the word that holds the largest valid module ID */
-  __u16 entry_size;     /* bytes of one DTV entry */
-  __u16 reserved;       /* 0 */
+  __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */
+  __u64 generation;    /* least DTV generation that knows this module; 0 = not checked */
+  __u32 kind;          /* enum ls_recipe_kind */
+  __u32 module_id;     /* 1-based, as the loader counts */
+  __s16 dtv_offset;    /* bytes from the thread pointer to the pointer to the DTV */
+  __s16 length_offset; /* bytes from dtv[0] to the word that holds the largest valid module ID */
+  __u16 entry_size;    /* bytes of one DTV entry */
+  __u16 reserved;      /* 0 */
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,107 @@
+// One ELF file, opened to answer few questions cheaply: does it have thread-local variables, where
+// is a symbol, which relocations reach a thread-local variable.
+//
+// Symbols come through DT_GNU_HASH or DT_HASH and relocations through PT_DYNAMIC, because section
+// headers may be missing; .symtab is the fallback for what a linker did not export. Only the pages
+// that a question needs are read: rejecting a file takes the ELF header, the program headers and a
+// few words of the hash table. The file is read, never mapped: a file that shrinks meanwhile gives
+// an error, not a SIGBUS.
+//
+// Sources: System V gABI chapters 4 and 5; psABI x86-64 section 4.4; ELF for the Arm 64-bit
+// architecture section 5.7. Not thread-safe: one ElfImage per thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+enum class Machine { kX86_64, kAarch64 };
+
+struct LoadSegment {
+  std::uint64_t vaddr = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t file_size = 0;
+  std::uint64_t memory_size = 0;
+  bool executable = false;
+};
+
+// PT_TLS: the template of the module's TLS block.
+struct TlsSegment {
+  std::uint64_t vaddr = 0;
+  std::uint64_t memory_size = 0;
+  std::uint64_t alignment = 1;  // a power of two
+};
+
+enum class SymbolTable { kDynamic, kSymtab };
+
+struct ElfSymbol {
+  std::uint64_t value = 0;  // link-time address; for a thread-local symbol, offset in the TLS block
+  std::uint64_t size = 0;
+  std::uint32_t index = 0;      // in its table
+  std::uint8_t type = 0;        // STT_*
+  std::uint8_t binding = 0;     // STB_*
+  std::uint8_t visibility = 0;  // STV_*
+  bool defined = false;         // false: this file only imports it
+  SymbolTable table = SymbolTable::kDynamic;
+};
+
+enum class TlsRelocationKind {
+  kTlsDesc,  // R_X86_64_TLSDESC, R_AARCH64_TLSDESC: {resolver, argument}
+  kDtpMod,   // R_X86_64_DTPMOD64, R_AARCH64_TLS_DTPMOD: module ID, followed by the offset
+  kTpOff,    // R_X86_64_TPOFF64, R_AARCH64_TLS_TPREL: offset from the thread pointer
+};
+
+struct TlsRelocation {
+  TlsRelocationKind kind{};
+  std::uint64_t slot =
+      0;  // link-time address of the word (or first of two words) that is relocated
+  std::int64_t addend = 0;
+  bool by_name =
+      false;  // names the variable; otherwise symbol-less: the module's own block plus addend
+};
+
+class ElfImage {
+ public:
+  // Takes the descriptor. kMalformed: not an ELF file, or one that contradicts itself;
+  // kUnsupported: not a 64-bit little-endian x86-64 or aarch64 executable or shared object.
+  static Result<ElfImage> open(UniqueFd file);
+  ElfImage(ElfImage&&) noexcept;
+  ElfImage& operator=(ElfImage&&) noexcept;
+  ~ElfImage();
+
+  Machine machine() const;
+  bool position_independent() const;  // ET_DYN
+  const std::vector<LoadSegment>& load_segments() const;
+  const std::optional<TlsSegment>& tls() const;
+  // Link-time address of the dynamic section (l_ld of its link map minus the load bias).
+  std::optional<std::uint64_t> dynamic_address() const;
+  // Link-time address of the program headers (AT_PHDR minus the load bias), if they are loaded.
+  std::optional<std::uint64_t> program_headers_address() const;
+
+  // Through the hash tables; no symbol of that name is nullopt. Imported symbols are found too.
+  Result<std::optional<ElfSymbol>> find_dynamic_symbol(std::string_view name) const;
+  // A linear search of .symtab: slow on large files.
+  Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
+
+  // Every relocation by which code of this module may reach the thread-local variable `name`: those
+  // that name it, and the symbol-less ones (whose base is this module's own TLS block).
+  Result<std::vector<TlsRelocation>> tls_relocations(std::string_view name) const;
+
+  // Lower-case hex of the GNU build ID note; empty if there is none.
+  std::string build_id() const;
+
+ private:
+  class Impl;
+  explicit ElfImage(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,43 @@
+// The mappings of a process: one line of /proc/PID/maps each, parsed and nothing more.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+
+namespace labelscope {
+
+// Identity of a file: the same bytes under whatever name. All zero for memory that has no file.
+struct FileId {
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+  std::uint64_t inode = 0;
+  friend auto operator<=>(const FileId&, const FileId&) = default;
+  explicit operator bool() const { return inode != 0; }
+};
+
+struct Mapping {
+  Address start = 0;  // first byte
+  Address end = 0;    // one past the last
+  std::uint64_t file_offset = 0;
+  bool readable = false;
+  bool writable = false;
+  bool executable = false;
+  FileId file;
+  std::string path;  // as the kernel prints it: octal escapes, " (deleted)" and "[stack]" included
+};
+
+// The text of /proc/PID/maps. kMalformed names the line; the kernel never writes such a line, but
+// the text may come from a file.
+Result<std::vector<Mapping>> parse_maps(std::string_view text);
+
+// Reads what is mapped at `address`, or nullptr. `mappings` must be sorted by address, as the
+// kernel does.
+const Mapping* find_mapping(const std::vector<Mapping>& mappings, Address address);
+
+}  // namespace labelscope

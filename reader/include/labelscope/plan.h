@@ -1,0 +1,71 @@
+// From a process to recipes: which modules publish labels, and how each variable is reached.
+//
+// Planning is done once for a process and again when its mappings change; everything that depends
+// on a libc, a linker or a processor happens here, so that applying a recipe is three reads
+// (locate.h).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/elf_image.h"
+#include "labelscope/ids.h"
+#include "labelscope/target.h"
+#include "labelscope/tls_recipe.h"
+
+namespace labelscope {
+
+enum class AccessModel {
+  kLocalExec,       // main executable: a constant of the linker
+  kInitialExec,     // offset from the thread pointer in a GOT slot
+  kTlsDescStatic,   // TLS descriptor whose argument is that offset
+  kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
+  kGeneralDynamic,  // {module ID, offset} in two GOT slots
+  kLinkMap,         // no usable relocation: what the loader recorded about the module
+  kUnresolved,      // none of them yet
+};
+std::string_view access_model_name(AccessModel model);
+
+// A module that declares labels.
+struct Publisher {
+  std::string path;  // as the target names it
+  Address load_bias = 0;
+  ElfSymbol variable;
+  AccessModel model = AccessModel::kUnresolved;
+  ls_tls_recipe recipe{};          // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
+  std::vector<std::string> notes;  // deviations from the ABI, candidates refused and why; in words
+};
+
+// A module that looks like a publisher and is none.
+struct Refusal {
+  std::string path;
+  std::string reason;  // with the smallest fix
+};
+
+struct ProcessPlan {
+  std::vector<Publisher> publishers;  // at most LS_MAX_PUBLISHERS; more are refusals
+  std::vector<Refusal> refusals;
+  std::size_t modules = 0;  // modules looked at
+  bool plan_again = false;  // a slot is not relocated yet
+  // Why there are no publishers, in words; empty if there are some.
+  std::string absence() const;
+};
+
+// Keeps what files turned out to be, so that planning again after a dlopen looks only at new files.
+// Not thread-safe.
+class Planner {
+ public:
+  // kVanished, kPermission: the process cannot be looked at. A module that cannot be read is a
+  // refusal.
+  Result<ProcessPlan> plan(const Target& target);
+
+ private:
+  std::map<FileId, bool> may_publish_;  // verdict by file: does it have both symbols?
+};
+
+// True if the name is one that ABI v1 asks of a library.
+bool is_abi_library_name(std::string_view path);
+
+}  // namespace labelscope

@@ -1,0 +1,55 @@
+// A process to be read, alive or (as a core file) dead: what the planner and the walk need of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/mapping.h"
+#include "labelscope/memory.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual Result<std::vector<Mapping>> mappings() const = 0;
+  // The file behind a mapping: the very one that is mapped, even if its name now leads to another.
+  virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
+  virtual const MemorySource& memory() const = 0;
+  // Runtime address of the main executable's program headers (AT_PHDR), where it can be told.
+  virtual std::optional<Address> program_headers_address() const = 0;
+};
+
+// A process of this machine, through /proc. Files are opened through /proc/PID/map_files, or
+// /proc/PID/root where that needs a capability that we lack, so that containers and replaced files
+// work.
+class LiveProcess final : public Target {
+ public:
+  // kVanished: no such process (or a zombie); kPermission: it may not be looked at.
+  static Result<std::unique_ptr<LiveProcess>> open(Pid pid);
+
+  Result<std::vector<Mapping>> mappings() const override;
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  const MemorySource& memory() const override { return *memory_; }
+  std::optional<Address> program_headers_address() const override;
+
+  Pid pid() const { return pid_; }
+  // Threads that exist now, in the kernel's order.
+  Result<std::vector<Tid>> threads() const;
+  // The process's name, 15 bytes at most; empty if it is gone.
+  std::string comm() const;
+
+ private:
+  explicit LiveProcess(Pid pid);
+  std::string path(const char* name) const;
+
+  Pid pid_;
+  std::unique_ptr<MemorySource> memory_;
+};
+
+}  // namespace labelscope

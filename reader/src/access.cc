@@ -1,0 +1,207 @@
+// How a publisher's thread-local variable is reached.
+//
+// The main executable's block is at a distance that the linker knew (tls_layout.cc). A library's
+// code asks at run time, through words that the loader filled; those words, read live, tell where
+// the variable is:
+//
+//   TLS descriptor   slot: { resolver, argument }. If the resolver's code just returns the
+//   argument, that is
+//                    the offset from the thread pointer; otherwise the argument leads to
+//                    { module ID, offset [, generation] }. Judging by the size of the argument is
+//                    wrong: an offset may be any number, and 0 is a legal one (musl on aarch64).
+//   initial exec     slot: offset from the thread pointer.
+//   general dynamic  slot: { module ID, offset }.
+//
+// A relocation names the variable, or (lld, -Bsymbolic, protected or hidden symbols) has no symbol:
+// then it means this module's own block plus the addend, and the variable is at (symbol value -
+// addend) from there. That rule also covers local-dynamic code, whose symbol-less slot is the block
+// itself.
+//
+// Where no slot helps (none exists, or it is still lazy), glibc's records of the module do
+// (libc_tls.h). A library whose block is in static TLS has one static address for every thread,
+// also when a module ID would lead there: its DTV entry may stay empty although the variable is in
+// use, so static wins.
+#include "access.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "customlabels/label_abi.h"
+#include "labelscope/tls_layout.h"
+
+namespace labelscope {
+namespace {
+
+constexpr std::uint64_t kMaxModuleId = 65536;
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+ls_tls_recipe tp_offset(std::int64_t offset) {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_TP_OFFSET;
+  recipe.offset = offset;
+  return recipe;
+}
+
+class SlotReader {
+ public:
+  SlotReader(const Module& module, const ElfSymbol& variable,
+             const std::function<const LibcTls&()>& libc, const MemorySource& memory,
+             AccessPlan& plan)
+      : module_(module), variable_(variable), libc_(libc), memory_(memory), plan_(plan) {}
+
+  // True when the plan is complete.
+  bool try_slot(const TlsRelocation& relocation) {
+    Address slot = module_.load_bias + relocation.slot;
+    auto words = read_value<std::array<std::uint64_t, 2>>(memory_, slot);
+    if (!words) return refuse(relocation, "its slot cannot be read");
+    switch (relocation.kind) {
+      case TlsRelocationKind::kTlsDesc:
+        return try_descriptor(relocation, (*words)[0], (*words)[1]);
+      case TlsRelocationKind::kTpOff:
+        // 0 is no offset of a library's block on glibc; musl relocates before any code of the
+        // module runs.
+        if ((*words)[0] == 0) return not_relocated(relocation);
+        return accept(AccessModel::kInitialExec,
+                      tp_offset(static_cast<std::int64_t>((*words)[0]) + correction(relocation)));
+      case TlsRelocationKind::kDtpMod:
+        if ((*words)[0] == 0) return not_relocated(relocation);
+        // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
+        return try_module(AccessModel::kGeneralDynamic, relocation, (*words)[0],
+                          relocation.by_name ? (*words)[1] : variable_.value, 0);
+    }
+    return false;
+  }
+
+  // What the loader recorded about this module.
+  bool try_records() {
+    auto dynamic = module_.image->dynamic_address();
+    if (!dynamic) return false;
+    auto record = libc_().record_of_dynamic(module_.load_bias + *dynamic);
+    if (!record) return false;
+    return accept(AccessModel::kLinkMap, from_record(*record, variable_.value));
+  }
+
+  bool waiting() const { return waiting_; }
+
+ private:
+  std::int64_t correction(const TlsRelocation& relocation) const {
+    return relocation.by_name ? 0 : static_cast<std::int64_t>(variable_.value) - relocation.addend;
+  }
+
+  bool try_descriptor(const TlsRelocation& relocation, Address resolver, std::uint64_t argument) {
+    if (resolver == 0) return not_relocated(relocation);
+    // Before glibc 2.34 a descriptor may start out lazy: it leads into the module's own PLT.
+    if (module_.contains(resolver)) return not_relocated(relocation);
+    std::array<unsigned char, 16> code{};
+    if (!memory_.read(resolver, std::as_writable_bytes(std::span(code)))) {
+      return refuse(relocation, "its resolver " + hex(resolver) + " cannot be read");
+    }
+    if (is_static_tlsdesc_resolver(module_.image->machine(), code.data(), code.size())) {
+      return accept(AccessModel::kTlsDescStatic,
+                    tp_offset(static_cast<std::int64_t>(argument) + correction(relocation)));
+    }
+    auto index = read_value<std::array<std::uint64_t, 3>>(memory_, argument);
+    if (!index) return refuse(relocation, "its argument " + hex(argument) + " leads nowhere");
+    std::uint64_t offset = (*index)[1] + static_cast<std::uint64_t>(correction(relocation));
+    // Only glibc's descriptor has a third word.
+    std::uint64_t generation = libc_().kind() == LibcTls::Kind::kMusl ? 0 : (*index)[2];
+    return try_module(AccessModel::kTlsDescDynamic, relocation, (*index)[0], offset, generation);
+  }
+
+  bool try_module(AccessModel model, const TlsRelocation& relocation, std::uint64_t module_id,
+                  std::uint64_t offset, std::uint64_t generation) {
+    if (module_id == 0 || module_id > kMaxModuleId) {
+      return refuse(relocation, hex(module_id) + " is no module ID");
+    }
+    const LibcTls& libc = libc_();
+    if (auto record = libc.record_of(module_id)) {
+      return accept(model, from_record(*record, offset));
+    }
+    // An unresolved lazy descriptor's argument looks like {address, ...}: the loader knows no such
+    // module.
+    if (libc.has_records()) return not_relocated(relocation);
+    ls_tls_recipe recipe = libc.dtv_recipe();
+    recipe.module_id = static_cast<std::uint32_t>(module_id);
+    recipe.offset = static_cast<std::int64_t>(offset);
+    recipe.generation = generation;
+    return accept(model, recipe);
+  }
+
+  ls_tls_recipe from_record(const LoaderRecord& record, std::uint64_t offset) const {
+    if (record.static_offset)
+      return tp_offset(*record.static_offset + static_cast<std::int64_t>(offset));
+    ls_tls_recipe recipe = libc_().dtv_recipe();
+    recipe.module_id = record.module_id;
+    recipe.offset = static_cast<std::int64_t>(offset);
+    recipe.generation = record.generation;
+    return recipe;
+  }
+
+  bool accept(AccessModel model, const ls_tls_recipe& recipe) {
+    plan_.model = model;
+    plan_.recipe = recipe;
+    return true;
+  }
+  bool refuse(const TlsRelocation& relocation, const std::string& reason) {
+    plan_.notes.push_back("the relocation at " + hex(relocation.slot) +
+                          " does not help: " + reason);
+    return false;
+  }
+  bool not_relocated(const TlsRelocation& relocation) {
+    waiting_ = true;
+    return refuse(relocation, "the loader has not filled it yet");
+  }
+
+  const Module& module_;
+  const ElfSymbol& variable_;
+  const std::function<const LibcTls&()>& libc_;
+  const MemorySource& memory_;
+  AccessPlan& plan_;
+  bool waiting_ = false;
+};
+
+// Named before symbol-less, and of equals the one that needs least at run time.
+int preference(const TlsRelocation& relocation) {
+  int by_kind = relocation.kind == TlsRelocationKind::kTlsDesc ? 0
+                : relocation.kind == TlsRelocationKind::kTpOff ? 1
+                                                               : 2;
+  return by_kind + (relocation.by_name ? 0 : 3);
+}
+
+}  // namespace
+
+AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       const std::function<const LibcTls&()>& libc, const MemorySource& memory) {
+  AccessPlan plan;
+  if (main_executable && module.image->tls()) {
+    plan.model = AccessModel::kLocalExec;
+    plan.recipe =
+        tp_offset(local_exec_offset(module.image->machine(), *module.image->tls(), variable.value));
+    return plan;
+  }
+  auto relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  if (!relocations) {
+    plan.notes.push_back("its relocations cannot be read: " + relocations.error().context);
+    relocations = std::vector<TlsRelocation>{};
+  }
+  std::stable_sort(
+      relocations->begin(), relocations->end(),
+      [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
+  SlotReader reader(module, variable, libc, memory, plan);
+  for (const TlsRelocation& relocation : *relocations) {
+    if (reader.try_slot(relocation)) return plan;
+  }
+  if (reader.try_records()) return plan;
+  if (relocations->empty()) plan.notes.emplace_back("no relocation reaches the variable");
+  plan.recipe.kind =
+      reader.waiting() || relocations->empty() ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
+  return plan;
+}
+
+}  // namespace labelscope

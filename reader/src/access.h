@@ -1,0 +1,24 @@
+// One publisher's variable: from its relocations and the loader's live words to a TlsRecipe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "labelscope/plan.h"
+#include "libc_tls.h"
+#include "modules.h"
+
+namespace labelscope {
+
+struct AccessPlan {
+  AccessModel model = AccessModel::kUnresolved;
+  ls_tls_recipe recipe{};
+  std::vector<std::string> notes;  // candidates that were refused, and why
+};
+
+// `libc` is asked only when the answer depends on it (not for the main executable).
+AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       const std::function<const LibcTls&()>& libc, const MemorySource& memory);
+
+}  // namespace labelscope

@@ -1,0 +1,49 @@
+// A TlsRecipe applied; the meaning of each field is in tls_recipe.h.
+#include "labelscope/locate.h"
+
+#include <array>
+
+namespace labelscope {
+namespace {
+
+// glibc marks an entry without a block with -1 (TLS_DTV_UNALLOCATED); a fresh entry is 0.
+bool allocated(std::uint64_t block) { return block != 0 && block != UINT64_MAX; }
+
+Located never_touched() { return {std::nullopt, LS_UNLABELLED, LS_NEVER_TOUCHED}; }
+Located unreadable(ls_outcome outcome) { return {std::nullopt, outcome, 0}; }
+
+Located in_dtv(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory) {
+  auto dtv = read_value<std::uint64_t>(
+      memory,
+      thread_pointer + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.dtv_offset)));
+  if (!dtv || *dtv == 0) return unreadable(LS_UNREADABLE_BAD_DTV);
+  auto length = read_value<std::uint64_t>(
+      memory, *dtv + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.length_offset)));
+  if (!length) return unreadable(LS_UNREADABLE_BAD_DTV);
+  if (*length < recipe.module_id) return never_touched();
+  if (recipe.generation != 0) {
+    auto generation = read_value<std::uint64_t>(memory, *dtv);
+    if (!generation) return unreadable(LS_UNREADABLE_BAD_DTV);
+    if (*generation < recipe.generation) return never_touched();
+  }
+  auto block = read_value<std::uint64_t>(
+      memory, *dtv + static_cast<std::uint64_t>(recipe.module_id) * recipe.entry_size);
+  if (!block) return unreadable(LS_UNREADABLE_BAD_DTV);
+  if (!allocated(*block)) return never_touched();
+  return {*block + static_cast<std::uint64_t>(recipe.offset), LS_UNLABELLED, 0};
+}
+
+}  // namespace
+
+Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory) {
+  if (recipe.kind == LS_RECIPE_NOT_RELOCATED) return unreadable(LS_UNREADABLE_NOT_RELOCATED);
+  if (recipe.kind != LS_TP_OFFSET && recipe.kind != LS_DTV_SLOT)
+    return unreadable(LS_UNREADABLE_NO_RECIPE);
+  if (thread_pointer == 0) return unreadable(LS_UNREADABLE_NO_THREAD_POINTER);
+  if (recipe.kind == LS_TP_OFFSET) {
+    return {thread_pointer + static_cast<std::uint64_t>(recipe.offset), LS_UNLABELLED, 0};
+  }
+  return in_dtv(recipe, thread_pointer, memory);
+}
+
+}  // namespace labelscope
