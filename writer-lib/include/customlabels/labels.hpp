@@ -1,0 +1,80 @@
+// C++ face of libcustomlabels (C++17): the calling thread's labels, and a guard that sets some for
+// a scope.
+//
+//   customlabels::Scope labels{{"tenant", tenant}, {"http.route", "/pay"}};
+//   serve(request);  // profiled under both labels; whatever was there before is back afterwards
+//
+// customlabels/writer.h says what readers see, what each result means, and what the limits are.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
+
+#include "customlabels/writer.h"
+
+namespace customlabels {
+
+using Result = custom_labels_result_t;
+
+// A view of one label: it owns nothing, and the library copies what it points to.
+class Label {
+ public:
+  Label(std::string_view key, std::string_view value) noexcept
+      : raw_{{key.size(), bytes(key)}, {value.size(), bytes(value)}} {}
+
+ private:
+  static const unsigned char* bytes(std::string_view text) noexcept {
+    return reinterpret_cast<const unsigned char*>(text.data());
+  }
+  custom_labels_label_t raw_;
+};
+
+namespace detail {
+// A Label is a custom_labels_label_t and nothing else, so an array of one is an array of the other.
+static_assert(sizeof(Label) == sizeof(custom_labels_label_t) && std::is_standard_layout_v<Label>);
+inline const custom_labels_label_t* raw(std::initializer_list<Label> labels) noexcept {
+  return reinterpret_cast<const custom_labels_label_t*>(labels.begin());
+}
+}  // namespace detail
+
+inline Result set(std::string_view key, std::string_view value) noexcept {
+  return custom_labels_thread_set(key.data(), key.size(), value.data(), value.size());
+}
+
+inline Result remove(std::string_view key) noexcept {
+  return custom_labels_thread_remove(key.data(), key.size());
+}
+
+inline Result clear() noexcept { return custom_labels_thread_clear(); }
+
+// Several labels in one publication: added to those that are there, or in their place.
+inline Result update(std::initializer_list<Label> labels) noexcept {
+  return custom_labels_thread_update(detail::raw(labels), labels.size());
+}
+inline Result replace(std::initializer_list<Label> labels) noexcept {
+  return custom_labels_thread_replace(detail::raw(labels), labels.size());
+}
+
+// Adds labels; on every exit from the scope, exceptions included, the set from before is current
+// again, absence included. Stays on its thread and on the stack (it is 4 KiB large, and never
+// allocates beyond the thread's blocks).
+class Scope {
+ public:
+  Scope(std::initializer_list<Label> labels) noexcept
+      : result_(custom_labels_thread_enter(&saved_, detail::raw(labels), labels.size())) {}
+  Scope(std::string_view key, std::string_view value) noexcept : Scope({Label(key, value)}) {}
+  ~Scope() { custom_labels_thread_leave(&saved_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // What adding the labels came to; when it failed, the scope has the labels from before.
+  Result result() const noexcept { return result_; }
+
+ private:
+  custom_labels_saved_t saved_;  // before result_: enter fills it
+  Result result_;
+};
+
+}  // namespace customlabels
