@@ -1,0 +1,190 @@
+/* The program of the resolver matrix: threads that label themselves through one or more publishers,
+ * print their truth, and stay until stdin closes.
+ *
+ *   host [--threads one|many|untouched|all] [--stay pause|burn] [--module NAME] [--dlopen PATH]...
+ *
+ * Built with LINKED_PUBLISHER it has one from the start (in the executable or a library; --module
+ * is that file's name), with CAN_DLOPEN it loads more. Threads: one        main alone many       a
+ * worker from before the dlopen, a worker from after it, and one that touched the variable and left
+ * it null untouched  a worker, and two threads, one from before and one from after the dlopen, that
+ * never touch the variable: even taking its address would allocate it */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "publisher.h"
+#include "truth.h"
+
+enum { kMaxThreads = 6 };
+
+struct plan_of_thread {
+  const char* kind;
+  int early; /* started before the dlopen */
+};
+
+static const struct plan_of_thread kMany[] = {
+    {"main", 1}, {"worker", 1}, {"worker", 0}, {"unset", 0}, {NULL, 0}};
+static const struct plan_of_thread kUntouched[] = {
+    {"main", 1}, {"untouched", 1}, {"untouched", 0}, {"worker", 0}, {NULL, 0}};
+static const struct plan_of_thread kAll[] = {{"main", 1},   {"untouched", 1}, {"worker", 1},
+                                             {"worker", 0}, {"unset", 0},     {"untouched", 0},
+                                             {NULL, 0}};
+static const struct plan_of_thread kOne[] = {{"main", 1}, {NULL, 0}};
+
+static struct truth truths[kMaxThreads];
+static publisher_variable_fn* variables[kMaxPublishers];
+static const char* modules[kMaxPublishers];
+static int publishers;
+static int burn;
+static pthread_barrier_t loaded;   /* every publisher is there */
+static pthread_barrier_t labelled; /* every thread's truth is complete */
+
+/* Two functions of different names, so that a stack tells which kind of work a sample hit. */
+__attribute__((noinline)) static void labelled_work(void) {
+  for (volatile unsigned i = 0; i < 1u << 16; i++) {
+  }
+}
+
+__attribute__((noinline)) static void unlabelled_work(void) {
+  for (volatile unsigned i = 0; i < 1u << 16; i++) {
+  }
+}
+
+/* The calling thread's part in publisher number `i`. */
+static void publish(struct truth* truth, int index, int i) {
+  custom_labels_labelset_t** variable = variables[i]();
+  for (int other = 0; other < i; other++) {
+    /* The loader bound both publishers to one variable: both show what the first one set. */
+    if (truth->variables[other].address != variable) continue;
+    truth->variables[i] = truth->variables[other];
+    return;
+  }
+  truth->variables[i].address = variable;
+  if (strcmp(truth->kind, "unset") == 0) {
+    *variable = NULL;
+    return;
+  }
+  truth_make_labels(&truth->variables[i], index, i);
+  *variable = &truth->variables[i].set;
+}
+
+static void label_thread(int index) {
+  struct truth* truth = &truths[index];
+  truth_take_identity(truth);
+  pthread_barrier_wait(&loaded);
+  if (strcmp(truth->kind, "untouched") != 0) {
+    for (int i = 0; i < publishers; i++) publish(truth, index, i);
+  }
+  pthread_barrier_wait(&labelled);
+}
+
+static void* run_worker(void* argument) {
+  const int index = (int)((struct truth*)argument - truths);
+  label_thread(index);
+  const int works_labelled = strcmp(truths[index].kind, "worker") == 0;
+  for (;;) {
+    if (!burn) {
+      pause();
+    } else if (works_labelled) {
+      labelled_work();
+    } else {
+      unlabelled_work();
+    }
+  }
+  return NULL;
+}
+
+static void start_workers(const struct plan_of_thread* plan, int early) {
+  for (int i = 1; plan[i].kind != NULL; i++) {
+    pthread_t thread;
+    if (plan[i].early != early) continue;
+    truths[i].kind = plan[i].kind;
+    if (pthread_create(&thread, NULL, run_worker, &truths[i]) != 0) {
+      truth_cannot("pthread_create", "no more threads");
+    }
+  }
+}
+
+static const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static void load_publisher(const char* path) {
+#ifdef CAN_DLOPEN
+  if (publishers == kMaxPublishers) truth_cannot(path, "too many publishers");
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) truth_cannot("dlopen", dlerror());
+  modules[publishers] = base_name(path);
+  variables[publishers] = (publisher_variable_fn*)dlsym(library, "publisher_variable");
+  if (variables[publishers++] == NULL) truth_cannot("dlsym", dlerror());
+#else
+  truth_cannot(path, "built without dlopen");
+#endif
+}
+
+static void stay(void) {
+  struct pollfd input = {STDIN_FILENO, POLLIN, 0};
+  char ignored[64];
+  for (;;) {
+    for (int i = 0; burn && i < 16; i++) labelled_work();
+    if (poll(&input, 1, burn ? 0 : -1) <= 0) continue;
+    if (read(STDIN_FILENO, ignored, sizeof ignored) <= 0) _exit(0);
+  }
+}
+
+static const struct plan_of_thread* plan_named(const char* name) {
+  if (strcmp(name, "one") == 0) return kOne;
+  if (strcmp(name, "many") == 0) return kMany;
+  if (strcmp(name, "untouched") == 0) return kUntouched;
+  if (strcmp(name, "all") == 0) return kAll;
+  truth_cannot(name, "no such set of threads");
+}
+
+int main(int argc, char** argv) {
+  const struct plan_of_thread* plan = kOne;
+  const char* linked_module = base_name(argv[0]);
+  const char* paths[kMaxPublishers];
+  int path_count = 0;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const char* value = argv[i + 1];
+    if (strcmp(argv[i], "--threads") == 0) {
+      plan = strcmp(value, "many") == 0        ? kMany
+             : strcmp(value, "untouched") == 0 ? kUntouched
+                                               : kOne;
+    } else if (strcmp(argv[i], "--stay") == 0) {
+      burn = strcmp(value, "burn") == 0;
+    } else if (strcmp(argv[i], "--module") == 0) {
+      linked_module = value;
+    } else if (strcmp(argv[i], "--dlopen") == 0 && path_count < kMaxPublishers) {
+      paths[path_count++] = value;
+    } else {
+      truth_cannot(argv[i], "no such option");
+    }
+  }
+  unsigned threads = 0;
+  while (plan[threads].kind != NULL) threads++;
+  pthread_barrier_init(&loaded, NULL, threads);
+  pthread_barrier_init(&labelled, NULL, threads);
+
+  start_workers(plan, 1);
+#ifdef LINKED_PUBLISHER
+  modules[publishers] = linked_module;
+  variables[publishers++] = publisher_variable;
+#else
+  (void)linked_module;
+#endif
+  for (int i = 0; i < path_count; i++) load_publisher(paths[i]);
+  start_workers(plan, 0);
+  truths[0].kind = "main";
+  label_thread(0);
+  for (unsigned i = 0; i < threads; i++) truth_print(&truths[i], modules, publishers);
+  puts("ready");
+  fflush(stdout);
+  stay();
+}

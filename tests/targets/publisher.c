@@ -1,0 +1,32 @@
+/* A publisher of ABI v1 with no writer library behind it: the two symbols, and a function that
+ * gives the calling thread's variable. Built many times: as part of executables and as libraries,
+ * in every access model (tests/targets/CMakeLists.txt). The build may set: TLS_BEFORE  bytes of TLS
+ * ahead of the variable: it is no longer at offset 0 of its block TLS_AFTER   bytes of TLS behind
+ * it: the block no longer fits into the static surplus TLS_ALIGN   alignment of one more variable,
+ * and so of the whole block PROTECTED   the variable cannot be interposed: lld then writes
+ * relocations without a symbol */
+#include "publisher.h"
+
+#include <stdint.h>
+
+#define KEEP __attribute__((used))
+
+#ifdef TLS_BEFORE
+KEEP static __thread char before[TLS_BEFORE];
+#endif
+
+#ifdef PROTECTED
+__attribute__((visibility("protected")))
+#endif
+__thread custom_labels_labelset_t* custom_labels_current_set;
+
+#ifdef TLS_AFTER
+KEEP static __thread char after[TLS_AFTER];
+#endif
+#ifdef TLS_ALIGN
+KEEP static __thread char aligned[TLS_ALIGN] __attribute__((aligned(TLS_ALIGN)));
+#endif
+
+const uint32_t custom_labels_abi_version = CUSTOM_LABELS_ABI_VERSION;
+
+custom_labels_labelset_t** publisher_variable(void) { return &custom_labels_current_set; }
