@@ -1,24 +1,40 @@
-// Label bytes, symbol names and paths come from the target: hostile until escaped for where they go.
+// Label bytes, symbol names and paths come from the target: hostile until escaped for where they
+// go.
+//
+// A byte that cannot stay becomes \xNN, a character that cannot stay \u{N} (lower-case hex). A
+// literal backslash stays as it is, so escaping cannot be undone: the lossless form is the .jsonl
+// recording.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace labelscope::cli {
 
+// What stands for an empty string where a format cannot hold one.
+inline constexpr std::string_view kEmptyText = "<empty>";
+
+// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_valid_utf8(std::string_view bytes);
 
-// Valid UTF-8 whatever comes in: bytes that are not become \xNN (and a literal backslash in front of
-// "x" stays as it is: the lossless form is the .jsonl recording).
+// Valid UTF-8 whatever comes in. Control characters stay.
 std::string escape_utf8(std::string_view bytes);
 
-// For a terminal: valid UTF-8, and no control character, bidirectional override or escape sequence.
+// For a terminal: valid UTF-8, and no control character, bidirectional override or escape sequence,
+// nor a character that is only there to hide others.
 std::string escape_terminal(std::string_view bytes);
 
-// For one frame of a folded line: no ';', no newline, no leading or trailing space; terminal-safe.
+// For one frame of a folded line: as for a terminal, and no ';', no leading or trailing space;
+// never empty (kEmptyText).
 std::string escape_folded(std::string_view bytes);
 
-// For a file name: letters, digits, '.', '_', '-'; anything else becomes '_'. Never empty, never hidden.
+// For a part of a file name: letters, digits, '.', '_', '-'; anything else becomes '_'. Never
+// empty, never hidden, never read as an option ('.' or '-' in front become '_'), at most 128 bytes.
 std::string escape_file_name(std::string_view bytes);
+
+// The first `limit` characters (code points) of valid UTF-8; all of it if it has no more.
+std::string_view first_characters(std::string_view utf8, std::size_t limit);
+std::size_t count_characters(std::string_view utf8);
 
 }  // namespace labelscope::cli

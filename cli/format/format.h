@@ -15,8 +15,10 @@ namespace labelscope::cli {
 enum class Format { kPprof, kFolded, kJsonl };
 
 struct RenderOptions {
-  // Label keys whose values become root frames ("key=value"), outermost first. A sample without the key
-  // gets "key=<none>". Applies to every format with stacks (not to the lossless recording).
+  // Label keys whose values become root frames ("key=value"), outermost first. Where no label has
+  // the key, "pid", "thread_id", "thread_name" and "comm" mean our own. A sample without the key
+  // gets "key=<none>", an unreadable one "key=<unreadable>". Applies to every format with stacks
+  // (not to the lossless recording).
   std::vector<std::string> group_by;
 };
 
@@ -26,6 +28,9 @@ std::optional<Format> format_from_name(std::string_view name);
 std::optional<Format> format_from_path(std::string_view path);
 std::string_view format_name(Format format);
 
+// All of them fail with kMalformed on a profile whose tables contradict each other (rows.h), and
+// with kSystem when `out` does not take every byte; `out` then holds part of the output.
+
 // gzip-compressed pprof protobuf (profile.proto of google/pprof).
 Status render_pprof(const Profile& profile, const RenderOptions& options, std::ostream& out);
 // One line a stack, root first: "frame;frame;frame count".
@@ -33,6 +38,7 @@ Status render_folded(const Profile& profile, const RenderOptions& options, std::
 // The lossless recording: docs/recording-format.md.
 Status render_jsonl(const Profile& profile, std::ostream& out);
 
-Status render(Format format, const Profile& profile, const RenderOptions& options, std::ostream& out);
+Status render(Format format, const Profile& profile, const RenderOptions& options,
+              std::ostream& out);
 
 }  // namespace labelscope::cli

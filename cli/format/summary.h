@@ -1,4 +1,5 @@
-// Time by label value, for people: the table of --summary and the list of keys after every recording.
+// Time by label value, for people: the table of --summary and the list of keys after every
+// recording. Whoever calls this checks the stream: it is a terminal or standard output.
 #pragma once
 
 #include <cstddef>
@@ -7,22 +8,25 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "labelscope/result.h"
 
 namespace labelscope::cli {
 
 struct SummaryStyle {
   bool color = false;
+  bool unicode = false;         // bars and dots beyond ASCII: the terminal's locale is UTF-8
   std::size_t width = 80;       // terminal columns
   std::size_t max_values = 20;  // rows of a key; the rest is added up in one row
 };
 
-// A table for each key: value, share of all samples, time, samples, bar. The samples that have no such
-// label and those that were unreadable are rows of their own; the shares add up to 100 %.
-void render_summary(const Profile& profile, const std::vector<std::string>& keys,
-                    const SummaryStyle& style, std::ostream& out);
+// A table for each key: value, share of all samples, time, samples, bar. The samples that have no
+// such label and those that were unreadable are rows of their own; the shares, as printed, add up
+// to 100 %. Keys mean what they mean in RenderOptions::group_by.
+Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
+                      const SummaryStyle& style, std::ostream& out);
 
-// A line for each label key seen: share of samples that carry it, number of distinct values, a warning
-// where there are more values than a profile viewer handles well.
-void render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out);
+// A line for each label key seen: share of samples that carry it, number of distinct values, a
+// warning where there are more values than a profile viewer handles well.
+Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out);
 
 }  // namespace labelscope::cli

@@ -1,0 +1,171 @@
+// Strict UTF-8 and the escapes built on it.
+#include "cli/format/escape.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr char32_t kDelete = 0x7F;
+
+struct Character {
+  char32_t code = 0;
+  std::size_t length = 0;  // bytes; 0 where no valid character starts
+};
+
+unsigned byte_at(std::string_view bytes, std::size_t index) {
+  return static_cast<unsigned char>(bytes[index]);
+}
+
+// The Unicode standard's table 3-7: the range of the second byte depends on the first, which is
+// what shuts out overlong forms (C0, C1, E0 80..9F, F0 80..8F), surrogates (ED A0..BF) and F4 90
+// upwards.
+Character decode_utf8(std::string_view bytes) {
+  const unsigned first = byte_at(bytes, 0);
+  if (first < 0x80) return {first, 1};
+  std::size_t length = 0;
+  unsigned low = 0x80;
+  unsigned high = 0xBF;
+  char32_t code = 0;
+  if (first >= 0xC2 && first <= 0xDF) {
+    length = 2;
+    code = first & 0x1F;
+  } else if (first >= 0xE0 && first <= 0xEF) {
+    length = 3;
+    code = first & 0x0F;
+    if (first == 0xE0) low = 0xA0;
+    if (first == 0xED) high = 0x9F;
+  } else if (first >= 0xF0 && first <= 0xF4) {
+    length = 4;
+    code = first & 0x07;
+    if (first == 0xF0) low = 0x90;
+    if (first == 0xF4) high = 0x8F;
+  }
+  if (length == 0 || bytes.size() < length) return {};
+  for (std::size_t i = 1; i < length; ++i) {
+    const unsigned next = byte_at(bytes, i);
+    if (next < low || next > high) return {};
+    code = code << 6 | (next & 0x3F);
+    low = 0x80;
+    high = 0xBF;
+  }
+  return {code, length};
+}
+
+void append_byte_escape(std::string& out, unsigned byte) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\x";
+  out += kHex[byte >> 4];
+  out += kHex[byte & 0xF];
+}
+
+void append_character_escape(std::string& out, char32_t code) {
+  std::array<char, 8> digits;
+  auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                           static_cast<std::uint32_t>(code), 16);
+  out += "\\u{";
+  out.append(digits.data(), end.ptr);
+  out += '}';
+}
+
+bool between(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
+
+// Beyond ASCII: what moves the cursor, changes the direction of text, breaks the line, or is
+// invisible and can carry a second text (tag characters).
+bool is_unsafe_character(char32_t code) {
+  return between(code, 0x80, 0x9F) || code == 0x061C || code == 0x200E || code == 0x200F ||
+         between(code, 0x2028, 0x202E) || between(code, 0x2066, 0x2069) || code == 0xFEFF ||
+         between(code, 0xFFF9, 0xFFFB) || between(code, 0xE0000, 0xE007F);
+}
+
+// One pass for both escapes: bytes outside UTF-8 always go, and unsafe characters if
+// `for_terminal`.
+std::string escape(std::string_view bytes, bool for_terminal) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character character = decode_utf8(bytes);
+    if (character.length == 0) {
+      append_byte_escape(out, byte_at(bytes, 0));
+      bytes.remove_prefix(1);
+      continue;
+    }
+    if (for_terminal && (character.code < 0x20 || character.code == kDelete)) {
+      append_byte_escape(out, character.code);
+    } else if (for_terminal && is_unsafe_character(character.code)) {
+      append_character_escape(out, character.code);
+    } else {
+      out.append(bytes.substr(0, character.length));
+    }
+    bytes.remove_prefix(character.length);
+  }
+  return out;
+}
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+bool is_file_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = decode_utf8(bytes).length;
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string escape_utf8(std::string_view bytes) { return escape(bytes, false); }
+
+std::string escape_terminal(std::string_view bytes) { return escape(bytes, true); }
+
+std::string escape_folded(std::string_view bytes) {
+  if (bytes.empty()) return std::string(kEmptyText);
+  const std::string safe = escape_terminal(bytes);
+  std::string out;
+  out.reserve(safe.size());
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const bool at_edge = i == 0 || i + 1 == safe.size();
+    if (safe[i] == ';' || (safe[i] == ' ' && at_edge)) {
+      append_byte_escape(out, byte_at(safe, i));
+    } else {
+      out += safe[i];
+    }
+  }
+  return out;
+}
+
+std::string escape_file_name(std::string_view bytes) {
+  // Leaves room for the rest of a name below the 255 bytes that file systems allow.
+  constexpr std::size_t kMaxBytes = 128;
+  std::string out(bytes.substr(0, kMaxBytes));
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return !is_file_name_character(c); }, '_');
+  if (out.empty()) return "_";
+  if (out[0] == '.' || out[0] == '-') out[0] = '_';
+  return out;
+}
+
+std::string_view first_characters(std::string_view utf8, std::size_t limit) {
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    if (!is_continuation(utf8[i]) && seen++ == limit) return utf8.substr(0, i);
+  }
+  return utf8;
+}
+
+std::size_t count_characters(std::string_view utf8) {
+  const auto count =
+      std::count_if(utf8.begin(), utf8.end(), [](char byte) { return !is_continuation(byte); });
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace labelscope::cli

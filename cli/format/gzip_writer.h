@@ -1,0 +1,35 @@
+// gzip in front of a stream, a piece at a time, so that a large profile is never held whole.
+#pragma once
+
+#include <zlib.h>
+
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+class GzipWriter {
+ public:
+  explicit GzipWriter(std::ostream& out);
+  ~GzipWriter();
+  GzipWriter(const GzipWriter&) = delete;
+  GzipWriter& operator=(const GzipWriter&) = delete;
+
+  // Failures are kept for finish(); after one, nothing more is written.
+  void write(std::string_view bytes);
+  // Ends the gzip member and flushes the stream. Call once, last.
+  Status finish();
+
+ private:
+  void deflate_input(int flush);
+
+  std::ostream& out_;
+  z_stream zlib_{};
+  std::vector<char> buffer_;
+  int zlib_result_ = Z_OK;
+};
+
+}  // namespace labelscope::cli

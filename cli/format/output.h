@@ -1,0 +1,17 @@
+// The end of every rendering: did the stream take all of it?
+#pragma once
+
+#include <ostream>
+
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+inline Status flush_output(std::ostream& out) {
+  out.flush();
+  if (out) return {};
+  return Error{ErrorCode::kSystem,
+               "the output did not take every byte (a full disk, or a reader that went away)"};
+}
+
+}  // namespace labelscope::cli

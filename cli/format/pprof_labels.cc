@@ -1,0 +1,124 @@
+// The rules are written down in docs/recording-format.md, "Labels in pprof".
+#include "cli/format/pprof_labels.h"
+
+#include <algorithm>
+#include <protozero/pbf_builder.hpp>
+
+#include "cli/format/pprof_fields.h"
+
+namespace labelscope::cli {
+namespace {
+
+using LabelBuilder = protozero::pbf_builder<LabelField>;
+using SampleBuilder = protozero::pbf_builder<SampleField>;
+
+constexpr std::string_view kOwnPrefix = "labelscope.";
+
+// pprof keeps keys with this prefix for itself: a label "pprof::base" would turn the sample into
+// the base of a comparison.
+constexpr std::string_view kReservedPrefix = "pprof::";
+constexpr std::string_view kReservedReplacement = "user.pprof::";
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string publisher_suffix(const Label& label, const Process* process) {
+  std::string_view name;
+  if (process != nullptr && label.publisher < process->publishers.size()) {
+    name = base_name(process->publishers[label.publisher]);
+  }
+  return name.empty() ? "@" + std::to_string(label.publisher) : "@" + std::string(name);
+}
+
+std::string user_key(std::string_view key) {
+  if (key.empty()) return std::string(kEmptyText);
+  if (!key.starts_with(kReservedPrefix)) return std::string(key);
+  return std::string(kReservedReplacement) + std::string(key.substr(kReservedPrefix.size()));
+}
+
+}  // namespace
+
+const std::string& PprofLabels::encode(const AggregatedRow& row) {
+  const bool same = has_last_ && last_.label_set == row.label_set && last_.thread == row.thread &&
+                    last_.flags == row.flags && last_.outcome == row.outcome;
+  if (same) return encoded_;
+  last_ = row;
+  has_last_ = true;
+  encoded_.clear();
+  used_.clear();
+
+  const Process* process = rows_.process(row);
+  for (const Label& label : rows_.label_set(row)) add_label(label, process);
+  if (const Thread* thread = rows_.thread(row)) {
+    add_own_number(kPidKey, raw(thread->pid));
+    add_own_number(kThreadIdKey, raw(thread->tid));
+    add_own_text(kThreadNameKey, thread->name);
+  }
+  if (process != nullptr) add_own_text(kCommKey, process->comm);
+  if (is_unreadable(row.outcome)) add_own_text("labelscope.outcome", outcome_name(row.outcome));
+  add_own_text("labelscope.truncated", truncated_words(row.flags));
+  add_own_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
+  return encoded_;
+}
+
+void PprofLabels::add_label(const Label& label, const Process* process) {
+  const std::string key = user_key(label.key);
+  const std::int64_t value = strings_.intern(label.value.empty() ? kEmptyText : label.value);
+  std::int64_t key_number = strings_.intern(key);
+  if (is_used(key_number)) {
+    if (std::find(used_.begin(), used_.end(), std::pair(key_number, value)) != used_.end()) return;
+    // Another publisher, or another key that escapes to the same text.
+    const std::string with_publisher = key + publisher_suffix(label, process);
+    key_number = strings_.intern(with_publisher);
+    for (unsigned n = 2; is_used(key_number); ++n) {
+      key_number = strings_.intern(with_publisher + "#" + std::to_string(n));
+    }
+  }
+  append_text(key_number, value);
+}
+
+void PprofLabels::add_own_text(std::string_view key, std::string_view value) {
+  if (!value.empty()) append_text(own_key(key), strings_.intern(value));
+}
+
+void PprofLabels::add_own_number(std::string_view key, std::int64_t value) {
+  const std::int64_t key_number = own_key(key);
+  std::string message;
+  LabelBuilder label(message);
+  label.add_int64(LabelField::kKey, key_number);
+  label.add_int64(LabelField::kNum, value);
+  // pprof drops a number 0 that has no unit. Where there is none it takes the key for the unit, so
+  // that this reads like the other samples.
+  if (value == 0) label.add_int64(LabelField::kNumUnit, strings_.intern(key));
+  used_.emplace_back(key_number, 0);
+  SampleBuilder(encoded_).add_message(SampleField::kLabel, message);
+}
+
+std::int64_t PprofLabels::own_key(std::string_view key) {
+  std::int64_t number = strings_.intern(key);
+  if (!is_used(number)) return number;
+  std::string prefixed(key);
+  do {
+    prefixed.insert(0, kOwnPrefix);
+    number = strings_.intern(prefixed);
+  } while (is_used(number));
+  return number;
+}
+
+bool PprofLabels::is_used(std::int64_t key) const {
+  return std::any_of(used_.begin(), used_.end(),
+                     [key](const auto& pair) { return pair.first == key; });
+}
+
+void PprofLabels::append_text(std::int64_t key, std::int64_t value) {
+  std::string message;
+  LabelBuilder label(message);
+  label.add_int64(LabelField::kKey, key);
+  label.add_int64(LabelField::kStr, value);
+  used_.emplace_back(key, value);
+  SampleBuilder(encoded_).add_message(SampleField::kLabel, message);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,47 @@
+// Labels of a pprof sample: the thread's own, and ours beside them, no key twice.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/format/pprof_strings.h"
+#include "cli/format/row_labels.h"
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+// Flags that a pprof sample shows; the others tell how a label set was read, not what is wrong with
+// it.
+inline constexpr std::uint16_t kPprofFlags =
+    LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY | LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT;
+
+class PprofLabels {
+ public:
+  PprofLabels(const RowLabels& rows, PprofStrings& strings) : rows_(rows), strings_(strings) {}
+
+  // The fields Sample.label of a row, encoded. Cheap where label set, thread, flags and outcome are
+  // the same as in the call before. The reference holds until the next call.
+  const std::string& encode(const AggregatedRow& row);
+
+ private:
+  void add_label(const Label& label, const Process* process);
+  void add_own_text(std::string_view key, std::string_view value);
+  void add_own_number(std::string_view key, std::int64_t value);
+  // The number of `key`, with a prefix for as long as the sample has such a key already.
+  std::int64_t own_key(std::string_view key);
+  bool is_used(std::int64_t key) const;
+  void append_text(std::int64_t key, std::int64_t value);
+
+  const RowLabels& rows_;
+  PprofStrings& strings_;
+  AggregatedRow last_;
+  bool has_last_ = false;
+  std::string encoded_;
+  std::vector<std::pair<std::int64_t, std::int64_t>>
+      used_;  // keys and values of this sample so far
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,48 @@
+// The string table of a pprof file: every string once, by number; number 0 is the empty string,
+// which pprof takes for "not set".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+
+class PprofStrings {
+ public:
+  PprofStrings() { intern(""); }
+
+  // Bytes that are not UTF-8 are escaped: one such byte makes strict decoders refuse the whole
+  // file.
+  std::int64_t intern(std::string_view bytes) {
+    return is_valid_utf8(bytes) ? intern_text(bytes) : intern_text(escape_utf8(bytes));
+  }
+
+  const std::vector<const std::string*>& in_order() const { return in_order_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  std::int64_t intern_text(std::string_view text) {
+    auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    auto added = numbers_.emplace(text, static_cast<std::int64_t>(in_order_.size())).first;
+    in_order_.push_back(&added->first);
+    return added->second;
+  }
+
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> numbers_;
+  std::vector<const std::string*> in_order_;  // keys of numbers_, which never move
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,93 @@
+// Lookups by row, and the names of flags.
+#include "cli/format/row_labels.h"
+
+#include <array>
+#include <utility>
+
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
+    "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",  "duplicate-key",
+    "never-touched",   "retried",          "partly-unreadable", "key-conflict"};
+static_assert(LS_KEY_CONFLICT == 1 << (kSampleFlagCount - 1), "every flag has a name");
+
+void append_word(std::string& words, std::string_view word) {
+  if (!words.empty()) words += '|';
+  words += word;
+}
+
+}  // namespace
+
+std::string_view sample_flag_name(unsigned bit) {
+  return bit < kFlagNames.size() ? kFlagNames[bit] : std::string_view("unknown");
+}
+
+std::string truncated_words(unsigned flags) {
+  std::string words;
+  if (flags & LS_TRUNCATED_LABELS) append_word(words, "labels");
+  if (flags & LS_TRUNCATED_BYTES) append_word(words, "bytes");
+  if (flags & LS_TRUNCATED_SLOTS) append_word(words, "slots");
+  return words;
+}
+
+std::string flag_words(unsigned flags) {
+  std::string words;
+  for (unsigned bit = 0; flags >> bit != 0; ++bit) {
+    if (flags >> bit & 1U) append_word(words, sample_flag_name(bit));
+  }
+  return words;
+}
+
+RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
+  for (const Process& process : profile.processes) {
+    processes_.emplace(raw(process.pid), &process);
+  }
+}
+
+const Thread* RowLabels::thread(const AggregatedRow& row) const {
+  return row.thread == kNoIndex ? nullptr : &profile_.threads[row.thread];
+}
+
+const Process* RowLabels::process(const AggregatedRow& row) const {
+  const Thread* of_row = thread(row);
+  if (of_row == nullptr) return nullptr;
+  auto found = processes_.find(raw(of_row->pid));
+  return found == processes_.end() ? nullptr : found->second;
+}
+
+const LabelSet& RowLabels::label_set(const AggregatedRow& row) const {
+  return row.label_set == kNoIndex ? no_labels_ : profile_.label_sets[row.label_set];
+}
+
+std::optional<std::string> RowLabels::value(const AggregatedRow& row, std::string_view key) const {
+  for (const Label& label : label_set(row)) {
+    if (label.key == key) return label.value;
+  }
+  if (const Thread* of_row = thread(row)) {
+    if (key == kPidKey) return std::to_string(raw(of_row->pid));
+    if (key == kThreadIdKey) return std::to_string(raw(of_row->tid));
+    if (key == kThreadNameKey && !of_row->name.empty()) return of_row->name;
+  }
+  if (key == kCommKey) {
+    const Process* of_row = process(row);
+    if (of_row != nullptr && !of_row->comm.empty()) return of_row->comm;
+  }
+  return std::nullopt;
+}
+
+std::string RowLabels::group_frame(const AggregatedRow& row, std::string_view key) const {
+  std::string frame(key);
+  frame += '=';
+  const std::optional<std::string> found = value(row, key);
+  if (found) {
+    frame += found->empty() ? kEmptyText : std::string_view(*found);
+  } else {
+    frame += is_unreadable(row.outcome) ? kUnreadableText : kNoneText;
+  }
+  return frame;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,57 @@
+// What can be said about a row besides its stack: the thread's labels, our own keys, and words for
+// flags.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "cli/format/rows.h"
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+// Our own keys. Where a label has the same key, the label counts.
+inline constexpr std::string_view kPidKey = "pid";
+inline constexpr std::string_view kThreadIdKey = "thread_id";
+inline constexpr std::string_view kThreadNameKey = "thread_name";
+inline constexpr std::string_view kCommKey = "comm";
+
+inline constexpr std::string_view kNoneText = "<none>";
+inline constexpr std::string_view kUnreadableText = "<unreadable>";
+
+// Number of flags in enum ls_sample_flag.
+inline constexpr unsigned kSampleFlagCount = 9;
+// One word for the flag 1 << bit ("truncated-slots"); "unknown" for a bit without a flag.
+std::string_view sample_flag_name(unsigned bit);
+// "labels|bytes|slots", as far as they were cut; empty if nothing was.
+std::string truncated_words(unsigned flags);
+// The names of the flags in `flags`, joined with '|'.
+std::string flag_words(unsigned flags);
+
+// Looks up by row. Refers to the profile, which must pass check_tables() and outlive it.
+class RowLabels {
+ public:
+  explicit RowLabels(const Profile& profile);
+
+  // Null where the row has none, or its process is not in the profile.
+  const Thread* thread(const AggregatedRow& row) const;
+  const Process* process(const AggregatedRow& row) const;
+  // The empty set where the row has none.
+  const LabelSet& label_set(const AggregatedRow& row) const;
+
+  // The first label with this key, else our own value of that name; as bytes.
+  std::optional<std::string> value(const AggregatedRow& row, std::string_view key) const;
+  // "key=value" for a root frame, with kEmptyText, kNoneText or kUnreadableText as value where
+  // there is nothing else to show; as bytes.
+  std::string group_frame(const AggregatedRow& row, std::string_view key) const;
+
+ private:
+  const Profile& profile_;
+  std::unordered_map<std::int32_t, const Process*> processes_;
+  LabelSet no_labels_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,39 @@
+// Rows of a profile as the formats need them: checked once, and equal ones added up.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "cli/profile/profile.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+// Every index is inside its table or kNoIndex (where a row, stack or module is missing), and no
+// label set is longer than a process can have. kMalformed names the first thing that is not so.
+// Everything else in this folder relies on it.
+Status check_tables(const Profile& profile);
+
+// What tells one aggregated row from another; the parts left out are the same in all rows.
+struct RowParts {
+  bool stack = true;
+  bool label_set = true;
+  std::uint16_t flags = UINT16_MAX;  // the flags that matter
+};
+
+struct AggregatedRow {
+  Index label_set = kNoIndex;
+  Index thread = kNoIndex;
+  Index stack = kNoIndex;
+  std::uint16_t flags = 0;
+  std::uint8_t outcome = 0;
+  std::uint64_t count = 0;
+
+  friend auto operator<=>(const AggregatedRow&, const AggregatedRow&) = default;
+};
+
+// Ordered by label set, then thread, then stack: what is costly to render changes least often.
+std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts& parts);
+
+}  // namespace labelscope::cli
