@@ -1,0 +1,19 @@
+// What labelscope's exit status means. Also in README.md and the man page.
+#pragma once
+
+namespace labelscope::cli {
+
+enum ExitStatus : int {
+  kExitOk = 0,
+  kExitRuntimeError = 1,
+  kExitUsage = 2,
+  kExitNoTarget = 3,    // no such process, or it ended before any sample
+  kExitPermission = 4,  // a capability or another user is needed
+  kExitNoSample = 5,    // the recording worked and caught nothing
+  // With `-- CMD`, the command's own status; where it could not be started, as the shell has it:
+  kExitNotExecutable = 126,
+  kExitCommandNotFound = 127,
+  kExitGivenUp = 130,  // second Ctrl-C
+};
+
+}  // namespace labelscope::cli

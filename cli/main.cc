@@ -1,0 +1,26 @@
+// labelscope: parse, dispatch, report what was not foreseen.
+#include <cstdio>
+#include <exception>
+#include <variant>
+
+#include "cli/cmd_record.h"
+#include "cli/exit_status.h"
+#include "cli/options.h"
+
+int main(int argc, char** argv) {
+  using namespace labelscope::cli;
+  try {
+    auto parsed = parse_command_line(argc, argv);
+    if (const auto* end = std::get_if<ParseEnd>(&parsed)) {
+      std::fputs(end->output.c_str(), stdout);
+      std::fputs(end->error.c_str(), stderr);
+      return std::fflush(stdout) == 0 ? end->status : kExitRuntimeError;
+    }
+    const auto& options = std::get<RecordOptions>(parsed);
+    log::open(options.log_level);
+    return run_record(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
+    return kExitRuntimeError;
+  }
+}

@@ -1,0 +1,44 @@
+// AddressSpace: a map of ranges in which a new mapping replaces whatever it overlaps.
+#include "cli/record/address_space.h"
+
+namespace labelscope::cli {
+
+Status AddressSpace::load(const LiveProcess& process) {
+  auto mappings = process.mappings();
+  if (!mappings) return std::move(mappings).error();
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.executable) add(mapping, &process);
+  }
+  return {};
+}
+
+void AddressSpace::add(const Mapping& mapping, const LiveProcess* process) {
+  if (mapping.end <= mapping.start) return;
+  Index module = modules_->add(mapping, process);
+  auto at = ranges_.upper_bound(mapping.start);
+  if (at != ranges_.begin()) --at;
+  while (at != ranges_.end() && at->first < mapping.end) {
+    auto [start, range] = *at;
+    if (range.end <= mapping.start) {
+      ++at;
+      continue;
+    }
+    if (start == mapping.start && range.end == mapping.end && range.module == module) return;
+    at = ranges_.erase(at);
+    ++epoch_;
+    // What sticks out on either side stays what it was.
+    if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.module});
+    if (range.end > mapping.end)
+      at = ranges_.emplace(mapping.end, Range{range.end, range.module}).first;
+  }
+  ranges_.insert_or_assign(mapping.start, Range{mapping.end, module});
+}
+
+Index AddressSpace::module_at(Address address) const {
+  auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return kNoIndex;
+  const auto& [start, range] = *std::prev(after);
+  return address < range.end ? range.module : kNoIndex;
+}
+
+}  // namespace labelscope::cli

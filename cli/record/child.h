@@ -1,0 +1,44 @@
+// The program after `--`: started, held back until sampling has begun, waited for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::cli {
+
+class Child {
+ public:
+  // Forks. The child waits for release() before it executes the program, with no
+  // signal blocked.
+  static Result<Child> start(const std::vector<std::string>& command);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  // A child that was never released is ended; one that runs is left alone.
+  ~Child();
+
+  Pid pid() const { return pid_; }
+  // Lets it execute. Returns the errno of a failed exec, 0 if the program runs.
+  int release();
+  // The wait status once it has ended; does not block.
+  std::optional<int> ended();
+  // Blocks until it has ended (or a signal arrives: nullopt).
+  std::optional<int> wait();
+
+ private:
+  Child(Pid pid, UniqueFd gate, UniqueFd report)
+      : pid_(pid), gate_(std::move(gate)), report_(std::move(report)) {}
+  Pid pid_;
+  UniqueFd gate_;    // closing it after one byte lets the child go on
+  UniqueFd report_;  // closes on exec, or brings the errno
+  std::optional<int> status_;
+};
+
+// Exit status of a shell for this wait status: the program's own, or 128 plus the signal.
+int shell_status(int wait_status);
+
+}  // namespace labelscope::cli

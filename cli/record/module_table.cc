@@ -1,0 +1,114 @@
+// ModuleTable: from a mapping to a module with its load bias, build ID and open file.
+#include "cli/record/module_table.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "labelscope/elf_image.h"
+
+namespace labelscope::cli {
+namespace {
+
+// By name, for a process that has ended: only if it is still the file that was mapped.
+Result<UniqueFd> open_by_name(const Mapping& mapping) {
+  UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return system_error(errno, mapping.path);
+  struct stat found {};
+  if (::fstat(fd.get(), &found) != 0 || found.st_ino != mapping.file.inode ||
+      !S_ISREG(found.st_mode)) {
+    return Error{ErrorCode::kNotFound, mapping.path + " is another file now"};
+  }
+  return fd;
+}
+
+Result<ElfImage> open_image(const UniqueFd& file) {
+  int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 3);
+  if (copy < 0) return system_error(errno, "dup");
+  return ElfImage::open(UniqueFd(copy));
+}
+
+// Runtime minus link-time address, from the segment that holds this file offset.
+std::optional<std::uint64_t> load_bias(const ElfImage& image, const Mapping& mapping) {
+  constexpr std::uint64_t kPage = 4096;
+  for (const LoadSegment& load : image.load_segments()) {
+    std::uint64_t first = load.file_offset & ~(kPage - 1);
+    if (!load.executable || mapping.file_offset < first ||
+        mapping.file_offset >= load.file_offset + load.file_size) {
+      continue;
+    }
+    return mapping.start - (mapping.file_offset - load.file_offset + load.vaddr);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const LiveProcess* process) {
+  auto [entry, fresh] = open_files_.try_emplace(mapping.file);
+  if (!fresh) return entry->second;
+  auto fd = process != nullptr ? process->open_file(mapping) : open_by_name(mapping);
+  if (!fd && process != nullptr) {
+    auto by_name = open_by_name(mapping);  // the process ended just now
+    if (by_name) fd = std::move(by_name);
+  }
+  if (fd) {
+    entry->second.file = std::make_shared<UniqueFd>(*std::move(fd));
+    auto image = open_image(*entry->second.file);
+    if (image) entry->second.build_id = image->build_id();
+  } else {
+    entry->second.problem = "the file could not be opened: " + fd.error().context;
+  }
+  return entry->second;
+}
+
+Index ModuleTable::add(const Mapping& mapping, const LiveProcess* process) {
+  Key key{mapping.file, mapping.start, mapping.end, mapping.file_offset, mapping.path};
+  auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+
+  ProfileModule module;
+  module.path = mapping.path.empty() ? "[anon]" : mapping.path;
+  module.start = mapping.start;
+  module.end = mapping.end;
+  module.file_offset = mapping.file_offset;
+  ModuleFile file;
+  if (mapping.file) {
+    const OpenFile& opened = open(mapping, process);
+    module.kind = ProfileModule::Kind::kFile;
+    module.build_id = opened.build_id;
+    module.symbol_problem = opened.problem;
+    file = opened.file;
+    if (file) {
+      auto image = open_image(*file);
+      auto bias = image ? load_bias(*image, mapping) : std::nullopt;
+      // Mapped by something that is no ELF loader: addresses count from the start of the file.
+      module.load_bias = bias.value_or(mapping.start - mapping.file_offset);
+    }
+  } else if (module.path == "[vdso]") {
+    module.load_bias = mapping.start;
+  }
+  auto index = static_cast<Index>(modules_.size());
+  modules_.push_back(std::move(module));
+  files_.push_back(std::move(file));
+  known_.emplace(std::move(key), index);
+  return index;
+}
+
+Index ModuleTable::kernel() {
+  if (kernel_ == kNoIndex) {
+    ProfileModule module;
+    module.kind = ProfileModule::Kind::kKernel;
+    module.path = "[kernel]";
+    // The upper half of the address space, on both processors.
+    module.start = 1ULL << 63;
+    module.end = UINT64_MAX;
+    kernel_ = static_cast<Index>(modules_.size());
+    modules_.push_back(std::move(module));
+    files_.emplace_back();
+  }
+  return kernel_;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,43 @@
+// One file that appears whole or not at all: opened (and so tested) before sampling starts, given
+// its name only when everything is in it. If labelscope dies, nothing half-written is left under
+// that name.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::cli {
+
+class OutputFile {
+ public:
+  // "-" is stdout. A path that exists is refused unless `overwrite`; devices and pipes are written
+  // directly.
+  static Result<OutputFile> open(const std::string& path, bool overwrite);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  const std::string& path() const { return path_; }
+  // Calls `render` with a stream, checks every byte was taken, and gives the file its name.
+  Status write(const std::function<Status(std::ostream&)>& render);
+  // Bytes written.
+  std::uint64_t size() const { return size_; }
+
+ private:
+  enum class Kind { kDirect, kUnnamed, kTemporary };
+  OutputFile(std::string path, UniqueFd fd, Kind kind, std::string temporary, bool overwrite);
+  Status publish();
+
+  std::string path_;
+  UniqueFd fd_;
+  Kind kind_;
+  std::string temporary_;  // name until published; empty for an unnamed file
+  bool overwrite_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,87 @@
+// Progress: one line of stderr.
+#include "cli/record/progress.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{100};
+
+std::string seconds(std::chrono::nanoseconds time) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.1f", std::chrono::duration<double>(time).count());
+  return text.data();
+}
+
+}  // namespace
+
+Progress::Progress(bool wanted) {
+  const char* term = std::getenv("TERM");
+  active_ =
+      wanted && ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+bool Progress::due() {
+  auto now = std::chrono::steady_clock::now();
+  if (!active_ || now - last_ < kInterval) return false;
+  last_ = now;
+  return true;
+}
+
+void Progress::draw(const std::string& line) {
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::recording(const State& state) {
+  if (!due()) return;
+  std::string line = seconds(state.elapsed);
+  if (state.duration) line += " of " + seconds(*state.duration);
+  line += " s · " + with_thousands(state.samples) + " samples · " +
+          percent(state.labelled, state.samples) + " labelled";
+  if (state.dropped > 0) line += " · " + with_thousands(state.dropped) + " dropped";
+  line += " · Ctrl-C stops and writes";
+  draw(line);
+}
+
+void Progress::working(const std::string& what, std::size_t done, std::size_t all) {
+  if (!due()) return;
+  draw(what + " " + with_thousands(done) + " of " + with_thousands(all));
+}
+
+void Progress::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+std::string with_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "0 %";
+  // Rounded towards "not all" and "not none": 100 % and 0 % are said only when they are exact.
+  double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && share > 99.9) share = 99.9;
+  if (part > 0 && share < 0.1) share = 0.1;
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), share == 100 || share == 0 ? "%.0f %%" : "%.1f %%",
+                share);
+  return text.data();
+}
+
+}  // namespace labelscope::cli

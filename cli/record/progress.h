@@ -1,0 +1,45 @@
+// The status line of a recording, on a terminal only: redrawn in place, gone when it is over.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace labelscope::cli {
+
+class Progress {
+ public:
+  // `wanted` false, or stderr no terminal: nothing is ever drawn.
+  explicit Progress(bool wanted);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  struct State {
+    std::chrono::nanoseconds elapsed{};
+    std::optional<std::chrono::nanoseconds> duration;
+    std::uint64_t samples = 0;
+    std::uint64_t labelled = 0;
+    std::uint64_t dropped = 0;
+  };
+  // At most ten times a second; other calls return at once.
+  void recording(const State& state);
+  // "symbolizing 1,200 of 3,400 addresses" and the like.
+  void working(const std::string& what, std::size_t done, std::size_t all);
+  void clear();
+
+ private:
+  bool due();
+  void draw(const std::string& line);
+  bool active_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// 1234567 -> "1,234,567".
+std::string with_thousands(std::uint64_t number);
+// 0.9871 -> "98.7 %", also for whole == 0.
+std::string percent(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace labelscope::cli
