@@ -1,7 +1,7 @@
 // A recording in memory: what every format renders and what a .jsonl recording holds.
 //
-// Tables are referred to by index; all strings from a target are bytes. Filled by the recorder (samples,
-// modules, stacks), completed by the symbolizer (Location::lines), then only read.
+// Tables are referred to by index; all strings from a target are bytes. Filled by the recorder
+// (samples, modules, stacks), completed by the symbolizer (Location::lines), then only read.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ inline constexpr Index kNoIndex = UINT32_MAX;
 struct ProfileModule {
   enum class Kind { kFile, kKernel, kUnknown };
   Kind kind = Kind::kUnknown;
-  std::string path;      // as the target names it; "[kernel]", "[vdso]", "[anon]" where there is no file
+  std::string
+      path;  // as the target names it; "[kernel]", "[vdso]", "[anon]" where there is no file
   std::string build_id;  // lower-case hex, or empty
   Address start = 0;     // runtime range of the executable mapping
   Address end = 0;
@@ -39,11 +40,12 @@ struct SourceLine {
   int line = 0;             // 0 when unknown
 };
 
-// One place in code. Equal places in different processes share a Location only if the module is shared.
+// One place in code. Equal places in different processes share a Location only if the module is
+// shared.
 struct Location {
   Index module = kNoIndex;
-  Address address = 0;            // runtime address of the instruction (return addresses already moved back
-                                  // by one, so that they point into the call)
+  Address address = 0;  // runtime address of the instruction (return addresses already moved back
+                        // by one, so that they point into the call)
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
 };
 
@@ -69,17 +71,17 @@ struct SampleRow {
   Index stack = kNoIndex;
   Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
   std::uint32_t count = 1;
-  std::uint16_t flags = 0;     // of enum ls_sample_flag
-  std::uint8_t outcome = 0;    // of enum ls_outcome
+  std::uint16_t flags = 0;   // of enum ls_sample_flag
+  std::uint8_t outcome = 0;  // of enum ls_outcome
 };
 
 // The numbers that must add up: taken = sum(outcomes) and written = taken - dropped.
 struct Ledger {
   std::uint64_t taken = 0;
   std::uint64_t outcomes[LS_OUTCOME_COUNT] = {};
-  std::uint64_t dropped = 0;  // ring buffer full, as the kernel counted them
-  std::uint64_t written = 0;  // rows (by count) in this profile
-  std::uint64_t truncated = 0;        // samples with any LS_TRUNCATED flag
+  std::uint64_t dropped = 0;                      // ring buffer full, as the kernel counted them
+  std::uint64_t written = 0;                      // rows (by count) in this profile
+  std::uint64_t truncated = 0;                    // samples with any LS_TRUNCATED flag
   std::map<std::string, std::uint64_t> counters;  // other named events, non-zero ones only
 };
 

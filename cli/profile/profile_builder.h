@@ -1,0 +1,123 @@
+// From samples to a Profile: stacks, label sets and threads are interned as they arrive, so that
+// memory grows with what is different, not with time (unless every sample is kept, for a lossless
+// recording).
+//
+// Equal bytes are looked up as they came; only what was never seen is decoded. Not thread-safe.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/profile/profile.h"
+#include "labelscope/label.h"
+
+namespace labelscope::cli {
+
+// One sample as a source delivers it; the spans live as long as the call.
+struct SampleView {
+  std::uint64_t time_ns = 0;
+  Pid pid{};
+  Tid tid{};
+  std::string_view comm;
+  std::span<const std::uint64_t> user_stack;  // leaf first; all but the first are return addresses
+  std::span<const std::uint64_t> kernel_stack;  // the same
+  // Outcome, flags and labels in the source's own encoding; equal bytes mean equal observations.
+  std::span<const std::byte> labels;
+  Observation (*decode_labels)(std::span<const std::byte>) = nullptr;
+};
+
+// Looks up bytes that were seen before. Forgets everything when it has grown past a bound: it is a
+// cache.
+class ByteCache {
+ public:
+  const Index* find(std::string_view bytes) const;
+  void insert(std::string_view bytes, Index value);
+  void clear();
+
+ private:
+  struct Hash {
+    std::size_t operator()(std::string_view bytes) const;
+  };
+  static constexpr std::size_t kMaxBytes = 64 << 20;
+  std::deque<std::string> stored_;
+  std::size_t stored_bytes_ = 0;
+  std::unordered_map<std::string_view, Index, Hash> index_;
+};
+
+// What the builder needs to know of the process that a sample is from; owned by the recorder, one
+// for each process. The caches are the builder's.
+struct ProcessContext {
+  // The module at a user address, or kNoIndex.
+  virtual Index module_at(Address address) = 0;
+  virtual Index kernel_module() = 0;
+  // Changes when addresses may mean something else (AddressSpace::epoch).
+  virtual std::uint64_t address_epoch() const = 0;
+  // Changes when publisher indices may mean something else; translates them to Process::publishers.
+  virtual std::uint64_t publisher_epoch() const = 0;
+  virtual std::uint8_t publisher(std::uint8_t index) const = 0;
+  virtual ~ProcessContext() = default;
+
+  struct Caches {
+    std::uint64_t address_epoch = 0;
+    std::uint64_t publisher_epoch = 0;
+    ByteCache user_stacks;
+    ByteCache labels;
+    std::unordered_map<Address, Index> locations;
+    std::unordered_map<std::int32_t, Index> threads;
+  } caches;
+};
+
+class ProfileBuilder {
+ public:
+  explicit ProfileBuilder(bool keep_each_sample) : keep_each_sample_(keep_each_sample) {}
+
+  void add(const SampleView& sample, ProcessContext& process);
+
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t labelled() const { return labelled_; }
+  // Moves out threads, locations, stacks, label sets and rows; the rest of the Profile is the
+  // caller's.
+  Profile take();
+
+ private:
+  struct Observed {  // a decoded label encoding
+    Index label_set;
+    std::uint16_t flags;
+    std::uint8_t outcome;
+  };
+  struct RowKey {
+    Index thread, stack, label_set;
+    std::uint16_t flags;
+    std::uint8_t outcome;
+    bool operator==(const RowKey&) const = default;
+  };
+  struct RowKeyHash {
+    std::size_t operator()(const RowKey& key) const;
+  };
+  struct IndexVectorHash {
+    std::size_t operator()(const std::vector<Index>& indices) const;
+  };
+
+  Index intern_thread(const SampleView& sample, ProcessContext& process);
+  Index intern_stack(const SampleView& sample, ProcessContext& process);
+  Index intern_location(Address address, Index module);
+  const Observed& observe(const SampleView& sample, ProcessContext& process);
+  Index intern_label_set(LabelSet labels);
+
+  bool keep_each_sample_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t labelled_ = 0;
+  Profile profile_;
+  std::vector<Observed> observed_;
+  std::unordered_map<std::vector<Index>, Index, IndexVectorHash> stacks_;
+  std::map<LabelSet, Index> label_sets_;
+  std::map<std::pair<Index, Address>, Index> locations_;
+  std::unordered_map<RowKey, Index, RowKeyHash> rows_;
+  std::string scratch_;
+};
+
+}  // namespace labelscope::cli
