@@ -1,5 +1,5 @@
-// Names for addresses: libdwfl for files (function, file, line, inlined functions), /proc/kallsyms for
-// the kernel, libiberty to demangle C++ and Rust.
+// Names for addresses: libdwfl for files (function, file, line, inlined functions), /proc/kallsyms
+// for the kernel, libiberty to demangle C++ and Rust.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,9 @@
 
 namespace labelscope::cli {
 
-// An open file of a module: opened early, while the target lives, so that replaced or deleted files and
-// those of containers are still the ones that the target ran. Null where it could not be opened.
+// An open file of a module: opened early, while the target lives, so that replaced or deleted files
+// and those of containers are still the ones that the target ran. Null where it could not be
+// opened.
 using ModuleFile = std::shared_ptr<UniqueFd>;
 
 struct SymbolizerOptions {
@@ -27,7 +28,8 @@ struct SymbolizerOptions {
 // Fills Location::lines of every location, ProfileModule::build_id where the file tells it, and
 // ProfileModule::symbol_problem where names are missing. `files` is parallel to profile.modules.
 // A location whose name cannot be found keeps no lines. Never fails as a whole.
-void symbolize(Profile& profile, const std::vector<ModuleFile>& files, const SymbolizerOptions& options);
+void symbolize(Profile& profile, const std::vector<ModuleFile>& files,
+               const SymbolizerOptions& options);
 
 // C++ (Itanium), Rust (legacy and v0), else the name as it is. Bounded on hostile names.
 std::string demangle(std::string_view mangled);

@@ -1,0 +1,53 @@
+// Which function, which inlined calls and which source line an address belongs to, from DWARF.
+//
+// Units are indexed by their own ranges (.debug_aranges is optional and often missing), the
+// functions of a unit when the first address of the unit is asked for.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+class DwarfScopes {
+ public:
+  // `cancelled` is asked while long indexes are built; a cancelled index is incomplete.
+  DwarfScopes(Dwarf* dwarf, const std::function<bool()>& cancelled);
+
+  // Innermost first; empty if no unit covers `address`. Only system_name, file and line are filled;
+  // the name is empty where DWARF has none. Without `inlined` only the outermost function.
+  std::vector<SourceLine> find(Address address, bool inlined);
+
+  // True if units are only skeletons whose functions are in .dwo files, which are not opened.
+  bool has_skeletons() const { return has_skeletons_; }
+
+ private:
+  struct Range {
+    Address start = 0;
+    Address end = 0;
+    Dwarf_Off die = 0;
+  };
+  struct Unit {
+    std::vector<Range> functions;
+  };
+  // The ranges of a unit or function, sorted by start so that look-ups can stop early.
+  static const Range* innermost(const std::vector<Range>& ranges, Address address);
+  bool add_ranges(Dwarf_Die& die, std::vector<Range>& ranges);
+  void add_functions(Dwarf_Die& parent, int depth, std::vector<Range>& functions);
+  Unit& unit_at(Dwarf_Off die, Dwarf_Die& unit_die);
+
+  Dwarf* dwarf_;
+  const std::function<bool()>& cancelled_;
+  std::vector<Range> units_;
+  std::unordered_map<Dwarf_Off, Unit> indexed_;
+  std::size_t ranges_left_;
+  bool has_skeletons_ = false;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,137 @@
+// Which symbol covers an address, when sizes may be missing (assembly), ranges may nest (local
+// labels) and several names may share one address.
+#include "cli/symbol/symbol_table.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace labelscope::cli {
+namespace {
+
+// How many symbols that start before an address are looked at to find one that covers it. Symbols
+// nest two or three deep; hostile tables must not make each look-up linear.
+constexpr int kMaxNesting = 64;
+// Shown names are cut here; a hostile string table may be one name of a gigabyte.
+constexpr std::size_t kMaxName = 65536;
+
+// Of several names of one address: global before weak before local, few underscores in front.
+std::uint8_t badness(const GElf_Sym& symbol, const char* name) {
+  int binding = GELF_ST_BIND(symbol.st_info);
+  int bad = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 64 : 128;
+  if (GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE) bad += 32;
+  return static_cast<std::uint8_t>(
+      bad + static_cast<int>(std::min<std::size_t>(std::strspn(name, "_"), 31)));
+}
+
+bool is_code_symbol(const GElf_Sym& symbol, const char* name) {
+  int type = GELF_ST_TYPE(symbol.st_info);
+  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
+  if (symbol.st_shndx == SHN_UNDEF || name[0] == '\0') return false;
+  // Mapping symbols ($x, $d) and assembler-local labels are no functions.
+  return name[0] != '$' && std::strncmp(name, ".L", 2) != 0;
+}
+
+}  // namespace
+
+std::vector<CodeRange> code_ranges(Elf* elf, Address bias) {
+  std::vector<CodeRange> ranges;
+  auto add = [&ranges, bias](Address start, Address size, bool plt) {
+    Address end = 0;
+    if (size == 0 || __builtin_add_overflow(start, size, &end)) return;
+    ranges.push_back({start + bias, end + bias, plt});
+  };
+  std::size_t names = 0;
+  bool named = elf_getshdrstrndx(elf, &names) == 0;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if ((header.sh_flags & SHF_EXECINSTR) == 0 || (header.sh_flags & SHF_ALLOC) == 0) continue;
+    const char* name = named ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    add(header.sh_addr, header.sh_size, name != nullptr && std::strncmp(name, ".plt", 4) == 0);
+  }
+  std::size_t segments = 0;
+  if (ranges.empty() && elf_getphdrnum(elf, &segments) == 0) {
+    for (std::size_t i = 0; i < segments; ++i) {
+      GElf_Phdr header;
+      if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+      if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0)
+        add(header.p_vaddr, header.p_memsz, false);
+    }
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CodeRange& a, const CodeRange& b) { return a.start < b.start; });
+  return ranges;
+}
+
+SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges)
+    : ranges_(std::move(ranges)) {
+  collect(module);
+  keep_one_each();
+  end_unsized();
+}
+
+const CodeRange* SymbolTable::range_of(Address address) const {
+  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                [](Address a, const CodeRange& range) { return a < range.start; });
+  if (after == ranges_.begin()) return nullptr;
+  const CodeRange& range = *std::prev(after);
+  return address < range.end ? &range : nullptr;
+}
+
+void SymbolTable::collect(Dwfl_Module* module) {
+  int count = dwfl_module_getsymtab(module);
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name =
+        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr || !is_code_symbol(symbol, name)) continue;
+    const CodeRange* range = range_of(address);
+    if (range == nullptr) continue;
+    Address size = std::min<Address>(symbol.st_size, range->end - address);
+    entries_.push_back({address, address + size, name, badness(symbol, name), size != 0});
+  }
+}
+
+void SymbolTable::keep_one_each() {
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    if (a.start != b.start) return a.start < b.start;
+    if (a.sized != b.sized) return a.sized;
+    if (a.badness != b.badness) return a.badness < b.badness;
+    return std::strcmp(a.name, b.name) < 0;
+  });
+  auto same = [](const Entry& a, const Entry& b) { return a.start == b.start; };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+}
+
+void SymbolTable::end_unsized() {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.sized) continue;
+    const CodeRange* range = range_of(entry.start);
+    entry.end = range != nullptr ? range->end : entry.start;
+    if (i + 1 < entries_.size()) entry.end = std::min(entry.end, entries_[i + 1].start);
+  }
+}
+
+std::string_view SymbolTable::find(Address address) const {
+  const CodeRange* range = range_of(address);
+  if (range == nullptr) return {};
+  if (range->plt) return "[plt]";
+  auto at = std::upper_bound(entries_.begin(), entries_.end(), address,
+                             [](Address a, const Entry& entry) { return a < entry.start; });
+  const Entry* unsized = nullptr;
+  for (int steps = 0; at != entries_.begin() && steps < kMaxNesting; ++steps) {
+    --at;
+    if (address >= at->end) continue;
+    // A label inside a function is not its name.
+    if (at->sized) return {at->name, strnlen(at->name, kMaxName)};
+    if (unsized == nullptr) unsized = &*at;
+  }
+  if (unsized == nullptr) return {};
+  return {unsized->name, strnlen(unsized->name, kMaxName)};
+}
+
+}  // namespace labelscope::cli

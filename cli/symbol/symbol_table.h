@@ -1,0 +1,52 @@
+// The function symbols of one ELF file, sorted once. libdwfl's own look-up scans all symbols for
+// every address, which for a large library and a long profile takes minutes.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+// A range of code as the section headers (or, without them, the program headers) tell it.
+struct CodeRange {
+  Address start = 0;
+  Address end = 0;
+  bool plt =
+      false;  // stubs of the procedure linkage table: no symbols, but known for what they are
+};
+
+std::vector<CodeRange> code_ranges(Elf* elf, Address bias);
+
+class SymbolTable {
+ public:
+  // Symbols of .symtab (of the file, its debug file, or .gnu_debugdata) or of .dynsym. Names point
+  // into the module's memory.
+  SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges);
+
+  // Empty if no symbol covers `address`; "[plt]" in the procedure linkage table.
+  std::string_view find(Address address) const;
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    Address start = 0;
+    Address end = 0;
+    const char* name = nullptr;
+    std::uint8_t badness = 0;
+    bool sized = false;
+  };
+  const CodeRange* range_of(Address address) const;
+  void collect(Dwfl_Module* module);
+  void keep_one_each();
+  void end_unsized();
+
+  std::vector<CodeRange> ranges_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,265 @@
+// Locations are grouped by file (not by module: processes share files), sorted by link-time
+// address, and each address is looked up once. A file that is of no use costs its own names only.
+#include "cli/symbol/symbolizer.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "cli/symbol/elf_symbols.h"
+#include "cli/symbol/kernel_symbols.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::size_t kLocationsBetweenAsking = 256;
+constexpr std::string_view kVdsoName = "[vdso]";
+
+// Where names come from: locations with equal sources are looked up together.
+struct Source {
+  enum class Kind { kNone, kFile, kVdso, kKernel };
+  Kind kind = Kind::kNone;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  friend auto operator<=>(const Source&, const Source&) = default;
+};
+
+struct Count {
+  std::size_t named = 0;
+  std::size_t all = 0;
+};
+
+// Our own vDSO. The kernel maps the same one into every process of our own architecture.
+std::span<const std::byte> own_vdso() {
+  auto start = static_cast<Address>(::getauxval(AT_SYSINFO_EHDR));
+  if (start == 0) return {};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number
+  const auto* bytes = reinterpret_cast<const std::byte*>(start);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes, sizeof header);
+  // The section headers stand last.
+  std::size_t size = header.e_shoff + std::size_t{header.e_shentsize} * header.e_shnum;
+  return {bytes, size};
+}
+
+bool fills_range(std::span<const std::byte> image, const ProfileModule& module) {
+  constexpr Address kLargestPage = 65536;
+  Address size = module.end - module.start;
+  return module.end > module.start && size >= image.size() && size - image.size() < kLargestPage;
+}
+
+class Run {
+ public:
+  Run(Profile& profile, const std::vector<ModuleFile>& files, const SymbolizerOptions& options)
+      : profile_(profile), files_(files), options_(options), debug_files_(options.cancelled) {}
+
+  void run() {
+    std::map<Source, std::vector<Index>> groups;
+    counts_.resize(profile_.modules.size());
+    for (Index i = 0; i < profile_.locations.size(); ++i) {
+      Index module = profile_.locations[i].module;
+      if (module >= profile_.modules.size()) continue;
+      ++counts_[module].all;
+      groups[source_of(module)].push_back(i);
+    }
+    for (auto& [source, locations] : groups) {
+      if (stopped()) break;
+      symbolize_group(source, locations);
+      done_ += locations.size();
+      tell();
+    }
+    if (!stopped_) {
+      done_ = profile_.locations.size();
+      tell();
+    }
+    explain();
+  }
+
+ private:
+  Source source_of(Index index) const {
+    const ProfileModule& module = profile_.modules[index];
+    if (module.kind == ProfileModule::Kind::kKernel) return {Source::Kind::kKernel};
+    if (module.path == kVdsoName) return {Source::Kind::kVdso};
+    const ModuleFile file = index < files_.size() ? files_[index] : nullptr;
+    struct stat status {};
+    if (file == nullptr || !file->valid() || ::fstat(file->get(), &status) != 0) return {};
+    return {Source::Kind::kFile, status.st_dev, status.st_ino};
+  }
+
+  void symbolize_group(const Source& source, std::vector<Index>& locations) {
+    switch (source.kind) {
+      case Source::Kind::kNone:
+        return;
+      case Source::Kind::kKernel:
+        return symbolize_kernel(locations);
+      case Source::Kind::kVdso:
+        return symbolize_vdso(locations);
+      case Source::Kind::kFile:
+        return symbolize_file(locations);
+    }
+  }
+
+  void symbolize_kernel(const std::vector<Index>& locations) {
+    Result<std::string> text = read_kallsyms();
+    if (!text) return remember(locations, text.error().context);
+    Result<KernelSymbols> kernel = KernelSymbols::parse(std::move(*text));
+    if (!kernel) return remember(locations, kernel.error().context);
+    for (Index i : locations) {
+      std::optional<KernelSymbol> symbol = kernel->find(profile_.locations[i].address);
+      if (!symbol) continue;
+      SourceLine line;
+      line.system_name = symbol->name;
+      line.function = demangle(symbol->name);
+      if (!symbol->module.empty()) line.function.append(" [").append(symbol->module).append("]");
+      keep(i, {std::move(line)});
+    }
+    std::string why = "no kernel symbol covers the address";
+    if (std::size_t bad = kernel->malformed_lines(); bad != 0) {
+      why += " (" + std::to_string(bad) + " lines of /proc/kallsyms could not be understood)";
+    }
+    remember(locations, why);
+  }
+
+  void symbolize_vdso(std::vector<Index>& locations) {
+    std::span<const std::byte> image = own_vdso();
+    std::unique_ptr<ElfSymbols> symbols;
+    if (!image.empty()) {
+      auto opened = ElfSymbols::open_image(image, std::string(kVdsoName), debug_files_);
+      if (opened) symbols = std::move(*opened);
+    }
+    for (Index i : locations) {
+      Location& location = profile_.locations[i];
+      const ProfileModule& module = profile_.modules[location.module];
+      std::vector<SourceLine> lines;
+      bool same_build =
+          symbols && (module.build_id.empty() || module.build_id == symbols->build_id());
+      if (same_build && fills_range(image, module)) {
+        // The image is mapped as a whole: no load bias is needed, which callers may not know.
+        lines = symbols->find(location.address - module.start + symbols->first_address(),
+                              options_.inlined);
+      }
+      if (lines.empty()) lines.push_back({std::string(kVdsoName), std::string(kVdsoName), "", 0});
+      keep(i, demangled(std::move(lines)));
+    }
+  }
+
+  void symbolize_file(std::vector<Index>& locations) {
+    const ProfileModule& first = profile_.modules[profile_.locations[locations.front()].module];
+    int fd = files_[profile_.locations[locations.front()].module]->get();
+    auto opened = ElfSymbols::open(fd, first.path, debug_files_);
+    if (!opened) return remember(locations, "the file cannot be used: " + opened.error().context);
+    ElfSymbols& symbols = **opened;
+
+    std::erase_if(locations, [&](Index i) { return !same_build(i, symbols); });
+    std::sort(locations.begin(), locations.end(),
+              [this](Index a, Index b) { return link_address(a) < link_address(b); });
+    std::size_t finished = 0;
+    const Index* previous = nullptr;
+    for (const Index& i : locations) {
+      if (finished++ % kLocationsBetweenAsking == 0) {
+        if (stopped()) return;
+        tell(finished - 1);
+      }
+      if (previous != nullptr && link_address(*previous) == link_address(i)) {
+        keep(i, profile_.locations[*previous].lines);
+      } else {
+        keep(i, demangled(symbols.find(link_address(i), options_.inlined)));
+      }
+      previous = &i;
+    }
+    remember(locations, symbols.why_nameless());
+  }
+
+  Address link_address(Index i) const {
+    const Location& location = profile_.locations[i];
+    return location.address - profile_.modules[location.module].load_bias;
+  }
+
+  // Takes the build ID from the file. No name is better than one from another build.
+  bool same_build(Index i, const ElfSymbols& symbols) {
+    ProfileModule& module = profile_.modules[profile_.locations[i].module];
+    if (module.build_id.empty()) module.build_id = symbols.build_id();
+    if (module.build_id == symbols.build_id()) return true;
+    remember({i},
+             "the file is of another build (" + symbols.build_id() + ") than the code that ran");
+    return false;
+  }
+
+  static std::vector<SourceLine> demangled(std::vector<SourceLine> lines) {
+    for (SourceLine& line : lines) {
+      if (line.function.empty()) line.function = demangle(line.system_name);
+    }
+    return lines;
+  }
+
+  void keep(Index i, std::vector<SourceLine> lines) {
+    Location& location = profile_.locations[i];
+    location.lines = std::move(lines);
+    bool named = !location.lines.empty() && !location.lines.back().function.empty();
+    if (named) ++counts_[location.module].named;
+  }
+
+  // Why those of these locations that have no name have none; the first reason of a module stays.
+  void remember(const std::vector<Index>& locations, const std::string& why) {
+    for (Index i : locations) reasons_.try_emplace(profile_.locations[i].module, why);
+  }
+
+  std::string reason_of(Index index) const {
+    if (auto found = reasons_.find(index); found != reasons_.end()) return found->second;
+    const ProfileModule& module = profile_.modules[index];
+    if (stopped_) return "names were still being looked up when labelscope was told to stop";
+    if (module.path.starts_with('/')) return "the file could not be opened";
+    return "there is no file to take names from (generated code?)";
+  }
+
+  // Locations without a name are never left without a reason. What the caller knew before (why a
+  // file could not be opened) stays.
+  void explain() {
+    for (Index i = 0; i < counts_.size(); ++i) {
+      const Count& count = counts_[i];
+      std::string& problem = profile_.modules[i].symbol_problem;
+      if (count.named == count.all) {
+        problem.clear();
+      } else if (problem.empty()) {
+        if (count.named != 0) {
+          problem = std::to_string(count.all - count.named) + " of " + std::to_string(count.all) +
+                    " addresses have no name: ";
+        }
+        problem += reason_of(i);
+      }
+    }
+  }
+
+  bool stopped() {
+    if (!stopped_ && options_.cancelled && options_.cancelled()) stopped_ = true;
+    return stopped_;
+  }
+
+  void tell(std::size_t more = 0) const {
+    if (options_.progress) options_.progress(done_ + more, profile_.locations.size());
+  }
+
+  Profile& profile_;
+  const std::vector<ModuleFile>& files_;
+  const SymbolizerOptions& options_;
+  DebugFiles debug_files_;
+  std::vector<Count> counts_;
+  std::map<Index, std::string> reasons_;
+  std::size_t done_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+void symbolize(Profile& profile, const std::vector<ModuleFile>& files,
+               const SymbolizerOptions& options) {
+  Run(profile, files, options).run();
+}
+
+}  // namespace labelscope::cli

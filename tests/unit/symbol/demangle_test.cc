@@ -1,0 +1,92 @@
+// demangle(): names for people, and bounds on names made to hurt.
+#include <string>
+
+#include "cli/symbol/symbolizer.h"
+#include "support/catch.h"
+
+using labelscope::cli::demangle;
+
+namespace {
+
+std::string repeat(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("demangle: C++ names come without parameter lists and return types") {
+  CHECK(demangle("_ZN3foo3barEiPKc") == "foo::bar");
+  CHECK(demangle("_ZNSt6vectorIiSaIiEE9push_backERKi") ==
+        "std::vector<int, std::allocator<int> >::push_back");
+  CHECK(demangle("_Z3maxIiET_S0_S0_") == "max<int>");
+  CHECK(demangle("_ZN3FooD1Ev") == "Foo::~Foo");
+  CHECK(demangle("_ZN3FoolsERSo") == "Foo::operator<<");
+}
+
+TEST_CASE("demangle: names that are not mangled stay as they are") {
+  CHECK(demangle("main") == "main");
+  CHECK(demangle("") == "");
+  CHECK(demangle("main.main") == "main.main");
+  CHECK(demangle("_Zebra") == "_Zebra");
+  CHECK(demangle("i") == "i");
+}
+
+TEST_CASE("demangle: symbol versions and link-time optimization suffixes are cut") {
+  CHECK(demangle("read@@GLIBC_2.2.5") == "read");
+  CHECK(demangle("_ZN3foo3barEv.llvm.1234567") == "foo::bar");
+  CHECK(demangle("helper.llvm.12x") == "helper.llvm.12x");
+}
+
+TEST_CASE("demangle: a clone of the compiler keeps its kind") {
+  CHECK(demangle("_ZN3foo3barEv.cold") == "foo::bar [clone .cold]");
+}
+
+TEST_CASE("demangle: Rust names lose their hash in both schemes") {
+  CHECK(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE") ==
+        "core::fmt::Write::write_fmt");
+  CHECK(demangle("_ZN71_$LT$alloc..string..String$u20$as$u20$core..fmt..Write$GT$9write_"
+                 "str17h0123456789abcdefE") ==
+        "<alloc::string::String as core::fmt::Write>::write_str");
+  CHECK(demangle("_RNvCskwGfYPst2Cb_5crate3foo") == "crate::foo");
+}
+
+TEST_CASE("demangle: long honest names are demangled past libiberty's own limit") {
+  std::string mangled = "_ZN" + repeat("9namespace", 150) + "1fEv";
+  REQUIRE(mangled.size() > 1024);
+  CHECK(demangle(mangled) == repeat("namespace::", 150) + "f");
+}
+
+TEST_CASE("demangle: hostile names come back, soon and bounded") {
+  CHECK(demangle(std::string(100000, 'Z')).size() == 100000);
+  CHECK(demangle("_Z" + std::string(100000, 'Z')).size() == 100002);
+  CHECK(demangle("_Z" + std::string(100000, '9')).size() == 100002);
+  for (const char* piece :
+       {"P", "N", "I", "F", "S", "X", "L", "D", "T", "1aI", "PF", "dt", "cv", "fL", "A_"}) {
+    std::string deep = "_Z1f" + repeat(piece, 5000);
+    CHECK(demangle(deep.substr(0, 4096)).size() <= 16384);
+    CHECK(demangle(deep.substr(0, 1000)).size() <= 16384);
+    CHECK(demangle("_R" + deep.substr(4, 4000)).size() <= 16384);
+  }
+  CHECK(demangle(std::string("_Z3foo\0v", 8)).size() == 8);
+}
+
+TEST_CASE("demangle: back-references that double at every step do not fill the memory") {
+  // A template whose n-th argument names the (n-1)-th twice: 2^60 characters if it was printed.
+  std::string mangled = "_Z1fI1pIiiE";
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string last = "S1_";
+  for (std::size_t i = 2; i < 34; ++i) {
+    mangled += "S0_I" + last + last + "E";
+    last = std::string("S") + digits[i] + "_";
+  }
+  mangled += "EvT_";
+  CHECK(demangle(mangled).size() <= 16384);
+  // The same in Rust v0: nested tuples, each of which refers back to the one before, twice.
+  std::string rust = "_RINvC1c1fTiiE";
+  std::string before = "B6_";
+  for (int i = 0; i < 30; ++i) rust += "T" + before + before + "E";
+  rust += "E";
+  CHECK(demangle(rust).size() <= 16384);
+}

@@ -1,0 +1,90 @@
+// KernelSymbols over frozen text: addresses and names in the kernel's own form.
+#include "cli/symbol/kernel_symbols.h"
+
+#include "support/catch.h"
+
+using labelscope::ErrorCode;
+using labelscope::cli::KernelSymbols;
+
+namespace {
+
+constexpr const char* kText =
+    "0000000000000000 A fixed_percpu_data\n"
+    "ffffffff81000200 t __pi_helper\n"
+    "ffffffff81000000 T _text\n"
+    "ffffffff81000100 T do_syscall_64\n"
+    "ffffffff81000200 T helper\n"
+    "ffffffff81000200 W weak_helper\n"
+    "ffffffff81000300 D some_data\n"
+    "ffffffffc0000000 t ext4_map_blocks\t[ext4]\n"
+    "ffffffffc0100000 t bpf_prog_6deef7357e7b4530_trace\t[bpf]\n";
+
+KernelSymbols parse(const std::string& text) {
+  auto symbols = KernelSymbols::parse(text);
+  REQUIRE(symbols);
+  return std::move(*symbols);
+}
+
+std::string name_at(const KernelSymbols& symbols, labelscope::Address address) {
+  auto symbol = symbols.find(address);
+  return symbol ? std::string(symbol->name) : "none";
+}
+
+}  // namespace
+
+TEST_CASE("kernel_symbols: an address belongs to the last function that begins before it") {
+  KernelSymbols symbols = parse(kText);
+  CHECK(name_at(symbols, 0xffffffff81000100) == "do_syscall_64");
+  CHECK(name_at(symbols, 0xffffffff810001ff) == "do_syscall_64");
+}
+
+TEST_CASE(
+    "kernel_symbols: of several names of one address the global one without underscores is shown") {
+  CHECK(name_at(parse(kText), 0xffffffff81000234) == "helper");
+}
+
+TEST_CASE("kernel_symbols: module names are kept") {
+  KernelSymbols symbols = parse(kText);
+  auto symbol = symbols.find(0xffffffffc0000010);
+  REQUIRE(symbol);
+  CHECK(symbol->name == "ext4_map_blocks");
+  CHECK(symbol->module == "ext4");
+  CHECK(symbols.find(0xffffffff81000100)->module.empty());
+  CHECK(symbols.find(0xffffffffc0100001)->module == "bpf");
+}
+
+TEST_CASE("kernel_symbols: data, gaps and what lies outside have no name") {
+  KernelSymbols symbols = parse(kText);
+  CHECK(name_at(symbols, 0xffffffff81000310) == "none");
+  CHECK(name_at(symbols, 0xffffffff80ffffff) == "none");
+  CHECK(name_at(symbols, 0xffffffffc00fffff) == "ext4_map_blocks");
+  CHECK(name_at(symbols, 0xffffffffffffffff) == "none");
+  CHECK(name_at(symbols, 0x1000) == "none");
+}
+
+TEST_CASE("kernel_symbols: views stay good when the table moves") {
+  KernelSymbols symbols = parse("ffffffff81000000 T f\n");
+  KernelSymbols moved = std::move(symbols);
+  CHECK(name_at(moved, 0xffffffff81000000) == "f");
+}
+
+TEST_CASE("kernel_symbols: hidden addresses are a permission problem and name the sysctl") {
+  auto hidden = KernelSymbols::parse("0000000000000000 T _text\n0000000000000000 t f\t[m]\n");
+  REQUIRE_FALSE(hidden);
+  CHECK(hidden.error().code == ErrorCode::kPermission);
+  CHECK(hidden.error().context.find("kernel.kptr_restrict") != std::string::npos);
+  auto empty = KernelSymbols::parse("");
+  REQUIRE_FALSE(empty);
+  CHECK(empty.error().code == ErrorCode::kPermission);
+}
+
+TEST_CASE("kernel_symbols: lines of an unknown form are counted and the rest is used") {
+  KernelSymbols symbols = parse(
+      "ffffffff81000000 T good\nnonsense\nffffffff81000010 T\nffffffff81000010 T \n"
+      "ffffffff81000020 t f\t[\nzz T x\nffffffff81000030 T last");
+  CHECK(symbols.malformed_lines() == 5);
+  CHECK(name_at(symbols, 0xffffffff81000031) == "last");
+  auto none = KernelSymbols::parse("what is this\n");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::kMalformed);
+}

@@ -1,0 +1,27 @@
+// Places in code that tell where they are: the address at run time and the line as the compiler
+// counts.
+#pragma once
+
+#include <cstdint>
+
+#define PROBE_EXPORT __attribute__((visibility("default")))
+
+namespace probe {
+
+struct Place {
+  std::uint64_t address = 0;
+  int line = 0;        // of the innermost function
+  int call_line = 0;   // where `middle` calls `innermost`
+  int outer_line = 0;  // where the outermost calls `middle`
+};
+
+// Not inlined; `middle` and `innermost` are inlined into it.
+PROBE_EXPORT void outermost(Place& place);
+// Inside a lambda's own, not inlined function.
+PROBE_EXPORT void through_lambda(Place& place);
+// A file-local function: no dynamic symbol.
+PROBE_EXPORT void through_local(Place& place);
+
+}  // namespace probe
+
+extern "C" PROBE_EXPORT void probe_plain_c(probe::Place* place);

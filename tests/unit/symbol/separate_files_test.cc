@@ -1,0 +1,93 @@
+// Stripped files, with and without their debug file beside them.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "loaded_module.h"
+#include "probe.h"
+#include "support/catch.h"
+#include "temp_folder.h"
+
+using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
+
+namespace {
+
+constexpr const char* kObjcopy = LABELSCOPE_OBJCOPY;
+
+// Copies of the probe, made with objcopy; the addresses in them are those of the loaded probe.
+struct Copies {
+  TempFolder folder;
+  std::string stripped = folder.path() + "/libprobe.so";
+  std::string debug = folder.path() + "/libprobe.debug";
+
+  Copies() {
+    if (*kObjcopy == '\0') skip_test("objcopy is not installed");
+  }
+  void objcopy(const std::string& arguments) const {
+    std::string command = "cd '" + folder.path() + "' && '" + kObjcopy + "' " + arguments;
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
+  }
+  void strip(const std::string& more = "") const {
+    objcopy("--strip-all --remove-section=.note.gnu.build-id " + more +
+            " '" LABELSCOPE_PROBE "' '" + stripped + "'");
+  }
+  LoadedModule loaded(std::uint64_t address) const {
+    LoadedModule module = module_at(address);
+    REQUIRE(std::filesystem::equivalent(module.module.path, LABELSCOPE_PROBE));
+    module.module.path = stripped;
+    module.file = open_module_file(stripped);
+    return module;
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "elf_symbols: a stripped library has the names that it exports, and says what is missing") {
+  Copies copies;
+  copies.strip();
+  probe::Place exported;
+  probe::outermost(exported);
+  probe::Place local;
+  probe::through_local(local);
+  Profile profile =
+      symbolize_addresses(copies.loaded(exported.address), {exported.address, local.address});
+  REQUIRE(profile.locations[0].lines.size() == 1);
+  CHECK(profile.locations[0].lines[0].function == "probe::outermost");
+  CHECK(profile.locations[0].lines[0].file.empty());
+  CHECK(profile.locations[1].lines.empty());
+  const std::string& problem = profile.modules[0].symbol_problem;
+  CHECK(problem.starts_with("1 of 2 addresses have no name: "));
+  CHECK(problem.find("stripped") != std::string::npos);
+  CHECK(problem.find("DEBUGINFOD_URLS") != std::string::npos);
+}
+
+TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined calls back") {
+  Copies copies;
+  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
+                 copies.debug + "'");
+  copies.strip("--add-gnu-debuglink=libprobe.debug");
+  probe::Place place;
+  probe::outermost(place);
+  Profile profile = symbolize_addresses(copies.loaded(place.address), {place.address});
+  CHECK(profile.modules[0].symbol_problem == "");
+  const std::vector<SourceLine>& lines = profile.locations[0].lines;
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].line == place.line);
+  CHECK(lines[2].line == place.outer_line);
+}
+
+TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
+  Copies copies;
+  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
+                 copies.debug + "'");
+  copies.strip("--add-gnu-debuglink=libprobe.debug");
+  std::filesystem::remove(copies.debug);
+  REQUIRE(::mkfifo(copies.debug.c_str(), 0600) == 0);
+  probe::Place local;
+  probe::through_local(local);
+  Profile profile = symbolize_addresses(copies.loaded(local.address), {local.address});
+  CHECK(profile.locations[0].lines.empty());
+  CHECK(profile.modules[0].symbol_problem.find("not opened") != std::string::npos);
+}
