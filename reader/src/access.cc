@@ -59,7 +59,10 @@ class SlotReader {
   bool try_slot(const TlsRelocation& relocation) {
     Address slot = module_.load_bias + relocation.slot;
     auto words = read_value<std::array<std::uint64_t, 2>>(memory_, slot);
-    if (!words) return refuse(relocation, "its slot cannot be read");
+    if (!words) {  // the loader maps the writable segment last
+      waiting_ = true;
+      return refuse(relocation, "its slot cannot be read");
+    }
     switch (relocation.kind) {
       case TlsRelocationKind::kTlsDesc:
         return try_descriptor(relocation, (*words)[0], (*words)[1]);

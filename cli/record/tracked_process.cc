@@ -1,0 +1,115 @@
+// TrackedProcess. A change of the mappings is announced before the loader has relocated what it
+// mapped, so one plan is not enough: it is made at once, and again after 20 ms, 100 ms and 500 ms;
+// as long as a slot is still empty, every second.
+#include "cli/record/tracked_process.h"
+
+#include <algorithm>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstDelay{20};
+constexpr std::chrono::milliseconds kLastDelay{500};
+constexpr std::chrono::milliseconds kRetryDelay{1000};
+constexpr int kDelayFactor = 5;
+// An address outside every known mapping (code made at run time) has the mappings read again, no
+// more often than this.
+constexpr std::chrono::milliseconds kReloadInterval{100};
+
+}  // namespace
+
+TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules)
+    : pid_(pid), modules_(&modules), space_(modules), planner_(std::make_shared<Planner>()) {}
+
+TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
+    : pid_(pid),
+      modules_(parent.modules_),
+      space_(parent.space_),
+      comm_(parent.comm_),
+      planner_(parent.planner_),
+      plan_(parent.plan_),
+      recipes_(parent.recipes_),
+      publisher_paths_(parent.publisher_paths_),
+      publisher_of_recipe_(parent.publisher_of_recipe_) {}
+
+Status TrackedProcess::refresh() {
+  plan_later();
+  auto process = LiveProcess::open(pid_);
+  if (!process) return std::move(process).error();
+  Status status = space_.load(**process);
+  if (!status) return status;
+  std::string name = (*process)->comm();
+  if (!name.empty()) comm_ = std::move(name);
+  auto plan = planner_->plan(**process);
+  if (!plan) return std::move(plan).error();
+  adopt(*std::move(plan));
+  return {};
+}
+
+void TrackedProcess::adopt(ProcessPlan plan) {
+  plan_ = std::move(plan);
+  if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
+  recipes_.clear();
+  std::array<std::uint8_t, LS_MAX_PUBLISHERS> order{};
+  for (const Publisher& publisher : plan_.publishers) {
+    auto known = std::find(publisher_paths_.begin(), publisher_paths_.end(), publisher.path);
+    auto index = static_cast<std::size_t>(known - publisher_paths_.begin());
+    // A label's publisher is one byte; a process that loads more is a test of patience, not a
+    // program.
+    if (known == publisher_paths_.end() && index <= UINT8_MAX)
+      publisher_paths_.push_back(publisher.path);
+    order[recipes_.size()] = static_cast<std::uint8_t>(std::min<std::size_t>(index, UINT8_MAX));
+    recipes_.push_back(publisher.recipe);
+  }
+  if (order != publisher_of_recipe_) {
+    publisher_of_recipe_ = order;
+    ++publisher_epoch_;
+  }
+}
+
+void TrackedProcess::on_mapping(const Mapping& mapping) {
+  auto process = LiveProcess::open(pid_);
+  space_.add(mapping, process ? process->get() : nullptr);
+  plan_soon();
+}
+
+void TrackedProcess::on_exec() {
+  space_.clear();
+  ++own_epoch_;
+  recipes_.clear();
+  plan_ = {};
+  plan_soon();
+}
+
+void TrackedProcess::plan_soon() {
+  next_plan_ = Clock::now();
+  plan_delay_ = kFirstDelay;
+}
+
+void TrackedProcess::plan_later() {
+  if (plan_delay_.count() == 0) {
+    next_plan_.reset();
+    return;
+  }
+  next_plan_ = Clock::now() + plan_delay_;
+  plan_delay_ =
+      plan_delay_ >= kLastDelay ? std::chrono::milliseconds{0} : plan_delay_ * kDelayFactor;
+}
+
+Index TrackedProcess::module_at(Address address) {
+  Index module = space_.module_at(address);
+  if (module != kNoIndex || ended_) return module;
+  auto now = Clock::now();
+  if (now - last_reload_ < kReloadInterval) return kNoIndex;
+  last_reload_ = now;
+  if (auto process = LiveProcess::open(pid_)) {
+    if (!space_.load(**process)) return kNoIndex;
+  }
+  return space_.module_at(address);
+}
+
+std::uint8_t TrackedProcess::publisher(std::uint8_t index) const {
+  return index < publisher_of_recipe_.size() ? publisher_of_recipe_[index] : index;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,69 @@
+// One process of a recording: its mappings, its plan, and when to look at it again.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/profile/profile_builder.h"
+#include "cli/record/address_space.h"
+#include "labelscope/plan.h"
+
+namespace labelscope::cli {
+
+class TrackedProcess final : public ProcessContext {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  TrackedProcess(Pid pid, ModuleTable& modules);
+  // A child right after fork: the same mappings and recipes as its parent.
+  TrackedProcess(Pid pid, const TrackedProcess& parent);
+
+  Pid pid() const { return pid_; }
+  const std::string& comm() const { return comm_; }
+  const std::vector<std::string>& publisher_paths() const { return publisher_paths_; }
+  const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
+  const ProcessPlan& plan() const { return plan_; }
+
+  // Reads the mappings and plans. kVanished: the process has ended; kPermission: it may not be
+  // read.
+  Status refresh();
+  void on_mapping(const Mapping& mapping);
+  void on_exec();
+  void on_exit() { ended_ = true; }
+  bool ended() const { return ended_; }
+  // True when something changed a moment ago and it is time to plan (again).
+  bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
+
+  // ProcessContext
+  Index module_at(Address address) override;
+  Index kernel_module() override { return modules_->kernel(); }
+  std::uint64_t address_epoch() const override { return space_.epoch() + own_epoch_; }
+  std::uint64_t publisher_epoch() const override { return publisher_epoch_; }
+  std::uint8_t publisher(std::uint8_t index) const override;
+
+ private:
+  void plan_soon();
+  void plan_later();
+  void adopt(ProcessPlan plan);
+
+  Pid pid_;
+  ModuleTable* modules_;
+  AddressSpace space_;
+  std::string comm_;
+  std::shared_ptr<Planner> planner_;  // shared with children: the same files
+  ProcessPlan plan_;
+  std::vector<ls_tls_recipe> recipes_;
+  std::vector<std::string> publisher_paths_;  // only ever grows: indices in the profile stay true
+  std::array<std::uint8_t, LS_MAX_PUBLISHERS> publisher_of_recipe_{};
+  std::uint64_t publisher_epoch_ = 0;
+  std::uint64_t own_epoch_ = 0;
+  std::optional<Clock::time_point> next_plan_;
+  std::chrono::milliseconds plan_delay_{};
+  Clock::time_point last_reload_{};
+  bool ended_ = false;
+};
+
+}  // namespace labelscope::cli
