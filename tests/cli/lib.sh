@@ -16,7 +16,10 @@ children=()
 
 end_test() {
   local child
-  for child in ${children[@]+"${children[@]}"}; do kill -KILL "$child" 2>/dev/null; done
+  for child in ${children[@]+"${children[@]}"}; do
+    # Reaped here, or the shell would report each death.
+    kill -KILL "$child" 2>/dev/null && wait "$child" 2>/dev/null
+  done
   cd / && rm -rf "$work"
 }
 trap end_test EXIT
@@ -31,7 +34,7 @@ skip_test() {
 fail() {
   printf 'FAILED: %s\n' "$*"
   local stream
-  for stream in stdout stderr; do
+  for stream in stdout stderr pprof_stderr; do
     [[ -s $work/$stream ]] && sed "s/^/  $stream: /" "$work/$stream"
   done
   exit 1
@@ -130,11 +133,11 @@ expect_pprof() {
   gzip --test "$1" || fail "$1 is not gzip"
   if command -v go >/dev/null; then
     pprof -raw "$1" >"$work/raw" || fail "go tool pprof does not accept $1"
-    grep -Eq '^ +[0-9]+ +[0-9]+: ' "$work/raw" || fail "no sample in $1"
+    grep -Eq '^ +[0-9]+( +[0-9]+)*: ' "$work/raw" || fail "no sample in $1"
   fi
 }
 
 # go tool pprof without a home folder, a network or a browser.
 pprof() {
-  HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>>"$work/stderr"
+  HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>"$work/pprof_stderr"
 }
