@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
+
+#include "cli/symbol/dwarf_walk.h"
 
 namespace labelscope::cli {
 namespace {
@@ -18,35 +19,15 @@ constexpr std::size_t kMaxInlineDepth = 128;
 // All ranges of all units and functions of one file: about 400 MB at most.
 constexpr std::size_t kMaxRanges = std::size_t{1} << 24;
 constexpr int kMaxNesting = 64;
-constexpr std::size_t kMaxText = 65536;
 constexpr unsigned kUnitsBetweenAsking = 256;
 
-std::string text_of(const char* text) {
-  return text == nullptr ? std::string() : std::string(text, strnlen(text, kMaxText));
-}
-
 int line_number(Dwarf_Word line) { return line > INT_MAX ? 0 : static_cast<int>(line); }
-
-std::string linkage_name(Dwarf_Die& die) {
-  Dwarf_Attribute attribute;
-  // From the abstract origin or the declaration, if the concrete function has no name of its own.
-  Dwarf_Attribute* found = dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute);
-  if (found == nullptr) found = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &attribute);
-  const char* name = found != nullptr ? dwarf_formstring(found) : nullptr;
-  return text_of(name != nullptr ? name : dwarf_diename(&die));
-}
 
 Dwarf_Word number(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
   if (dwarf_attr(&die, name, &attribute) == nullptr) return 0;
   return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
-}
-
-// Moves to the next sibling; false at the last one, and where DW_AT_sibling leads backwards.
-bool next_sibling(Dwarf_Die& die) {
-  Dwarf_Off before = dwarf_dieoffset(&die);
-  return dwarf_siblingof(&die, &die) == 0 && dwarf_dieoffset(&die) > before;
 }
 
 // The inlined calls and blocks from `function` down to `address`, outermost first.
@@ -170,7 +151,7 @@ std::vector<SourceLine> DwarfScopes::find(Address address, bool inlined) {
   SourceLine here;
   if (Dwarf_Line* line = dwarf_getsrc_die(&unit_die, address); line != nullptr) {
     int number_of_line = 0;
-    here.file = text_of(dwarf_linesrc(line, nullptr, nullptr));
+    here.file = dwarf_text(dwarf_linesrc(line, nullptr, nullptr));
     if (dwarf_lineno(line, &number_of_line) == 0) here.line = std::max(number_of_line, 0);
   }
   const Range* function = innermost(unit_at(range->die, unit_die).functions, address);
@@ -186,14 +167,14 @@ std::vector<SourceLine> DwarfScopes::find(Address address, bool inlined) {
   std::vector<Dwarf_Die> calls = inlined_calls(function_die, address);
   std::vector<SourceLine> lines;
   for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-    here.system_name = linkage_name(*call);
+    names_.fill(*call, here);
     if (inlined) lines.push_back(std::move(here));
     here = SourceLine();
     Dwarf_Word file = number(*call, DW_AT_call_file);
-    if (file < file_count) here.file = text_of(dwarf_filesrc(files, file, nullptr, nullptr));
+    if (file < file_count) here.file = dwarf_text(dwarf_filesrc(files, file, nullptr, nullptr));
     here.line = line_number(number(*call, DW_AT_call_line));
   }
-  here.system_name = linkage_name(function_die);
+  names_.fill(function_die, here);
   lines.push_back(std::move(here));
   return lines;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "cli/symbol/dwarf_names.h"
 
 namespace labelscope::cli {
 
@@ -20,8 +21,8 @@ class DwarfScopes {
   // `cancelled` is asked while long indexes are built; a cancelled index is incomplete.
   DwarfScopes(Dwarf* dwarf, const std::function<bool()>& cancelled);
 
-  // Innermost first; empty if no unit covers `address`. Only system_name, file and line are filled;
-  // the name is empty where DWARF has none. Without `inlined` only the outermost function.
+  // Innermost first; empty if no unit covers `address`. Names are as DwarfNames fills them, empty
+  // where DWARF has none. Without `inlined` only the outermost function.
   std::vector<SourceLine> find(Address address, bool inlined);
 
   // True if units are only skeletons whose functions are in .dwo files, which are not opened.
@@ -46,6 +47,7 @@ class DwarfScopes {
   const std::function<bool()>& cancelled_;
   std::vector<Range> units_;
   std::unordered_map<Dwarf_Off, Unit> indexed_;
+  DwarfNames names_;
   std::size_t ranges_left_;
   bool has_skeletons_ = false;
 };

@@ -207,6 +207,7 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   if (!symbol.empty()) {
     if (lines.empty()) lines.emplace_back();
     lines.back().system_name = symbol;
+    lines.back().function.clear();
   }
   return lines;
 }
@@ -216,12 +217,14 @@ std::string ElfSymbols::why_nameless() const {
       "install its debug symbols (the -dbgsym or -debuginfo package) or set DEBUGINFOD_URLS";
   std::string reason;
   if (has_symtab_ || has_debug_file_ || scopes_) {
-    reason = "no symbol covers the address (generated code, or hand-written assembly)";
+    reason = "no symbol covers the address (padding or hand-written assembly)";
   } else if (!table_->empty()) {
     reason = "the file is stripped, only its exported functions have names: " + remedy;
   } else {
     reason = "the file has no symbol table and no debug information: " + remedy;
   }
+  if (scopes_ && scopes_->has_skeletons())
+    reason += "; its split debug information (.dwo) is not read";
   if (!debug_files_.problem().empty()) reason += "; " + debug_files_.problem();
   return reason;
 }
