@@ -1,12 +1,12 @@
 // A profiler inside the process: a timer signal that interrupts the writer ten thousand times a
 // second and compares the set it finds with the two that may be there.
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 
 #include "support/catch.h"
 #include "writer/label_steps.h"

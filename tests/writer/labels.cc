@@ -87,7 +87,7 @@ bool is_set(const custom_labels_labelset_t* set, const Labels& labels) {
 std::optional<Labels> read_remote_labels(pid_t pid,
                                          const custom_labels_labelset_t* const* variable) {
   const custom_labels_labelset_t* address = nullptr;
-  if (!read_remote(pid, variable, &address, sizeof(address))) return std::nullopt;
+  if (!read_remote(pid, variable, &address, sizeof(void*))) return std::nullopt;
   Labels labels;
   if (address == nullptr) return labels;
   custom_labels_labelset_t set = {};

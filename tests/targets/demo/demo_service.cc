@@ -6,7 +6,6 @@
 // by the workers' own CPU clocks. It ends after --seconds, or on SIGINT or SIGTERM.
 #include <getopt.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <thread>
@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> results = 0;
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(options->threads));
   for (int i = 0; i < options->threads; ++i) {
     workers.emplace_back([&, i] {
       pthread_setname_np(pthread_self(), ("worker-" + std::to_string(i)).c_str());

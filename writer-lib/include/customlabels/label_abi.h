@@ -6,6 +6,8 @@
 #ifndef CUSTOMLABELS_LABEL_ABI_H
 #define CUSTOMLABELS_LABEL_ABI_H
 
+/* NOLINTBEGIN(modernize-*): this header is C. */
+
 /* Dynamic symbol, 4 bytes, constant value CUSTOM_LABELS_ABI_VERSION. */
 #define CUSTOM_LABELS_VERSION_SYMBOL "custom_labels_abi_version"
 /* Dynamic symbol, thread-local, 8 bytes: a pointer to the thread's current label set, or null. */
@@ -44,4 +46,5 @@ _Static_assert(sizeof(custom_labels_label_t) == 32 && sizeof(custom_labels_label
                "ABI v1 is defined for 64-bit processes");
 #endif
 
+/* NOLINTEND(modernize-*) */
 #endif /* CUSTOMLABELS_LABEL_ABI_H */

@@ -23,6 +23,8 @@
 #ifndef CUSTOMLABELS_WRITER_H
 #define CUSTOMLABELS_WRITER_H
 
+/* NOLINTBEGIN(modernize-*): this header is C. */
+
 #include <stdint.h>
 
 #include "customlabels/label_abi.h"
@@ -102,4 +104,5 @@ custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* s
 }
 #endif
 
+/* NOLINTEND(modernize-*) */
 #endif /* CUSTOMLABELS_WRITER_H */
