@@ -73,8 +73,9 @@ bool is_safe_link(const char* file_name, const char* debug_link) {
   for (const std::string& name : {std::string(file_name), real}) {
     std::size_t slash = name.rfind('/');
     std::string folder = slash == std::string::npos ? std::string() : name.substr(0, slash + 1);
-    if (!is_plain_or_absent(folder + link) || !is_plain_or_absent(folder + ".debug/" + link))
-      return false;
+    std::string hidden = folder;
+    hidden.append(".debug/").append(link);
+    if (!is_plain_or_absent(folder + link) || !is_plain_or_absent(hidden)) return false;
   }
   return true;
 }

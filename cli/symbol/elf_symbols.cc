@@ -190,10 +190,12 @@ Status ElfSymbols::report() {
   if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &dwarf_bias_); dwarf != nullptr) {
     scopes_.emplace(dwarf, debug_files_.cancelled());
   }
-  table_.emplace(module_, code_ranges(elf_, bias_));
+  dwfl_module_getsymtab(
+      module_);  // looks for the debug file if the file itself has no symbol table
   const char* debug_file = nullptr;
   dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
   has_debug_file_ = debug_file != nullptr;
+  table_.emplace(module_, code_ranges(elf_, bias_), has_symtab_ || has_debug_file_);
   return {};
 }
 

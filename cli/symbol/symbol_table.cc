@@ -65,11 +65,11 @@ std::vector<CodeRange> code_ranges(Elf* elf, Address bias) {
   return ranges;
 }
 
-SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges)
+SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete)
     : ranges_(std::move(ranges)) {
   collect(module);
   keep_one_each();
-  end_unsized();
+  if (complete) end_unsized();
 }
 
 const CodeRange* SymbolTable::range_of(Address address) const {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 
 #include "cli/symbol/elf_symbols.h"
 #include "cli/symbol/kernel_symbols.h"
@@ -27,7 +28,9 @@ struct Source {
   Kind kind = Kind::kNone;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  friend auto operator<=>(const Source&, const Source&) = default;
+  bool operator<(const Source& other) const {
+    return std::tie(kind, device, inode) < std::tie(other.kind, other.device, other.inode);
+  }
 };
 
 struct Count {

@@ -14,7 +14,7 @@ std::vector<SourceLine> lines_at(std::uint64_t address, const SymbolizerOptions&
   LoadedModule loaded = module_at(address);
   REQUIRE_FALSE(loaded.module.path.empty());
   Profile profile = symbolize_addresses(loaded, {address}, options);
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
   return profile.locations[0].lines;
 }
 
@@ -89,6 +89,6 @@ TEST_CASE("dwarf_scopes: a static executable is read like any other") {
   loaded.file = open_module_file(LABELSCOPE_STATIC_PROBE);
   // Linked to fixed addresses: the load bias is zero.
   Profile profile = symbolize_addresses(loaded, {address});
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
   check_three(profile.locations[0].lines, place);
 }

@@ -126,3 +126,33 @@ TEST_CASE("elf_symbols: a folder or a device in place of a file is refused") {
     CHECK(profile.modules[0].symbol_problem == "the file cannot be used: it is not a regular file");
   }
 }
+
+TEST_CASE("elf_symbols: a file that is cut while it is read does not end the reader") {
+  HostileFile hostile;
+  std::filesystem::copy_file(LABELSCOPE_PROBE, hostile.path);
+  std::uint64_t address = probe_address();
+  LoadedModule loaded = module_at(address);
+  loaded.module.path = hostile.path;
+  loaded.file = open_module_file(hostile.path);
+  SymbolizerOptions options;
+  options.cancelled = [&hostile] {
+    std::filesystem::resize_file(hostile.path, 0);
+    return false;
+  };
+  Profile profile = symbolize_addresses(loaded, {address, address + 1}, options);
+  CHECK(profile.locations[0].lines.empty());
+  CHECK(profile.modules[0].symbol_problem.starts_with("the file cannot be used: "));
+
+  // Now after it was opened: asked the first time before, then once the file's symbols are loaded.
+  std::filesystem::remove(hostile.path);
+  std::filesystem::copy_file(LABELSCOPE_PROBE, hostile.path);
+  loaded.file = open_module_file(hostile.path);
+  int asked = 0;
+  options.cancelled = [&hostile, &asked] {
+    if (++asked == 2) std::filesystem::resize_file(hostile.path, 0);
+    return false;
+  };
+  profile = symbolize_addresses(loaded, {address, address + 1}, options);
+  CHECK(asked >= 2);
+  CHECK(profile.locations.size() == 2);
+}

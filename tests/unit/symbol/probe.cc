@@ -17,7 +17,11 @@
   (place).line = __LINE__
 
 #define PROBE_INLINE __attribute__((always_inline)) inline
+#ifdef __clang__
+#define PROBE_NOINLINE __attribute__((noinline))
+#else
 #define PROBE_NOINLINE __attribute__((noinline, noclone))
+#endif
 
 namespace probe {
 namespace {
@@ -57,3 +61,26 @@ extern "C" PROBE_NOINLINE void probe_plain_c(probe::Place* place) {
   PROBE_HERE(*place);
 }
 // clang-format on
+
+// As hand-written assembly does it: a function without a size, one with a label inside, then
+// padding that belongs to neither.
+asm(R"(
+  .text
+  .balign 64
+  .globl probe_unsized, probe_sized, probe_inner_label, probe_padding
+  .type probe_unsized, %function
+probe_unsized:
+  .skip 64, 0
+  .type probe_sized, %function
+probe_sized:
+  .skip 32, 0
+probe_inner_label:
+  .skip 32, 0
+  .size probe_sized, . - probe_sized
+  .set probe_padding, .
+  .skip 64, 0
+  .type probe_end, %function
+probe_end:
+  .skip 64, 0
+  .size probe_end, 64
+)");

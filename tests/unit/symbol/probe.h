@@ -25,3 +25,7 @@ PROBE_EXPORT void through_local(Place& place);
 }  // namespace probe
 
 extern "C" PROBE_EXPORT void probe_plain_c(probe::Place* place);
+
+// Not to be called: only their addresses count.
+extern "C" PROBE_EXPORT void probe_unsized();
+extern "C" PROBE_EXPORT void probe_sized();

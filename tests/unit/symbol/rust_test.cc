@@ -69,7 +69,7 @@ void check_scheme(const std::string& scheme) {
   loaded.module.load_bias = bias;
   loaded.file = open_module_file(program);
   Profile profile = symbolize_addresses(loaded, {pc});
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
   const std::vector<SourceLine>& lines = profile.locations[0].lines;
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].function == "tiny::shop::here");

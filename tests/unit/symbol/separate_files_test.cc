@@ -71,7 +71,7 @@ TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined cal
   probe::Place place;
   probe::outermost(place);
   Profile profile = symbolize_addresses(copies.loaded(place.address), {place.address});
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
   const std::vector<SourceLine>& lines = profile.locations[0].lines;
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].line == place.line);

@@ -83,7 +83,7 @@ TEST_CASE("symbolizer: libc has lines where its separate debug symbols are insta
     skip_test("libc's debug symbols (libc6-dbg) are not installed");
   CHECK(lines[0].file.ends_with("msort.c"));
   CHECK(lines.back().function.find("msort_with_tmp") != std::string::npos);
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
 }
 
 TEST_CASE("symbolizer: two modules of one file with different biases get the same names") {
@@ -120,7 +120,7 @@ TEST_CASE("symbolizer: the vDSO is named from our own, and stays [vdso] where it
   }
   CHECK(clock > 0);
   CHECK(profile.locations.back().lines[0].function == "[vdso]");
-  CHECK(profile.modules[0].symbol_problem == "");
+  CHECK(profile.modules[0].symbol_problem.empty());
 }
 
 TEST_CASE("symbolizer: kernel addresses are named as /proc/kallsyms has them") {

@@ -1,0 +1,50 @@
+// Which symbol covers an address, on hand-written assembly (probe.cc).
+#include "loaded_module.h"
+#include "probe.h"
+#include "support/catch.h"
+
+using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
+
+namespace {
+
+std::string name_at(std::uint64_t address) {
+  Profile profile = symbolize_addresses(module_at(address), {address});
+  const std::vector<SourceLine>& lines = profile.locations[0].lines;
+  return lines.empty() ? "" : lines.back().function;
+}
+
+const auto kUnsized = reinterpret_cast<std::uint64_t>(&probe_unsized);
+const auto kSized = reinterpret_cast<std::uint64_t>(&probe_sized);
+
+}  // namespace
+
+TEST_CASE("symbol_table: a symbol without size reaches to the next one") {
+  CHECK(name_at(kUnsized) == "probe_unsized");
+  CHECK(name_at(kUnsized + 63) == "probe_unsized");
+}
+
+TEST_CASE("symbol_table: a label inside a function is not its name") {
+  CHECK(name_at(kSized) == "probe_sized");
+  CHECK(name_at(kSized + 40) == "probe_sized");
+}
+
+TEST_CASE("symbol_table: behind the end of a function its name ends") {
+  // probe_padding is a label there without a size.
+  CHECK(name_at(kSized + 63) == "probe_sized");
+  CHECK(name_at(kSized + 64) == "probe_padding");
+  CHECK(name_at(kSized + 128) == "probe_end");
+}
+
+TEST_CASE("symbol_table: stubs of the procedure linkage table are known for what they are") {
+  std::uint64_t address = reinterpret_cast<std::uint64_t>(&probe_sized);
+  LoadedModule loaded = module_at(address);
+  std::vector<std::uint64_t> addresses;
+  for (std::uint64_t at = loaded.module.start; at < loaded.module.start + 256; at += 16)
+    addresses.push_back(at);
+  Profile profile = symbolize_addresses(loaded, addresses);
+  bool found = false;
+  for (const Location& location : profile.locations) {
+    if (!location.lines.empty() && location.lines[0].function == "[plt]") found = true;
+  }
+  CHECK(found);
+}
