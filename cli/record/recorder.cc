@@ -1,0 +1,121 @@
+// Recorder: the handler of the sampler's events.
+#include "cli/record/recorder.h"
+
+namespace labelscope::cli {
+
+Result<std::unique_ptr<Recorder>> Recorder::open(const bpf::SamplerOptions& options,
+                                                 bool keep_each_sample) {
+  auto sampler = bpf::Sampler::open(options);
+  if (!sampler) return std::move(sampler).error();
+  return std::unique_ptr<Recorder>(new Recorder(*std::move(sampler), keep_each_sample));
+}
+
+Recorder::Recorder(std::unique_ptr<bpf::Sampler> sampler, bool keep_each_sample)
+    : sampler_(std::move(sampler)), builder_(keep_each_sample) {}
+
+Status Recorder::add(Pid pid) {
+  auto process = std::make_unique<TrackedProcess>(pid, modules_);
+  if (Status status = process->refresh(); !status) return status;
+  if (Status status = sampler_->set_process(pid, process->recipes()); !status) return status;
+  processes_[pid] = std::move(process);
+  return {};
+}
+
+Status Recorder::step(std::chrono::milliseconds timeout) {
+  if (Status status = sampler_->drain(*this, timeout); !status) return status;
+  auto now = TrackedProcess::Clock::now();
+  for (auto& [pid, process] : processes_) {
+    if (process->plan_due(now)) plan(*process);
+  }
+  return {};
+}
+
+Status Recorder::stop() { return sampler_->stop(*this); }
+
+void Recorder::plan(TrackedProcess& process) {
+  if (Status status = process.refresh(); !status) {
+    // It ended between the event and now: what is known of it stays.
+    if (status.error().code != ErrorCode::kVanished)
+      ++counters_["processes that could not be looked at again"];
+    return;
+  }
+  if (Status status = sampler_->set_process(process.pid(), process.recipes()); !status) {
+    ++counters_["processes whose recipes could not be stored"];
+  }
+}
+
+TrackedProcess* Recorder::find(Pid pid) {
+  if (last_process_ != nullptr && last_pid_ == pid) return last_process_;
+  auto found = processes_.find(pid);
+  if (found == processes_.end()) return nullptr;
+  last_pid_ = pid;
+  last_process_ = found->second.get();
+  return last_process_;
+}
+
+void Recorder::on_sample(const bpf::RawSample& sample) {
+  TrackedProcess* process = find(sample.pid);
+  if (process == nullptr) {
+    // Its FORK record was dropped: sampled all the same, planned as if it were new.
+    auto [entry, fresh] = processes_.try_emplace(sample.pid);
+    if (fresh) entry->second = std::make_unique<TrackedProcess>(sample.pid, modules_);
+    process = entry->second.get();
+    ++counters_["processes whose fork was not seen"];
+    plan(*process);
+  }
+  SampleView view;
+  view.time_ns = sample.time_ns;
+  view.pid = sample.pid;
+  view.tid = sample.tid;
+  view.comm = sample.comm;
+  view.user_stack = sample.user_stack;
+  view.kernel_stack = sample.kernel_stack;
+  view.labels = sample.labels;
+  view.decode_labels = &bpf::decode_labels;
+  builder_.add(view, *process);
+}
+
+void Recorder::on_fork(Pid parent, Pid child) {
+  TrackedProcess* known = find(parent);
+  auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known)
+                                  : std::make_unique<TrackedProcess>(child, modules_);
+  last_process_ = nullptr;
+  processes_[child] = std::move(process);
+}
+
+void Recorder::on_exec(Pid pid) {
+  if (TrackedProcess* process = find(pid)) process->on_exec();
+}
+
+void Recorder::on_exit(Pid pid) {
+  if (TrackedProcess* process = find(pid)) process->on_exit();
+}
+
+void Recorder::on_mapping(const bpf::MappingEvent& event) {
+  if (TrackedProcess* process = find(event.pid)) process->on_mapping(event.mapping);
+}
+
+std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
+
+Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
+  Profile profile = builder_.take();
+  bpf::Counters counters = sampler_->counters();
+  Ledger& ledger = profile.ledger;
+  ledger.taken = counters.taken;
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) ledger.outcomes[i] = counters.outcomes[i];
+  ledger.dropped = counters.dropped;
+  ledger.truncated = counters.truncated;
+  ledger.written = builder_.samples();
+  ledger.counters = std::move(counters.others);
+  ledger.counters.merge(counters_);
+  for (const auto& [pid, process] : processes_) {
+    profile.processes.push_back({pid, process->comm(), process->publisher_paths()});
+  }
+  files = modules_.take_files();
+  profile.modules = modules_.take_modules();
+  profile.event = std::string(sampler_->event_name());
+  profile.period_ns = sampler_->period_ns();
+  return profile;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,34 @@
+// Signals as events of the main loop: the first SIGINT, SIGTERM or SIGHUP stops and writes, the
+// second gives up.
+#pragma once
+
+#include <signal.h>
+
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::cli {
+
+class Signals {
+ public:
+  // Blocks the signals that are events here, for this process and the threads it starts later.
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // Takes what has arrived; does not block.
+  void poll();
+  bool stop_requested() const { return stops_ > 0; }
+  bool give_up_requested() const { return stops_ > 1; }
+  // The last request came from a process, not from the terminal's keyboard (which reaches a child
+  // anyway).
+  int forwardable() const { return forwardable_; }
+
+ private:
+  UniqueFd fd_;
+  sigset_t before_{};
+  int stops_ = 0;
+  int forwardable_ = 0;
+};
+
+}  // namespace labelscope::cli
