@@ -25,8 +25,10 @@ std::vector<CodeRange> code_ranges(Elf* elf, Address bias);
 class SymbolTable {
  public:
   // Symbols of .symtab (of the file, its debug file, or .gnu_debugdata) or of .dynsym. Names point
-  // into the module's memory.
-  SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges);
+  // into the module's memory. `complete`: local functions are there too. Only then may a symbol
+  // without a size reach up to the next one: in a stripped file it would give its name to all that
+  // is in between.
+  SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete);
 
   // Empty if no symbol covers `address`; "[plt]" in the procedure linkage table.
   std::string_view find(Address address) const;
