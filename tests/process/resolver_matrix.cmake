@@ -30,6 +30,6 @@ function(labelscope_add_matrix_test tier reader executable)
 endfunction()
 
 labelscope_add_matrix_test(process ptrace resolver_matrix_test LIBRARIES labelscope_reader)
-if(TARGET labelscope_bpf)
+if(TARGET labelscope_bpf AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/resolver_matrix_bpf_test.cc)
   labelscope_add_matrix_test(kernel bpf resolver_matrix_bpf_test LIBRARIES labelscope_bpf)
 endif()
