@@ -188,7 +188,7 @@ void Recording::find_targets() {
 void Recording::open_recorder() {
   bool keep_each_sample = false;
   for (const Output& output : outputs_) keep_each_sample |= output.format == Format::kJsonl;
-  bpf::SamplerOptions sampling;
+  SamplerOptions sampling;
   sampling.frequency_hz = options_.frequency_hz;
   sampling.user_stacks = options_.stacks;
   sampling.kernel_stacks = options_.kernel_stacks;
@@ -269,6 +269,7 @@ void Recording::finish_profile() {
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
   profile_.backend = "bpf";
+  profile_.period_ns = 1'000'000'000 / options_.frequency_hz;
   profile_.call_graph = options_.stacks ? "fp" : "none";
   profile_.command_line = options_.command_line;
   profile_.kernel_release = system.release;

@@ -65,12 +65,12 @@ void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
   RowKey key{};
   key.thread = intern_thread(sample, process);
   key.stack = intern_stack(sample, process);
-  const Observed& observed = observe(sample, process);
-  key.label_set = observed.label_set;
-  key.flags = observed.flags;
-  key.outcome = observed.outcome;
+  const Decoded& labels = decode(sample, process);
+  key.label_set = labels.label_set;
+  key.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
+  key.outcome = static_cast<std::uint8_t>(sample.outcome);
   ++samples_;
-  if (observed.outcome == LS_LABELLED) ++labelled_;
+  if (sample.outcome == LS_LABELLED) ++labelled_;
 
   if (!keep_each_sample_) {
     auto [row, fresh] = rows_.try_emplace(key, static_cast<Index>(profile_.rows.size()));
@@ -140,18 +140,16 @@ Index ProfileBuilder::intern_location(Address address, Index module) {
   return known->second;
 }
 
-const ProfileBuilder::Observed& ProfileBuilder::observe(const SampleView& sample,
-                                                        ProcessContext& process) {
-  std::string_view bytes = as_text(sample.labels);
-  if (const Index* known = process.caches.labels.find(bytes)) return observed_[*known];
-  Observation observation = sample.decode_labels(sample.labels);
+const ProfileBuilder::Decoded& ProfileBuilder::decode(const SampleView& sample,
+                                                      ProcessContext& process) {
+  std::string_view bytes = as_text(sample.label_key);
+  if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
+  Observation observation = sample.decode_labels(sample.label_key);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
-  auto index = static_cast<Index>(observed_.size());
-  observed_.push_back({intern_label_set(std::move(observation.labels)),
-                       static_cast<std::uint16_t>(observation.flags),
-                       static_cast<std::uint8_t>(observation.outcome)});
+  auto index = static_cast<Index>(decoded_.size());
+  decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags});
   process.caches.labels.insert(bytes, index);
-  return observed_.back();
+  return decoded_.back();
 }
 
 Index ProfileBuilder::intern_label_set(LabelSet labels) {

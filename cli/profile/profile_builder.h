@@ -25,8 +25,11 @@ struct SampleView {
   std::string_view comm;
   std::span<const std::uint64_t> user_stack;  // leaf first; all but the first are return addresses
   std::span<const std::uint64_t> kernel_stack;  // the same
-  // Outcome, flags and labels in the source's own encoding; equal bytes mean equal observations.
-  std::span<const std::byte> labels;
+  ls_outcome outcome = LS_UNLABELLED;
+  std::uint32_t flags = 0;  // of enum ls_sample_flag
+  // The labels in the source's own encoding: equal labels are equal bytes. Each is decoded once;
+  // the flags that decoding finds are added to the sample's.
+  std::span<const std::byte> label_key;
   Observation (*decode_labels)(std::span<const std::byte>) = nullptr;
 };
 
@@ -84,10 +87,9 @@ class ProfileBuilder {
   Profile take();
 
  private:
-  struct Observed {  // a decoded label encoding
+  struct Decoded {  // a label encoding
     Index label_set;
-    std::uint16_t flags;
-    std::uint8_t outcome;
+    std::uint32_t flags;
   };
   struct RowKey {
     Index thread, stack, label_set;
@@ -105,14 +107,14 @@ class ProfileBuilder {
   Index intern_thread(const SampleView& sample, ProcessContext& process);
   Index intern_stack(const SampleView& sample, ProcessContext& process);
   Index intern_location(Address address, Index module);
-  const Observed& observe(const SampleView& sample, ProcessContext& process);
+  const Decoded& decode(const SampleView& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
 
   bool keep_each_sample_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Profile profile_;
-  std::vector<Observed> observed_;
+  std::vector<Decoded> decoded_;
   std::unordered_map<std::vector<Index>, Index, IndexVectorHash> stacks_;
   std::map<LabelSet, Index> label_sets_;
   std::map<std::pair<Index, Address>, Index> locations_;

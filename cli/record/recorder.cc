@@ -3,14 +3,14 @@
 
 namespace labelscope::cli {
 
-Result<std::unique_ptr<Recorder>> Recorder::open(const bpf::SamplerOptions& options,
+Result<std::unique_ptr<Recorder>> Recorder::open(const SamplerOptions& options,
                                                  bool keep_each_sample) {
-  auto sampler = bpf::Sampler::open(options);
+  auto sampler = Sampler::open(options);
   if (!sampler) return std::move(sampler).error();
   return std::unique_ptr<Recorder>(new Recorder(*std::move(sampler), keep_each_sample));
 }
 
-Recorder::Recorder(std::unique_ptr<bpf::Sampler> sampler, bool keep_each_sample)
+Recorder::Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample)
     : sampler_(std::move(sampler)), builder_(keep_each_sample) {}
 
 Status Recorder::add(Pid pid) {
@@ -39,7 +39,9 @@ void Recorder::plan(TrackedProcess& process) {
       ++counters_["processes that could not be looked at again"];
     return;
   }
-  if (Status status = sampler_->set_process(process.pid(), process.recipes()); !status) {
+  Status status = sampler_->set_process(process.pid(), process.recipes());
+  // kVanished: it executed another program meanwhile, and that event will have it planned again.
+  if (!status && status.error().code != ErrorCode::kVanished) {
     ++counters_["processes whose recipes could not be stored"];
   }
 }
@@ -53,7 +55,7 @@ TrackedProcess* Recorder::find(Pid pid) {
   return last_process_;
 }
 
-void Recorder::on_sample(const bpf::RawSample& sample) {
+void Recorder::on_sample(const RawSample& sample) {
   TrackedProcess* process = find(sample.pid);
   if (process == nullptr) {
     // Its FORK record was dropped: sampled all the same, planned as if it were new.
@@ -70,8 +72,10 @@ void Recorder::on_sample(const bpf::RawSample& sample) {
   view.comm = sample.comm;
   view.user_stack = sample.user_stack;
   view.kernel_stack = sample.kernel_stack;
-  view.labels = sample.labels;
-  view.decode_labels = &bpf::decode_labels;
+  view.outcome = sample.outcome;
+  view.flags = sample.flags;
+  view.label_key = sample.label_key;
+  view.decode_labels = &decode_label_key;
   builder_.add(view, *process);
 }
 
@@ -91,15 +95,24 @@ void Recorder::on_exit(Pid pid) {
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
 
-void Recorder::on_mapping(const bpf::MappingEvent& event) {
-  if (TrackedProcess* process = find(event.pid)) process->on_mapping(event.mapping);
+void Recorder::on_mapping(const MappingEvent& event) {
+  TrackedProcess* process = find(event.pid);
+  if (process == nullptr) return;
+  Mapping mapping;
+  mapping.start = event.start;
+  mapping.end = event.start + event.length;
+  mapping.file_offset = event.file_offset;
+  mapping.executable = true;
+  mapping.file = {event.device_major, event.device_minor, event.inode};
+  if (mapping.file) mapping.path = event.path;
+  process->on_mapping(mapping);
 }
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
   Profile profile = builder_.take();
-  bpf::Counters counters = sampler_->counters();
+  Counters counters = sampler_->counters();
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) ledger.outcomes[i] = counters.outcomes[i];
@@ -107,6 +120,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
   ledger.truncated = counters.truncated;
   ledger.written = builder_.samples();
   ledger.counters = std::move(counters.others);
+  if (counters.pending != 0) ledger.counters["repeated reads still pending"] = counters.pending;
   ledger.counters.merge(counters_);
   for (const auto& [pid, process] : processes_) {
     profile.processes.push_back({pid, process->comm(), process->publisher_paths()});
@@ -114,7 +128,6 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
   files = modules_.take_files();
   profile.modules = modules_.take_modules();
   profile.event = std::string(sampler_->event_name());
-  profile.period_ns = sampler_->period_ns();
   return profile;
 }
 

@@ -18,11 +18,11 @@
 
 namespace labelscope::cli {
 
-class Recorder final : private bpf::EventHandler {
+class Recorder final : private EventHandler {
  public:
   // Loads the sampler; nothing is sampled yet. `keep_each_sample`: with its time, for a lossless
   // recording.
-  static Result<std::unique_ptr<Recorder>> open(const bpf::SamplerOptions& options,
+  static Result<std::unique_ptr<Recorder>> open(const SamplerOptions& options,
                                                 bool keep_each_sample);
 
   // A process to sample. kVanished, kPermission as TrackedProcess::refresh.
@@ -37,25 +37,25 @@ class Recorder final : private bpf::EventHandler {
   std::uint64_t labelled() const { return builder_.labelled(); }
   std::uint64_t dropped() const;
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
-  const bpf::Sampler& sampler() const { return *sampler_; }
+  const Sampler& sampler() const { return *sampler_; }
 
   // After stop(): rows, stacks, modules, processes and the ledger. `files` is parallel to the
   // modules.
   Profile take_profile(std::vector<ModuleFile>& files);
 
  private:
-  Recorder(std::unique_ptr<bpf::Sampler> sampler, bool keep_each_sample);
+  Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample);
 
-  void on_sample(const bpf::RawSample& sample) override;
+  void on_sample(const RawSample& sample) override;
   void on_fork(Pid parent, Pid child) override;
   void on_exec(Pid pid) override;
   void on_exit(Pid pid) override;
-  void on_mapping(const bpf::MappingEvent& event) override;
+  void on_mapping(const MappingEvent& event) override;
 
   TrackedProcess* find(Pid pid);
   void plan(TrackedProcess& process);
 
-  std::unique_ptr<bpf::Sampler> sampler_;
+  std::unique_ptr<Sampler> sampler_;
   ModuleTable modules_;
   ProfileBuilder builder_;
   std::map<Pid, std::unique_ptr<TrackedProcess>>
