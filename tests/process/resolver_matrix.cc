@@ -89,15 +89,21 @@ MatrixCase require_matrix_case() {
 
   const auto fields = find_line(path_of("cases.txt"), '|', result.name);
   if (!fields) FAIL("no such combination: " << result.name);
-  REQUIRE(fields->size() == 6);
+  REQUIRE(fields->size() == 7);
   require_existing(result.name);
   const std::string& module = (*fields)[2];
-  const std::string& libraries = (*fields)[3];
-  const std::string& setting = (*fields)[4];
+  const std::string& option = (*fields)[3];
+  const std::string& libraries = (*fields)[4];
+  const std::string& setting = (*fields)[5];
   result.options.program = path_of((*fields)[1]);
   result.options.arguments = {"--threads", result.thread_kinds};
   if (!module.empty()) {
     result.options.arguments.insert(result.options.arguments.end(), {"--module", module});
+  }
+  if (!option.empty()) {
+    const std::vector<std::string> words = split(option, '=');
+    REQUIRE(words.size() == 2);
+    result.options.arguments.insert(result.options.arguments.end(), {words[0], path_of(words[1])});
   }
   if (!libraries.empty()) {
     for (const std::string& library : split(libraries, ',')) {
@@ -169,7 +175,8 @@ bool allocates_on_touch(const MatrixCase& matrix_case) {
     return name.size() >= end.size() &&
            name.compare(name.size() - end.size(), end.size(), end) == 0;
   };
-  return ends_with("-dlopen64k") || ends_with("-nosurplus") || ends_with("-gnu-dlopen");
+  return ends_with("-dlopen64k") || ends_with("-nosurplus") || ends_with("-gnu-dlopen") ||
+         ends_with("-crowded") || ends_with("-reloaded");
 }
 
 }  // namespace labelscope::test

@@ -1,7 +1,11 @@
 /* The program of the resolver matrix: threads that label themselves through one or more publishers,
  * print their truth, and stay until stdin closes.
  *
- *   host [--threads one|many|untouched|all] [--stay pause|burn] [--module NAME] [--dlopen PATH]...
+ *   host [--threads one|many|untouched|all] [--stay pause|burn] [--module NAME] [--reload PATH]
+ *        [--crowd PATH] [--dlopen PATH]...
+ *
+ * --reload loads a publisher, lets every thread that is there use it, and unloads it, before the
+ * others come: their DTVs keep what is left of it. --crowd loads kCrowd copies of a library first.
  *
  * Built with LINKED_PUBLISHER it has one from the start (in the executable or a library; --module
  * is that file's name), with CAN_DLOPEN it loads more. Threads: one        main alone many       a
@@ -15,12 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "publisher.h"
 #include "truth.h"
 
-enum { kMaxThreads = 6 };
+enum {
+  kMaxThreads = 6,
+  /* More than the 14 entries that glibc keeps in reserve. */
+  kCrowd = 24
+};
 
 struct plan_of_thread {
   const char* kind;
@@ -41,6 +50,11 @@ static publisher_variable_fn* variables[kMaxPublishers];
 static const char* modules[kMaxPublishers];
 static int publishers;
 static int burn;
+static publisher_variable_fn* reloaded; /* of the publisher that will be unloaded */
+static int reload;
+static int early_threads[kMaxThreads];
+static pthread_barrier_t reload_begins; /* threads from before the dlopen, and main */
+static pthread_barrier_t reload_ends;
 static pthread_barrier_t loaded;   /* every publisher is there */
 static pthread_barrier_t labelled; /* every thread's truth is complete */
 
@@ -73,6 +87,17 @@ static void publish(struct truth* truth, int index, int i) {
   *variable = &truth->variables[i].set;
 }
 
+/* Labels that nobody may see once the library that held the variable is gone. */
+static custom_labels_label_t stale_labels[] = {
+    {{5, (const unsigned char*)"stale"}, {5, (const unsigned char*)"label"}}};
+static custom_labels_labelset_t stale_set = {stale_labels, 1, 1};
+
+static void use_reloaded(void) {
+  pthread_barrier_wait(&reload_begins);
+  *reloaded() = &stale_set;
+  pthread_barrier_wait(&reload_ends);
+}
+
 static void label_thread(int index) {
   struct truth* truth = &truths[index];
   truth_take_identity(truth);
@@ -85,6 +110,7 @@ static void label_thread(int index) {
 
 static void* run_worker(void* argument) {
   const int index = (int)((struct truth*)argument - truths);
+  if (reload && early_threads[index]) use_reloaded();
   label_thread(index);
   const int works_labelled = strcmp(truths[index].kind, "worker") == 0;
   for (;;) {
@@ -104,6 +130,7 @@ static void start_workers(const struct plan_of_thread* plan, int early) {
     pthread_t thread;
     if (plan[i].early != early) continue;
     truths[i].kind = plan[i].kind;
+    early_threads[i] = early;
     if (pthread_create(&thread, NULL, run_worker, &truths[i]) != 0) {
       truth_cannot("pthread_create", "no more threads");
     }
@@ -115,18 +142,53 @@ static const char* base_name(const char* path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-static void load_publisher(const char* path) {
 #ifdef CAN_DLOPEN
-  if (publishers == kMaxPublishers) truth_cannot(path, "too many publishers");
+static void* load(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) truth_cannot("dlopen", dlerror());
-  modules[publishers] = base_name(path);
-  variables[publishers] = (publisher_variable_fn*)dlsym(library, "publisher_variable");
-  if (variables[publishers++] == NULL) truth_cannot("dlsym", dlerror());
-#else
-  truth_cannot(path, "built without dlopen");
-#endif
+  return library;
 }
+
+static publisher_variable_fn* find_variable(void* library) {
+  publisher_variable_fn* found = (publisher_variable_fn*)dlsym(library, "publisher_variable");
+  if (found == NULL) truth_cannot("dlsym", dlerror());
+  return found;
+}
+
+static void load_publisher(const char* path) {
+  if (publishers == kMaxPublishers) truth_cannot(path, "too many publishers");
+  modules[publishers] = base_name(path);
+  variables[publishers++] = find_variable(load(path));
+}
+
+static void load_and_unload(const char* path) {
+  void* library = load(path);
+  reloaded = find_variable(library);
+  use_reloaded();
+  dlclose(library);
+}
+
+/* Copies in memory: each is a file of its own to the loader. */
+static void load_crowd(const char* path) {
+  static char bytes[1 << 20];
+  FILE* file = fopen(path, "rb");
+  const size_t size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+  if (size == 0) truth_cannot(path, "cannot be read");
+  fclose(file);
+  for (int i = 0; i < kCrowd; i++) {
+    char name[64];
+    const int fd = memfd_create("filler", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) truth_cannot("memfd_create", "failed");
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    load(name);
+    close(fd);
+  }
+}
+#else
+static void load_publisher(const char* path) { truth_cannot(path, "built without dlopen"); }
+static void load_and_unload(const char* path) { load_publisher(path); }
+static void load_crowd(const char* path) { load_publisher(path); }
+#endif
 
 static void stay(void) {
   struct pollfd input = {STDIN_FILENO, POLLIN, 0};
@@ -146,41 +208,59 @@ static const struct plan_of_thread* plan_named(const char* name) {
   truth_cannot(name, "no such set of threads");
 }
 
-int main(int argc, char** argv) {
-  const struct plan_of_thread* plan = kOne;
-  const char* linked_module = base_name(argv[0]);
+struct options {
+  const struct plan_of_thread* plan;
+  const char* linked_module;
+  const char* reload;
+  const char* crowd;
   const char* paths[kMaxPublishers];
-  int path_count = 0;
+  int path_count;
+};
+
+static struct options parse_options(int argc, char** argv) {
+  struct options options = {.plan = kOne, .linked_module = base_name(argv[0])};
   for (int i = 1; i + 1 < argc; i += 2) {
     const char* value = argv[i + 1];
     if (strcmp(argv[i], "--threads") == 0) {
-      plan = strcmp(value, "many") == 0        ? kMany
-             : strcmp(value, "untouched") == 0 ? kUntouched
-                                               : kOne;
+      options.plan = plan_named(value);
     } else if (strcmp(argv[i], "--stay") == 0) {
       burn = strcmp(value, "burn") == 0;
     } else if (strcmp(argv[i], "--module") == 0) {
-      linked_module = value;
-    } else if (strcmp(argv[i], "--dlopen") == 0 && path_count < kMaxPublishers) {
-      paths[path_count++] = value;
+      options.linked_module = value;
+    } else if (strcmp(argv[i], "--reload") == 0) {
+      options.reload = value;
+    } else if (strcmp(argv[i], "--crowd") == 0) {
+      options.crowd = value;
+    } else if (strcmp(argv[i], "--dlopen") == 0 && options.path_count < kMaxPublishers) {
+      options.paths[options.path_count++] = value;
     } else {
       truth_cannot(argv[i], "no such option");
     }
   }
+  return options;
+}
+
+int main(int argc, char** argv) {
+  const struct options options = parse_options(argc, argv);
   unsigned threads = 0;
-  while (plan[threads].kind != NULL) threads++;
+  unsigned early = 0;
+  for (; options.plan[threads].kind != NULL; threads++)
+    early += (unsigned)options.plan[threads].early;
   pthread_barrier_init(&loaded, NULL, threads);
   pthread_barrier_init(&labelled, NULL, threads);
+  pthread_barrier_init(&reload_begins, NULL, early);
+  pthread_barrier_init(&reload_ends, NULL, early);
+  reload = options.reload != NULL;
 
-  start_workers(plan, 1);
+  start_workers(options.plan, 1);
+  if (reload) load_and_unload(options.reload);
 #ifdef LINKED_PUBLISHER
-  modules[publishers] = linked_module;
+  modules[publishers] = options.linked_module;
   variables[publishers++] = publisher_variable;
-#else
-  (void)linked_module;
 #endif
-  for (int i = 0; i < path_count; i++) load_publisher(paths[i]);
-  start_workers(plan, 0);
+  if (options.crowd != NULL) load_crowd(options.crowd);
+  for (int i = 0; i < options.path_count; i++) load_publisher(options.paths[i]);
+  start_workers(options.plan, 0);
   truths[0].kind = "main";
   label_thread(0);
   for (unsigned i = 0; i < threads; i++) truth_print(&truths[i], modules, publishers);

@@ -9,6 +9,9 @@
 # TLS). After them come single cases that one axis alone does not reach. A combination's name is
 # libc-linker-dialect-shape.
 #
+# A case is one line of matrix/cases.txt, fields separated by |: name, program, module that holds a linked
+# publisher (empty: the program), option, libraries to dlopen (by commas), environment, tool that is missing.
+#
 # What a toolchain cannot build does not stop the build: try_build.sh records it, list_unbuildable.sh lists it,
 # and tests/process/resolver_matrix_test.cc skips what matrix_expected.txt knows and fails on the rest.
 set(dir ${CMAKE_CURRENT_BINARY_DIR}/matrix)
@@ -75,11 +78,12 @@ function(matrix_build output kind)
   set(stamps ${stamps} ${dir}/${output}.tried PARENT_SCOPE)
 endfunction()
 
-# matrix_case(<name> PROGRAM file [MODULE name] [LIBRARIES file...] [ENVIRONMENT setting])
+# matrix_case(<name> PROGRAM file [MODULE name] [OPTION --name=file] [LIBRARIES file...] [ENVIRONMENT setting])
+# The option's file and the libraries are in this directory.
 function(matrix_case name)
-  cmake_parse_arguments(arg "" "PROGRAM;MODULE;ENVIRONMENT" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "PROGRAM;MODULE;OPTION;ENVIRONMENT" "LIBRARIES" ${ARGN})
   list(JOIN arg_LIBRARIES "," libraries)
-  string(APPEND cases "${name}|${arg_PROGRAM}|${arg_MODULE}|${libraries}|${arg_ENVIRONMENT}|${why}\n")
+  string(APPEND cases "${name}|${arg_PROGRAM}|${arg_MODULE}|${arg_OPTION}|${libraries}|${arg_ENVIRONMENT}|${why}\n")
   set(cases ${cases} PARENT_SCOPE)
 endfunction()
 
@@ -109,6 +113,8 @@ foreach(libc glibc musl)
   matrix_build(${libc}-dlopen.o object ${compile} -fPIE -DCAN_DLOPEN ${host} -o ${dir}/${libc}-dlopen.o)
   matrix_build(${libc}-both.o object ${compile} -fPIE -DLINKED_PUBLISHER -DCAN_DLOPEN ${host}
     -o ${dir}/${libc}-both.o)
+  matrix_build(${libc}-filler.o object ${compile} -fPIC ${CMAKE_CURRENT_SOURCE_DIR}/filler.c
+    -o ${dir}/${libc}-filler.o)
   foreach(dialect gnu gnu2 ie)
     foreach(variant ${publisher_variants})
       # Position-independent everywhere: it is the linker that turns it into local exec in an executable.

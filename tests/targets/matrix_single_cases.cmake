@@ -58,3 +58,17 @@ if(linker STREQUAL "bfd" AND dialect STREQUAL "gnu2")
   matrix_library(libcustomlabels-${prefix}-stripped.so plain -s)
   matrix_start(stripped-start libcustomlabels-${prefix}-stripped.so)
 endif()
+
+# DTVs of threads that live on: the module ID is past the end of the DTV, or the entry is what a library left
+# that is gone (musl never unloads one).
+if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
+  matrix_library(libcustomlabels-${prefix}-first.so 64k)
+  matrix_build(libfiller-${prefix}.so library ${link} -shared ${dir}/${libc}-filler.o
+    -o ${dir}/libfiller-${prefix}.so)
+  matrix_case(${prefix}-crowded PROGRAM ${loader} OPTION --crowd=libfiller-${prefix}.so
+    LIBRARIES libcustomlabels-${prefix}-64k.so)
+  if(libc STREQUAL "glibc")
+    matrix_case(${prefix}-reloaded PROGRAM ${loader} OPTION --reload=libcustomlabels-${prefix}-first.so
+      LIBRARIES libcustomlabels-${prefix}-64k.so)
+  endif()
+endif()

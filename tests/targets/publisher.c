@@ -11,6 +11,9 @@
 
 #define KEEP __attribute__((used))
 
+#ifdef TLS_ALIGN
+KEEP static __thread char aligned[TLS_ALIGN] __attribute__((aligned(TLS_ALIGN)));
+#endif
 #ifdef TLS_BEFORE
 KEEP static __thread char before[TLS_BEFORE];
 #endif
@@ -22,9 +25,6 @@ __thread custom_labels_labelset_t* custom_labels_current_set;
 
 #ifdef TLS_AFTER
 KEEP static __thread char after[TLS_AFTER];
-#endif
-#ifdef TLS_ALIGN
-KEEP static __thread char aligned[TLS_ALIGN] __attribute__((aligned(TLS_ALIGN)));
 #endif
 
 const uint32_t custom_labels_abi_version = CUSTOM_LABELS_ABI_VERSION;
