@@ -22,6 +22,11 @@ std::string to_string(const Labels& labels);
 // The calling thread's current set.
 Labels current_labels();
 
+// For TEST_CASE_METHOD: a case that starts on a thread without labels.
+struct NoLabels {
+  NoLabels() { custom_labels_thread_clear(); }
+};
+
 // Whether the set at the address is this one; allocates nothing and is safe in a signal handler.
 bool is_set(const custom_labels_labelset_t* set, const Labels& labels);
 

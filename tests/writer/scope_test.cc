@@ -10,7 +10,7 @@
 
 namespace cl = customlabels;
 
-TEST_CASE("scope: labels are there within it and gone after it") {
+TEST_CASE_METHOD(NoLabels, "scope: labels are there within it and gone after it") {
   {
     const cl::Scope scope{{"tenant", "acme"}, {"route", "/pay"}};
     CHECK(scope.result() == CUSTOM_LABELS_SET);
@@ -19,7 +19,8 @@ TEST_CASE("scope: labels are there within it and gone after it") {
   CHECK(custom_labels_current_set == nullptr);
 }
 
-TEST_CASE("scope: a value that it covers is back, and an absent key is absent again") {
+TEST_CASE_METHOD(NoLabels,
+                 "scope: a value that it covers is back, and an absent key is absent again") {
   cl::set("tenant", "before");
   {
     const cl::Scope scope{{"tenant", "acme"}, {"route", "/pay"}};
@@ -28,7 +29,7 @@ TEST_CASE("scope: a value that it covers is back, and an absent key is absent ag
   CHECK(current_labels() == Labels{{"tenant", "before"}});
 }
 
-TEST_CASE("scope: an exception restores the labels") {
+TEST_CASE_METHOD(NoLabels, "scope: an exception restores the labels") {
   cl::set("tenant", "before");
   try {
     const cl::Scope scope("tenant", "acme");
@@ -38,7 +39,7 @@ TEST_CASE("scope: an exception restores the labels") {
   }
 }
 
-TEST_CASE("scope: scopes nest to any depth, with changes on each level") {
+TEST_CASE_METHOD(NoLabels, "scope: scopes nest to any depth, with changes on each level") {
   cl::set("depth", "none");
   const auto descend = [](const auto& self, int depth) -> void {
     const Labels before = current_labels();
@@ -56,7 +57,8 @@ TEST_CASE("scope: scopes nest to any depth, with changes on each level") {
   CHECK(current_labels() == Labels{{"depth", "none"}});
 }
 
-TEST_CASE("scope: clearing and setting within it does not spoil what it restores") {
+TEST_CASE_METHOD(NoLabels,
+                 "scope: clearing and setting within it does not spoil what it restores") {
   cl::replace({{"a", "1"}, {"b", "2"}});
   {
     const cl::Scope scope("c", "3");
@@ -73,7 +75,8 @@ TEST_CASE("scope: clearing and setting within it does not spoil what it restores
   CHECK(current_labels() == Labels{{"a", "1"}, {"b", "2"}});
 }
 
-TEST_CASE("scope: one that is refused has the labels from before, and restores them") {
+TEST_CASE_METHOD(NoLabels,
+                 "scope: one that is refused has the labels from before, and restores them") {
   cl::set("tenant", "before");
   {
     const cl::Scope scope("", "no key");
@@ -84,7 +87,9 @@ TEST_CASE("scope: one that is refused has the labels from before, and restores t
   CHECK(current_labels() == Labels{{"tenant", "before"}});
 }
 
-TEST_CASE("scope: a saved set that is moved, or taken to another thread, brings its own labels") {
+TEST_CASE_METHOD(
+    NoLabels,
+    "scope: a saved set that is moved, or taken to another thread, brings its own labels") {
   cl::replace({{"a", "1"}, {"b", ""}});
   custom_labels_saved_t first;
   custom_labels_thread_enter(&first, nullptr, 0);

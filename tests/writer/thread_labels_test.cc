@@ -39,11 +39,27 @@ std::string value_after_set(const std::string& value) {
   return current_labels().at(0).second;
 }
 
+// In a child process: takes all memory, and tells whether the first calls of this thread then fail
+// as documented.
+bool refuses_without_memory() {
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_AS, &none) != 0) return false;
+  // The small pieces too: a large request would merge what is left of them.
+  for (const std::size_t size : {1024, 16}) {
+    // Volatile: a compiler may take it that a malloc whose result is unused succeeds.
+    static char anything;
+    for (void* volatile taken = &anything; taken != nullptr;) taken = std::malloc(size);
+  }
+  if (cl::set("k", "v") != CUSTOM_LABELS_NO_MEMORY) return false;
+  const cl::Scope scope("k", "v");
+  return scope.result() == CUSTOM_LABELS_NO_MEMORY && custom_labels_current_set == nullptr;
+}
+
 std::size_t allocated_bytes() { return mallinfo2().uordblks; }
 
 }  // namespace
 
-TEST_CASE("thread_labels: every call of the chain leaves the set that it says") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: every call of the chain leaves the set that it says") {
   CHECK(custom_labels_current_set == nullptr);
   for (const LabelStep& step : label_steps()) {
     step.act();
@@ -53,7 +69,7 @@ TEST_CASE("thread_labels: every call of the chain leaves the set that it says") 
   }
 }
 
-TEST_CASE("thread_labels: each call returns what it did") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: each call returns what it did") {
   CHECK(cl::remove("a") == CUSTOM_LABELS_ABSENT);
   CHECK(cl::clear() == CUSTOM_LABELS_ABSENT);
   CHECK(cl::set("a", "1") == CUSTOM_LABELS_SET);
@@ -70,12 +86,12 @@ TEST_CASE("thread_labels: each call returns what it did") {
   CHECK(custom_labels_current_set == nullptr);
 }
 
-TEST_CASE("thread_labels: of equal keys in one call the last counts") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: of equal keys in one call the last counts") {
   CHECK(cl::replace({{"a", "1"}, {"b", "2"}, {"a", "longer"}}) == CUSTOM_LABELS_SET);
   CHECK(current_labels() == Labels{{"a", "longer"}, {"b", "2"}});
 }
 
-TEST_CASE("thread_labels: the eleventh label is refused and changes nothing") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: the eleventh label is refused and changes nothing") {
   Labels expected;
   for (char key = 'a'; key < 'a' + CUSTOM_LABELS_THREAD_MAX_LABELS; ++key) {
     CHECK(cl::set({&key, 1}, "v") == CUSTOM_LABELS_SET);
@@ -87,7 +103,8 @@ TEST_CASE("thread_labels: the eleventh label is refused and changes nothing") {
   CHECK(cl::set("j", "w") == CUSTOM_LABELS_REPLACED);
 }
 
-TEST_CASE("thread_labels: arguments that mean nothing are refused and change nothing") {
+TEST_CASE_METHOD(NoLabels,
+                 "thread_labels: arguments that mean nothing are refused and change nothing") {
   const auto* text = reinterpret_cast<const unsigned char*>("text");
   const custom_labels_label_t null_key = {{4, nullptr}, {4, text}};
   const custom_labels_label_t null_value = {{4, text}, {4, nullptr}};
@@ -104,13 +121,15 @@ TEST_CASE("thread_labels: arguments that mean nothing are refused and change not
   CHECK(custom_labels_current_set == nullptr);
 }
 
-TEST_CASE("thread_labels: an empty value is a value and has a pointer") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: an empty value is a value and has a pointer") {
   CHECK(custom_labels_thread_set("k", 1, nullptr, 0) == CUSTOM_LABELS_SET);
   REQUIRE(current_labels() == Labels{{"k", ""}});
   CHECK(custom_labels_current_set->storage[0].value.buf != nullptr);
 }
 
-TEST_CASE("thread_labels: a string at its limit stays whole, one byte more is cut and says so") {
+TEST_CASE_METHOD(
+    NoLabels,
+    "thread_labels: a string at its limit stays whole, one byte more is cut and says so") {
   const std::string key(CUSTOM_LABELS_THREAD_MAX_KEY, 'k');
   const std::string value(CUSTOM_LABELS_THREAD_MAX_VALUE, 'v');
   CHECK(cl::set(key, value) == CUSTOM_LABELS_SET);
@@ -120,7 +139,7 @@ TEST_CASE("thread_labels: a string at its limit stays whole, one byte more is cu
   CHECK(cl::remove(key + "another end") == CUSTOM_LABELS_REMOVED);
 }
 
-TEST_CASE("thread_labels: a value is cut before the character that does not fit") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: a value is cut before the character that does not fit") {
   // Characters of 2, 3 and 4 bytes, at every distance from the limit.
   for (const std::string character : {"\u00e9", "\u20ac", "\U0001F600"}) {
     for (std::size_t ahead = 0; ahead < 4; ++ahead) {
@@ -132,19 +151,20 @@ TEST_CASE("thread_labels: a value is cut before the character that does not fit"
   }
 }
 
-TEST_CASE("thread_labels: bytes that are not UTF-8 are cut at the limit") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: bytes that are not UTF-8 are cut at the limit") {
   const std::string text = repeated("\x80", 400);
   CHECK(value_after_set(text) == text.substr(0, CUSTOM_LABELS_THREAD_MAX_VALUE));
 }
 
-TEST_CASE("thread_labels: strings of the current set may be passed") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: strings of the current set may be passed") {
   cl::replace({{"a", "first value"}, {"b", "second"}});
   const custom_labels_string_t a = custom_labels_current_set->storage[0].value;
   CHECK(custom_labels_thread_set("b", 1, a.buf, a.len) == CUSTOM_LABELS_REPLACED);
   CHECK(current_labels() == Labels{{"a", "first value"}, {"b", "first value"}});
 }
 
-TEST_CASE("thread_labels: the set lies in one block, strings packed behind the array") {
+TEST_CASE_METHOD(NoLabels,
+                 "thread_labels: the set lies in one block, strings packed behind the array") {
   cl::replace({{"tenant", "acme"}, {"route", "/pay"}});
   const custom_labels_labelset_t* set = custom_labels_current_set;
   const auto* block = reinterpret_cast<const unsigned char*>(set);
@@ -154,7 +174,7 @@ TEST_CASE("thread_labels: the set lies in one block, strings packed behind the a
   CHECK(std::string_view(reinterpret_cast<const char*>(block) + 344, 19) == "tenantacmeroute/pay");
 }
 
-TEST_CASE("thread_labels: a change writes the block that was not current") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: a change writes the block that was not current") {
   std::set<const void*> blocks;
   for (int i = 0; i < 100; ++i) {
     const custom_labels_labelset_t* before = custom_labels_current_set;
@@ -165,7 +185,7 @@ TEST_CASE("thread_labels: a change writes the block that was not current") {
   CHECK(blocks.size() == 2);
 }
 
-TEST_CASE("thread_labels: threads have labels of their own") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: threads have labels of their own") {
   cl::set("thread", "main");
   Labels at_start;
   Labels at_end;
@@ -180,7 +200,7 @@ TEST_CASE("thread_labels: threads have labels of their own") {
   CHECK(current_labels() == Labels{{"thread", "main"}});
 }
 
-TEST_CASE("thread_labels: a forked child keeps a copy of the labels") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: a forked child keeps a copy of the labels") {
   cl::set("who", "parent");
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -196,7 +216,7 @@ TEST_CASE("thread_labels: a forked child keeps a copy of the labels") {
   CHECK(current_labels() == Labels{{"who", "parent"}});
 }
 
-TEST_CASE("thread_labels: threads that end give their memory back") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: threads that end give their memory back") {
   const auto run_thread = [] { std::thread([] { cl::set("k", "v"); }).join(); };
   run_thread();
   const std::size_t before = allocated_bytes();
@@ -206,40 +226,35 @@ TEST_CASE("thread_labels: threads that end give their memory back") {
   CHECK(allocated_bytes() < before + kThreads * CUSTOM_LABELS_THREAD_BLOCK_SIZE / 10);
 }
 
-TEST_CASE("thread_labels: the first call takes two blocks, and none later takes memory") {
+TEST_CASE_METHOD(NoLabels,
+                 "thread_labels: the first call takes two blocks, and none later takes memory") {
   if (kSanitized) skip_test("the sanitizer's allocator does not count for mallinfo2");
-  const std::vector<LabelStep> steps = label_steps();
-  const std::size_t before = allocated_bytes();
-  steps.front().act();
-  const std::size_t after_first = allocated_bytes();
+  std::size_t before = 0;
+  std::size_t after_first = 0;
+  std::size_t after_all = 0;
+  // A thread that has its blocks to come, but has allocated before (the first time costs the
+  // allocator an arena).
+  std::thread([&] {
+    const std::vector<LabelStep> steps = label_steps();
+    before = allocated_bytes();
+    steps.front().act();
+    after_first = allocated_bytes();
+    for (const LabelStep& step : steps) step.act();
+    after_all = allocated_bytes();
+  }).join();
   // The allocator's own header comes on top.
   constexpr std::size_t kBlocks = std::size_t{2} * CUSTOM_LABELS_THREAD_BLOCK_SIZE;
   CHECK(after_first - before >= kBlocks);
   CHECK(after_first - before <= kBlocks + 64);
-  for (const LabelStep& step : steps) step.act();
-  CHECK(allocated_bytes() == after_first);
+  CHECK(after_all == after_first);
 }
 
-TEST_CASE("thread_labels: without memory the first call says so and publishes nothing") {
+TEST_CASE_METHOD(NoLabels,
+                 "thread_labels: without memory the first call says so and publishes nothing") {
   if (kSanitized) skip_test("a sanitizer needs the address space that this test takes away");
-  pid_t child = fork();
+  const pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) {
-    const rlimit none = {0, 0};
-    if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
-    // The small ones too: a large request would merge what is left of them.
-    for (const std::size_t size : {1024, 16}) {
-      // Volatile: a compiler may take it that malloc whose result is unused succeeds.
-      for (void* volatile taken = &child; taken != nullptr;) taken = std::malloc(size);
-    }
-    const bool refused = cl::set("k", "v") == CUSTOM_LABELS_NO_MEMORY;
-    bool scope_refused = false;
-    {
-      const cl::Scope scope("k", "v");
-      scope_refused = scope.result() == CUSTOM_LABELS_NO_MEMORY;
-    }
-    _exit(refused && scope_refused && custom_labels_current_set == nullptr ? 0 : 1);
-  }
+  if (child == 0) std::thread([] { _exit(refuses_without_memory() ? 0 : 1); }).join();
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
