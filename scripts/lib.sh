@@ -39,14 +39,13 @@ build_jobs() {
   echo $((cores < by_memory ? cores : by_memory))
 }
 
-# configure <preset> <build folder> [cmake argument...]: quiet when all is well, everything when not.
+# configure <build folder> <cmake argument...>: quiet when all is well, everything when not.
 configure() {
-  local preset=$1 build=$2 log
-  shift 2
+  local build=$1 log=$1/configure.log
+  shift
   mkdir -p "$build"
-  log=$build/configure.log
-  say "Configuring ${build#"$root_dir"/} (preset $preset)"
-  (cd "$root_dir" && cmake --preset "$preset" -B "$build" "$@") >"$log" 2>&1 || {
+  say "Configuring ${build#"$root_dir"/}"
+  (cd "$root_dir" && cmake -B "$build" "$@") >"$log" 2>&1 || {
     cat "$log" >&2
     return 1
   }

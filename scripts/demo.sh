@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Shows what labelscope does, on a service whose truth is known: installs what is missing, builds, starts the demo
+# service, records it, and prints where its time went, by label, beside what the service itself says.
+#
+#   scripts/demo.sh [--duration SECONDS]
+#
+# The table goes to stdout, all else to stderr. Files go to build/demo/recordings/<UTC>.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+seconds=10
+while (($# > 0)); do
+  case $1 in
+    --duration) seconds=${2:-} && shift ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf 'demo.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
+  esac
+  shift || break  # --duration without a value
+done
+[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || { printf 'demo.sh: --duration is a number of seconds\n' >&2; exit 2; }
+can_be_root || die "recording needs root, and there is no sudo here: run this as root"
+
+bash "$root_dir/scripts/setup.sh"
+
+readonly build=$root_dir/build/demo
+configure "$build" -S "$root_dir/scripts/demo" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo ||
+  die "configuring failed; its output is above"
+say "Building labelscope and the demo service with $(build_jobs) jobs"
+cmake --build "$build" --parallel "$(build_jobs)" --target demo >&2 || die "the build failed; its output is above"
+labelscope='' service=''
+# shellcheck source=/dev/null
+source "$build/programs.sh"
+
+recordings=$build/recordings/$(date -u +%Y%m%dT%H%M%SZ)-$$
+mkdir -p "$recordings"
+work=$(mktemp -d)
+service_pid=''
+
+# On every way out, the service ends and nothing temporary stays.
+end_demo() {
+  [[ -z $service_pid ]] || kill -TERM "$service_pid" 2>/dev/null || true
+  rm -rf "$work"
+  rmdir "$recordings" 2>/dev/null || true
+}
+trap end_demo EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+say "Starting the demo service: three tenants, two routes"
+# It would end by itself if this script were killed the hard way.
+"$service" --seconds $((seconds + 120)) >"$work/truth" &
+service_pid=$!
+for ((attempt = 0; attempt < 500; attempt++)); do
+  grep -q '^ready' "$work/truth" && break
+  kill -0 "$service_pid" 2>/dev/null || die "the demo service ended before it was ready"
+  sleep 0.02
+done
+grep -q '^ready' "$work/truth" || die "the demo service was not ready after ten seconds"
+
+say "Recording process $service_pid for $seconds seconds: labelscope record -p $service_pid -d ${seconds}s" \
+  "--summary tenant,http.route"
+status=0
+as_root "$labelscope" record -p "$service_pid" -d "${seconds}s" --summary tenant,http.route \
+  -o "$recordings/demo.pb.gz" -o "$recordings/demo.folded" >"$work/summary" || status=$?
+give_back "$recordings"
+((status == 0)) || { warn "labelscope record ended with status $status; its message is above"; exit "$status"; }
+cat "$work/summary"
+
+kill -TERM "$service_pid"
+service_status=0
+wait "$service_pid" || service_status=$?
+service_pid=''
+((service_status == 0)) || die "the demo service ended with status $service_status"
+
+# The service's last line: {"cpu_ns": N, ..., "labels": {"tenant": {"acme": N, ...}, "http.route": {...}}}.
+# Its shares are held against those of the tables above, whose rows are: value, share, time, samples, bar.
+compare() {
+  awk -v key_list='tenant,http.route' '
+    function between(text, from, to,    start) {
+      start = index(text, from)
+      if (start == 0) return ""
+      text = substr(text, start + length(from))
+      return substr(text, 1, index(text, to) - 1)
+    }
+    NR == FNR { if (/^{/) truth = $0; next }
+    / share / { title = $1; next }
+    NF { share[title, $1] = $2 + 0 }
+    END {
+      cpu = between(truth, "\"cpu_ns\": ", ",")
+      if (cpu + 0 == 0) { print "the service told no CPU time" > "/dev/stderr"; exit 1 }
+      printf "\n%-12s %-12s %12s %12s\n", "", "", "labelscope", "the service"
+      keys = split(key_list, key, ",")
+      for (k = 1; k <= keys; k++) {
+        values = split(between(truth, "\"" key[k] "\": {", "}"), pairs, ", ")
+        for (v = 1; v <= values; v++) {
+          split(pairs[v], pair, ": ")
+          value = pair[1]
+          gsub(/"/, "", value)
+          own = 100 * pair[2] / cpu
+          seen = share[key[k], value]
+          printf "%-12s %-12s %10.1f %% %10.1f %%\n", key[k], value, seen, own
+          compared++
+          if (seen - own > 5 || own - seen > 5) wrong++
+        }
+      }
+      exit wrong || !compared
+    }' "$work/truth" "$work/summary"
+}
+compare || die "the profile is more than 5 points away from what the service says about itself"
+
+shown=${recordings#"$PWD"/}
+{
+  printf '\nWritten:\n  %s   pprof\n  %s   one line for each stack\n' "$shown/demo.pb.gz" "$shown/demo.folded"
+  printf '\nLook at it:\n'
+  printf '  go tool pprof -top -tagroot=tenant %s\n' "$shown/demo.pb.gz"
+  printf '  go tool pprof -tags %s\n' "$shown/demo.pb.gz"
+  command -v go >/dev/null || printf '(go comes with the package golang-go.)\n'
+} >&2
