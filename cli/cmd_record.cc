@@ -2,6 +2,7 @@
 // how it went.
 #include "cli/cmd_record.h"
 
+#include <langinfo.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -13,7 +14,7 @@
 #include <ctime>
 #include <iostream>
 #include <optional>
-#include <sstream>
+#include <string_view>
 
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
@@ -118,6 +119,7 @@ bool use_color(ColorMode mode, int fd) {
 SummaryStyle style_for(ColorMode mode, int fd) {
   SummaryStyle style;
   style.color = use_color(mode, fd);
+  style.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) style.width = size.ws_col;
   return style;
@@ -312,20 +314,18 @@ void Recording::print_summary() {
   bool stdout_taken = false;
   for (const Output& output : outputs_) stdout_taken |= output.file.path() == "-";
   if (!options_.summary.empty()) {
-    std::ostringstream table;
-    render_summary(profile_, options_.summary,
-                   style_for(options_.color, stdout_taken ? STDERR_FILENO : STDOUT_FILENO), table);
+    int fd = stdout_taken ? STDERR_FILENO : STDOUT_FILENO;
     std::ostream& out = stdout_taken ? std::cerr : std::cout;
-    out << table.str() << std::flush;
-    if (!out) {
+    Status status = render_summary(profile_, options_.summary, style_for(options_.color, fd), out);
+    if (!status || !out.flush()) {
       log::error("writing the summary to stdout failed");
       throw Stop{kExitRuntimeError};
     }
   }
   if (options_.log_level == log::Level::kQuiet) return;
-  std::ostringstream keys;
-  render_label_keys(profile_, style_for(options_.color, STDERR_FILENO), keys);
-  std::cerr << keys.str() << std::flush;
+  // A stderr that cannot be written to has nobody to tell.
+  static_cast<void>(
+      render_label_keys(profile_, style_for(options_.color, STDERR_FILENO), std::cerr));
 }
 
 void Recording::explain_missing_labels() {

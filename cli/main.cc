@@ -1,4 +1,5 @@
 // labelscope: parse, dispatch, report what was not foreseen.
+#include <clocale>
 #include <cstdio>
 #include <exception>
 #include <variant>
@@ -9,6 +10,7 @@
 
 int main(int argc, char** argv) {
   using namespace labelscope::cli;
+  std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
   try {
     auto parsed = parse_command_line(argc, argv);
     if (const auto* end = std::get_if<ParseEnd>(&parsed)) {
