@@ -22,7 +22,7 @@
 #include "cli/log.h"
 #include "cli/record/child.h"
 #include "cli/record/messages.h"
-#include "cli/record/output_file.h"
+#include "cli/record/outputs.h"
 #include "cli/record/privileges.h"
 #include "cli/record/progress.h"
 #include "cli/record/recorder.h"
@@ -72,44 +72,6 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-struct Output {
-  OutputFile file;
-  Format format;
-};
-
-// labelscope-<comm>-<pid>-<UTC>.<extension>: no character that a file system or a shell minds.
-std::string default_name(Pid pid, const std::string& comm, Format format) {
-  std::array<char, 32> time;
-  std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &utc);
-  const char* extension = format == Format::kFolded  ? ".folded"
-                          : format == Format::kJsonl ? ".jsonl"
-                                                     : ".pb.gz";
-  return "labelscope-" + escape_file_name(comm) + "-" + std::to_string(raw(pid)) + "-" +
-         time.data() + extension;
-}
-
-std::vector<Output> open_outputs(const RecordOptions& options, Pid pid, const std::string& comm) {
-  std::vector<std::string> paths = options.outputs;
-  if (paths.empty())
-    paths.push_back(default_name(pid, comm, options.format.value_or(Format::kPprof)));
-  std::vector<Output> outputs;
-  for (const std::string& path : paths) {
-    Format format =
-        options.format ? *options.format : format_from_path(path).value_or(Format::kPprof);
-    if (path == "-" && format == Format::kPprof && ::isatty(STDOUT_FILENO) == 1) {
-      fail(kExitUsage,
-           "--output -: pprof is binary and stdout is a terminal; redirect it, or name a file");
-    }
-    auto file = OutputFile::open(path, options.overwrite);
-    if (!file) fail(kExitRuntimeError, escape_terminal(file.error().context));
-    outputs.push_back({*std::move(file), format});
-  }
-  return outputs;
-}
-
 bool use_color(ColorMode mode, int fd) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
@@ -153,12 +115,13 @@ class Recording {
   void print_summary();
   void explain_missing_labels();
   int command_status();
+  std::string next_step() const;
 
   const RecordOptions& options_;
   Signals signals_;
   std::optional<Child> child_;
   std::vector<Pid> pids_;
-  std::vector<Output> outputs_;
+  std::optional<Outputs> outputs_;
   std::unique_ptr<Recorder> recorder_;
   Profile profile_;
   std::vector<ModuleFile> files_;
@@ -184,12 +147,16 @@ void Recording::find_targets() {
     if (comm.empty()) comm = (*process)->comm();
   }
   if (auto missing = missing_privileges(pids_.front())) fail(kExitPermission, *missing);
-  outputs_ = open_outputs(options_, pids_.front(), comm);
+  auto outputs =
+      Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
+  if (!outputs) {
+    bool usage = outputs.error().code == ErrorCode::kUnsupported;
+    fail(usage ? kExitUsage : kExitRuntimeError, escape_terminal(outputs.error().context));
+  }
+  outputs_.emplace(*std::move(outputs));
 }
 
 void Recording::open_recorder() {
-  bool keep_each_sample = false;
-  for (const Output& output : outputs_) keep_each_sample |= output.format == Format::kJsonl;
   SamplerOptions sampling;
   sampling.frequency_hz = options_.frequency_hz;
   sampling.user_stacks = options_.stacks;
@@ -197,7 +164,7 @@ void Recording::open_recorder() {
   sampling.follow_children = options_.follow_children;
   sampling.max_processes = options_.max_processes;
   sampling.ring_bytes = std::size_t{options_.ring_mib} << 20;
-  auto recorder = Recorder::open(sampling, keep_each_sample);
+  auto recorder = Recorder::open(sampling, outputs_->keep_each_sample());
   if (!recorder) fail(status_of(recorder.error()), recorder.error().context);
   recorder_ = *std::move(recorder);
   for (Pid pid : pids_) {
@@ -294,25 +261,18 @@ void Recording::finish_profile() {
 void Recording::write_outputs() {
   RenderOptions rendering;
   rendering.group_by = options_.group_by;
-  bool failed = false;
-  for (Output& output : outputs_) {
-    Status status = output.file.write(
-        [&](std::ostream& out) { return render(output.format, profile_, rendering, out); });
-    if (!status) {
-      log::error(escape_terminal(status.error().context));
-      failed = true;
-    } else if (output.file.path() != "-") {
-      log::info("Wrote " + escape_terminal(output.file.path()) + " (" +
-                file_size(output.file.size()) + ", " + std::string(format_name(output.format)) +
-                ")");
-    }
+  std::vector<Error> errors;
+  for (const WrittenFile& file : outputs_->write(profile_, rendering, errors)) {
+    if (file.path == "-") continue;
+    log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
+              std::string(format_name(file.format)) + ")");
   }
-  if (failed) throw Stop{kExitRuntimeError};
+  for (const Error& error : errors) log::error(escape_terminal(error.context));
+  if (!errors.empty()) throw Stop{kExitRuntimeError};
 }
 
 void Recording::print_summary() {
-  bool stdout_taken = false;
-  for (const Output& output : outputs_) stdout_taken |= output.file.path() == "-";
+  bool stdout_taken = outputs_->take_stdout();
   if (!options_.summary.empty()) {
     int fd = stdout_taken ? STDERR_FILENO : STDOUT_FILENO;
     std::ostream& out = stdout_taken ? std::cerr : std::cout;
@@ -366,6 +326,18 @@ int Recording::command_status() {
   return shell_status(*child_->ended());
 }
 
+// What to type next, for the end of the last line.
+std::string Recording::next_step() const {
+  const std::string* path = outputs_->pprof_path();
+  if (path == nullptr) return {};
+  std::string root;
+  for (const LabelSet& labels : profile_.label_sets) {
+    if (!labels.empty() && root.empty())
+      root = "-tagroot=" + escape_terminal(labels.front().key) + " ";
+  }
+  return "; next: go tool pprof -top " + root + escape_terminal(*path);
+}
+
 int Recording::report() {
   const Ledger& ledger = profile_.ledger;
   for (const std::string& line : ledger_problems(ledger)) log::warning(line);
@@ -381,20 +353,7 @@ int Recording::report() {
   print_summary();
   write_outputs();
   int status = child_ ? command_status() : kExitOk;
-  std::string next;
-  for (const Output& output : outputs_) {
-    if (output.format == Format::kPprof && output.file.path() != "-") {
-      std::string root;
-      for (const LabelSet& labels : profile_.label_sets) {
-        if (!labels.empty() && root.empty()) root = labels.front().key;
-      }
-      next = "; next: go tool pprof -top " +
-             (root.empty() ? "" : "-tagroot=" + escape_terminal(root) + " ") +
-             escape_terminal(output.file.path());
-      break;
-    }
-  }
-  log::info(ledger_line(ledger) + next);
+  log::info(ledger_line(ledger) + next_step());
   if (signals_.give_up_requested()) return kExitGivenUp;
   return status;
 }

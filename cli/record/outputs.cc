@@ -1,0 +1,90 @@
+// Outputs: paths to formats to files.
+#include "cli/record/outputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+namespace {
+
+const char* extension(Format format) {
+  switch (format) {
+    case Format::kFolded:
+      return ".folded";
+    case Format::kJsonl:
+      return ".jsonl";
+    case Format::kPprof:
+      break;
+  }
+  return ".pb.gz";
+}
+
+// No character that a file system or a shell minds.
+std::string default_name(Pid pid, const std::string& comm, Format format) {
+  std::array<char, 32> time;
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &utc);
+  return "labelscope-" + escape_file_name(comm) + "-" + std::to_string(raw(pid)) + "-" +
+         time.data() + extension(format);
+}
+
+}  // namespace
+
+Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Format> format,
+                              bool overwrite, Pid pid, const std::string& comm) {
+  if (paths.empty()) paths.push_back(default_name(pid, comm, format.value_or(Format::kPprof)));
+  Outputs outputs;
+  for (const std::string& path : paths) {
+    Format chosen = format ? *format : format_from_path(path).value_or(Format::kPprof);
+    if (path == "-" && chosen == Format::kPprof && ::isatty(STDOUT_FILENO) == 1) {
+      return Error{
+          ErrorCode::kUnsupported,
+          "--output -: pprof is binary and stdout is a terminal; redirect it, or name a file"};
+    }
+    auto file = OutputFile::open(path, overwrite);
+    if (!file) return std::move(file).error();
+    outputs.outputs_.push_back({*std::move(file), chosen});
+  }
+  return outputs;
+}
+
+bool Outputs::take_stdout() const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [](const Output& output) { return output.file.path() == "-"; });
+}
+
+bool Outputs::keep_each_sample() const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [](const Output& output) { return output.format == Format::kJsonl; });
+}
+
+const std::string* Outputs::pprof_path() const {
+  for (const Output& output : outputs_) {
+    if (output.format == Format::kPprof && output.file.path() != "-") return &output.file.path();
+  }
+  return nullptr;
+}
+
+std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOptions& options,
+                                        std::vector<Error>& errors) {
+  std::vector<WrittenFile> written;
+  for (Output& output : outputs_) {
+    Status status = output.file.write(
+        [&](std::ostream& out) { return render(output.format, profile, options, out); });
+    if (status) {
+      written.push_back({output.file.path(), output.format, output.file.size()});
+    } else {
+      errors.push_back(std::move(status).error());
+    }
+  }
+  return written;
+}
+
+}  // namespace labelscope::cli
