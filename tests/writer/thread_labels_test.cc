@@ -174,6 +174,16 @@ TEST_CASE_METHOD(NoLabels,
   CHECK(std::string_view(reinterpret_cast<const char*>(block) + 344, 19) == "tenantacmeroute/pay");
 }
 
+TEST_CASE_METHOD(NoLabels, "thread_labels: what is removed leaves no gap between the strings") {
+  cl::replace({{"tenant", "acme"}, {"route", "/pay"}, {"user", "u1"}});
+  cl::remove("route");
+  cl::set("tenant", "x");
+  const auto* block = reinterpret_cast<const char*>(custom_labels_current_set);
+  CHECK(std::string_view(block + 344, 13) == "tenantxuseru1");
+  CHECK(custom_labels_current_set->storage[1].value.buf ==
+        reinterpret_cast<const unsigned char*>(block) + 344 + 11);
+}
+
 TEST_CASE_METHOD(NoLabels, "thread_labels: a change writes the block that was not current") {
   std::set<const void*> blocks;
   for (int i = 0; i < 100; ++i) {
