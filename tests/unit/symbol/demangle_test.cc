@@ -85,10 +85,23 @@ TEST_CASE("demangle: back-references that double at every step do not fill the m
   }
   mangled += "EvT_";
   CHECK(demangle(mangled).size() <= 16384);
-  // The same in Rust v0: nested tuples, each of which refers back to the one before, twice.
-  std::string rust = "_RINvC1c1fTiiE";
-  std::string before = "B6_";
-  for (int i = 0; i < 30; ++i) rust.append("T").append(before).append(before).append("E");
-  rust += "E";
-  CHECK(demangle(rust).size() <= 16384);
+  // The same in Rust v0: tuples, each of which refers twice to the one before by its position.
+  std::string rust = "INvC1c1f";
+  std::size_t before = rust.size();
+  rust += "TllE";
+  for (int i = 0; i < 40; ++i) {
+    // Base 62 of the position less one; 0-9, a-z, A-Z.
+    const std::string digits62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::size_t number = before - 1;
+    std::string reference = "B";
+    if (number >= 62) reference += digits62[number / 62];
+    reference.append(1, digits62[number % 62]).append("_");
+    before = rust.size();
+    rust.append("T").append(reference).append(reference).append("E");
+    std::string whole = "_R" + rust + "E";
+    std::string name = demangle(whole);
+    CHECK(name.size() <= 16384);
+    // Small ones are really printed.
+    if (i < 5) CHECK(name.starts_with("c::f::<(i32, i32), ((i32, i32), (i32, i32))"));
+  }
 }
