@@ -15,6 +15,9 @@ namespace {
 
 SingleStepReport step_or_skip(const std::vector<LabelStep>& steps,
                               LastStep last = LastStep::kReturns) {
+#if defined(__SANITIZE_THREAD__)
+  skip_test("the thread sanitizer's own instructions would be stepped too: far too many");
+#endif
   std::optional<SingleStepReport> report = single_step(steps, last);
   if (!report) skip_test("this process may not trace its own child (seccomp or yama?)");
   return std::move(*report);
