@@ -22,7 +22,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 // A target that does not end by itself when its stdin closes is killed after this time.
-constexpr milliseconds kGrace{3000};
+constexpr milliseconds kGrace{1000};
 
 int remaining_ms(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now()).count();
