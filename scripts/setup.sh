@@ -10,6 +10,9 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
+# Debian keeps bpftool where only root's PATH looks.
+PATH=$PATH:/usr/sbin:/sbin
+
 # Debian package, Fedora package, and how to see that it is there where there is no dpkg:
 # a command, a pkg-config module (pc:) or a header (h:).
 readonly build_requirements='
@@ -27,7 +30,7 @@ libcli11-dev        cli11-devel             h:CLI/CLI.hpp
 libspdlog-dev       spdlog-devel            pc:spdlog
 libfmt-dev          fmt-devel               pc:fmt
 libprotozero-dev    protozero-devel         h:protozero/pbf_writer.hpp
-libiberty-dev       binutils-devel          h:libiberty/demangle.h,demangle.h
+libiberty-dev       binutils-devel          h:libiberty/demangle.h
 libxxhash-dev       xxhash-devel            pc:libxxhash
 nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
 '
