@@ -4,15 +4,16 @@
  *   host [--threads one|many|untouched|all] [--stay pause|burn] [--module NAME] [--reload PATH]
  *        [--crowd PATH] [--dlopen PATH]...
  *
- * --reload loads a publisher, lets every thread that is there use it, and unloads it, before the
- * others come: their DTVs keep what is left of it. --crowd loads kCrowd copies of a library first.
- *
  * Built with LINKED_PUBLISHER it has one from the start (in the executable or a library; --module
- * is that file's name), with CAN_DLOPEN it loads more. Threads: one        main alone many       a
- * worker from before the dlopen, a worker from after it, and one that touched the variable and left
- * it null untouched  a worker, and two threads, one from before and one from after the dlopen, that
- * never touch the variable: even taking its address would allocate it */
-#define _GNU_SOURCE
+ * is that file's name), with CAN_DLOPEN it loads more. --reload loads a publisher, lets every
+ * thread that is there use it, and unloads it, before the others come: DTVs keep the leftovers.
+ * --crowd loads many copies of a library first. Threads:
+ * - one: main alone;
+ * - many: also a worker from before the dlopen, a worker from after it, and a thread that touched
+ *   the variable and left it null;
+ * - untouched: also a worker, and two threads, one from before and one from after the dlopen, that
+ *   never touch the variable: even taking its address would allocate it;
+ * - all: all of these kinds at once. */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>

@@ -89,7 +89,7 @@ endfunction()
 
 set(headers ${CMAKE_CURRENT_SOURCE_DIR}/publisher.h ${CMAKE_CURRENT_SOURCE_DIR}/truth.h
             ${PROJECT_SOURCE_DIR}/writer-lib/include/customlabels/label_abi.h)
-set(compile_flags -std=c11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-toplevel-reorder
+set(compile_flags -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-toplevel-reorder
                   -I${PROJECT_SOURCE_DIR}/writer-lib/include)
 
 set(publisher_variants plain 64k offset protected aligned)

@@ -1,10 +1,10 @@
 /* A publisher of ABI v1 with no writer library behind it: the two symbols, and a function that
  * gives the calling thread's variable. Built many times: as part of executables and as libraries,
- * in every access model (tests/targets/CMakeLists.txt). The build may set: TLS_BEFORE  bytes of TLS
- * ahead of the variable: it is no longer at offset 0 of its block TLS_AFTER   bytes of TLS behind
- * it: the block no longer fits into the static surplus TLS_ALIGN   alignment of one more variable,
- * and so of the whole block PROTECTED   the variable cannot be interposed: lld then writes
- * relocations without a symbol */
+ * in every access model (matrix.cmake). The build may set:
+ * - TLS_BEFORE: bytes of TLS ahead of the variable, which is then not at offset 0 of its block;
+ * - TLS_AFTER: bytes of TLS behind it, so that the block does not fit into the static surplus;
+ * - TLS_ALIGN: alignment of the block, of which its size is no multiple;
+ * - PROTECTED: the variable cannot be interposed, and lld writes relocations without a symbol. */
 #include "publisher.h"
 
 #include <stdint.h>

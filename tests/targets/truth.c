@@ -1,5 +1,4 @@
 /* Labels as ABI structures written by hand, and the JSON that tells a test what they are. */
-#define _GNU_SOURCE
 #include "truth.h"
 
 #include <stdio.h>
