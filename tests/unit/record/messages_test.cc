@@ -1,0 +1,59 @@
+// The ledger's line and its problems.
+#include "cli/record/messages.h"
+
+#include "cli/record/progress.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+Ledger balanced() {
+  Ledger ledger;
+  ledger.taken = 1110;
+  ledger.outcomes[LS_LABELLED] = 1000;
+  ledger.outcomes[LS_UNLABELLED] = 100;
+  ledger.outcomes[LS_UNREADABLE_NOT_RESIDENT] = 10;
+  ledger.dropped = 10;
+  ledger.written = 1100;
+  return ledger;
+}
+
+}  // namespace
+
+TEST_CASE("messages: the ledger's line holds every number") {
+  std::string line = ledger_line(balanced());
+  for (const char* part : {"1,110 samples", "1,000 labelled", "100 unlabelled", "10 unreadable",
+                           "not in memory", "1,100 written", "10 dropped"}) {
+    INFO(part);
+    CHECK(line.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("messages: a ledger that does not add up is said to be a defect") {
+  Ledger ledger = balanced();
+  CHECK(adds_up(ledger));
+  ledger.outcomes[LS_UNLABELLED] += 1;
+  CHECK(!adds_up(ledger));
+  CHECK(ledger_problems(ledger).back().find("does not add up") != std::string::npos);
+  ledger = balanced();
+  ledger.written -= 1;
+  CHECK(!adds_up(ledger));
+}
+
+TEST_CASE("messages: 100 % and 0 % are said only when they are exact") {
+  CHECK(percent(0, 0) == "0 %");
+  CHECK(percent(0, 10) == "0 %");
+  CHECK(percent(10, 10) == "100 %");
+  CHECK(percent(99'999, 100'000) == "99.9 %");
+  CHECK(percent(1, 100'000) == "0.1 %");
+  CHECK(percent(1, 3) == "33.3 %");
+}
+
+TEST_CASE("messages: thousands are set apart") {
+  CHECK(with_thousands(0) == "0");
+  CHECK(with_thousands(999) == "999");
+  CHECK(with_thousands(1000) == "1,000");
+  CHECK(with_thousands(1234567) == "1,234,567");
+}

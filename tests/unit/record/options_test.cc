@@ -1,0 +1,122 @@
+// The command line: what is understood, and that everything else is status 2 and one plain
+// sentence.
+#include "cli/options.h"
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+std::variant<RecordOptions, ParseEnd> parse(std::vector<const char*> words) {
+  words.insert(words.begin(), {"labelscope", "record"});
+  return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+RecordOptions accepted(std::vector<const char*> words) {
+  auto parsed = parse(std::move(words));
+  if (const auto* end = std::get_if<ParseEnd>(&parsed)) FAIL(end->error);
+  return std::get<RecordOptions>(parsed);
+}
+
+std::string refused(std::vector<const char*> words) {
+  auto parsed = parse(std::move(words));
+  const auto* end = std::get_if<ParseEnd>(&parsed);
+  REQUIRE(end != nullptr);
+  CHECK(end->status == 2);
+  CHECK(end->output.empty());
+  return end->error;
+}
+
+}  // namespace
+
+TEST_CASE("options: pids come in lists and repeated, each once") {
+  CHECK(accepted({"-p", "1,2", "-p", "2", "-p", "3"}).pids ==
+        std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
+}
+
+TEST_CASE("options: durations have units") {
+  using namespace std::chrono_literals;
+  CHECK(accepted({"-p", "1", "-d", "10"}).duration == 10s);
+  CHECK(accepted({"-p", "1", "-d", "1.5s"}).duration == 1500ms);
+  CHECK(accepted({"-p", "1", "-d", "250ms"}).duration == 250ms);
+  CHECK(accepted({"-p", "1", "-d", "2m"}).duration == 120s);
+  CHECK(!accepted({"-p", "1"}).duration);
+}
+
+TEST_CASE("options: what follows -- is a command with its own options") {
+  RecordOptions options = accepted({"-d", "1", "--", "ls", "-l", "--", "-p"});
+  CHECK(options.command == std::vector<std::string>{"ls", "-l", "--", "-p"});
+  CHECK(options.command_line == "labelscope record -d 1 -- ls -l -- -p");
+}
+
+TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
+  RecordOptions options = accepted({"-p", "1", "--call-graph", "none"});
+  CHECK(!options.stacks);
+  CHECK(!options.kernel_stacks);
+  CHECK(accepted({"-p", "1", "--no-kernel"}).stacks);
+  CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
+}
+
+TEST_CASE("options: keys are lists, formats follow -f or the extension") {
+  RecordOptions options =
+      accepted({"-p", "1", "--summary", "a,b", "--group-by", "c", "-f", "folded", "-o", "x"});
+  CHECK(options.summary == std::vector<std::string>{"a", "b"});
+  CHECK(options.group_by == std::vector<std::string>{"c"});
+  CHECK(options.format == Format::kFolded);
+  CHECK(accepted({"-p", "1", "-o", "a.pb.gz", "-o", "b.jsonl"}).outputs.size() == 2);
+}
+
+TEST_CASE("options: nonsense is refused in one sentence that names it") {
+  struct Case {
+    std::vector<const char*> words;
+    const char* says;
+  };
+  const std::vector<Case> cases = {
+      {{}, "nothing to record"},
+      {{"-p", "0"}, "--pid 0"},
+      {{"-p", "-1"}, "-1"},
+      {{"-p", "12x"}, "12x"},
+      {{"-p", "1,,2"}, "1,,2"},
+      {{"-p", "99999999999"}, "99999999999"},
+      {{"-p", "1", "--", "ls"}, "exclude"},
+      {{"-p", "1", "-d", "0"}, "--duration 0"},
+      {{"-p", "1", "-d", "-1"}, "-1"},
+      {{"-p", "1", "-d", "nan"}, "nan"},
+      {{"-p", "1", "-d", "1y"}, "1y"},
+      {{"-p", "1", "-F", "0"}, "--frequency 0"},
+      {{"-p", "1", "-F", "1e3"}, "1e3"},
+      {{"-p", "1", "-f", "svg"}, "svg"},
+      {{"-p", "1", "-o", "x.txt"}, "x.txt"},
+      {{"-p", "1", "-o", "-", "-o", "-"}, "stdout"},
+      {{"-p", "1", "--call-graph", "lbr"}, "lbr"},
+      {{"-p", "1", "--summary", "a,,b"}, "a,,b"},
+      {{"-p", "1", "--color", "pink"}, "pink"},
+      {{"-p", "1", "-q", "-v"}, "exclude"},
+      {{"-p", "1", "--max-processes", "0"}, "--max-processes 0"},
+      {{"-p", "1", "--no-such-option"}, "--no-such-option"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.says);
+    CHECK(refused(one.words).find(one.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("options: escape sequences of the command line do not reach the terminal") {
+  CHECK(refused({"-p", "1", "-f", "\033[31mred"}).find('\033') == std::string::npos);
+}
+
+TEST_CASE("options: help and version go to stdout with status 0") {
+  for (std::vector<const char*> words :
+       {std::vector<const char*>{"labelscope", "--help"},
+        std::vector<const char*>{"labelscope", "--version"},
+        std::vector<const char*>{"labelscope", "record", "--help"}}) {
+    auto parsed = parse_command_line(static_cast<int>(words.size()), words.data());
+    const auto* end = std::get_if<ParseEnd>(&parsed);
+    REQUIRE(end != nullptr);
+    CHECK(end->status == 0);
+    CHECK(!end->output.empty());
+    CHECK(end->error.empty());
+  }
+}
