@@ -59,14 +59,15 @@ static pthread_barrier_t reload_ends;
 static pthread_barrier_t loaded;   /* every publisher is there */
 static pthread_barrier_t labelled; /* every thread's truth is complete */
 
-/* Two functions of different names, so that a stack tells which kind of work a sample hit. */
+/* Two functions of different names, so that a stack tells which kind of work a sample hit; and of
+ * different bodies, since gcc folds equal ones into one. */
 __attribute__((noinline)) static void labelled_work(void) {
   for (volatile unsigned i = 0; i < 1u << 16; i++) {
   }
 }
 
 __attribute__((noinline)) static void unlabelled_work(void) {
-  for (volatile unsigned i = 0; i < 1u << 16; i++) {
+  for (volatile unsigned i = 1u << 16; i > 0; i--) {
   }
 }
 
