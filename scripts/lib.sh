@@ -39,13 +39,13 @@ build_jobs() {
   echo $((cores < by_memory ? cores : by_memory))
 }
 
-# configure <build folder> <cmake argument...>: quiet when all is well, everything when not.
+# configure <folder> <cmake argument...>: quiet when all is well, everything when not.
 configure() {
-  local build=$1 log=$1/configure.log
+  local folder=$1 log=$1/configure.log
   shift
-  mkdir -p "$build"
-  say "Configuring ${build#"$root_dir"/}"
-  (cd "$root_dir" && cmake -B "$build" "$@") >"$log" 2>&1 || {
+  mkdir -p "$folder"
+  say "Configuring ${folder#"$root_dir"/}"
+  (cd "$root_dir" && cmake -B "$folder" "$@") >"$log" 2>&1 || {
     cat "$log" >&2
     return 1
   }
