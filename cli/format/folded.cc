@@ -1,5 +1,10 @@
 // Folded stacks, the input of flame graph tools: groups, process, frames, count.
+//
+// What stands before the stack (the prefix) and the stack are numbered apart: there are few
+// prefixes, and a stack's text is worked out once however many of them it appears under.
+#include <algorithm>
 #include <charconv>
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -35,44 +40,123 @@ std::string unnamed_frame(const Profile& profile, const Location& location) {
   return "[" + name + "+" + hexadecimal(location.address - (biased ? module.load_bias : 0)) + "]";
 }
 
+// Text of a prefix to its number: first the order of appearance, then the order of the texts.
+using Prefixes = std::map<std::string, std::size_t>;
+
+struct Line {
+  Prefixes::const_pointer prefix = nullptr;
+  FrameTree::Node stack = FrameTree::kRoot;
+  std::uint64_t count = 0;
+};
+
+void append_frame(std::string& line, std::string_view frame) {
+  if (!line.empty()) line += ';';
+  line += escape_folded(frame);
+}
+
 class FoldedRenderer {
  public:
   FoldedRenderer(const Profile& profile, const RenderOptions& options)
-      : profile_(profile), options_(options), rows_(profile), frames_(profile.locations.size()) {}
+      : profile_(profile),
+        options_(options),
+        rows_(profile),
+        no_stack_(tree_.child(FrameTree::kRoot, tree_.name("[no stack]"))) {}
 
   Status render(std::ostream& out) {
-    // Without groups the labels make no difference to a line: leaving them out merges the rows
-    // early.
-    const RowParts parts{.label_set = !options_.group_by.empty(), .flags = 0};
-    FrameTree::Node prefix = FrameTree::kRoot;
-    const AggregatedRow* before = nullptr;
-    const std::vector<AggregatedRow> rows = aggregate_rows(profile_, parts);
-    for (const AggregatedRow& row : rows) {
-      if (before == nullptr || before->label_set != row.label_set || before->thread != row.thread ||
-          before->outcome != row.outcome) {
-        prefix = prefix_of(row);
-      }
-      before = &row;
-      tree_.add(stack_node(prefix, row.stack), row.count);
+    add_stacks();
+    add_lines();
+    merge_lines();
+    std::string text;
+    for (const Line& line : lines_) {
+      tree_.write_line(line.stack, text);
+      out << line.prefix->first << ';' << text << ' ' << line.count << '\n';
+      if (!out) break;
     }
-    tree_.for_each_stack([&out](std::string_view line, std::uint64_t count) {
-      out << line << ' ' << count << '\n';
-    });
     return flush_output(out);
   }
 
  private:
-  FrameTree::Node push(FrameTree::Node parent, std::string_view frame) {
-    return tree_.child(parent, tree_.name(escape_folded(frame)));
+  void add_stacks() {
+    std::vector<std::vector<FrameTree::Name>> frames;
+    frames.reserve(profile_.locations.size());
+    for (const Location& location : profile_.locations) frames.push_back(frames_of(location));
+    stacks_.reserve(profile_.stacks.size());
+    for (const Stack& leaf_first : profile_.stacks) {
+      FrameTree::Node node = leaf_first.empty() ? no_stack_ : FrameTree::kRoot;
+      for (auto location = leaf_first.rbegin(); location != leaf_first.rend(); ++location) {
+        for (FrameTree::Name name : frames[*location]) node = tree_.child(node, name);
+      }
+      stacks_.push_back(node);
+    }
   }
 
-  FrameTree::Node prefix_of(const AggregatedRow& row) {
-    FrameTree::Node node = FrameTree::kRoot;
-    for (const std::string& key : options_.group_by) node = push(node, rows_.group_frame(row, key));
-    if (is_unreadable(row.outcome)) {
-      node = push(node, "[labels unreadable: " + std::string(outcome_name(row.outcome)) + "]");
+  // Outermost first: the function, then what was inlined into it.
+  std::vector<FrameTree::Name> frames_of(const Location& location) {
+    const bool in_kernel = location.module != kNoIndex &&
+                           profile_.modules[location.module].kind == ProfileModule::Kind::kKernel;
+    const std::string suffix = in_kernel ? "_[k]" : "";
+    std::vector<FrameTree::Name> frames;
+    for (auto line = location.lines.rbegin(); line != location.lines.rend(); ++line) {
+      const std::string& name = line->function.empty() ? line->system_name : line->function;
+      if (!name.empty()) frames.push_back(tree_.name(escape_folded(name) + suffix));
     }
-    return push(node, comm_of(row));
+    if (frames.empty()) {
+      frames.push_back(tree_.name(escape_folded(unnamed_frame(profile_, location)) + suffix));
+    }
+    return frames;
+  }
+
+  void add_lines() {
+    // Without groups the labels make no difference to a line: leaving them out merges the rows
+    // early.
+    const RowParts parts{.label_set = !options_.group_by.empty(), .flags = 0};
+    const std::vector<AggregatedRow> rows = aggregate_rows(profile_, parts);
+    lines_.reserve(rows.size());
+    const AggregatedRow* before = nullptr;
+    for (const AggregatedRow& row : rows) {
+      const bool same_prefix = before != nullptr && before->label_set == row.label_set &&
+                               before->thread == row.thread && before->outcome == row.outcome;
+      Line line;
+      line.prefix = same_prefix ? lines_.back().prefix
+                                : &*prefixes_.try_emplace(prefix_of(row), prefixes_.size()).first;
+      line.stack = row.stack == kNoIndex ? no_stack_ : stacks_[row.stack];
+      line.count = row.count;
+      lines_.push_back(line);
+      before = &row;
+    }
+  }
+
+  // Puts the lines in the order of their texts and adds up equal ones.
+  void merge_lines() {
+    std::size_t number = 0;
+    for (auto& prefix : prefixes_) prefix.second = number++;
+    const std::vector<FrameTree::Node> places = tree_.places();
+    std::sort(lines_.begin(), lines_.end(), [&](const Line& a, const Line& b) {
+      if (a.prefix != b.prefix) return a.prefix->second < b.prefix->second;
+      return places[a.stack] < places[b.stack];
+    });
+    std::size_t kept = 0;
+    for (const Line& line : lines_) {
+      if (kept > 0 && lines_[kept - 1].prefix == line.prefix &&
+          lines_[kept - 1].stack == line.stack) {
+        lines_[kept - 1].count += line.count;
+      } else {
+        lines_[kept++] = line;
+      }
+    }
+    lines_.resize(kept);
+  }
+
+  std::string prefix_of(const AggregatedRow& row) const {
+    std::string prefix;
+    for (const std::string& key : options_.group_by) {
+      append_frame(prefix, rows_.group_frame(row, key));
+    }
+    if (is_unreadable(row.outcome)) {
+      append_frame(prefix, "[labels unreadable: " + std::string(outcome_name(row.outcome)) + "]");
+    }
+    append_frame(prefix, comm_of(row));
+    return prefix;
   }
 
   // The process, so that a pool's numbered threads share their frames; perf's convention of a first
@@ -85,39 +169,14 @@ class FoldedRenderer {
     return thread->name.empty() ? "pid " + std::to_string(raw(thread->pid)) : thread->name;
   }
 
-  FrameTree::Node stack_node(FrameTree::Node prefix, Index stack) {
-    if (stack == kNoIndex || profile_.stacks[stack].empty()) return push(prefix, "[no stack]");
-    FrameTree::Node node = prefix;
-    const Stack& leaf_first = profile_.stacks[stack];
-    for (auto location = leaf_first.rbegin(); location != leaf_first.rend(); ++location) {
-      for (FrameTree::Name name : frames_of(*location)) node = tree_.child(node, name);
-    }
-    return node;
-  }
-
-  // Outermost first: the function, then what was inlined into it.
-  const std::vector<FrameTree::Name>& frames_of(Index index) {
-    std::vector<FrameTree::Name>& frames = frames_[index];
-    if (!frames.empty()) return frames;
-    const Location& location = profile_.locations[index];
-    const bool in_kernel = location.module != kNoIndex &&
-                           profile_.modules[location.module].kind == ProfileModule::Kind::kKernel;
-    const std::string suffix = in_kernel ? "_[k]" : "";
-    for (auto line = location.lines.rbegin(); line != location.lines.rend(); ++line) {
-      const std::string& name = line->function.empty() ? line->system_name : line->function;
-      if (!name.empty()) frames.push_back(tree_.name(escape_folded(name) + suffix));
-    }
-    if (frames.empty()) {
-      frames.push_back(tree_.name(escape_folded(unnamed_frame(profile_, location)) + suffix));
-    }
-    return frames;
-  }
-
   const Profile& profile_;
   const RenderOptions& options_;
   RowLabels rows_;
   FrameTree tree_;
-  std::vector<std::vector<FrameTree::Name>> frames_;  // by location, filled when first met
+  FrameTree::Node no_stack_;
+  std::vector<FrameTree::Node> stacks_;  // by stack of the profile
+  Prefixes prefixes_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace

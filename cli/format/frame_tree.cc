@@ -1,4 +1,4 @@
-// The tree, and its walk in the order of the names.
+// The tree, and the order of its nodes.
 #include "cli/format/frame_tree.h"
 
 #include <algorithm>
@@ -15,12 +15,11 @@ FrameTree::Name FrameTree::name(const std::string& text) {
 FrameTree::Node FrameTree::child(Node parent, Name name) {
   const std::uint64_t key = std::uint64_t{parent} << 32 | name;
   auto [entry, added] = children_.try_emplace(key, static_cast<Node>(nodes_.size()));
-  if (added) nodes_.push_back({parent, name, 0});
+  if (added) nodes_.push_back({parent, name});
   return entry->second;
 }
 
-void FrameTree::for_each_stack(
-    const std::function<void(std::string_view, std::uint64_t)>& visit) const {
+std::vector<FrameTree::Node> FrameTree::places() const {
   // Names compared once, so that sorting the nodes compares numbers only.
   std::vector<Name> by_text(names_.size());
   std::iota(by_text.begin(), by_text.end(), 0);
@@ -40,26 +39,26 @@ void FrameTree::for_each_stack(
   for (Node node : order) ++first[nodes_[node].parent + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
 
-  // Not by recursion: the depth is the target's choice.
-  struct Step {
-    std::size_t next;  // in `order`
-    std::size_t end;
-    std::size_t line_size;
-  };
-  std::string line;
-  std::vector<Step> steps{{first[kRoot], first[kRoot + 1], 0}};
-  while (!steps.empty()) {
-    Step& step = steps.back();
-    line.resize(step.line_size);
-    if (step.next == step.end) {
-      steps.pop_back();
-      continue;
-    }
-    const Node node = order[step.next++];
+  // Not by recursion: the depth is the target's choice. Pushed in reverse, so that the first
+  // sibling and all below it come before the second.
+  std::vector<Node> places(nodes_.size());
+  std::vector<Node> waiting{kRoot};
+  for (Node place = 0; !waiting.empty(); ++place) {
+    const Node node = waiting.back();
+    waiting.pop_back();
+    places[node] = place;
+    for (std::size_t i = first[node + 1]; i > first[node]; --i) waiting.push_back(order[i - 1]);
+  }
+  return places;
+}
+
+void FrameTree::write_line(Node node, std::string& line) const {
+  std::vector<Name> leaf_first;
+  for (; node != kRoot; node = nodes_[node].parent) leaf_first.push_back(nodes_[node].name);
+  line.clear();
+  for (auto name = leaf_first.rbegin(); name != leaf_first.rend(); ++name) {
     if (!line.empty()) line += ';';
-    line += *names_[nodes_[node].name];
-    if (nodes_[node].count > 0) visit(line, nodes_[node].count);
-    steps.push_back({first[node], first[node + 1], line.size()});
+    line += *names_[*name];
   }
 }
 

@@ -1,11 +1,9 @@
-// Stacks as a tree of frames, root first, each with the number of samples that end there. Equal
-// stacks meet in one node, whatever locations they came from.
+// Stacks as a tree of frames, root first. Equal stacks meet in one node, whatever locations they
+// came from.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -20,17 +18,16 @@ class FrameTree {
   Name name(const std::string& text);
   // The child of `parent` with that name, made if there is none.
   Node child(Node parent, Name name);
-  void add(Node node, std::uint64_t count) { nodes_[node].count += count; }
 
-  // Calls `visit(line, count)` for every node with samples, ordered by the text of the frames;
-  // `line` is the frames joined with ';'.
-  void for_each_stack(const std::function<void(std::string_view, std::uint64_t)>& visit) const;
+  // For every node its place among all, ordered by the names of the frames from the root on.
+  std::vector<Node> places() const;
+  // The frames from the root to `node`, joined with ';'; replaces `line`.
+  void write_line(Node node, std::string& line) const;
 
  private:
   struct Entry {
     Node parent = kRoot;
     Name name = 0;
-    std::uint64_t count = 0;
   };
 
   std::vector<Entry> nodes_{Entry{}};

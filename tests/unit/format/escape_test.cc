@@ -1,0 +1,134 @@
+#include "cli/format/escape.h"
+
+#include "support/catch.h"
+
+using namespace labelscope::cli;
+using namespace std::string_literals;
+
+TEST_CASE("escape: every byte sequence that the Unicode standard calls ill-formed is refused") {
+  const std::vector<std::string> refused = {
+      "\x80",              // continuation alone
+      "\xbf",              //
+      "\xc0\x80",          // overlong NUL
+      "\xc1\xbf",          // overlong DEL
+      "\xe0\x80\x80",      // overlong, three bytes
+      "\xe0\x9f\xbf",      //
+      "\xf0\x80\x80\x80",  // overlong, four bytes
+      "\xf0\x8f\xbf\xbf",  //
+      "\xed\xa0\x80",      // first surrogate
+      "\xed\xbf\xbf",      // last surrogate
+      "\xf4\x90\x80\x80",  // U+110000
+      "\xf5\x80\x80\x80",  //
+      "\xf8\x88\x80\x80\x80",
+      "\xfe",
+      "\xff",
+      "\xc3",          // cut short
+      "\xe2\x82",      //
+      "\xf0\x9f\x98",  //
+      "\xc3\x28",      // second byte is no continuation
+      "\xe2\x28\xa1",  //
+      "\xe2\x82\x28",  //
+      "\xf0\x9f\x28\x80",
+      "ok\xff",
+  };
+  for (const std::string& bytes : refused) {
+    CAPTURE(bytes);
+    CHECK_FALSE(is_valid_utf8(bytes));
+  }
+}
+
+TEST_CASE("escape: the first and the last character of each length are valid UTF-8") {
+  for (const std::string& bytes :
+       {""s, "\0"s, "\x7f"s, "\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s, "\xed\x9f\xbf"s,
+        "\xee\x80\x80"s, "\xef\xbf\xbf"s, "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s}) {
+    CAPTURE(bytes);
+    CHECK(is_valid_utf8(bytes));
+    CHECK(escape_utf8(bytes) == bytes);
+  }
+}
+
+TEST_CASE("escape: bytes outside UTF-8 become hexadecimal, all others stay") {
+  CHECK(escape_utf8("caf\xe9 ol\xc3\xa9") == "caf\\xe9 ol\xc3\xa9");
+  CHECK(escape_utf8("\xed\xa0\x80") == "\\xed\\xa0\\x80");
+  CHECK(escape_utf8("\xe2\x82") == "\\xe2\\x82");
+  CHECK(escape_utf8("a\\xff") == "a\\xff");
+  CHECK(escape_utf8("line\nline") == "line\nline");
+}
+
+TEST_CASE("escape: any bytes at all become valid UTF-8 in every form") {
+  // All pairs of bytes, with a start of a longer sequence before and after.
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      std::string bytes = "\xe2";
+      bytes += static_cast<char>(first);
+      bytes += static_cast<char>(second);
+      bytes += "\xf0\x9f";
+      if (!is_valid_utf8(escape_utf8(bytes)) || !is_valid_utf8(escape_terminal(bytes)) ||
+          !is_valid_utf8(escape_folded(bytes))) {
+        FAIL("bytes " << first << ' ' << second);
+      }
+    }
+  }
+  CHECK_FALSE(is_valid_utf8("\xe2"));
+}
+
+TEST_CASE("escape: nothing that a terminal obeys gets through") {
+  CHECK(escape_terminal("\x1b[2J\x1b]0;title\x07") == "\\x1b[2J\\x1b]0;title\\x07");
+  CHECK(escape_terminal("a\tb\nc\rd\be\x7f"s) == "a\\x09b\\x0ac\\x0dd\\x08e\\x7f");
+  CHECK(escape_terminal("\0"s) == "\\x00");
+  CHECK(escape_terminal("\x9b"
+                        "31m") == "\\x9b31m");
+  // C1 as characters: CSI and NEL
+  CHECK(escape_terminal("\xc2\x9b"
+                        "31m") == "\\u{9b}31m");
+  CHECK(escape_terminal("\xc2\x85") == "\\u{85}");
+  CHECK(escape_terminal("\xc2\x80\xc2\x9f") == "\\u{80}\\u{9f}");
+  CHECK(escape_terminal("\xc2\xa0") == "\xc2\xa0");
+}
+
+TEST_CASE("escape: characters that turn or hide text do not reach a terminal") {
+  CHECK(escape_terminal("\xe2\x80\xae"
+                        "evil\xe2\x80\xac") == "\\u{202e}evil\\u{202c}");
+  CHECK(escape_terminal("\xe2\x81\xa6\xe2\x81\xa9") == "\\u{2066}\\u{2069}");
+  CHECK(escape_terminal("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c") == "\\u{200e}\\u{200f}\\u{61c}");
+  CHECK(escape_terminal("\xe2\x80\xa8\xe2\x80\xa9") == "\\u{2028}\\u{2029}");
+  CHECK(escape_terminal("\xef\xbb\xbf") == "\\u{feff}");
+  CHECK(escape_terminal("\xf3\xa0\x81\x81") == "\\u{e0041}");
+}
+
+TEST_CASE("escape: ordinary text reaches a terminal as it is") {
+  const std::string text =
+      "/pay?id=42 gr\xc3\xbc\xc3\x9f \xe6\x97\xa5\xe6\x9c\xac \xf0\x9f\x98\x80 a\\b";
+  CHECK(escape_terminal(text) == text);
+}
+
+TEST_CASE("escape: a folded frame has no separator, no edge space and is never empty") {
+  CHECK(escape_folded("a;b") == "a\\x3bb");
+  CHECK(escape_folded(" a b ") == "\\x20a b\\x20");
+  CHECK(escape_folded(" ") == "\\x20");
+  CHECK(escape_folded("  ") == "\\x20\\x20");
+  CHECK(escape_folded("a\nb 7") == "a\\x0ab 7");
+  CHECK(escape_folded("") == "<empty>");
+  CHECK(escape_folded("std::map<int, char>::find") == "std::map<int, char>::find");
+}
+
+TEST_CASE("escape: a file name part stays in its folder and is not hidden, empty or an option") {
+  CHECK(escape_file_name("nginx: worker") == "nginx__worker");
+  CHECK(escape_file_name("../../etc/passwd") == "_._.._etc_passwd");
+  CHECK(escape_file_name(".bashrc") == "_bashrc");
+  CHECK(escape_file_name("-rf") == "_rf");
+  CHECK(escape_file_name("..") == "_.");
+  CHECK(escape_file_name("") == "_");
+  CHECK(escape_file_name("a\0b"s) == "a_b");
+  CHECK(escape_file_name("\xc3\xa9") == "__");
+  CHECK(escape_file_name("Az09._-") == "Az09._-");
+  CHECK(escape_file_name(std::string(1000, 'x')).size() == 128);
+}
+
+TEST_CASE("escape: characters are counted and cut whole") {
+  CHECK(count_characters("gr\xc3\xbc\xc3\x9f") == 4);
+  CHECK(first_characters("gr\xc3\xbc\xc3\x9f", 3) == "gr\xc3\xbc");
+  CHECK(first_characters("abc", 3) == "abc");
+  CHECK(first_characters("abc", 0).empty());
+  CHECK(first_characters("", 2).empty());
+}

@@ -1,0 +1,198 @@
+// Labels in pprof: hostile bytes, keys that meet, numbers that vanish.
+#include <algorithm>
+
+#include "support/catch.h"
+#include "unit/format/pprof_decoded.h"
+#include "unit/format/profile_maker.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+using namespace labelscope::test;
+using namespace std::string_literals;
+
+namespace {
+
+// The labels that a sample with this set gets.
+DecodedSample rendered(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  SmallProfile small;
+  small.labelled(pairs);
+  return decode_rendered(small.profile).only();
+}
+
+}  // namespace
+
+TEST_CASE("pprof_labels: the decoder of these tests refuses a string that is not UTF-8") {
+  std::string text;
+  // string_table (field 6, length-delimited), one byte.
+  CHECK(
+      protoc_decode("\x32\x01"
+                    "a",
+                    text));
+  CHECK_FALSE(protoc_decode("\x32\x01\xff", text));
+}
+
+TEST_CASE("pprof_labels: labels are strings, ours stand beside them") {
+  const DecodedSample sample = rendered({{"http.route", "/pay"}, {"tenant", "42"}, {"zero", "0"}});
+  CHECK(sample.labels.size() == 7);
+  CHECK(sample.text("http.route") == "/pay");
+  CHECK(sample.text("tenant") == "42");
+  CHECK(sample.text("zero") == "0");
+  CHECK(sample.labels.at("pid").number == 100);
+  CHECK(sample.labels.at("thread_id").number == 101);
+  CHECK(sample.text("thread_name") == "worker");
+  CHECK(sample.text("comm") == "shop");
+}
+
+TEST_CASE("pprof_labels: all 256 bytes arrive, those outside UTF-8 in hexadecimal") {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  const std::string value = rendered({{"bytes", all}}).text("bytes");
+  CHECK(value.substr(0, 128) == all.substr(0, 128));
+  CHECK(value.size() == 128 + 128 * 4);
+  CHECK(value.substr(128, 8) == "\\x80\\x81");
+  CHECK(value.substr(value.size() - 4) == "\\xff");
+  CHECK(rendered({{"\xfe", "x"}}).text("\\xfe") == "x");
+}
+
+TEST_CASE("pprof_labels: commas, quotes, newlines and other text stay as they are") {
+  for (const std::string& value :
+       {"a,b"s, "=,="s, "\"q\""s, "a\nb"s, "gr\xc3\xbc\xc3\x9f"s, "^/b$"s}) {
+    const DecodedSample sample = rendered({{"k", value}, {value, "v"}});
+    CHECK(sample.text("k") == value);
+    CHECK(sample.text(value) == "v");
+  }
+}
+
+TEST_CASE("pprof_labels: an empty value or key is told, since pprof drops empty strings") {
+  const DecodedSample sample = rendered({{"k", ""}, {"", "v"}});
+  CHECK(sample.text("k") == "<empty>");
+  CHECK(sample.text("<empty>") == "v");
+}
+
+TEST_CASE("pprof_labels: the longest labels of the fixed-buffer writer arrive whole") {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (char i = 0; i < 10; ++i) {
+    const char letter = static_cast<char>('a' + i);
+    pairs.emplace_back(std::string(128, letter), std::string(256, letter));
+  }
+  const DecodedSample sample = rendered(pairs);
+  for (const auto& [key, value] : pairs) CHECK(sample.text(key) == value);
+}
+
+TEST_CASE("pprof_labels: a user label keeps its key, ours moves aside as often as it must") {
+  const DecodedSample sample = rendered({{"pid", "p"},
+                                         {"labelscope.pid", "q"},
+                                         {"comm", "c"},
+                                         {"thread_id", "i"},
+                                         {"thread_name", "n"}});
+  CHECK(sample.text("pid") == "p");
+  CHECK(sample.text("labelscope.pid") == "q");
+  CHECK(sample.labels.at("labelscope.labelscope.pid").number == 100);
+  CHECK(sample.text("comm") == "c");
+  CHECK(sample.text("labelscope.comm") == "shop");
+  CHECK(sample.labels.at("labelscope.thread_id").number == 101);
+  CHECK(sample.text("labelscope.thread_name") == "worker");
+}
+
+TEST_CASE("pprof_labels: a label does not take the key away from the samples after it") {
+  SmallProfile small;
+  small.labelled({{"pid", "p"}});
+  small.labelled({{"a", "1"}});
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  REQUIRE(pprof.samples.size() == 2);
+  CHECK(pprof.samples[0].text("pid") == "p");
+  CHECK(pprof.samples[1].labels.at("pid").number == 100);
+  CHECK(pprof.samples[1].labels.count("labelscope.pid") == 0);
+}
+
+TEST_CASE("pprof_labels: keys that pprof keeps for itself lose their meaning") {
+  const DecodedSample sample = rendered({{"pprof::base", "true"}});
+  CHECK(sample.labels.count("pprof::base") == 0);
+  CHECK(sample.text("user.pprof::base") == "true");
+}
+
+TEST_CASE("pprof_labels: process and thread 0 do not vanish") {
+  ProfileMaker maker;
+  maker.process(0, "swapper");
+  maker.sample(maker.thread(0, 0, "swapper/0"), kNoIndex, kNoIndex, LS_UNLABELLED);
+  const DecodedPprof pprof = decode_rendered(maker.profile);
+  const DecodedSample& sample = pprof.only();
+  CHECK(sample.labels.at("pid").number == 0);
+  CHECK(sample.labels.at("pid").unit == "pid");
+  CHECK(sample.labels.at("thread_id").unit == "thread_id");
+}
+
+TEST_CASE("pprof_labels: an unreadable sample is not taken for an unlabelled one") {
+  SmallProfile small;
+  small.sample(small.shop_thread, small.work_stack, small.no_labels, LS_UNLABELLED);
+  for (unsigned outcome = LS_UNLABELLED + 1; outcome < LS_OUTCOME_COUNT; ++outcome) {
+    small.sample(small.shop_thread, small.work_stack, small.no_labels, outcome);
+  }
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  REQUIRE(pprof.samples.size() == LS_OUTCOME_COUNT - 1);
+  CHECK(pprof.samples[0].text("labelscope.outcome") == "(missing)");
+  for (unsigned outcome = LS_UNLABELLED + 1; outcome < LS_OUTCOME_COUNT; ++outcome) {
+    CHECK(pprof.samples[outcome - 1].text("labelscope.outcome") == outcome_name(outcome));
+  }
+}
+
+TEST_CASE("pprof_labels: what was cut and what was odd about a label set is told") {
+  SmallProfile small;
+  const Index set = small.labels({{"a", "1"}});
+  small.sample(small.shop_thread, small.work_stack, set, LS_LABELLED);
+  small.sample(small.shop_thread, small.work_stack, set, LS_LABELLED,
+               LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES | LS_TRUNCATED_SLOTS);
+  small.sample(small.shop_thread, small.work_stack, set, LS_LABELLED,
+               LS_NULL_VALUE | LS_DUPLICATE_KEY | LS_RETRIED);
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  std::vector<std::string> told;
+  for (const DecodedSample& sample : pprof.samples) {
+    told.push_back(sample.text("labelscope.truncated") + " " + sample.text("labelscope.flags"));
+  }
+  std::sort(told.begin(), told.end());
+  CHECK(told == std::vector<std::string>{"(missing) (missing)",
+                                         "(missing) null-value|duplicate-key",
+                                         "labels|bytes|slots (missing)"});
+}
+
+TEST_CASE(
+    "pprof_labels: two publishers with one key: equal values once, others with the publisher") {
+  SmallProfile small;
+  small.profile.processes[0].publishers.push_back("/opt/shop/plugins/other.so");
+  small.sample(small.shop_thread, small.work_stack,
+               small.label_set(LabelSet{{"same", "s", 0},
+                                        {"route", "/a", 0},
+                                        {"same", "s", 1},
+                                        {"route", "/b", 1},
+                                        {"own", "o", 1}}),
+               LS_LABELLED, LS_KEY_CONFLICT);
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  const DecodedSample& sample = pprof.only();
+  CHECK(sample.text("same") == "s");
+  CHECK(sample.labels.count("same@other.so") == 0);
+  CHECK(sample.text("route") == "/a");
+  CHECK(sample.text("route@other.so") == "/b");
+  CHECK(sample.text("own") == "o");
+  CHECK(sample.text("labelscope.flags") == "key-conflict");
+}
+
+TEST_CASE("pprof_labels: keys that escape to the same text stay apart") {
+  const DecodedSample sample =
+      rendered({{"\xff", "bytes"}, {"\\xff", "text"}, {"\\xff@libshop.so", "third"}});
+  CHECK(sample.text("\\xff") == "bytes");
+  CHECK(sample.text("\\xff@libshop.so") == "text");
+  CHECK(sample.text("\\xff@libshop.so@libshop.so") == "third");
+}
+
+TEST_CASE("pprof_labels: a publisher that the profile does not know is told by its number") {
+  SmallProfile small;
+  small.sample(
+      small.shop_thread, small.work_stack,
+      small.label_set(LabelSet{{"k", "0", 0}, {"k", "1", 200}, {"k", "2", 200}, {"k", "3", 200}}),
+      LS_LABELLED);
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  const DecodedSample& sample = pprof.only();
+  CHECK(sample.text("k@200") == "1");
+  CHECK(sample.text("k@200#2") == "2");
+  CHECK(sample.text("k@200#3") == "3");
+}

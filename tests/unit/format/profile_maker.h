@@ -1,0 +1,42 @@
+// Profiles by hand, in few words.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/profile/profile.h"
+
+namespace labelscope::test {
+
+using cli::Index;
+
+struct ProfileMaker {
+  ProfileMaker();
+
+  Index process(int pid, std::string comm, std::vector<std::string> publishers = {});
+  Index thread(int pid, int tid, std::string name);
+  Index module(cli::ProfileModule::Kind kind, std::string path, Address start, Address end);
+  // One location with these lines, innermost first; without lines it has no name.
+  Index location(Index module, Address address, std::vector<std::string> functions);
+  Index stack(std::vector<Index> leaf_first);
+  Index label_set(LabelSet set);
+  // All labels from publisher 0.
+  Index labels(const std::vector<std::pair<std::string, std::string>>& pairs);
+  // Returns the row for further changes.
+  cli::SampleRow& sample(Index thread, Index stack, Index label_set, unsigned outcome,
+                         unsigned flags = 0);
+
+  cli::Profile profile;
+};
+
+// One process "shop" (pid 100, publisher /opt/shop/libshop.so), one thread (101 "worker"), and the
+// stack work <- main in its executable.
+struct SmallProfile : ProfileMaker {
+  SmallProfile();
+  Index shop_thread, main_module, work_stack, no_labels;
+  // A sample with these labels: labelled if there are any.
+  cli::SampleRow& labelled(const std::vector<std::pair<std::string, std::string>>& pairs);
+};
+
+}  // namespace labelscope::test
