@@ -82,7 +82,9 @@ std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts
     key.count = row.count;
     rows.push_back(key);
   }
-  std::sort(rows.begin(), rows.end());
+  std::sort(rows.begin(), rows.end(), [](const AggregatedRow& a, const AggregatedRow& b) {
+    return identity(a) < identity(b);
+  });
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,7 +1,6 @@
 // Rows of a profile as the formats need them: checked once, and equal ones added up.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +28,6 @@ struct AggregatedRow {
   std::uint16_t flags = 0;
   std::uint8_t outcome = 0;
   std::uint64_t count = 0;
-
-  friend auto operator<=>(const AggregatedRow&, const AggregatedRow&) = default;
 };
 
 // Ordered by label set, then thread, then stack: what is costly to render changes least often.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <ostream>
@@ -81,7 +81,8 @@ std::vector<TableRow> table_rows(const RowLabels& labels, const std::vector<Aggr
 std::string bar(std::uint64_t count, std::uint64_t largest, std::size_t width, bool unicode) {
   if (largest == 0) return {};
   const double filled = static_cast<double>(count) / static_cast<double>(largest);
-  const auto eighths = static_cast<std::size_t>(filled * static_cast<double>(width * 8) + 0.5);
+  const auto eighths =
+      static_cast<std::size_t>(std::lround(filled * static_cast<double>(width * 8)));
   if (!unicode) return std::string((eighths + 4) / 8, '#');
   constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   std::string text;

@@ -161,9 +161,8 @@ TEST_CASE("pprof: comments say how it was recorded, where the samples went and w
   for (const char* expected :
        {"labelscope: 1.2.3\n", "command: labelscope \\xff\n", "event: cpu-clock\n",
         "backend: bpf\n", "kernel: 6.1.0\n", "call graph: fp\n", "mode: cpu\n",
-        "ledger: taken 12 = labelled 7 + unlabelled 0 + vanished 5; written 10 = taken - dropped "
-        "2; "
-        "truncated 0; plan-again 3\n",
+        "ledger: taken 12 = labelled 7 + unlabelled 0 + vanished 5; ",
+        "; written 10 = taken - dropped 2; truncated 0; plan-again 3\n",
         "publisher in process 100: /opt/shop/libshop.so\n",
         "no names in /opt/shop/shop: stripped\n"}) {
     CAPTURE(expected, comments);

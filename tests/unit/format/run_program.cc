@@ -52,6 +52,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments, std::string
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), kWrite, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), kWrite, 0600);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t pid = 0;
