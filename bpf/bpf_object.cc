@@ -1,0 +1,256 @@
+// Loading. Two objects are embedded: the plain one, and the one with repeated reads, which is tried
+// first where the kernel's BTF has what it needs.
+#include "bpf/bpf_object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "bpf/libbpf_log.h"
+#include "sampler_bpf.skel.h"
+#include "sampler_retry_bpf.skel.h"
+
+namespace labelscope {
+namespace {
+
+constexpr const char* kRetryFunction = "bpf_task_work_schedule_resume_impl";
+// PROC_PID_INIT_INO of the kernel: the inode number of the initial pid namespace.
+constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
+
+Error load_error(int negative_errno, const LibbpfLog& log) {
+  int error = -negative_errno;
+  if (error == EPERM || error == EACCES) {
+    return {ErrorCode::kPermission,
+            "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
+            "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
+  }
+  if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
+    return {ErrorCode::kUnsupported,
+            "this kernel does not describe its types (/sys/kernel/btf/vmlinux is missing: it needs "
+            "CONFIG_DEBUG_INFO_BTF), so BPF programs cannot be fitted to it"};
+  }
+  return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
+}
+
+bool kernel_has(const char* function) {
+  btf* kernel = btf__load_vmlinux_btf();
+  if (!kernel) return false;
+  bool found = btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0;
+  btf__free(kernel);
+  return found;
+}
+
+// The bits of task->flags that mark threads which run in the kernel alone, though they belong to
+// the process: PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
+std::uint32_t worker_flags() {
+  utsname name{};
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return 0;
+  unsigned version = major * 1000 + minor;
+  if (version >= 6004) return 0x4010;
+  return version >= 5012 ? 0x10 : 0;
+}
+
+// A power of two of pages, as the ring buffer wants.
+std::uint32_t ring_size(std::size_t wanted) {
+  auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t most = std::size_t{1} << 30;
+  return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(wanted, page, most)));
+}
+
+ls_config make_config(const SamplerOptions& options) {
+  ls_config config{};
+  struct stat own {};
+  if (stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kInitialPidNamespace) {
+    config.pid_namespace = static_cast<std::uint32_t>(own.st_ino);
+  }
+  config.user_stacks = options.user_stacks;
+  config.kernel_stacks = options.kernel_stacks;
+  config.follow_children = options.follow_children;
+  config.worker_flag = worker_flags();
+  config.task_btf = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_current_task_btf,
+                                            nullptr) == 1;
+  config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
+  return config;
+}
+
+int map_fd(const bpf_object* object, const char* name) {
+  const bpf_map* map = bpf_object__find_map_by_name(object, name);
+  return map ? bpf_map__fd(map) : -1;
+}
+
+void resize(bpf_object* object, const char* name, std::uint32_t entries) {
+  if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
+    bpf_map__set_max_entries(map, entries);
+  }
+}
+
+void set_config(bpf_object* object, const ls_config& config) {
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) {
+    if (std::strstr(bpf_map__name(map), ".rodata")) {
+      bpf_map__set_initial_value(map, &config, sizeof(config));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
+  std::string problem;
+  if (options.retries == RetryMode::kAuto) {
+    if (kernel_has(kRetryFunction)) {
+      auto loaded = load_variant(options, true);
+      if (loaded || loaded.error().code == ErrorCode::kPermission) return loaded;
+      problem = std::move(loaded).error().context;
+    } else {
+      problem = std::string("the kernel has no ") + kRetryFunction + " (Linux 6.18)";
+    }
+  }
+  auto loaded = load_variant(options, false);
+  if (loaded) (*loaded)->retry_problem_ = std::move(problem);
+  return loaded;
+}
+
+Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions& options,
+                                                           bool with_retry) {
+  LibbpfLog log;
+  std::size_t size = 0;
+  const void* bytes =
+      with_retry ? sampler_retry_bpf__elf_bytes(&size) : sampler_bpf__elf_bytes(&size);
+  DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "labelscope");
+  std::unique_ptr<BpfObject> loaded(new BpfObject);
+  loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
+  if (!loaded->object_) return load_error(-errno, log);
+
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  resize(loaded->object_, "processes", options.max_processes);
+  resize(loaded->object_, "ring", ring_size(options.ring_bytes));
+  resize(loaded->object_, "scratch",
+         static_cast<std::uint32_t>(cpus) + (with_retry ? LS_RETRY_SCRATCHES : 0));
+  set_config(loaded->object_, make_config(options));
+  int error = bpf_object__load(loaded->object_);
+  if (error != 0) return load_error(error, log);
+  if (Status status = loaded->find_parts(); !status) return std::move(status).error();
+  if (Status status = loaded->attach(); !status) return std::move(status).error();
+  return loaded;
+}
+
+Status BpfObject::find_parts() {
+  program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
+  ring_fd_ = map_fd(object_, "ring");
+  processes_fd_ = map_fd(object_, "processes");
+  counters_fd_ = map_fd(object_, "counters");
+  retries_fd_ = map_fd(object_, "retries");
+  free_scratches_fd_ = map_fd(object_, "free_scratches");
+  return retries() ? fill_free_scratches() : Status{};
+}
+
+Status BpfObject::fill_free_scratches() {
+  auto cpus = static_cast<std::uint32_t>(libbpf_num_possible_cpus());
+  for (std::uint32_t i = 0; i < LS_RETRY_SCRATCHES; ++i) {
+    std::uint32_t index = cpus + i;
+    if (bpf_map_update_elem(free_scratches_fd_, nullptr, &index, BPF_ANY) != 0) {
+      return system_error(errno, "cannot prepare the buffers of repeated reads");
+    }
+  }
+  return {};
+}
+
+Status BpfObject::attach() {
+  for (const char* name : {"on_fork", "on_exec", "on_exit"}) {
+    bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, name));
+    if (!link) return system_error(errno, std::string("cannot attach the BPF program ") + name);
+    links_.push_back(link);
+  }
+  return {};
+}
+
+void BpfObject::detach() {
+  for (bpf_link* link : links_) bpf_link__destroy(link);
+  links_.clear();
+}
+
+BpfObject::~BpfObject() {
+  detach();
+  bpf_object__close(object_);
+}
+
+Result<ls_process> BpfObject::process(Pid pid) const {
+  ls_process value{};
+  if (bpf_map_lookup_elem(processes_fd_, &pid, &value) == 0) return value;
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " is not sampled"};
+  }
+  return system_error(errno, "cannot read the map of processes");
+}
+
+Status BpfObject::add_process(Pid pid, const ls_process& process) {
+  if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) return {};
+  if (errno == E2BIG) {
+    return Error{ErrorCode::kLimit,
+                 "no more processes can be sampled at the same time; the limit "
+                 "is the option max_processes"};
+  }
+  return system_error(errno, "cannot write to the map of processes");
+}
+
+Status BpfObject::update_process(Pid pid, const ls_process& process) {
+  if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_EXIST) == 0) return {};
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " has ended"};
+  }
+  return system_error(errno, "cannot write to the map of processes");
+}
+
+Status BpfObject::remove_process(Pid pid) {
+  if (bpf_map_delete_elem(processes_fd_, &pid) == 0 || errno == ENOENT) return {};
+  return system_error(errno, "cannot delete from the map of processes");
+}
+
+std::vector<Pid> BpfObject::pids() const {
+  std::vector<Pid> all;
+  Pid next{};
+  for (int error = bpf_map_get_next_key(processes_fd_, nullptr, &next); error == 0;
+       error = bpf_map_get_next_key(processes_fd_, &all.back(), &next)) {
+    all.push_back(next);
+  }
+  return all;
+}
+
+Result<ls_counters> BpfObject::counters() const {
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  ls_counters total{};
+  std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
+  for (std::uint32_t entry = 0; entry < LS_COUNTERS_ENTRIES; ++entry) {
+    if (bpf_map_lookup_elem(counters_fd_, &entry, each.data()) != 0) {
+      return system_error(errno, "cannot read the counters");
+    }
+    for (const ls_counters& cpu : each) {
+      for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) total.value[i] += cpu.value[i];
+    }
+  }
+  return total;
+}
+
+void BpfObject::cancel_retries() {
+  if (!retries()) return;
+  std::uint32_t key = 0;
+  while (bpf_map_get_next_key(retries_fd_, nullptr, &key) == 0) {
+    if (bpf_map_delete_elem(retries_fd_, &key) != 0 && errno != ENOENT) return;
+  }
+}
+
+}  // namespace labelscope

@@ -1,0 +1,66 @@
+// The loaded BPF programs and their maps. Here libbpf is configured, and its words become errors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/counters.h"
+#include "bpf/sampler.h"
+#include "labelscope/result.h"
+
+struct bpf_link;
+struct bpf_object;
+
+namespace labelscope {
+
+class BpfObject {
+ public:
+  // Opens, sizes, loads; attaches fork, exec and exit. `retry_problem` says why reads are not
+  // repeated, if they were asked for and are not.
+  static Result<std::unique_ptr<BpfObject>> load(const SamplerOptions& options);
+  ~BpfObject();
+  BpfObject(const BpfObject&) = delete;
+  BpfObject& operator=(const BpfObject&) = delete;
+
+  // Valid as long as the object; -1 where the variant has no such map.
+  int program_fd() const { return program_fd_; }
+  int ring_fd() const { return ring_fd_; }
+  bool retries() const { return retries_fd_ >= 0; }
+  const std::string& retry_problem() const { return retry_problem_; }
+
+  // The map of processes; kNotFound: no such entry, kLimit: no room.
+  Result<ls_process> process(Pid pid) const;
+  Status add_process(Pid pid, const ls_process& process);
+  Status update_process(Pid pid, const ls_process& process);
+  Status remove_process(Pid pid);
+  std::vector<Pid> pids() const;
+
+  // Sums over all CPUs.
+  Result<ls_counters> counters() const;
+  // Repeated reads that were scheduled and have not run: their callbacks are cancelled.
+  void cancel_retries();
+  // No more fork, exec and exit events.
+  void detach();
+
+ private:
+  BpfObject() = default;
+  static Result<std::unique_ptr<BpfObject>> load_variant(const SamplerOptions& options,
+                                                         bool with_retry);
+  Status find_parts();
+  Status attach();
+  Status fill_free_scratches();
+
+  bpf_object* object_ = nullptr;
+  std::vector<bpf_link*> links_;
+  int program_fd_ = -1;
+  int ring_fd_ = -1;
+  int processes_fd_ = -1;
+  int counters_fd_ = -1;
+  int retries_fd_ = -1;
+  int free_scratches_fd_ = -1;
+  std::string retry_problem_;
+};
+
+}  // namespace labelscope

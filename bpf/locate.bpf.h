@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From a thread pointer to the address of the variable: a TLS recipe applied, as tls_recipe.h
+ * tells. The same in C++ is locate.h of the reader. Wants bpf_probe_read_user(). */
+#ifndef LABELSCOPE_BPF_LOCATE_BPF_H
+#define LABELSCOPE_BPF_LOCATE_BPF_H
+
+#include "bpf/read_user.bpf.h"
+#include "labelscope/outcome.h"
+#include "labelscope/tls_recipe.h"
+
+struct ls_located {
+  __u64 address; /* meaningful only if outcome is LS_LABELLED: something to walk */
+  __u32 outcome;
+  __u32 flags;
+};
+
+/* glibc: dtv[-1].counter (the length), 8 unused bytes, dtv[0].counter (the generation). */
+struct ls_glibc_dtv_head {
+  __u64 length;
+  __u64 unused;
+  __u64 generation;
+};
+#define LS_GLIBC_LENGTH_OFFSET (-16)
+
+/* Length and generation (0 where it is not asked for); where they are neighbours, in one read. */
+static __always_inline _Bool ls_read_dtv_head(const struct ls_tls_recipe* recipe, __u64 dtv,
+                                              struct ls_glibc_dtv_head* head,
+                                              struct ls_fault* fault) {
+  if (recipe->generation != 0 && recipe->length_offset == LS_GLIBC_LENGTH_OFFSET)
+    return ls_read_user(head, sizeof(*head), dtv + LS_GLIBC_LENGTH_OFFSET, fault);
+  if (!ls_read_user(&head->length, sizeof(head->length), dtv + recipe->length_offset, fault))
+    return 0;
+  if (recipe->generation == 0) return 1;
+  return ls_read_user(&head->generation, sizeof(head->generation), dtv, fault);
+}
+
+static __always_inline void ls_locate_in_dtv(const struct ls_tls_recipe* recipe,
+                                             __u64 thread_pointer, struct ls_located* where,
+                                             struct ls_fault* fault) {
+  struct ls_glibc_dtv_head head = {};
+  __u64 dtv = 0;
+  __u64 block = 0;
+
+  where->outcome = LS_UNREADABLE_BAD_DTV;
+  if (!ls_read_user(&dtv, sizeof(dtv), thread_pointer + recipe->dtv_offset, fault)) return;
+  if (dtv == 0) {
+    return;
+  }
+  if (!ls_read_dtv_head(recipe, dtv, &head, fault)) return;
+  if (head.length >= recipe->module_id && head.generation >= recipe->generation) {
+    __u64 entry = dtv + (__u64)recipe->module_id * recipe->entry_size;
+    if (!ls_read_user(&block, sizeof(block), entry, fault)) return;
+  }
+  if (block == 0 || block == ~0ULL) {
+    where->outcome = LS_UNLABELLED;
+    where->flags = LS_NEVER_TOUCHED;
+    return;
+  }
+  where->outcome = LS_LABELLED;
+  where->address = block + recipe->offset;
+}
+
+static __always_inline void ls_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer,
+                                      struct ls_located* where, struct ls_fault* fault) {
+  __u32 kind = recipe->kind;
+
+  where->address = 0;
+  where->flags = 0;
+  if (kind == LS_RECIPE_NOT_RELOCATED) {
+    where->outcome = LS_UNREADABLE_NOT_RELOCATED;
+  } else if (kind != LS_TP_OFFSET && kind != LS_DTV_SLOT) {
+    where->outcome = LS_UNREADABLE_NO_RECIPE;
+  } else if (thread_pointer == 0) {
+    where->outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+  } else if (kind == LS_TP_OFFSET) {
+    where->outcome = LS_LABELLED;
+    where->address = thread_pointer + recipe->offset;
+  } else {
+    ls_locate_in_dtv(recipe, thread_pointer, where, fault);
+  }
+}
+
+#endif /* LABELSCOPE_BPF_LOCATE_BPF_H */

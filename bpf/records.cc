@@ -1,0 +1,227 @@
+// Decoding of wire.h. The kernel side is ours, but its bytes come from targets; and a wrong offset
+// here would be a read outside of the record. So nothing is believed.
+#include "bpf/records.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "labelscope/label_walk.h"
+
+namespace labelscope {
+namespace {
+
+Error malformed(const char* what) {
+  return {ErrorCode::kMalformed, std::string("a record of the BPF programs has ") + what};
+}
+
+// Takes sections off the front of a record.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> rest) : rest_(rest) {}
+
+  template <class T>
+  const T* take() {
+    std::span<const std::byte> bytes = take_bytes(sizeof(T));
+    return bytes.data() ? reinterpret_cast<const T*>(bytes.data()) : nullptr;
+  }
+  // A null span if so much is not there.
+  std::span<const std::byte> take_bytes(std::size_t size) {
+    if (size > rest_.size()) return {};
+    std::span<const std::byte> taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+constexpr std::size_t padded(std::size_t size) { return (size + 7) & ~std::size_t{7}; }
+
+// One block, taken apart.
+struct Block {
+  const ls_label_block* head = nullptr;
+  std::span<const ls_label_ref> refs;
+  std::span<const std::byte> bytes;
+};
+
+// A null head if the block does not fit. Does not look at where the references point.
+Block take_block(Cursor& cursor) {
+  Block block;
+  const auto* head = cursor.take<ls_label_block>();
+  if (!head) return block;
+  auto refs = cursor.take_bytes(head->label_count * sizeof(ls_label_ref));
+  auto bytes = cursor.take_bytes(padded(head->byte_count));
+  if (!refs.data() || !bytes.data()) return block;
+  block.head = head;
+  block.refs = {reinterpret_cast<const ls_label_ref*>(refs.data()), head->label_count};
+  block.bytes = bytes.first(head->byte_count);
+  return block;
+}
+
+bool inside(std::size_t offset, std::size_t length, std::size_t size) {
+  return length <= size && offset <= size - length;
+}
+
+bool sound(const Block& block) {
+  if (!block.head || block.head->publisher >= LS_MAX_PUBLISHERS ||
+      block.head->label_count > LS_MAX_LABELS || block.head->byte_count > LS_MAX_LABEL_BYTES) {
+    return false;
+  }
+  for (const ls_label_ref& ref : block.refs) {
+    if (!inside(ref.key_offset, ref.key_length, block.bytes.size()) ||
+        !inside(ref.value_offset, ref.value_length, block.bytes.size())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<WireLabels> take_labels(Cursor& cursor) {
+  const auto* head = cursor.take<ls_label_head>();
+  if (!head) return malformed("no label head");
+  WireLabels labels;
+  labels.blocks = cursor.take_bytes(head->size);
+  if (head->outcome >= LS_OUTCOME_COUNT) return malformed("an unknown outcome");
+  if (!labels.blocks.data() || head->size % 8 != 0) return malformed("labels that do not fit");
+  if (head->block_count > LS_MAX_PUBLISHERS) return malformed("too many label blocks");
+  Cursor blocks(labels.blocks);
+  for (unsigned i = 0; i < head->block_count; ++i) {
+    if (!sound(take_block(blocks))) return malformed("a label block that contradicts itself");
+  }
+  if (!blocks.empty()) return malformed("bytes behind its label blocks");
+  if ((head->outcome == LS_LABELLED) != (head->block_count > 0)) {
+    return malformed("labels that contradict its outcome");
+  }
+  labels.outcome = static_cast<ls_outcome>(head->outcome);
+  labels.flags = head->flags;
+  labels.block_count = head->block_count;
+  return labels;
+}
+
+Result<Record> decode_sample(Cursor& cursor) {
+  const auto* head = cursor.take<ls_sample_head>();
+  if (!head) return malformed("no sample head");
+  if (head->user_frames > LS_MAX_FRAMES || head->kernel_frames > LS_MAX_FRAMES) {
+    return malformed("too deep a stack");
+  }
+  Result<WireLabels> labels = take_labels(cursor);
+  if (!labels) return std::move(labels).error();
+  auto user = cursor.take_bytes(head->user_frames * sizeof(std::uint64_t));
+  auto kernel = cursor.take_bytes(head->kernel_frames * sizeof(std::uint64_t));
+  if (!user.data() || !kernel.data() || !cursor.empty()) return malformed("a wrong size");
+
+  SampleRecord sample;
+  sample.time_ns = head->time_ns;
+  sample.retry_id = head->retry_id;
+  sample.pid = static_cast<Pid>(head->pid);
+  sample.tid = static_cast<Tid>(head->tid);
+  const char* comm = reinterpret_cast<const char*>(head->comm);
+  sample.comm = {comm, strnlen(comm, LS_COMM_SIZE)};
+  sample.labels = *labels;
+  sample.user_stack = {reinterpret_cast<const std::uint64_t*>(user.data()), head->user_frames};
+  sample.kernel_stack = {reinterpret_cast<const std::uint64_t*>(kernel.data()),
+                         head->kernel_frames};
+  return Record(sample);
+}
+
+Result<Record> decode_answer(Cursor& cursor) {
+  const auto* head = cursor.take<ls_labels_head>();
+  if (!head) return malformed("no labels head");
+  Result<WireLabels> labels = take_labels(cursor);
+  if (!labels) return std::move(labels).error();
+  if (!cursor.empty()) return malformed("a wrong size");
+  return Record(AnswerRecord{head->retry_id, *labels});
+}
+
+Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
+  const auto* event = cursor.take<ls_process_event>();
+  if (!event || !cursor.empty()) return malformed("a wrong size");
+  return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
+                              static_cast<Pid>(event->parent), event->image});
+}
+
+void append(std::vector<std::byte>& key, std::span<const std::byte> bytes) {
+  key.insert(key.end(), bytes.begin(), bytes.end());
+}
+
+// What stands before each label's bytes in a label key.
+struct KeyHead {
+  std::uint16_t publisher;
+  std::uint16_t key_length;
+  std::uint16_t value_length;
+};
+
+}  // namespace
+
+Result<Record> decode_record(std::span<const std::byte> bytes) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+    return malformed("an unaligned address");
+  }
+  if (bytes.size() < sizeof(ls_record_head)) return malformed("no head");
+  const auto* head = reinterpret_cast<const ls_record_head*>(bytes.data());
+  if (head->size != bytes.size()) return malformed("a wrong size");
+  Cursor cursor(bytes);
+  switch (head->type) {
+    case LS_RECORD_SAMPLE:
+      return decode_sample(cursor);
+    case LS_RECORD_LABELS:
+      return decode_answer(cursor);
+    case LS_RECORD_FORK:
+      return decode_process(cursor, ProcessRecord::Kind::kFork);
+    case LS_RECORD_EXEC:
+      return decode_process(cursor, ProcessRecord::Kind::kExec);
+    case LS_RECORD_EXIT:
+      return decode_process(cursor, ProcessRecord::Kind::kExit);
+    default:
+      return malformed("an unknown type");
+  }
+}
+
+void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
+  Cursor cursor(labels.blocks);
+  for (unsigned i = 0; i < labels.block_count; ++i) {
+    Block block = take_block(cursor);
+    if (!sound(block)) return;  // only if the labels did not come from decode_record()
+    for (const ls_label_ref& ref : block.refs) {
+      KeyHead head{block.head->publisher, ref.key_length, ref.value_length};
+      append(key, std::as_bytes(std::span(&head, 1)));
+      append(key, block.bytes.subspan(ref.key_offset, ref.key_length));
+      append(key, block.bytes.subspan(ref.value_offset, ref.value_length));
+    }
+  }
+}
+
+Observation decode_label_key(std::span<const std::byte> key) {
+  Observation total;
+  Observation one;
+  Cursor cursor(key);
+  bool first = true;
+  auto finish_publisher = [&] {
+    if (one.labels.empty()) return;
+    keep_first_keys(one.labels, one.flags);
+    one.outcome = LS_LABELLED;
+    merge_observation(total, std::exchange(one, {}), std::exchange(first, false));
+  };
+  while (!cursor.empty()) {
+    KeyHead head{};
+    auto bytes = cursor.take_bytes(sizeof(head));
+    if (!bytes.data()) break;
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    auto name = cursor.take_bytes(head.key_length);
+    auto value = cursor.take_bytes(head.value_length);
+    if (name.size() != head.key_length || value.size() != head.value_length) break;
+    if (!one.labels.empty() && one.labels.back().publisher != head.publisher) finish_publisher();
+    Label label;
+    label.key.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    label.value.assign(reinterpret_cast<const char*>(value.data()), value.size());
+    label.publisher = static_cast<std::uint8_t>(head.publisher);
+    one.labels.push_back(std::move(label));
+  }
+  finish_publisher();
+  return total;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,66 @@
+// Records of the ring buffer as values: bounds checked once, here, so that nobody behind has to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "bpf/wire.h"
+#include "labelscope/ids.h"
+#include "labelscope/label.h"
+#include "labelscope/result.h"
+
+namespace labelscope {
+
+// The labels of a record: blocks of wire.h, checked.
+struct WireLabels {
+  ls_outcome outcome = LS_UNLABELLED;
+  std::uint32_t flags = 0;
+  std::uint16_t block_count = 0;
+  std::span<const std::byte> blocks;
+};
+
+struct SampleRecord {
+  std::uint64_t time_ns = 0;
+  std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
+  Pid pid{};
+  Tid tid{};
+  std::string_view comm;
+  WireLabels labels;
+  std::span<const std::uint64_t> user_stack;  // leaf first
+  std::span<const std::uint64_t> kernel_stack;
+};
+
+struct AnswerRecord {
+  std::uint64_t retry_id = 0;
+  WireLabels labels;
+};
+
+struct ProcessRecord {
+  enum class Kind { kFork, kExec, kExit };
+  Kind kind = Kind::kExit;
+  std::uint64_t time_ns = 0;
+  Pid pid{};
+  Pid parent{};  // of a fork
+  std::uint32_t image = 0;
+};
+
+using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord>;
+
+// Views into `bytes`, which must be 8-aligned as the ring buffer's records are. kMalformed for
+// anything that wire.h does not describe.
+Result<Record> decode_record(std::span<const std::byte> bytes);
+
+// Appends the labels in a form in which equal labels are equal bytes, so that they can be interned
+// without being decoded. Nothing but labels is in it: gaps of the blocks are left out.
+void append_label_key(const WireLabels& labels, std::vector<std::byte>& key);
+
+// The labels of such a key by the rules of the ABI: first of equal keys, publishers merged. `flags`
+// of the result has what only this finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add those of the
+// sample.
+Observation decode_label_key(std::span<const std::byte> key);
+
+}  // namespace labelscope

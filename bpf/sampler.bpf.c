@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The sampler: on each event of a CPU, who runs there, where, and with which labels. Compiled
+// twice: for every kernel from 5.10 on, and with LS_WITH_RETRY for those where a read can be
+// repeated.
+// The order matters: types before helpers before what uses them.
+// clang-format off
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/task.bpf.h"
+#include "bpf/lifecycle.bpf.h"
+#ifdef LS_WITH_RETRY
+#include "bpf/retry.bpf.h"
+#endif
+// clang-format on
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* A reader that is behind must not be woken for every sample on top. */
+#define LS_WAKEUP_INTERVAL_NS 1000000
+
+/* Appends one stack behind the labels; returns its number of frames. */
+static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
+                                             __u32 failed) {
+  __u64 at = own->labels.head.size + 8ULL * own->sample.user_frames;
+  if (at > LS_BLOCKS_LIMIT + LS_MAX_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
+  long size = bpf_get_stack(ctx, own->labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
+  if (size < 0) {
+    ls_count_sampling(failed);
+    return 0;
+  }
+  return size / sizeof(__u64);
+}
+
+static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
+  if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes) return BPF_RB_NO_WAKEUP;
+  if (own->sample.time_ns - own->last_wakeup_ns < LS_WAKEUP_INTERVAL_NS) return BPF_RB_NO_WAKEUP;
+  own->last_wakeup_ns = own->sample.time_ns;
+  return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
+  __u64 frames = (__u64)own->sample.user_frames + own->sample.kernel_frames;
+  __u64 size = sizeof(own->sample) + sizeof(own->labels.head) + own->labels.head.size + 8 * frames;
+  if (size > sizeof(own->sample) + sizeof(own->labels)) return 0; /* for the verifier */
+  own->sample.record.size = size;
+  own->sample.record.type = LS_RECORD_SAMPLE;
+  return bpf_ringbuf_output(&ring, &own->sample, size, ls_wakeup_flag(own)) == 0;
+}
+
+static __always_inline void ls_read_labels(__u32 index, struct ls_scratch* own) {
+  struct ls_thread thread = ls_current_thread();
+  if (config.worker_flag && thread.flags & config.worker_flag) {
+    /* Never runs user code; what it holds as its thread pointer is its creator's. */
+    ls_clear_labels(&own->labels);
+    own->labels.head.flags = LS_NEVER_TOUCHED;
+    own->walk.fault.size = 0;
+    return;
+  }
+  ls_observe(index, thread.pointer);
+}
+
+SEC("perf_event")
+int sample(void* ctx) {
+  struct ls_ids ids = ls_current_ids();
+  struct ls_process* process;
+  struct ls_scratch* own;
+  __u32 index = bpf_get_smp_processor_id();
+
+  if (ids.pid == 0) {
+    ls_count_sampling(LS_COUNT_OTHER_NAMESPACE);
+    return 0;
+  }
+  process = bpf_map_lookup_elem(&processes, &ids.pid);
+  if (!process) {
+    ls_count_sampling(LS_COUNT_FOREIGN);
+    return 0;
+  }
+  own = ls_scratch_at(index);
+  if (!own) {
+    ls_count_sampling(LS_COUNT_NO_SCRATCH);
+    return 0;
+  }
+  ls_count_sampling(LS_COUNT_TAKEN);
+  own->sample.time_ns = bpf_ktime_get_ns();
+  own->sample.retry_id = 0;
+  own->sample.pid = ids.pid;
+  own->sample.tid = ids.tid;
+  own->sample.user_frames = 0;
+  own->sample.kernel_frames = 0;
+  bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
+  __builtin_memcpy(&own->process, process, sizeof(own->process));
+  ls_read_labels(index, own);
+#ifdef LS_WITH_RETRY
+  struct ls_retry* retry = own->walk.fault.size ? ls_schedule_retry(own) : 0;
+  if (retry) {
+    ls_clear_labels(&own->labels);
+    own->labels.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
+    own->sample.retry_id = retry->id;
+  }
+#endif
+  if (config.user_stacks)
+    own->sample.user_frames =
+        ls_append_stack(ctx, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
+  if (config.kernel_stacks)
+    own->sample.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
+
+  if (own->sample.retry_id == 0) {
+    ls_count_sampling(own->labels.head.outcome);
+    if (own->labels.head.flags & LS_TRUNCATED) ls_count_sampling(LS_COUNT_TRUNCATED);
+  }
+  if (!ls_send_sample(own)) {
+    ls_count_sampling(LS_COUNT_DROPPED_SAMPLE);
+#ifdef LS_WITH_RETRY
+    if (retry) retry->unsent = 1;
+#endif
+  }
+  return 0;
+}

@@ -1,0 +1,407 @@
+// The sampler in user space: reads the ring buffer, joins samples with their repeated reads, and
+// keeps its picture of the processes in step with the kernel's.
+#include "bpf/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/bpf_object.h"
+#include "bpf/held_samples.h"
+#include "bpf/perf_events.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long stop() waits for repeated reads: a page from a slow disk takes 10 ms; a thread that
+// sleeps in the kernel may take for ever.
+constexpr milliseconds kSettleTime{200};
+constexpr milliseconds kSettleStep{5};
+
+struct CounterName {
+  unsigned index;
+  const char* name;
+};
+#define LS_COUNTER_NAME(index, name) {index, name},
+constexpr CounterName kCounterNames[] = {LS_NAMED_COUNTERS(LS_COUNTER_NAME)};
+#undef LS_COUNTER_NAME
+
+// Those that have a place of their own in Counters.
+bool has_own_place(unsigned index) {
+  return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED || index == LS_COUNT_DROPPED_SAMPLE;
+}
+
+// What only user space counts.
+struct OwnCounts {
+  std::uint64_t malformed_records = 0;
+  std::uint64_t samples_not_held = 0;
+  std::uint64_t events_recovered = 0;
+};
+
+class BpfSampler final : public Sampler {
+ public:
+  static Result<std::unique_ptr<Sampler>> open(const SamplerOptions& options);
+  ~BpfSampler() override { ring_buffer__free(ring_); }
+
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
+  Status remove_process(Pid pid) override;
+  Status start() override { return events_->enable(); }
+  Status drain(EventHandler& handler, milliseconds timeout) override;
+  Status stop(EventHandler& handler) override;
+  Counters counters() const override;
+  std::string_view event_name() const override { return events_->name(); }
+  bool retries() const override { return object_->retries(); }
+  std::string_view retry_problem() const override { return object_->retry_problem(); }
+  int program_fd() const override { return object_->program_fd(); }
+
+ private:
+  static int on_record(void* self, void* data, std::size_t size);
+  void take(std::span<const std::byte> bytes);
+  void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
+  void take_answer(const AnswerRecord& answer);
+  void take_process(const ProcessRecord& event);
+  void hand_out(const SampleRecord& sample);
+  Status wait(milliseconds timeout);
+  Status consume(EventHandler& handler);
+  void drain_mappings();
+  Status recover_lost_events();
+  Status settle(EventHandler& handler);
+
+  std::unique_ptr<BpfObject> object_;
+  std::optional<PerfEvents> events_;
+  UniqueFd epoll_;
+  ring_buffer* ring_ = nullptr;
+  std::size_t ring_bytes_ = 0;
+
+  EventHandler* handler_ = nullptr;                // during drain() and stop()
+  std::unordered_map<int, std::uint32_t> images_;  // last image of each process that was handed out
+  HeldSamples held_;
+  std::vector<std::byte> label_key_;
+  std::size_t taken_bytes_ = 0;  // in this consume()
+  bool more_ = false;            // the last consume() ended before the ring was empty
+  std::uint64_t answers_ = 0;
+  // Answers for samples that could not be held and went out as vanished: what the kernel counts
+  // is moved.
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
+  std::uint64_t lost_events_ = 0;
+  OwnCounts own_;
+  PerfRing::Handler mappings_;
+  std::optional<ls_counters> final_;
+};
+
+Result<std::unique_ptr<Sampler>> BpfSampler::open(const SamplerOptions& options) {
+  auto sampler = std::make_unique<BpfSampler>();
+  auto object = BpfObject::load(options);
+  if (!object) return std::move(object).error();
+  sampler->object_ = *std::move(object);
+  auto events = PerfEvents::open(options, sampler->object_->program_fd());
+  if (!events) return std::move(events).error();
+  sampler->events_.emplace(*std::move(events));
+
+  sampler->ring_ =
+      ring_buffer__new(sampler->object_->ring_fd(), &BpfSampler::on_record, sampler.get(), nullptr);
+  if (!sampler->ring_) return system_error(errno, "cannot map the ring buffer");
+  sampler->ring_bytes_ = options.ring_bytes;
+  sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  // Edge-triggered: a level-triggered wait returns as soon as there is one sample.
+  epoll_event interest{};
+  interest.events = EPOLLIN | EPOLLET;
+  if (!sampler->epoll_.valid() || epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD,
+                                            sampler->object_->ring_fd(), &interest) != 0) {
+    return system_error(errno, "cannot wait for the ring buffer");
+  }
+  sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
+    if (self->images_.contains(raw(event.pid))) self->handler_->on_mapping(event);
+  };
+  return std::unique_ptr<Sampler>(std::move(sampler));
+}
+
+Status BpfSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+  if (recipes.size() > LS_MAX_PUBLISHERS) {
+    return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
+                                        " publishers of labels, not " +
+                                        std::to_string(recipes.size())};
+  }
+  ls_process value{};
+  value.recipe_count = static_cast<std::uint32_t>(recipes.size());
+  std::copy(recipes.begin(), recipes.end(), value.recipes);
+
+  auto known = images_.find(raw(pid));
+  auto current = object_->process(pid);
+  if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
+  if (current) {
+    if (known != images_.end() && known->second != current->image) {
+      return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) +
+                                             " has executed another program meanwhile"};
+    }
+    value.image = current->image;
+    value.parent = current->parent;
+    Status status = object_->update_process(pid, value);
+    if (!status && status.error().code != ErrorCode::kNotFound) return status;
+    if (status) {
+      images_[raw(pid)] = value.image;
+      return status;
+    }
+    known = images_.find(raw(pid));
+  }
+  if (current || known != images_.end()) {
+    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
+  }
+  if (Status status = object_->add_process(pid, value); !status) return status;
+  if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
+    // Its exit was too early to remove the entry, which would wait for the next process of this
+    // number.
+    Status removed = object_->remove_process(pid);
+    if (!removed) return removed;
+    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
+  }
+  images_[raw(pid)] = value.image;
+  return {};
+}
+
+Status BpfSampler::remove_process(Pid pid) {
+  images_.erase(raw(pid));
+  return object_->remove_process(pid);
+}
+
+// ---- records
+
+int BpfSampler::on_record(void* self, void* data, std::size_t size) {
+  auto* sampler = static_cast<BpfSampler*>(self);
+  sampler->take({static_cast<const std::byte*>(data), size});
+  // Returns to the caller once in a while, however fast the kernel side is.
+  sampler->taken_bytes_ += size;
+  return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
+}
+
+void BpfSampler::take(std::span<const std::byte> bytes) {
+  auto record = decode_record(bytes);
+  if (!record) {
+    ++own_.malformed_records;
+  } else if (auto* sample = std::get_if<SampleRecord>(&*record)) {
+    take_sample(*sample, bytes);
+  } else if (auto* answer = std::get_if<AnswerRecord>(&*record)) {
+    take_answer(*answer);
+  } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
+    take_process(*event);
+  }
+}
+
+void BpfSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
+  if (sample.retry_id == 0) {
+    hand_out(sample);
+  } else if (!held_.hold(sample.retry_id, bytes)) {
+    ++own_.samples_not_held;
+    SampleRecord vanished = sample;
+    vanished.labels = {};
+    vanished.labels.outcome = LS_UNREADABLE_VANISHED;
+    hand_out(vanished);
+  }
+}
+
+void BpfSampler::take_answer(const AnswerRecord& answer) {
+  ++answers_;
+  if (!held_.settle(answer, [this](const SampleRecord& sample) { hand_out(sample); })) {
+    ++unheld_answers_[answer.labels.outcome];
+  }
+}
+
+void BpfSampler::take_process(const ProcessRecord& event) {
+  auto known = images_.find(raw(event.pid));
+  switch (event.kind) {
+    case ProcessRecord::Kind::kFork:
+      images_[raw(event.pid)] = event.image;
+      handler_->on_fork(event.parent, event.pid);
+      break;
+    case ProcessRecord::Kind::kExec:
+      if (known == images_.end() || known->second == event.image) return;  // removed; or recovered
+      known->second = event.image;
+      handler_->on_exec(event.pid);
+      break;
+    case ProcessRecord::Kind::kExit:
+      if (images_.erase(raw(event.pid)) != 0) handler_->on_exit(event.pid);
+      break;
+  }
+}
+
+void BpfSampler::hand_out(const SampleRecord& sample) {
+  label_key_.clear();
+  append_label_key(sample.labels, label_key_);
+  RawSample raw_sample;
+  raw_sample.time_ns = sample.time_ns;
+  raw_sample.pid = sample.pid;
+  raw_sample.tid = sample.tid;
+  raw_sample.comm = sample.comm;
+  raw_sample.user_stack = sample.user_stack;
+  raw_sample.kernel_stack = sample.kernel_stack;
+  raw_sample.outcome = sample.labels.outcome;
+  raw_sample.flags = sample.labels.flags;
+  raw_sample.label_key = label_key_;
+  handler_->on_sample(raw_sample);
+}
+
+// ---- reading
+
+Status BpfSampler::wait(milliseconds timeout) {
+  epoll_event ready{};
+  if (epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(timeout.count())) < 0 &&
+      errno != EINTR) {
+    return system_error(errno, "cannot wait for samples");
+  }
+  return {};
+}
+
+Status BpfSampler::consume(EventHandler& handler) {
+  handler_ = &handler;
+  taken_bytes_ = 0;
+  int result = ring_buffer__consume(ring_);
+  more_ = result == -EAGAIN;
+  if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
+  if (Status status = recover_lost_events(); !status) return status;
+  events_->drain(mappings_);
+  return {};
+}
+
+Status BpfSampler::drain(EventHandler& handler, milliseconds timeout) {
+  if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
+  return consume(handler);
+}
+
+// Fork, exec and exit go through the same ring as samples, so that they stay in order; when the
+// ring was full, the map of processes still knows what happened.
+Status BpfSampler::recover_lost_events() {
+  auto counts = object_->counters();
+  if (!counts) return std::move(counts).error();
+  const auto& value = counts->value;
+  std::uint64_t lost =
+      value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];
+  if (lost == lost_events_ || more_) return {};
+  lost_events_ = lost;
+
+  std::vector<Pid> present = object_->pids();
+  std::vector<Pid> ended;
+  for (const auto& [pid, image] : images_) {
+    if (std::find(present.begin(), present.end(), Pid{pid}) == present.end()) {
+      ended.push_back(Pid{pid});
+    }
+  }
+  for (Pid pid : ended) {
+    ++own_.events_recovered;
+    take_process({ProcessRecord::Kind::kExit, 0, pid, {}, 0});
+  }
+  for (Pid pid : present) {
+    auto entry = object_->process(pid);
+    if (!entry) continue;  // it has ended since
+    auto known = images_.find(raw(pid));
+    if (known != images_.end() && known->second == entry->image) continue;
+    ++own_.events_recovered;
+    if (known == images_.end()) {
+      take_process({ProcessRecord::Kind::kFork, 0, pid, static_cast<Pid>(entry->parent), 0});
+    }
+    take_process({ProcessRecord::Kind::kExec, 0, pid, {}, entry->image});
+  }
+  return {};
+}
+
+// ---- the end
+
+Status BpfSampler::stop(EventHandler& handler) {
+  if (final_) return {};
+  if (Status status = events_->disable(); !status) return status;
+  do {
+    if (Status status = consume(handler); !status) return status;
+  } while (more_);
+  if (Status status = settle(handler); !status) return status;
+  object_->detach();
+  held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
+  return {};
+}
+
+// Waits for repeated reads, gives up on those that do not come, and takes the final counters at a
+// moment when every answer that they count has been read here.
+Status BpfSampler::settle(EventHandler& handler) {
+  const auto deadline = steady_clock::now() + kSettleTime;
+  while (held_.size() != 0 && steady_clock::now() < deadline) {
+    if (Status status = drain(handler, kSettleStep); !status) return status;
+  }
+  object_->cancel_retries();
+  const auto last = steady_clock::now() + kSettleTime;
+  for (;;) {
+    auto counts = object_->counters();
+    if (!counts) return std::move(counts).error();
+    if (Status status = drain(handler, milliseconds(0)); !status) return status;
+    if (counts->value[LS_COUNT_RETRY_SENT] == answers_ || steady_clock::now() >= last) {
+      final_ = *counts;
+      return {};
+    }
+  }
+}
+
+Counters BpfSampler::counters() const {
+  Counters result;
+  ls_counters counts{};
+  if (final_) {
+    counts = *final_;
+  } else if (auto now = object_->counters()) {
+    counts = *now;
+  }
+  const auto& value = counts.value;
+  result.taken = value[LS_COUNT_TAKEN];
+  result.truncated = value[LS_COUNT_TRUNCATED];
+  result.dropped = value[LS_COUNT_DROPPED_SAMPLE];
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
+    result.outcomes[i] = value[i] - unheld_answers_[i];
+    result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
+  }
+  std::uint64_t answered = value[LS_COUNT_RETRY_SENT] + value[LS_COUNT_RETRY_UNSENT] +
+                           value[LS_COUNT_DROPPED_LABELS] + value[LS_COUNT_RETRY_NO_SCRATCH];
+  std::uint64_t pending = value[LS_COUNT_RETRY_SCHEDULED] - answered;
+  if (final_) {
+    result.outcomes[LS_UNREADABLE_VANISHED] += pending;
+  } else {
+    result.pending = pending;
+  }
+  for (const CounterName& counter : kCounterNames) {
+    if (value[counter.index] != 0 && !has_own_place(counter.index)) {
+      result.others[counter.name] = value[counter.index];
+    }
+  }
+  auto add = [&](const char* name, std::uint64_t count) {
+    if (count != 0) result.others[name] = count;
+  };
+  add("records-malformed", own_.malformed_records);
+  add("samples-not-held", own_.samples_not_held);
+  add("process-events-recovered", own_.events_recovered);
+  add("mapping-events-lost", mappings_.lost);
+  add("mapping-events-malformed", mappings_.malformed);
+  add("throttled", mappings_.throttled);
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Sampler>> Sampler::open(const SamplerOptions& options) {
+  return BpfSampler::open(options);
+}
+
+Result<ProgramStatistics> program_statistics(int program_fd) {
+  bpf_prog_info information{};
+  std::uint32_t size = sizeof(information);
+  if (bpf_obj_get_info_by_fd(program_fd, &information, &size) != 0) {
+    return system_error(errno, "cannot ask about a BPF program");
+  }
+  return ProgramStatistics{information.run_time_ns, information.run_cnt};
+}
+
+}  // namespace labelscope

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From the address of the variable to a label block of wire.h: ABI v1, bounded. The rules are those
+ * of the reader's label_walk.h; both are held against each other on the same memory.
+ *
+ *   variable -> [ storage | count | capacity ]                     one read each: the pointer, the
+ * set,
+ *                  |
+ *                  +-> [ key.len key.buf value.len value.buf ]*    all elements,
+ *                                |                 |
+ *                                +-> bytes         +-> bytes       all strings, or each
+ *
+ * A read costs its call, hardly its bytes; so strings that lie close together are read as one span.
+ * All cursors live in memory that the verifier does not track (ls_reload). Wants
+ * bpf_probe_read_user(). */
+#ifndef LABELSCOPE_BPF_WALK_LABELS_BPF_H
+#define LABELSCOPE_BPF_WALK_LABELS_BPF_H
+
+#include "bpf/read_user.bpf.h"
+#include "bpf/wire.h"
+#include "customlabels/label_abi.h"
+
+/* No user address on either processor has a bit above (57-bit addresses of 5-level page tables). */
+#define LS_ADDRESS_END (1ULL << 57)
+/* A span may hold this many bytes that belong to no label, and as many again as do belong to one.
+ */
+#define LS_SPAN_SLACK 512
+
+#define LS_BLOCK_LIMIT \
+  (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
+#define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
+/* The verifier adds the bound of a cursor and the bound of a length, so there is room for one
+ * length more than is ever used; the stacks of a sample fit into that too. */
+#define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_MAX_LABEL_BYTES)
+
+/* What goes into a record. */
+struct ls_labels {
+  struct ls_label_head head;
+  __u8 blocks[LS_BLOCKS_ROOM];
+};
+
+/* What one walk needs besides. */
+struct ls_walk {
+  struct ls_fault fault;
+  __u64 low; /* first byte of all strings, and the byte after the last */
+  __u64 high;
+  __u32 slot_count;
+  __u32 label_count;
+  __u32 label_bytes;
+  __u32 flags;
+  __u32 refs;    /* where in `blocks` the references start */
+  __u32 strings; /* where the strings start */
+  __u32 cursor;  /* bytes of strings so far */
+  __u32 reserved;
+  custom_labels_label_t slots[LS_MAX_SLOTS];
+};
+
+static __always_inline __u64 ls_address(const unsigned char* pointer) {
+  return LS_UNTAGGED((__u64)(unsigned long)pointer);
+}
+
+static __always_inline _Bool ls_possible(const custom_labels_string_t* string) {
+  __u64 address = ls_address(string->buf);
+  return string->len < LS_ADDRESS_END && address < LS_ADDRESS_END &&
+         address + string->len <= LS_ADDRESS_END;
+}
+
+static __always_inline void ls_widen(struct ls_walk* walk, const custom_labels_string_t* string) {
+  __u64 address = ls_address(string->buf);
+  if (string->len == 0) return; /* legal, and its pointer need not point anywhere */
+  if (address < walk->low) walk->low = address;
+  if (address + string->len > walk->high) walk->high = address + string->len;
+}
+
+/* Moves the elements that become labels to the front. False: one of them is impossible. */
+static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
+  for (__u32 i = 0; i < LS_MAX_SLOTS; i++) {
+    custom_labels_label_t* slot = &walk->slots[i];
+    ls_reload();
+    if (i >= walk->slot_count) break;
+    if (!slot->key.buf) continue;
+    if (!slot->value.buf) {
+      walk->flags |= LS_NULL_VALUE;
+      continue;
+    }
+    if (!ls_possible(&slot->key) || !ls_possible(&slot->value)) return 0;
+    __u32 kept = walk->label_count;
+    if (kept >= LS_MAX_LABELS) {
+      walk->flags |= LS_TRUNCATED_LABELS;
+      break;
+    }
+    __u64 bytes = walk->label_bytes + slot->key.len + slot->value.len;
+    if (bytes > LS_MAX_LABEL_BYTES) {
+      walk->flags |= LS_TRUNCATED_BYTES;
+      continue;
+    }
+    walk->label_bytes = bytes;
+    ls_widen(walk, &slot->key);
+    ls_widen(walk, &slot->value);
+    if (kept != i) walk->slots[kept] = *slot;
+    walk->label_count = kept + 1;
+  }
+  return 1;
+}
+
+/* One string to the end of the block. */
+static __always_inline _Bool ls_copy_string(struct ls_walk* walk, struct ls_labels* out,
+                                            const custom_labels_string_t* string) {
+  __u64 length = string->len;
+  __u64 at = (__u64)walk->strings + walk->cursor;
+  if (length == 0) return 1;
+  /* Both hold by what was counted; the verifier cannot know. */
+  if (at > LS_BLOCKS_LIMIT || length > LS_MAX_LABEL_BYTES) return 0;
+  if (!ls_read_user(out->blocks + at, length, ls_address(string->buf), &walk->fault)) return 0;
+  walk->cursor += length;
+  return 1;
+}
+
+static __always_inline struct ls_label_ref* ls_ref(struct ls_walk* walk, struct ls_labels* out,
+                                                   __u32 index) {
+  __u64 at = walk->refs;
+  if (at > LS_BLOCKS_LIMIT) at = 0; /* for the verifier, as above */
+  return (struct ls_label_ref*)(out->blocks + at) + index;
+}
+
+static __always_inline _Bool ls_read_each(struct ls_walk* walk, struct ls_labels* out) {
+  for (__u32 i = 0; i < LS_MAX_LABELS; i++) {
+    custom_labels_label_t* slot = &walk->slots[i];
+    ls_reload();
+    if (i >= walk->label_count) break;
+    struct ls_label_ref* ref = ls_ref(walk, out, i);
+    ref->key_offset = walk->cursor;
+    ref->key_length = slot->key.len;
+    if (!ls_copy_string(walk, out, &slot->key)) return 0;
+    ref->value_offset = walk->cursor;
+    ref->value_length = slot->value.len;
+    if (!ls_copy_string(walk, out, &slot->value)) return 0;
+  }
+  return 1;
+}
+
+/* Needs no page more than the strings do: a span of one page at most touches only the pages of its
+ * first and its last byte. */
+static __always_inline _Bool ls_read_span(struct ls_walk* walk, struct ls_labels* out, __u64 span) {
+  __u64 at = walk->strings;
+  if (at > LS_BLOCKS_LIMIT || span > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
+  if (!ls_read_user(out->blocks + at, span, walk->low, &walk->fault)) return 0;
+  for (__u32 i = 0; i < LS_MAX_LABELS; i++) {
+    custom_labels_label_t* slot = &walk->slots[i];
+    ls_reload();
+    if (i >= walk->label_count) break;
+    struct ls_label_ref* ref = ls_ref(walk, out, i);
+    ref->key_offset = slot->key.len ? ls_address(slot->key.buf) - walk->low : 0;
+    ref->key_length = slot->key.len;
+    ref->value_offset = slot->value.len ? ls_address(slot->value.buf) - walk->low : 0;
+    ref->value_length = slot->value.len;
+  }
+  walk->cursor = span;
+  return 1;
+}
+
+/* Appends the block for the selected labels. */
+static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_labels* out,
+                                             __u32 publisher) {
+  __u64 start = out->head.size;
+  __u64 span = walk->high > walk->low ? walk->high - walk->low : 0;
+  if (start > LS_BLOCKS_LIMIT - LS_BLOCK_LIMIT) return 0; /* for the verifier */
+  struct ls_label_block* block = (struct ls_label_block*)(out->blocks + start);
+  walk->refs = start + sizeof(*block);
+  walk->strings = walk->refs + walk->label_count * sizeof(struct ls_label_ref);
+  walk->cursor = 0;
+  if (span > 0 && span <= LS_MAX_LABEL_BYTES && span <= 2 * walk->label_bytes + LS_SPAN_SLACK) {
+    if (!ls_read_span(walk, out, span)) return 0;
+  } else if (!ls_read_each(walk, out)) {
+    return 0;
+  }
+  ls_reload();
+  block->publisher = publisher;
+  block->label_count = walk->label_count;
+  block->byte_count = walk->cursor;
+  __u64 end = (__u64)walk->strings + walk->cursor;
+  if (end > LS_BLOCKS_LIMIT) return 0; /* for the verifier */
+  for (__u32 i = 0; i < 8; i++) out->blocks[end + i] = 0;
+  out->head.size = (end + 7) & ~7ULL;
+  out->head.block_count++;
+  return 1;
+}
+
+/* Reads what the variable at `variable` points to and appends its labels to `out`, or nothing. */
+static __always_inline __u32 ls_walk_labels(struct ls_walk* walk, struct ls_labels* out,
+                                            __u64 variable, __u32 publisher) {
+  custom_labels_labelset_t set = {};
+  __u64 address = 0;
+
+  if (!ls_read_user(&address, sizeof(address), variable, &walk->fault))
+    return LS_UNREADABLE_NOT_RESIDENT;
+  if (address == 0) return LS_UNLABELLED;
+  if (!ls_read_user(&set, sizeof(set), address, &walk->fault)) return LS_UNREADABLE_NOT_RESIDENT;
+  if (set.count == 0) return LS_UNLABELLED;
+  if (!set.storage) return LS_UNREADABLE_MALFORMED;
+
+  __u64 count = set.count;
+  walk->flags = 0;
+  if (count > LS_MAX_SLOTS) {
+    count = LS_MAX_SLOTS;
+    walk->flags = LS_TRUNCATED_SLOTS;
+  }
+  walk->low = ~0ULL;
+  walk->high = 0;
+  walk->slot_count = count;
+  walk->label_count = 0;
+  walk->label_bytes = 0;
+
+  __u32 outcome = LS_LABELLED;
+  if (!ls_read_user(walk->slots, count * sizeof(custom_labels_label_t),
+                    (__u64)(unsigned long)set.storage, &walk->fault)) {
+    outcome = LS_UNREADABLE_NOT_RESIDENT;
+  } else if (!ls_select_labels(walk)) {
+    outcome = LS_UNREADABLE_MALFORMED;
+  } else if (walk->label_count == 0) {
+    outcome = LS_UNLABELLED;
+  } else if (!ls_read_strings(walk, out, publisher)) {
+    outcome = LS_UNREADABLE_NOT_RESIDENT;
+  }
+  out->head.flags |= walk->flags;
+  return outcome;
+}
+
+#endif /* LABELSCOPE_BPF_WALK_LABELS_BPF_H */
