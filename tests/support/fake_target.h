@@ -1,0 +1,51 @@
+// A process made by a test: ELF files laid out in fake memory as a loader does it before it
+// relocates them. What the loader would write, the test writes.
+#pragma once
+
+#include <elf.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "labelscope/target.h"
+#include "support/fake_memory.h"
+
+namespace labelscope::test {
+
+class FakeTarget final : public Target {
+ public:
+  // Maps the PT_LOAD segments of a well-formed 64-bit file. The first segment of the file starts at
+  // link-time address 0 or at its own; `bias` is added.
+  void load(const std::string& path, const std::string& file, Address bias, bool main = false);
+  // Files that cannot be opened any more.
+  void lose_file(const std::string& path) { lost_.push_back(path); }
+
+  Result<std::vector<Mapping>> mappings() const override { return mappings_; }
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  const MemorySource& memory() const override { return memory_; }
+  std::optional<Address> program_headers_address() const override { return headers_; }
+
+  FakeMemory& fake_memory() { return memory_; }
+  // How often the file was opened.
+  int opened(const std::string& path) const;
+
+ private:
+  struct File {
+    std::string bytes;
+    std::uint64_t inode;
+  };
+  std::vector<Mapping> mappings_;
+  std::map<std::string, File> files_;
+  std::vector<std::string> lost_;
+  std::optional<Address> headers_;
+  FakeMemory memory_;
+  mutable std::map<std::string, int> opened_;
+};
+
+// An unnamed file with these bytes, open for reading from its start.
+UniqueFd open_bytes(const std::string& bytes);
+
+}  // namespace labelscope::test
