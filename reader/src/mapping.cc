@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 namespace labelscope {
@@ -37,6 +38,15 @@ class LineParser {
   std::string_view rest_;
 };
 
+bool possible_permissions(std::string_view text) {
+  constexpr std::string_view kLetters[] = {"r-", "w-", "x-", "sp"};
+  if (text.size() != std::size(kLetters)) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (kLetters[i].find(text[i]) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 std::optional<Mapping> parse_line(std::string_view line) {
   LineParser in(line);
   Mapping mapping;
@@ -45,7 +55,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
   auto end = in.number(16);
   if (!end || *end <= *start || !in.literal(' ')) return std::nullopt;
   std::string_view permissions = in.take(4);
-  if (permissions.size() != 4 || !in.literal(' ')) return std::nullopt;
+  if (!possible_permissions(permissions) || !in.literal(' ')) return std::nullopt;
   auto offset = in.number(16);
   if (!offset || !in.literal(' ')) return std::nullopt;
   auto major = in.number(16);
@@ -53,7 +63,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
   auto minor = in.number(16);
   if (!minor || *minor > UINT32_MAX || !in.literal(' ')) return std::nullopt;
   auto inode = in.number(10);
-  if (!inode) return std::nullopt;
+  if (!inode || (!in.rest().empty() && in.rest().front() != ' ')) return std::nullopt;
   in.skip_spaces();
   mapping.start = *start;
   mapping.end = *end;
