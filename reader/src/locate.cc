@@ -12,19 +12,40 @@ bool allocated(std::uint64_t block) { return block != 0 && block != UINT64_MAX; 
 Located never_touched() { return {std::nullopt, LS_UNLABELLED, LS_NEVER_TOUCHED}; }
 Located unreadable(ls_outcome outcome) { return {std::nullopt, outcome, 0}; }
 
+struct DtvHead {
+  std::uint64_t length = 0;
+  std::uint64_t generation = 0;  // 0 where it is not asked for
+};
+
+// glibc's length is two words before its generation: one read for both. A layout in which they lie
+// elsewhere, which no known libc has, takes two.
+constexpr std::int16_t kGlibcLengthOffset = -16;
+
+Result<DtvHead> read_head(const ls_tls_recipe& recipe, Address dtv, const MemorySource& memory) {
+  const Address length_at =
+      dtv + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.length_offset));
+  if (recipe.generation != 0 && recipe.length_offset == kGlibcLengthOffset) {
+    auto words = read_value<std::array<std::uint64_t, 3>>(memory, length_at);
+    if (!words) return std::move(words).error();
+    return DtvHead{(*words)[0], (*words)[2]};
+  }
+  auto length = read_value<std::uint64_t>(memory, length_at);
+  if (!length) return std::move(length).error();
+  if (recipe.generation == 0) return DtvHead{*length, 0};
+  auto generation = read_value<std::uint64_t>(memory, dtv);
+  if (!generation) return std::move(generation).error();
+  return DtvHead{*length, *generation};
+}
+
 Located in_dtv(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory) {
   auto dtv = read_value<std::uint64_t>(
       memory,
       thread_pointer + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.dtv_offset)));
   if (!dtv || *dtv == 0) return unreadable(LS_UNREADABLE_BAD_DTV);
-  auto length = read_value<std::uint64_t>(
-      memory, *dtv + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.length_offset)));
-  if (!length) return unreadable(LS_UNREADABLE_BAD_DTV);
-  if (*length < recipe.module_id) return never_touched();
-  if (recipe.generation != 0) {
-    auto generation = read_value<std::uint64_t>(memory, *dtv);
-    if (!generation) return unreadable(LS_UNREADABLE_BAD_DTV);
-    if (*generation < recipe.generation) return never_touched();
+  auto head = read_head(recipe, *dtv, memory);
+  if (!head) return unreadable(LS_UNREADABLE_BAD_DTV);
+  if (head->length < recipe.module_id || head->generation < recipe.generation) {
+    return never_touched();
   }
   auto block = read_value<std::uint64_t>(
       memory, *dtv + static_cast<std::uint64_t>(recipe.module_id) * recipe.entry_size);
