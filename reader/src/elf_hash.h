@@ -6,13 +6,13 @@
 
 namespace labelscope {
 
-inline std::uint32_t gnu_hash(std::string_view name) {
+inline std::uint32_t gnu_hash_of(std::string_view name) {
   std::uint32_t hash = 5381;
   for (char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
   return hash;
 }
 
-inline std::uint32_t sysv_hash(std::string_view name) {
+inline std::uint32_t sysv_hash_of(std::string_view name) {
   std::uint32_t hash = 0;
   for (char c : name) {
     hash = (hash << 4) + static_cast<unsigned char>(c);

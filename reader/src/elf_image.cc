@@ -1,10 +1,7 @@
-// ElfImage over libelf. libelf checks and translates the structures; which bytes to look at is
-// decided here, from the program headers alone.
+// ElfImage: libelf tells what kind of file it is and reads its headers, notes and .symtab; the
+// tables that a loader uses are found from the program headers alone (dynamic_tables.h).
 //
-// Everything below starts from three facts: PT_LOAD maps link-time addresses to file offsets,
-// PT_DYNAMIC lists link-time addresses of tables, and a table's length is either told (DT_RELASZ)
-// or bounded by the file. elf_getdata_rawchunk refuses what lies outside the file, so no offset is
-// trusted twice.
+// The file may be hostile and of any size: whatever is read at once or repeated has a bound here.
 #include "labelscope/elf_image.h"
 
 #include <elf.h>
@@ -14,7 +11,8 @@
 #include <algorithm>
 #include <array>
 
-#include "elf_hash.h"
+#include "dynamic_tables.h"
+#include "loaded_file.h"
 
 namespace labelscope {
 namespace {
@@ -25,67 +23,35 @@ struct ElfCloser {
 
 Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 
-// Where PT_DYNAMIC says the tables are; 0 = not there.
-struct DynamicTables {
-  std::uint64_t gnu_hash = 0, hash = 0, symbols = 0, strings = 0, strings_size = 0;
-  std::uint64_t rela = 0, rela_size = 0, plt_rela = 0, plt_rela_size = 0;
-};
+// The kernel takes no more than 64 KiB of program headers.
+constexpr std::size_t kMaxProgramHeaders = 65536 / sizeof(Elf64_Phdr);
+// Beyond any user address of both processors, with 57-bit addresses.
+constexpr std::uint64_t kAddressEnd = 1ULL << 57;
+constexpr std::uint64_t kMaxTlsAlignment = 1ULL << 30;
+constexpr std::uint64_t kMaxTlsBytes = 1ULL << 40;
+constexpr std::uint64_t kMaxNoteBytes = 1ULL << 20;
+// The largest browsers have 20 MiB of relocations and .symtab of some hundred MiB.
+constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
+constexpr std::uint64_t kMaxSymtabBytes = 1ULL << 30;
+// One for each thread-local variable at most, in an honest file.
+constexpr std::size_t kMaxTlsRelocations = 65536;
+// Relocations are read in pieces.
+constexpr std::size_t kRelocationsAtOnce = 2048;
 
 }  // namespace
 
 class ElfImage::Impl {
  public:
-  static Result<std::unique_ptr<Impl>> open(UniqueFd file);
+  static Result<std::unique_ptr<Impl>> open(UniqueFd fd);
+  Status read_program_headers(const GElf_Ehdr& header);
 
-  // `size` bytes at a link-time address, translated as `type`. Fails outside the file.
-  Result<Elf_Data*> chunk(std::uint64_t vaddr, std::uint64_t size, Elf_Type type) const {
-    for (const LoadSegment& load : loads) {
-      if (vaddr < load.vaddr || vaddr - load.vaddr >= load.file_size) continue;
-      std::uint64_t within = vaddr - load.vaddr;
-      if (size > load.file_size - within) break;
-      Elf_Data* data = elf_getdata_rawchunk(
-          elf.get(), static_cast<std::int64_t>(load.file_offset + within), size, type);
-      if (data != nullptr && data->d_size == size) return data;
-      break;
-    }
-    return malformed("a table lies outside the file");
-  }
-
-  Result<std::uint32_t> word(std::uint64_t vaddr) const {
-    auto data = chunk(vaddr, 4, ELF_T_WORD);
-    if (!data) return std::move(data).error();
-    return *static_cast<const std::uint32_t*>((*data)->d_buf);
-  }
-
-  Result<GElf_Sym> symbol(std::uint64_t index) const {
-    auto data = chunk(tables.symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), ELF_T_SYM);
-    if (!data) return std::move(data).error();
-    GElf_Sym sym;
-    if (gelf_getsym(*data, 0, &sym) == nullptr) return malformed("a symbol cannot be read");
-    return sym;
-  }
-
-  // Whether symbol `sym` of the dynamic table has this name.
-  Result<bool> named(const GElf_Sym& sym, std::string_view name) const {
-    if (sym.st_name >= tables.strings_size || tables.strings_size - sym.st_name <= name.size())
-      return false;
-    auto data = chunk(tables.strings + sym.st_name, name.size() + 1, ELF_T_BYTE);
-    if (!data) return std::move(data).error();
-    const char* text = static_cast<const char*>((*data)->d_buf);
-    return std::string_view(text, name.size()) == name && text[name.size()] == '\0';
-  }
-
-  Result<std::optional<std::uint32_t>> look_up_gnu(std::string_view name) const;
-  Result<std::optional<std::uint32_t>> look_up_sysv(std::string_view name) const;
   Status add_relocations(std::uint64_t table, std::uint64_t size, std::string_view name,
-                         std::vector<TlsRelocation>& found) const;
-  Status read_dynamic(const GElf_Phdr& header);
+                         std::size_t& seen, std::vector<TlsRelocation>& found) const;
 
-  UniqueFd fd;
+  LoadedFile file;
   std::unique_ptr<Elf, ElfCloser> elf;
   Machine machine{};
   bool position_independent = false;
-  std::vector<LoadSegment> loads;
   std::vector<GElf_Phdr> notes;
   std::optional<TlsSegment> tls;
   std::optional<std::uint64_t> dynamic_address;
@@ -93,12 +59,12 @@ class ElfImage::Impl {
   DynamicTables tables;
 };
 
-Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd file) {
+Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd fd) {
   static const bool ready = elf_version(EV_CURRENT) != EV_NONE;
   if (!ready) return Error{ErrorCode::kUnsupported, "libelf does not know this version of ELF"};
   auto impl = std::make_unique<Impl>();
-  impl->fd = std::move(file);
-  impl->elf.reset(elf_begin(impl->fd.get(), ELF_C_READ, nullptr));
+  impl->file.fd = std::move(fd);
+  impl->elf.reset(elf_begin(impl->file.fd.get(), ELF_C_READ, nullptr));
   GElf_Ehdr header;
   if (impl->elf == nullptr || elf_kind(impl->elf.get()) != ELF_K_ELF ||
       gelf_getehdr(impl->elf.get(), &header) == nullptr) {
@@ -115,157 +81,55 @@ Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd file) {
   }
   impl->machine = header.e_machine == EM_X86_64 ? Machine::kX86_64 : Machine::kAarch64;
   impl->position_independent = header.e_type == ET_DYN;
-
-  std::size_t count = 0;
-  if (elf_getphdrnum(impl->elf.get(), &count) != 0 || count == 0)
-    return malformed("no program headers");
-  std::optional<GElf_Phdr> dynamic;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr ph;
-    if (gelf_getphdr(impl->elf.get(), static_cast<int>(i), &ph) == nullptr) {
-      return malformed("the program headers cannot be read");
-    }
-    if (ph.p_type == PT_LOAD) {
-      if (ph.p_vaddr + ph.p_memsz < ph.p_vaddr || ph.p_filesz > ph.p_memsz) {
-        return malformed("a PT_LOAD segment contradicts itself");
-      }
-      impl->loads.push_back(
-          {ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz, (ph.p_flags & PF_X) != 0});
-      std::uint64_t headers_end = header.e_phoff + count * sizeof(Elf64_Phdr);
-      if (header.e_phoff >= ph.p_offset && headers_end <= ph.p_offset + ph.p_filesz) {
-        impl->headers_address = ph.p_vaddr + (header.e_phoff - ph.p_offset);
-      }
-    } else if (ph.p_type == PT_TLS) {
-      std::uint64_t align = ph.p_align == 0 ? 1 : ph.p_align;
-      if ((align & (align - 1)) != 0 || align > (1U << 30) || ph.p_memsz > (1ULL << 40)) {
-        return malformed("the PT_TLS segment has an impossible size or alignment");
-      }
-      impl->tls = TlsSegment{ph.p_vaddr, ph.p_memsz, align};
-    } else if (ph.p_type == PT_DYNAMIC) {
-      dynamic = ph;
-    } else if (ph.p_type == PT_NOTE) {
-      impl->notes.push_back(ph);
-    }
-  }
-  if (impl->loads.empty()) return malformed("nothing to load");
-  if (dynamic) {
-    impl->dynamic_address = dynamic->p_vaddr;
-    if (Status status = impl->read_dynamic(*dynamic); !status) return std::move(status).error();
+  if (Status status = impl->read_program_headers(header); !status) {
+    return std::move(status).error();
   }
   return impl;
 }
 
-Status ElfImage::Impl::read_dynamic(const GElf_Phdr& header) {
-  Elf_Data* data = elf_getdata_rawchunk(elf.get(), static_cast<std::int64_t>(header.p_offset),
-                                        header.p_filesz, ELF_T_DYN);
-  if (data == nullptr) {
-    // A file of debug information only keeps the header and not the section: nothing to look up
-    // there.
-    return header.p_filesz == 0 ? Status{}
-                                : Status{malformed("the dynamic section lies outside the file")};
-  }
-  for (std::size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); ++i) {
-    GElf_Dyn dyn;
-    if (gelf_getdyn(data, static_cast<int>(i), &dyn) == nullptr || dyn.d_tag == DT_NULL) break;
-    switch (dyn.d_tag) {
-      case DT_GNU_HASH:
-        tables.gnu_hash = dyn.d_un.d_ptr;
-        break;
-      case DT_HASH:
-        tables.hash = dyn.d_un.d_ptr;
-        break;
-      case DT_SYMTAB:
-        tables.symbols = dyn.d_un.d_ptr;
-        break;
-      case DT_STRTAB:
-        tables.strings = dyn.d_un.d_ptr;
-        break;
-      case DT_STRSZ:
-        tables.strings_size = dyn.d_un.d_val;
-        break;
-      case DT_RELA:
-        tables.rela = dyn.d_un.d_ptr;
-        break;
-      case DT_RELASZ:
-        tables.rela_size = dyn.d_un.d_val;
-        break;
-      case DT_JMPREL:
-        tables.plt_rela = dyn.d_un.d_ptr;
-        break;
-      case DT_PLTRELSZ:
-        tables.plt_rela_size = dyn.d_un.d_val;
-        break;
-      default:
-        break;
+Status ElfImage::Impl::read_program_headers(const GElf_Ehdr& header) {
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf.get(), &count) != 0 || count == 0) return malformed("no program headers");
+  if (count > kMaxProgramHeaders) return malformed("more program headers than the kernel takes");
+  const std::uint64_t headers_size = count * sizeof(Elf64_Phdr);
+  std::optional<GElf_Phdr> dynamic;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr ph;
+    if (gelf_getphdr(elf.get(), static_cast<int>(i), &ph) == nullptr) {
+      return malformed("the program headers cannot be read");
+    }
+    if (ph.p_type == PT_LOAD) {
+      if (ph.p_memsz > kAddressEnd || ph.p_vaddr > kAddressEnd - ph.p_memsz ||
+          ph.p_filesz > ph.p_memsz) {
+        return malformed("a PT_LOAD segment contradicts itself");
+      }
+      file.loads.push_back(
+          {ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz, (ph.p_flags & PF_X) != 0});
+      const std::uint64_t within = header.e_phoff - ph.p_offset;
+      if (header.e_phoff >= ph.p_offset && headers_size <= ph.p_filesz &&
+          within <= ph.p_filesz - headers_size) {
+        headers_address = ph.p_vaddr + within;
+      }
+    } else if (ph.p_type == PT_TLS) {
+      const std::uint64_t align = ph.p_align == 0 ? 1 : ph.p_align;
+      if ((align & (align - 1)) != 0 || align > kMaxTlsAlignment || ph.p_memsz > kMaxTlsBytes) {
+        return malformed("the PT_TLS segment has an impossible size or alignment");
+      }
+      tls = TlsSegment{ph.p_vaddr, ph.p_memsz, align};
+    } else if (ph.p_type == PT_DYNAMIC) {
+      dynamic = ph;
+    } else if (ph.p_type == PT_NOTE) {
+      notes.push_back(ph);
     }
   }
+  if (file.loads.empty()) return malformed("nothing to load");
+  if (!dynamic) return {};
+  dynamic_address = dynamic->p_vaddr;
+  // A file of debug information only has p_filesz 0: nothing to look up there.
+  auto read = DynamicTables::read(file, dynamic->p_offset, dynamic->p_filesz);
+  if (!read) return std::move(read).error();
+  tables = *read;
   return {};
-}
-
-// GNU hash table: {nbuckets, first symbol, bloom words, bloom shift}, bloom[], buckets[], chains[].
-Result<std::optional<std::uint32_t>> ElfImage::Impl::look_up_gnu(std::string_view name) const {
-  auto header = chunk(tables.gnu_hash, 16, ELF_T_WORD);
-  if (!header) return std::move(header).error();
-  const auto* words = static_cast<const std::uint32_t*>((*header)->d_buf);
-  std::uint64_t buckets = words[0];
-  std::uint32_t first = words[1];
-  std::uint64_t bloom_size = words[2];
-  std::uint32_t shift = words[3];
-  if (buckets == 0) return std::optional<std::uint32_t>{};
-  if (bloom_size == 0 || (bloom_size & (bloom_size - 1)) != 0 || shift >= 32) {
-    return malformed("the GNU hash table's header is impossible");
-  }
-  std::uint32_t hash = gnu_hash(name);
-  std::uint64_t bloom_at = tables.gnu_hash + 16;
-  auto bloom = chunk(bloom_at + 8 * ((hash / 64) & (bloom_size - 1)), 8, ELF_T_XWORD);
-  if (!bloom) return std::move(bloom).error();
-  std::uint64_t bits = *static_cast<const std::uint64_t*>((*bloom)->d_buf);
-  if (((bits >> (hash % 64)) & (bits >> ((hash >> shift) % 64)) & 1) == 0) {
-    return std::optional<std::uint32_t>{};
-  }
-  std::uint64_t buckets_at = bloom_at + 8 * bloom_size;
-  auto bucket = word(buckets_at + 4 * (hash % buckets));
-  if (!bucket) return std::move(bucket).error();
-  if (*bucket < first) return std::optional<std::uint32_t>{};
-  std::uint64_t chains_at = buckets_at + 4 * buckets;
-  // The chain ends at an odd word or, in a hostile file, at the end of the segment: chunk() fails
-  // there.
-  for (std::uint64_t index = *bucket; index <= UINT32_MAX; ++index) {
-    auto chain = word(chains_at + 4 * (index - first));
-    if (!chain) return std::move(chain).error();
-    if ((*chain | 1) == (hash | 1)) {
-      auto sym = symbol(index);
-      if (!sym) return std::move(sym).error();
-      auto same = named(*sym, name);
-      if (!same) return std::move(same).error();
-      if (*same) return std::optional<std::uint32_t>(static_cast<std::uint32_t>(index));
-    }
-    if ((*chain & 1) != 0) break;
-  }
-  return std::optional<std::uint32_t>{};
-}
-
-// System V hash table: {nbucket, nchain}, buckets[], chains[]; 0 ends a chain.
-Result<std::optional<std::uint32_t>> ElfImage::Impl::look_up_sysv(std::string_view name) const {
-  auto header = chunk(tables.hash, 8, ELF_T_WORD);
-  if (!header) return std::move(header).error();
-  const auto* words = static_cast<const std::uint32_t*>((*header)->d_buf);
-  std::uint64_t buckets = words[0];
-  std::uint64_t chains = words[1];
-  if (buckets == 0) return std::optional<std::uint32_t>{};
-  auto index = word(tables.hash + 8 + 4 * (sysv_hash(name) % buckets));
-  if (!index) return std::move(index).error();
-  for (std::uint64_t steps = 0; *index != 0; ++steps) {
-    if (steps > chains || *index >= chains) return malformed("a hash chain does not end");
-    auto sym = symbol(*index);
-    if (!sym) return std::move(sym).error();
-    auto same = named(*sym, name);
-    if (!same) return std::move(same).error();
-    if (*same) return std::optional<std::uint32_t>(*index);
-    index = word(tables.hash + 8 + 4 * (buckets + *index));
-    if (!index) return std::move(index).error();
-  }
-  return std::optional<std::uint32_t>{};
 }
 
 namespace {
@@ -295,14 +159,14 @@ std::optional<TlsRelocationKind> tls_kind(Machine machine, std::uint64_t type) {
   }
 }
 
-ElfSymbol to_symbol(const GElf_Sym& sym, std::uint32_t index, SymbolTable table) {
+ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table) {
   ElfSymbol out;
   out.value = sym.st_value;
   out.size = sym.st_size;
   out.index = index;
-  out.type = GELF_ST_TYPE(sym.st_info);
-  out.binding = GELF_ST_BIND(sym.st_info);
-  out.visibility = GELF_ST_VISIBILITY(sym.st_other);
+  out.type = ELF64_ST_TYPE(sym.st_info);
+  out.binding = ELF64_ST_BIND(sym.st_info);
+  out.visibility = ELF64_ST_VISIBILITY(sym.st_other);
   out.defined = sym.st_shndx != SHN_UNDEF;
   out.table = table;
   return out;
@@ -311,29 +175,35 @@ ElfSymbol to_symbol(const GElf_Sym& sym, std::uint32_t index, SymbolTable table)
 }  // namespace
 
 Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
-                                       std::string_view name,
+                                       std::string_view name, std::size_t& seen,
                                        std::vector<TlsRelocation>& found) const {
   if (table == 0 || size == 0) return {};
-  auto data = chunk(table, size, ELF_T_RELA);
-  if (!data) return std::move(data).error();
-  for (std::size_t i = 0; i < size / sizeof(Elf64_Rela); ++i) {
-    GElf_Rela rela;
-    if (gelf_getrela(*data, static_cast<int>(i), &rela) == nullptr) {
-      return malformed("a relocation cannot be read");
+  if (!file.holds(table, size)) return malformed("a relocation table lies outside the file");
+  if (size > kMaxRelocationBytes) {
+    return Error{ErrorCode::kLimit, "more than 256 MiB of relocations"};
+  }
+  std::vector<Elf64_Rela> piece;
+  for (std::uint64_t left = size / sizeof(Elf64_Rela); left != 0; left -= piece.size()) {
+    piece.resize(std::min<std::uint64_t>(left, kRelocationsAtOnce));
+    Status status = file.read(table, std::as_writable_bytes(std::span(piece)));
+    if (!status) return status;
+    table += piece.size() * sizeof(Elf64_Rela);
+    for (const Elf64_Rela& rela : piece) {
+      auto kind = tls_kind(machine, ELF64_R_TYPE(rela.r_info));
+      if (!kind) continue;
+      if (++seen > kMaxTlsRelocations) {
+        return Error{ErrorCode::kLimit, "more than 65536 thread-local relocations"};
+      }
+      const std::uint64_t index = ELF64_R_SYM(rela.r_info);
+      if (index != 0) {
+        auto sym = tables.symbol(file, index);
+        if (!sym) return std::move(sym).error();
+        auto same = tables.named(file, *sym, name);
+        if (!same) return std::move(same).error();
+        if (!*same) continue;
+      }
+      found.push_back({*kind, rela.r_offset, rela.r_addend, index != 0});
     }
-    auto kind = tls_kind(machine, GELF_R_TYPE(rela.r_info));
-    if (!kind) continue;
-    std::uint64_t index = GELF_R_SYM(rela.r_info);
-    bool by_name = false;
-    if (index != 0) {
-      auto sym = symbol(index);
-      if (!sym) return std::move(sym).error();
-      auto same = named(*sym, name);
-      if (!same) return std::move(same).error();
-      if (!*same) continue;
-      by_name = true;
-    }
-    found.push_back({*kind, rela.r_offset, rela.r_addend, by_name});
   }
   return {};
 }
@@ -351,7 +221,7 @@ Result<ElfImage> ElfImage::open(UniqueFd file) {
 
 Machine ElfImage::machine() const { return impl_->machine; }
 bool ElfImage::position_independent() const { return impl_->position_independent; }
-const std::vector<LoadSegment>& ElfImage::load_segments() const { return impl_->loads; }
+const std::vector<LoadSegment>& ElfImage::load_segments() const { return impl_->file.loads; }
 const std::optional<TlsSegment>& ElfImage::tls() const { return impl_->tls; }
 std::optional<std::uint64_t> ElfImage::dynamic_address() const { return impl_->dynamic_address; }
 std::optional<std::uint64_t> ElfImage::program_headers_address() const {
@@ -359,43 +229,55 @@ std::optional<std::uint64_t> ElfImage::program_headers_address() const {
 }
 
 Result<std::optional<ElfSymbol>> ElfImage::find_dynamic_symbol(std::string_view name) const {
-  const DynamicTables& tables = impl_->tables;
-  if (tables.symbols == 0 || (tables.gnu_hash == 0 && tables.hash == 0))
-    return std::optional<ElfSymbol>{};
-  auto index = tables.gnu_hash != 0 ? impl_->look_up_gnu(name) : impl_->look_up_sysv(name);
+  const LoadedFile& file = impl_->file;
+  auto index = impl_->tables.look_up(file, name);
   if (!index) return std::move(index).error();
   if (!*index) return std::optional<ElfSymbol>{};
-  auto sym = impl_->symbol(**index);
+  auto sym = impl_->tables.symbol(file, **index);
   if (!sym) return std::move(sym).error();
   return std::optional(to_symbol(*sym, **index, SymbolTable::kDynamic));
 }
 
 Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view name) const {
   Elf* elf = impl_->elf.get();
+  std::optional<ElfSymbol> local;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
        section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB) continue;
+    GElf_Shdr strings;
+    if (gelf_getshdr(elf_getscn(elf, header.sh_link), &strings) == nullptr) {
+      return malformed("the symbol table has no string table");
+    }
+    if (header.sh_size > kMaxSymtabBytes || strings.sh_size > kMaxSymtabBytes) {
+      return Error{ErrorCode::kLimit, "a symbol table of more than 1 GiB"};
+    }
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr) return malformed("the symbol table lies outside the file");
     std::size_t count = data->d_size / sizeof(Elf64_Sym);
     for (std::size_t i = 0; i < count; ++i) {
       GElf_Sym sym;
       if (gelf_getsym(data, static_cast<int>(i), &sym) == nullptr) break;
+      if (sym.st_shndx == SHN_UNDEF) continue;
       const char* text = elf_strptr(elf, header.sh_link, sym.st_name);
-      if (text != nullptr && name == text) {
-        return std::optional(to_symbol(sym, static_cast<std::uint32_t>(i), SymbolTable::kSymtab));
-      }
+      if (text == nullptr || name != text) continue;
+      ElfSymbol found = to_symbol(sym, static_cast<std::uint32_t>(i), SymbolTable::kSymtab);
+      // A hidden variable is local in a linked file; a global one of that name is the one meant.
+      if (found.binding != STB_LOCAL) return std::optional(found);
+      if (!local) local = found;
     }
   }
-  return std::optional<ElfSymbol>{};
+  return local;
 }
 
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {
   std::vector<TlsRelocation> found;
   const DynamicTables& tables = impl_->tables;
-  Status status = impl_->add_relocations(tables.rela, tables.rela_size, name, found);
-  if (status) status = impl_->add_relocations(tables.plt_rela, tables.plt_rela_size, name, found);
+  std::size_t seen = 0;
+  Status status = impl_->add_relocations(tables.rela, tables.rela_size, name, seen, found);
+  if (status) {
+    status = impl_->add_relocations(tables.plt_rela, tables.plt_rela_size, name, seen, found);
+  }
   if (!status) return std::move(status).error();
   return found;
 }
@@ -403,6 +285,7 @@ Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view na
 std::string ElfImage::build_id() const {
   static constexpr char kHex[] = "0123456789abcdef";
   for (const GElf_Phdr& note : impl_->notes) {
+    if (note.p_filesz > kMaxNoteBytes) continue;
     Elf_Data* data =
         elf_getdata_rawchunk(impl_->elf.get(), static_cast<std::int64_t>(note.p_offset),
                              note.p_filesz, note.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);

@@ -86,13 +86,15 @@ class ElfImage {
   // Link-time address of the program headers (AT_PHDR minus the load bias), if they are loaded.
   std::optional<std::uint64_t> program_headers_address() const;
 
-  // Through the hash tables; no symbol of that name is nullopt. Imported symbols are found too.
+  // Through the hash tables; no symbol of that name is nullopt. An imported symbol may be found too
+  // (DT_HASH lists them, DT_GNU_HASH does not): look at `defined`.
   Result<std::optional<ElfSymbol>> find_dynamic_symbol(std::string_view name) const;
-  // A linear search of .symtab: slow on large files.
+  // A linear search of .symtab for a defined symbol: slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
 
   // Every relocation by which code of this module may reach the thread-local variable `name`: those
-  // that name it, and the symbol-less ones (whose base is this module's own TLS block).
+  // that name it, and the symbol-less ones (whose base is this module's own TLS block). kLimit:
+  // more than any linker writes.
   Result<std::vector<TlsRelocation>> tls_relocations(std::string_view name) const;
 
   // Lower-case hex of the GNU build ID note; empty if there is none.

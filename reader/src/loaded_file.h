@@ -1,0 +1,43 @@
+// The bytes of an ELF file by their link-time addresses: what PT_LOAD maps, read with pread(2).
+//
+// A table of a hostile file may lead anywhere and be any length, so nothing is kept or allocated on
+// its word: callers read into storage of their own, in pieces of a size that they choose.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "labelscope/elf_image.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+struct LoadedFile {
+  UniqueFd fd;
+  std::vector<LoadSegment> loads;
+
+  // Fills `out` or fails: kMalformed where the file does not have these bytes.
+  Status read_offset(std::uint64_t offset, std::span<std::byte> out) const;
+  // By link-time address; the bytes lie within one segment.
+  Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
+  // Whether one segment holds all of it.
+  bool holds(std::uint64_t vaddr, std::uint64_t size) const;
+
+  template <class T>
+  Result<T> value(std::uint64_t vaddr) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T out;
+    Status status = read(vaddr, std::as_writable_bytes(std::span(&out, 1)));
+    if (!status) return std::move(status).error();
+    return out;
+  }
+
+ private:
+  const LoadSegment* segment_of(std::uint64_t vaddr, std::uint64_t size) const;
+};
+
+}  // namespace labelscope

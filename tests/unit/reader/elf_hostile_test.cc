@@ -1,0 +1,297 @@
+// ElfImage over files that lie: every answer is a Result, at once, whatever the bytes say. Run it
+// under the asan preset too.
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+
+#include "elf_bytes.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+constexpr const char* kSet = "custom_labels_current_set";
+
+// Asks everything that can be asked. True if the file was accepted at all.
+bool ask_everything(const std::string& bytes) {
+  Result<ElfImage> image = open_image(bytes);
+  if (!image) {
+    CHECK_FALSE(image.error().context.empty());
+    return false;
+  }
+  for (const char* name : {kSet, "custom_labels_abi_version", "", "x"}) {
+    auto dynamic = image->find_dynamic_symbol(name);
+    CHECK((dynamic || !dynamic.error().context.empty()));
+    auto symtab = image->find_symtab_symbol(name);
+    CHECK((symtab || !symtab.error().context.empty()));
+    auto relocations = image->tls_relocations(name);
+    CHECK((relocations || !relocations.error().context.empty()));
+  }
+  CHECK(image->build_id().size() <= 128);
+  if (image->tls()) {
+    const std::uint64_t align = image->tls()->alignment;
+    CHECK((align != 0 && (align & (align - 1)) == 0));
+  }
+  return true;
+}
+
+// What a lookup in publisher.yaml with these macros comes to.
+Result<std::optional<ElfSymbol>> look_up(const std::vector<std::string>& macros,
+                                         const char* name = kSet) {
+  return require_image(elf_from_yaml("publisher", macros)).find_dynamic_symbol(name);
+}
+
+void check_code(const std::string& bytes, ErrorCode code) {
+  Result<ElfImage> image = open_image(bytes);
+  REQUIRE_FALSE(image);
+  CHECK(image.error().code == code);
+}
+
+template <class T>
+void patch(std::string& bytes, std::size_t at, T value) {
+  REQUIRE(at + sizeof value <= bytes.size());
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// The program header of this type, as an offset into the file.
+std::size_t segment_at(const std::string& bytes, std::uint32_t type) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const std::size_t at = header.e_phoff + i * sizeof segment;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (segment.p_type == type) return at;
+  }
+  FAIL("no such segment");
+  return 0;
+}
+
+class Deadline {
+ public:
+  // Far above what an honest answer takes, far below a walk of 2^32 steps.
+  ~Deadline() { CHECK(std::chrono::steady_clock::now() - start_ < std::chrono::seconds(20)); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+TEST_CASE("elf_hostile: what is no ELF file is malformed") {
+  check_code("", ErrorCode::kMalformed);
+  check_code(
+      "\x7f"
+      "ELF",
+      ErrorCode::kMalformed);
+  check_code(std::string(64, '\0'), ErrorCode::kMalformed);
+  check_code("!<arch>\nfile/           0           0     0     644     4         `\nbody",
+             ErrorCode::kMalformed);
+}
+
+TEST_CASE("elf_hostile: a directory and a closed descriptor are errors") {
+  Result<ElfImage> directory =
+      ElfImage::open(UniqueFd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  CHECK_FALSE(directory);
+  CHECK_FALSE(ElfImage::open(UniqueFd()));
+}
+
+TEST_CASE("elf_hostile: files for other machines are unsupported, not malformed") {
+  check_code(elf_from_yaml("publisher", {"CLASS=ELFCLASS32"}), ErrorCode::kUnsupported);
+  check_code(elf_from_yaml("publisher", {"DATA=ELFDATA2MSB"}), ErrorCode::kUnsupported);
+  std::string other = elf_from_yaml("publisher");
+  patch<std::uint16_t>(other, offsetof(Elf64_Ehdr, e_machine), EM_RISCV);
+  check_code(other, ErrorCode::kUnsupported);
+  check_code(elf_from_yaml("publisher", {"TYPE=ET_REL"}), ErrorCode::kUnsupported);
+}
+
+TEST_CASE("elf_hostile: a file cut off anywhere gives a result") {
+  for (const char* name : {"libcustomlabels_gnu2.so", "exe_symtab_only"}) {
+    const std::string whole = read_file(fixture_path(name));
+    for (std::size_t part = 0; part <= 64; ++part) {
+      INFO(name << " cut off after " << part << "/64");
+      ask_everything(whole.substr(0, whole.size() * part / 64));
+    }
+  }
+}
+
+TEST_CASE("elf_hostile: any one byte of the first pages changed gives a result") {
+  const std::string publisher = elf_from_yaml("publisher");
+  for (const int bits : {0xff, 0x80, 0x01}) {
+    for (std::size_t at = 0; at < std::min<std::size_t>(publisher.size(), 4096); ++at) {
+      if (bits != 0xff && publisher[at] == 0) continue;
+      std::string bytes = publisher;
+      bytes[at] = static_cast<char>(bytes[at] ^ bits);
+      INFO("byte " << at << " ^ " << bits);
+      const Deadline deadline;
+      ask_everything(bytes);
+    }
+  }
+}
+
+TEST_CASE("elf_hostile: a System V chain that loops is malformed") {
+  const Deadline deadline;
+  const auto found = look_up({"GNU_HASH_TAG=DT_DEBUG", "CHAIN_END=1"}, "absent");
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == ErrorCode::kMalformed);
+}
+
+TEST_CASE(
+    "elf_hostile: a System V chain that loops ends also when the table claims 4 billion chains") {
+  const Deadline deadline;
+  const auto found =
+      look_up({"GNU_HASH_TAG=DT_DEBUG", "CHAIN_END=1", "SYSV_CHAINS=0xffffffff"}, "absent");
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == ErrorCode::kMalformed);
+}
+
+TEST_CASE("elf_hostile: a GNU chain without an end stops at the end of the segment, or before") {
+  // 3 MiB of chain words with the end bit clear, each with the hash that is looked for.
+  std::string bytes = elf_from_yaml("publisher", {"HASH3=0x61a7469e"});
+  const std::size_t load = segment_at(bytes, PT_LOAD);
+  const std::uint64_t size = 3 << 20;
+  bytes.resize(0x1000);
+  for (std::size_t at = 0x1000; at + 4 <= size; at += 4)
+    bytes.append(1, '\x9e').append("\x46\xa7\x61");
+  bytes.resize(size);
+  patch<std::uint64_t>(bytes, offsetof(Elf64_Ehdr, e_shoff), 0);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shnum), 0);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shstrndx), 0);
+  patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_filesz), size);
+  patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_memsz), size);
+  // The table moves behind the rest: {1 bucket, first symbol 1, 1 bloom word, shift 6}, ...
+  const std::array<std::uint32_t, 7> table = {1, 1, 1, 6, 0xffffffff, 0xffffffff, 1};
+  patch(bytes, 0x1000, table);
+  patch<std::uint64_t>(bytes, 0x808, 0x1000);  // the value of DT_GNU_HASH
+  const Deadline deadline;
+  const auto found = require_image(bytes).find_dynamic_symbol(kSet);
+  // Symbol 3 has that name; no symbol has the other.
+  if (!found) FAIL(found.error().context);
+  CHECK(*found);
+  const auto absent = require_image(bytes).find_dynamic_symbol("absent");
+  REQUIRE_FALSE(absent);
+  CHECK(absent.error().code == ErrorCode::kMalformed);
+}
+
+TEST_CASE("elf_hostile: hash headers that are impossible are malformed") {
+  for (const char* macro : {"BLOOM_WORDS=3", "BLOOM_WORDS=0", "SHIFT=32", "SHIFT=0xffffffff",
+                            "NBUCKETS=0xffffffff", "BLOOM_WORDS=0x80000000"}) {
+    INFO(macro);
+    const auto found = look_up({macro});
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == ErrorCode::kMalformed);
+  }
+  const auto far = look_up({"GNU_HASH_TAG=DT_DEBUG", "SYSV_BUCKETS=0xffffffff"});
+  CHECK_FALSE(far);
+}
+
+TEST_CASE("elf_hostile: no buckets means no symbols") {
+  const auto gnu = look_up({"NBUCKETS=0"});
+  REQUIRE(gnu);
+  CHECK_FALSE(*gnu);
+  const auto sysv = look_up({"GNU_HASH_TAG=DT_DEBUG", "SYSV_BUCKETS=0"});
+  REQUIRE(sysv);
+  CHECK_FALSE(*sysv);
+}
+
+TEST_CASE("elf_hostile: a string table that ends within the name has no such name") {
+  const auto found = look_up({"STRSZ=0x18"});
+  REQUIRE(found);
+  CHECK_FALSE(*found);
+}
+
+TEST_CASE("elf_hostile: a relocation table larger than the file is malformed") {
+  for (const char* size : {"RELASZ=0x100000", "RELASZ=0xffffffffffffffff"}) {
+    const auto found = require_image(elf_from_yaml("publisher", {size})).tls_relocations(kSet);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == ErrorCode::kMalformed);
+  }
+}
+
+TEST_CASE("elf_hostile: a million relocations of one variable are refused, and soon") {
+  std::string bytes = elf_from_yaml("publisher");
+  const std::size_t load = segment_at(bytes, PT_LOAD);
+  constexpr std::size_t kCount = 1000000;
+  bytes.resize(0x1000);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    // Distinct symbol numbers, all within the file.
+    const Elf64_Rela rela{0x900, ELF64_R_INFO(4 + i, R_X86_64_TLSDESC), 0};
+    bytes.append(reinterpret_cast<const char*>(&rela), sizeof rela);
+  }
+  patch<std::uint64_t>(bytes, offsetof(Elf64_Ehdr, e_shoff), 0);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shnum), 0);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shstrndx), 0);
+  patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_filesz), bytes.size());
+  patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_memsz), bytes.size());
+  patch<std::uint64_t>(bytes, 0x800 + 16 * 5 + 8, 0x1000);                       // DT_RELA
+  patch<std::uint64_t>(bytes, 0x800 + 16 * 6 + 8, kCount * sizeof(Elf64_Rela));  // DT_RELASZ
+  const Deadline deadline;
+  const auto found = require_image(bytes).tls_relocations(kSet);
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == ErrorCode::kLimit);
+}
+
+TEST_CASE("elf_hostile: the alignment of PT_TLS is a power of two or the file is malformed") {
+  for (const std::uint64_t align : {3ULL, 0x41ULL, ~0ULL, 1ULL << 40}) {
+    std::string bytes = elf_from_yaml("publisher");
+    patch<std::uint64_t>(bytes, segment_at(bytes, PT_TLS) + offsetof(Elf64_Phdr, p_align), align);
+    check_code(bytes, ErrorCode::kMalformed);
+  }
+  std::string zero = elf_from_yaml("publisher");
+  patch<std::uint64_t>(zero, segment_at(zero, PT_TLS) + offsetof(Elf64_Phdr, p_align), 0);
+  CHECK(require_image(zero).tls()->alignment == 1);
+}
+
+TEST_CASE("elf_hostile: segments that contradict themselves are malformed") {
+  const std::pair<std::size_t, std::uint64_t> lies[] = {
+      {offsetof(Elf64_Phdr, p_memsz), UINT64_MAX},
+      {offsetof(Elf64_Phdr, p_filesz), 0x100000},
+      {offsetof(Elf64_Phdr, p_vaddr), UINT64_MAX - 1},
+  };
+  for (const auto& [field, value] : lies) {
+    std::string bytes = elf_from_yaml("publisher");
+    patch<std::uint64_t>(bytes, segment_at(bytes, PT_LOAD) + field, value);
+    check_code(bytes, ErrorCode::kMalformed);
+  }
+  std::string far = elf_from_yaml("publisher");
+  patch<std::uint64_t>(far, segment_at(far, PT_DYNAMIC) + offsetof(Elf64_Phdr, p_offset),
+                       UINT64_MAX - 0xff);
+  check_code(far, ErrorCode::kMalformed);
+}
+
+TEST_CASE("elf_hostile: a count of program headers beyond what any loader takes is malformed") {
+  std::string bytes = elf_from_yaml("publisher");
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_phnum), 0);
+  check_code(bytes, ErrorCode::kMalformed);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_phnum), 0xfffe);
+  bytes.resize(0xfffe * sizeof(Elf64_Phdr) + sizeof(Elf64_Ehdr));
+  check_code(bytes, ErrorCode::kMalformed);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_phnum), PN_XNUM);
+  check_code(bytes, ErrorCode::kMalformed);
+}
+
+TEST_CASE("elf_hostile: a file that is mostly a hole costs no memory") {
+  // 1 TiB by its size; the tables claim all of it.
+  const std::string small = elf_from_yaml("publisher");
+  std::string bytes = small;
+  const std::uint64_t size = 1ULL << 40;
+  for (const std::uint32_t type : {PT_LOAD, PT_DYNAMIC}) {
+    const std::size_t at = segment_at(bytes, type);
+    patch<std::uint64_t>(bytes, at + offsetof(Elf64_Phdr, p_filesz), size - 0x1000);
+    patch<std::uint64_t>(bytes, at + offsetof(Elf64_Phdr, p_memsz), size - 0x1000);
+  }
+  patch<std::uint64_t>(bytes, 0x800 + 16 * 6 + 8, size / 2);  // DT_RELASZ
+  UniqueFd fd = open_bytes(bytes);
+  REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(size)) == 0);
+  const Deadline deadline;
+  Result<ElfImage> image = ElfImage::open(std::move(fd));
+  if (!image) return;  // refused at once: as good
+  CHECK_FALSE(image->tls_relocations(kSet));
+}
+
+}  // namespace labelscope::test
