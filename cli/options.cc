@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
 
 namespace labelscope::cli {
 namespace {
+
+constexpr const char* kRecordUsage =
+    "labelscope record [OPTIONS] -p PID[,PID]\n       labelscope record [OPTIONS] -- CMD [ARG...]";
 
 constexpr const char* kRecordFooter = R"(
 Examples:
@@ -106,6 +110,7 @@ struct Typed {
   std::string duration, frequency = "99", format, call_graph = "fp", group_by, summary,
                         color = "auto";
   std::string max_processes = "4096", ring_mib = "8";
+  std::function<bool(const char*)> given;  // an empty argument is an argument too
   bool no_kernel = false, no_children = false, no_progress = false, quiet = false, verbose = false;
 };
 
@@ -115,9 +120,6 @@ void add_options(CLI::App& record, Typed& typed, RecordOptions& options) {
       ->type_name("PID[,PID]")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(target);
-  record.add_option("command", options.command, "Program to start and record, after --")
-      ->type_name("-- CMD [ARG...]")
       ->group(target);
   const char* sampling = "Sampling";
   record
@@ -186,11 +188,11 @@ void check(const Typed& typed, RecordOptions& options) {
   if (!options.pids.empty() && !options.command.empty()) {
     refuse("-p and a program after -- exclude each other");
   }
-  if (!typed.duration.empty()) options.duration = parse_duration(typed.duration);
+  if (typed.given("--duration")) options.duration = parse_duration(typed.duration);
   options.frequency_hz = parse_count("--frequency", typed.frequency, 1, 1'000'000);
   options.max_processes = parse_count("--max-processes", typed.max_processes, 1, 1 << 20);
   options.ring_mib = parse_count("--ring-size", typed.ring_mib, 1, 1024);
-  if (!typed.format.empty()) {
+  if (typed.given("--format")) {
     options.format = format_from_name(typed.format);
     if (!options.format) {
       refuse("--format " + escape_terminal(typed.format) +
@@ -215,8 +217,8 @@ void check(const Typed& typed, RecordOptions& options) {
   options.kernel_stacks = options.stacks && !typed.no_kernel;
   options.follow_children = !typed.no_children;
   options.progress = !typed.no_progress && !typed.quiet;
-  if (!typed.group_by.empty()) options.group_by = parse_keys("--group-by", typed.group_by);
-  if (!typed.summary.empty()) options.summary = parse_keys("--summary", typed.summary);
+  if (typed.given("--group-by")) options.group_by = parse_keys("--group-by", typed.group_by);
+  if (typed.given("--summary")) options.summary = parse_keys("--summary", typed.summary);
   if (typed.quiet && typed.verbose) refuse("--quiet and --verbose exclude each other");
   options.log_level = typed.quiet     ? log::Level::kQuiet
                       : typed.verbose ? log::Level::kVerbose
@@ -228,6 +230,17 @@ void check(const Typed& typed, RecordOptions& options) {
   options.color = typed.color == "always"  ? ColorMode::kAlways
                   : typed.color == "never" ? ColorMode::kNever
                                            : ColorMode::kAuto;
+}
+
+// CLI11's usage line cannot show that there are two forms.
+std::string help_text(const CLI::App& app, const CLI::App& record) {
+  if (!record.parsed()) return app.help();
+  std::string text = record.help();
+  std::size_t start = text.find("Usage: ");
+  std::size_t end = start == std::string::npos ? start : text.find('\n', start);
+  if (end != std::string::npos)
+    text.replace(start, end - start, std::string("Usage: ") + kRecordUsage);
+  return text;
 }
 
 // The command line as one would type it again.
@@ -264,11 +277,20 @@ std::variant<RecordOptions, ParseEnd> parse_command_line(int argc, const char* c
   RecordOptions options;
   Typed typed;
   add_options(*record, typed, options);
+  // What follows the first "--" belongs to the command, whatever it looks like.
+  const char* const* end = argv + argc;
+  const char* const* dashes = std::find(argv, end, std::string_view("--"));
+  if (dashes != end) options.command.assign(dashes + 1, end);
   try {
-    app.parse(argc, argv);
+    if (dashes != end && options.command.empty()) refuse("a program is wanted after --");
+    if (argc > 1 && argv[1][0] != '-' && std::string_view(argv[1]) != "record") {
+      refuse("unknown command " + escape_terminal(argv[1]) + "; record is known");
+    }
+    app.parse(static_cast<int>(dashes - argv), argv);
+    typed.given = [record](const char* option) { return record->get_option(option)->count() > 0; };
     check(typed, options);
   } catch (const CLI::CallForHelp&) {
-    return ParseEnd{(record->parsed() ? record : &app)->help(), "", kExitOk};
+    return ParseEnd{help_text(app, *record), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
   } catch (const CLI::ParseError& error) {
