@@ -263,7 +263,7 @@ TEST_CASE("jsonl: type is the first field of every line, and lines have no newli
   CHECK(out.str().back() == '\n');
 }
 
-TEST_CASE("jsonl: text stays text; bytes that are not, and NUL, become base64") {
+TEST_CASE("jsonl: text stays text, bytes that are not, and NUL, become base64") {
   SmallProfile small;
   small.labelled({{"a", "gr\xc3\xbc\xc3\x9f"}, {"b", "\xff"}, {"c", "x\0y"s}, {"d", "\n\x1b"}});
   for (const json& line : recorded(small.profile)) {

@@ -69,7 +69,7 @@ TEST_CASE("pprof: frames are leaf first, inlined functions are lines of one loca
   CHECK(found);
 }
 
-TEST_CASE("pprof: mappings tell where code came from and what is known of it; files come first") {
+TEST_CASE("pprof: mappings tell where code came from and what is known of it, files come first") {
   ProfileMaker maker;
   const Index kernel =
       maker.module(ProfileModule::Kind::kKernel, "[kernel]", 0xffffffff80000000, 0);
