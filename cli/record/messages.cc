@@ -1,10 +1,55 @@
 // Sentences about targets and numbers. Paths and names are escaped: they come from the target.
 #include "cli/record/messages.h"
 
+#include <string_view>
+
 #include "cli/format/escape.h"
 #include "cli/record/progress.h"
 
 namespace labelscope::cli {
+namespace {
+
+struct CounterText {
+  std::string_view name;
+  std::string_view text;  // empty: counted in the files, but nothing to be told about
+};
+
+// What the sampler's counters mean for the one who records. A name that is not here is shown as it
+// is.
+constexpr CounterText kCounterTexts[] = {
+    {"of-other-processes", ""},
+    {"outside-pid-namespace", ""},
+    {"retries-scheduled", ""},
+    {"retries-sent", ""},
+    {"retries-of-dropped-samples", ""},
+    {"user-stack-failed",
+     "samples have no user stack (the thread was starting, ending, or the kernel's own)"},
+    {"kernel-stack-failed", "samples have no kernel stack"},
+    {"throttled", "times the kernel paused sampling because it took too long: a lower -F helps"},
+    {"dropped-label-reads", "repeated label reads were lost because the ring buffer was full"},
+    {"children-not-followed", "child processes were not sampled: a larger --max-processes helps"},
+    {"mapping-events-lost",
+     "times a new mapping was not announced: some addresses may have no name"},
+    {"retries-refused-pending",
+     "reads of missing pages were not repeated: one was under way for the thread"},
+    {"retries-refused-table-full", "reads of missing pages were not repeated: too many at once"},
+    {"retries-refused-by-kernel", "reads of missing pages were not repeated: the kernel refused"},
+    {"retries-refused-exiting", "reads of missing pages were not repeated: the thread was ending"},
+    {"retries-without-scratch", "reads of missing pages were not repeated: too many at once"},
+    {"process-events-recovered", "process events were lost and worked out again from what exists"},
+    {"samples-not-held", "samples did not wait for their repeated read: too many at once"},
+};
+
+std::string counter_line(const std::string& name, std::uint64_t count) {
+  for (const CounterText& known : kCounterTexts) {
+    if (known.name != name) continue;
+    return known.text.empty() ? std::string()
+                              : with_thousands(count) + " " + std::string(known.text);
+  }
+  return with_thousands(count) + " " + name;
+}
+
+}  // namespace
 
 std::string describe_labels(const TrackedProcess& process) {
   std::string text =
@@ -43,8 +88,10 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
                     with_thousands(LS_MAX_LABEL_BYTES) +
                     " bytes); they are marked labelscope.truncated");
   }
-  for (const auto& [name, count] : ledger.counters)
-    lines.push_back(name + ": " + with_thousands(count));
+  for (const auto& [name, count] : ledger.counters) {
+    std::string line = counter_line(name, count);
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
   if (!adds_up(ledger))
     lines.emplace_back("the ledger does not add up: this is a defect of labelscope");
   return lines;

@@ -42,6 +42,22 @@ TEST_CASE("messages: a ledger that does not add up is said to be a defect") {
   CHECK(!adds_up(ledger));
 }
 
+TEST_CASE(
+    "messages: what is ordinary is no warning, what is not is a sentence, what is unknown is "
+    "shown") {
+  Ledger ledger = balanced();
+  ledger.dropped = 0;
+  ledger.written = ledger.taken;
+  ledger.counters["of-other-processes"] = 5000;
+  CHECK(ledger_problems(ledger).empty());
+  ledger.counters["throttled"] = 3;
+  ledger.counters["never-heard-of"] = 2;
+  std::vector<std::string> lines = ledger_problems(ledger);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == "2 never-heard-of");
+  CHECK(lines[1].find("lower -F") != std::string::npos);
+}
+
 TEST_CASE("messages: 100 % and 0 % are said only when they are exact") {
   CHECK(percent(0, 0) == "0 %");
   CHECK(percent(0, 10) == "0 %");
