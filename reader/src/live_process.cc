@@ -47,6 +47,17 @@ Error gone(Pid pid) {
 
 }  // namespace
 
+// The name in the first line may contain anything but newlines, so a field starts after one.
+std::string_view status_field(std::string_view status, std::string_view name) {
+  const std::string start = "\n" + std::string(name) + ":";
+  std::size_t at = status.find(start);
+  if (at == std::string_view::npos) return {};
+  status.remove_prefix(at + start.size());
+  status = status.substr(0, status.find('\n'));
+  status.remove_prefix(std::min(status.find_first_not_of(" \t"), status.size()));
+  return status;
+}
+
 std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
   return std::make_unique<ProcessMemory>(pid);
 }
@@ -81,12 +92,22 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
     }
     return std::move(status).error();
   }
-  // A zombie has an entry and no memory. (The name in the first line may contain anything but
-  // newlines.)
-  std::size_t state = status->find("\nState:\t");
-  if (state != std::string::npos && state + 8 < status->size() &&
-      ((*status)[state + 8] == 'Z' || (*status)[state + 8] == 'X')) {
-    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
+  const std::string number = std::to_string(raw(pid));
+  const std::string_view group = status_field(*status, "Tgid");
+  if (!group.empty() && group != number) {
+    return Error{ErrorCode::kNotFound, "thread " + number + " belongs to process " +
+                                           std::string(group) + ": name the process"};
+  }
+  const std::string_view state = status_field(*status, "State");
+  if (state.starts_with('Z') || state.starts_with('X')) {
+    // /proc/PID shows memory and files of the first thread only.
+    if (const std::string_view threads = status_field(*status, "Threads");
+        threads != "0" && threads != "1") {
+      return Error{ErrorCode::kUnsupported, "the first thread of process " + number +
+                                                " has ended while others run on: the kernel no "
+                                                "longer shows its memory"};
+    }
+    return Error{ErrorCode::kVanished, "process " + number + " has ended"};
   }
   return process;
 }
@@ -95,6 +116,11 @@ Result<std::vector<Mapping>> LiveProcess::mappings() const {
   auto text = read_proc_file(path("maps"));
   if (!text) {
     return text.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(text).error();
+  }
+  if (text->empty()) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(pid_)) +
+                     " has no memory: it has ended, or is part of the kernel"};
   }
   return parse_maps(*text);
 }

@@ -30,7 +30,8 @@ class Target {
 // work.
 class LiveProcess final : public Target {
  public:
-  // kVanished: no such process (or a zombie); kPermission: it may not be looked at.
+  // kVanished: no such process (or a zombie); kNotFound: the number is that of another thread of a
+  // process; kUnsupported: only its first thread has ended; kPermission: it may not be looked at.
   static Result<std::unique_ptr<LiveProcess>> open(Pid pid);
 
   Result<std::vector<Mapping>> mappings() const override;
