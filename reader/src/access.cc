@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 
 #include "customlabels/label_abi.h"
 #include "labelscope/tls_layout.h"
@@ -34,6 +35,8 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kMaxModuleId = 65536;
+// Slots looked at in one module. In an honest one the first that is relocated answers.
+constexpr std::size_t kMaxSlots = 64;
 
 std::string hex(std::uint64_t value) {
   std::array<char, 24> text;
@@ -58,25 +61,25 @@ class SlotReader {
   // True when the plan is complete.
   bool try_slot(const TlsRelocation& relocation) {
     Address slot = module_.load_bias + relocation.slot;
-    auto words = read_value<std::array<std::uint64_t, 2>>(memory_, slot);
-    if (!words) {  // the loader maps the writable segment last
-      waiting_ = true;
+    // An initial-exec slot is one word, and may be the last one that is mapped.
+    std::array<std::uint64_t, 2> words{};
+    const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
+    if (!memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)))) {
+      waiting_ = true;  // the loader maps the writable segment last
       return refuse(relocation, "its slot cannot be read");
     }
     switch (relocation.kind) {
       case TlsRelocationKind::kTlsDesc:
-        return try_descriptor(relocation, (*words)[0], (*words)[1]);
+        return try_descriptor(relocation, words[0], words[1]);
       case TlsRelocationKind::kTpOff:
-        // 0 is no offset of a library's block on glibc; musl relocates before any code of the
-        // module runs.
-        if ((*words)[0] == 0) return not_relocated(relocation);
+        if (words[0] == 0 && !zero_is_an_offset()) return not_relocated(relocation);
         return accept(AccessModel::kInitialExec,
-                      tp_offset(static_cast<std::int64_t>((*words)[0]) + correction(relocation)));
+                      tp_offset(static_cast<std::int64_t>(words[0]) + correction(relocation)));
       case TlsRelocationKind::kDtpMod:
-        if ((*words)[0] == 0) return not_relocated(relocation);
+        if (words[0] == 0) return not_relocated(relocation);
         // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
-        return try_module(AccessModel::kGeneralDynamic, relocation, (*words)[0],
-                          relocation.by_name ? (*words)[1] : variable_.value, 0);
+        return try_module(AccessModel::kGeneralDynamic, relocation, words[0],
+                          relocation.by_name ? words[1] : variable_.value, 0);
     }
     return false;
   }
@@ -93,6 +96,12 @@ class SlotReader {
   bool waiting() const { return waiting_; }
 
  private:
+  // musl on aarch64 counts libraries' blocks from the thread pointer itself when the executable has
+  // none. Its slots cannot be told from ones that are not relocated yet; until then the word at the
+  // thread pointer, which musl leaves alone, reads as no labels.
+  bool zero_is_an_offset() const {
+    return module_.image->machine() == Machine::kAarch64 && libc_().kind() == LibcTls::Kind::kMusl;
+  }
   std::int64_t correction(const TlsRelocation& relocation) const {
     return relocation.by_name ? 0 : static_cast<std::int64_t>(variable_.value) - relocation.addend;
   }
@@ -197,13 +206,21 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
       relocations->begin(), relocations->end(),
       [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
   SlotReader reader(module, variable, libc, memory, plan);
-  for (const TlsRelocation& relocation : *relocations) {
-    if (reader.try_slot(relocation)) return plan;
+  for (std::size_t i = 0; i < std::min(relocations->size(), kMaxSlots); ++i) {
+    if (reader.try_slot((*relocations)[i])) return plan;
+  }
+  if (relocations->size() > kMaxSlots) {
+    plan.notes.push_back(std::to_string(relocations->size() - kMaxSlots) +
+                         " more relocations were not tried");
   }
   if (reader.try_records()) return plan;
-  if (relocations->empty()) plan.notes.emplace_back("no relocation reaches the variable");
-  plan.recipe.kind =
-      reader.waiting() || relocations->empty() ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
+  // Where the loader keeps records, this module's may be missing only because it is still loading.
+  bool waiting = reader.waiting();
+  if (plan.notes.empty()) {
+    plan.notes.emplace_back("no relocation reaches the variable");
+    waiting = libc().has_records();
+  }
+  plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;
 }
 
