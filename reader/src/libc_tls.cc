@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
 namespace labelscope {
@@ -49,8 +50,8 @@ class Descriptions {
   const MemorySource& memory_;
 };
 
-bool defines(const Module& module, const char* symbol) {
-  auto found = module.image->find_dynamic_symbol(symbol);
+bool defines(const ElfImage& image, const char* symbol) {
+  auto found = image.find_dynamic_symbol(symbol);
   return found && *found && (*found)->defined;
 }
 
@@ -69,8 +70,8 @@ struct RecordLayout {
     auto tls_offset = db.field("link_map_l_tls_offset");
     if (!list || !len || !next || !slots || !slot_size || !generation || !map || !tls_offset)
       return {};
-    if (*slot_size < 16 || *slot_size > 256 || generation->offset + 8 > *slot_size ||
-        map->offset + 8 > *slot_size) {
+    if (*slot_size < 16 || *slot_size > 256 || generation->offset > *slot_size - 8 ||
+        map->offset > *slot_size - 8) {
       return {};
     }
     return RecordLayout{list->offset, len->offset,        next->offset, slots->offset,
@@ -97,6 +98,13 @@ std::optional<LoaderRecord> read_record(const MemorySource& memory, const Record
 
 }  // namespace
 
+bool LibcTls::concerns(const ElfImage& image) {
+  constexpr const char* kNames[] = {"_thread_db_dtv_dtv", "gnu_get_libc_version", "_rtld_global",
+                                    "__tls_get_addr"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return defines(image, name); });
+}
+
 LibcTls LibcTls::inspect(const ModuleList& modules, const MemorySource& memory, Machine machine) {
   LibcTls libc;
   // glibc: the pointer to the DTV is the second word of the TCB on x86-64, the first on aarch64;
@@ -105,15 +113,16 @@ LibcTls LibcTls::inspect(const ModuleList& modules, const MemorySource& memory, 
   libc.length_offset_ = -16;
   libc.entry_size_ = 16;
   for (const Module& module : modules.modules) {
-    if (defines(module, "_thread_db_dtv_dtv")) {
+    if (defines(*module.image, "_thread_db_dtv_dtv")) {
       libc.kind_ = Kind::kGlibc;
       libc.read_glibc(module, modules, memory, machine);
       return libc;
     }
-    if (defines(module, "gnu_get_libc_version")) {
+    if (defines(*module.image, "gnu_get_libc_version")) {
       libc.kind_ = Kind::kGlibc;  // before 2.34: the descriptions are in libpthread, go on looking
-    } else if (libc.kind_ == Kind::kUnknown && defines(module, "__tls_get_addr") &&
-               defines(module, "pthread_create") && defines(module, "__libc_start_main")) {
+    } else if (libc.kind_ == Kind::kUnknown && defines(*module.image, "__tls_get_addr") &&
+               defines(*module.image, "pthread_create") &&
+               defines(*module.image, "__libc_start_main")) {
       // One module that is loader, libc and threads at once: musl.
       libc.kind_ = Kind::kMusl;
       libc.dtv_offset_ = machine == Machine::kX86_64 ? 8 : -8;

@@ -31,6 +31,8 @@ class LibcTls {
  public:
   enum class Kind { kUnknown, kGlibc, kMusl };
 
+  // Whether inspect() could learn anything from this file.
+  static bool concerns(const ElfImage& image);
   // Looks for the libc among the modules. Never fails: an unknown libc gets glibc's layout of
   // today.
   static LibcTls inspect(const ModuleList& modules, const MemorySource& memory, Machine machine);

@@ -5,6 +5,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <climits>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -28,7 +29,7 @@ Result<Symbols> find_symbols(const ElfImage& image, bool symtab_too) {
   auto find = [&](const char* name) -> Result<std::optional<ElfSymbol>> {
     auto found = image.find_dynamic_symbol(name);
     if (!found) return found;
-    if (*found && !(*found)->defined) found->reset();  // only imported
+    if (*found && !(*found)->defined) found->reset();
     if (!*found && symtab_too) return image.find_symtab_symbol(name);
     return found;
   };
@@ -89,6 +90,8 @@ bool is_abi_library_name(std::string_view path) {
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   std::size_t slash = path.rfind('/');
   std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
+  // No file has a longer name, and std::regex needs stack for every letter.
+  if (name.size() > NAME_MAX) return false;
   return std::regex_search(name, kName);
 }
 
@@ -126,8 +129,8 @@ Result<ProcessPlan> Planner::plan(const Target& target) {
   if (!mappings) return std::move(mappings).error();
   std::size_t known_to_be_none = 0;
   ModuleList list = list_modules(target, *mappings, [&](const FileId& file) {
-    auto verdict = may_publish_.find(file);
-    bool none = verdict != may_publish_.end() && !verdict->second;
+    auto verdict = verdicts_.find(file);
+    bool none = verdict != verdicts_.end() && !verdict->second.may_publish;
     known_to_be_none += none ? 1 : 0;
     return !none;
   });
@@ -142,20 +145,21 @@ Result<ProcessPlan> Planner::plan(const Target& target) {
     if (problem.error.code == ErrorCode::kMalformed && !is_abi_library_name(problem.path)) continue;
     plan.refusals.push_back({problem.path, problem.error.context});
   }
+  for (const Module& module : list.modules) {
+    verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
+  }
   std::optional<LibcTls> inspected;
   for (const Module& module : list.modules) {
-    if (!module.image->tls()) {  // no thread-local variable at all
-      may_publish_[module.file] = false;
-      continue;
-    }
     bool main_executable = is_main_executable(module, program_headers);
-    // What a linker did not export is only looked for where the ABI lets us expect it.
-    auto symbols = find_symbols(*module.image, main_executable || is_abi_library_name(module.path));
+    // What a linker did not export is only looked for where the ABI lets us expect it, and where
+    // there is a thread-local variable at all.
+    bool symtab_too = module.image->tls() && (main_executable || is_abi_library_name(module.path));
+    auto symbols = find_symbols(*module.image, symtab_too);
     if (!symbols) {
       plan.refusals.push_back({module.path, symbols.error().context});
       continue;
     }
-    may_publish_[module.file] = symbols->version || symbols->variable;
+    verdicts_[module.file].may_publish = symbols->version || symbols->variable;
     if (!symbols->version && !symbols->variable) continue;
     if (auto reason = disqualify(module, *symbols, memory)) {
       plan.refusals.push_back({module.path, *reason});
@@ -167,8 +171,11 @@ Result<ProcessPlan> Planner::plan(const Target& target) {
       continue;
     }
     auto libc = [&]() -> const LibcTls& {
-      if (!inspected) {  // the libc itself publishes nothing: look at every file again
-        ModuleList all = list_modules(target, *mappings, [](const FileId&) { return true; });
+      if (!inspected) {  // the libc itself publishes nothing: open its files again
+        ModuleList all = list_modules(target, *mappings, [&](const FileId& file) {
+          auto verdict = verdicts_.find(file);
+          return verdict != verdicts_.end() && verdict->second.is_runtime;
+        });
         inspected = LibcTls::inspect(all, memory, module.image->machine());
       }
       return *inspected;

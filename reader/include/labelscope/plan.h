@@ -62,7 +62,11 @@ class Planner {
   Result<ProcessPlan> plan(const Target& target);
 
  private:
-  std::map<FileId, bool> may_publish_;  // verdict by file: does it have both symbols?
+  struct Verdict {
+    bool may_publish = true;  // it has one of the symbols, or could not be asked
+    bool is_runtime = false;  // it belongs to the libc: what it says about TLS may be needed
+  };
+  std::map<FileId, Verdict> verdicts_;
 };
 
 // True if the name is one that ABI v1 asks of a library.

@@ -1,0 +1,189 @@
+// Planning with the test's own process as the target: compiled libraries, loaded by the real
+// loader. Where the variable is, the library itself says.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "elf_bytes.h"
+#include "labelscope/locate.h"
+#include "labelscope/plan.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+Address thread_pointer() {
+  Address pointer = 0;
+#if defined(__x86_64__)
+  asm("mov %%fs:0, %0" : "=r"(pointer));
+#else
+  asm("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+  return pointer;
+}
+
+using VariableFunction = void*();
+
+VariableFunction* load(const std::string& name) {
+  void* handle = ::dlopen(fixture_path(name).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) FAIL(::dlerror());
+  return reinterpret_cast<VariableFunction*>(::dlsym(handle, "publisher_variable"));
+}
+
+ProcessPlan plan_own() {
+  auto process = LiveProcess::open(Pid{::getpid()});
+  if (!process) FAIL(process.error().context);
+  Planner planner;
+  auto plan = planner.plan(**process);
+  if (!plan) FAIL(plan.error().context);
+  return *std::move(plan);
+}
+
+Located locate_own(const Publisher& publisher) {
+  auto memory = open_process_memory(Pid{::getpid()});
+  return locate(publisher.recipe, thread_pointer(), *memory);
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Plans with the library loaded; its variable is where the library says, in two threads.
+Publisher check_library(const std::string& name) {
+  VariableFunction* variable = load(name);
+  REQUIRE(variable != nullptr);
+  variable();
+  const ProcessPlan plan = plan_own();
+  CHECK(plan.refusals.empty());
+  CHECK(plan.absence().empty());
+  CHECK_FALSE(plan.plan_again);
+  REQUIRE(plan.publishers.size() == 1);
+  const Publisher& publisher = plan.publishers.front();
+  INFO(name << ": " << access_model_name(publisher.model));
+  for (const std::string& note : publisher.notes) UNSCOPED_INFO(note);
+  CHECK(publisher.path == std::filesystem::canonical(fixture_path(name)));
+  CHECK(locate_own(publisher).address == reinterpret_cast<Address>(variable()));
+  Address truth = 0;
+  Located found;
+  std::thread([&] {
+    truth = reinterpret_cast<Address>(variable());
+    found = locate_own(publisher);
+  }).join();
+  CHECK(found.address == truth);
+  return publisher;
+}
+
+void check_refusal(const std::string& name, const std::string& reason) {
+  load(name);
+  const ProcessPlan plan = plan_own();
+  CHECK(plan.publishers.empty());
+  REQUIRE(plan.refusals.size() == 1);
+  INFO(plan.refusals.front().reason);
+  CHECK(mentions(plan.refusals.front().path, name));
+  CHECK(mentions(plan.refusals.front().reason, reason));
+  CHECK(mentions(plan.absence(), reason));
+}
+
+}  // namespace
+
+TEST_CASE("plan_module: a process without publishers says how many files were looked at") {
+  const ProcessPlan plan = plan_own();
+  CHECK(plan.publishers.empty());
+  CHECK(plan.modules >= 3);
+  CHECK(mentions(plan.absence(), std::to_string(plan.modules) + " loaded files"));
+}
+
+TEST_CASE("plan_module: a library of general dynamic code is found") {
+  const Publisher publisher = check_library("libcustomlabels_gnu.so");
+  CHECK(publisher.model == AccessModel::kGeneralDynamic);
+  CHECK(publisher.notes.empty());
+}
+
+TEST_CASE("plan_module: a library with TLS descriptors is found") {
+  const Publisher publisher = check_library("libcustomlabels_gnu2.so");
+  const bool descriptor = publisher.model == AccessModel::kTlsDescStatic ||
+                          publisher.model == AccessModel::kTlsDescDynamic;
+  CHECK(descriptor);
+  CHECK(publisher.notes.empty());
+}
+
+TEST_CASE("plan_module: a library of initial-exec code is found") {
+  CHECK(check_library("libcustomlabels_ie.so").model == AccessModel::kInitialExec);
+}
+
+TEST_CASE("plan_module: a protected variable under lld is found through a symbol-less descriptor") {
+  CHECK(check_library("libcustomlabels_protected.so").notes.empty());
+}
+
+TEST_CASE("plan_module: a publisher under another file name is read, with a note") {
+  const Publisher publisher = check_library("publishes_under_another_name.so");
+  REQUIRE(publisher.notes.size() == 1);
+  CHECK(mentions(publisher.notes.front(), "file name"));
+}
+
+TEST_CASE("plan_module: a thread that never touched the variable has none") {
+  VariableFunction* variable = load("libcustomlabels_gnu.so");
+  const ProcessPlan plan = plan_own();
+  REQUIRE(plan.publishers.size() == 1);
+  const Located before = locate_own(plan.publishers.front());
+  if (before.address) skip_test("the loader put this library into static TLS");
+  CHECK((before.flags & LS_NEVER_TOUCHED) != 0);
+  variable();
+  CHECK(locate_own(plan.publishers.front()).address == reinterpret_cast<Address>(variable()));
+}
+
+TEST_CASE("plan_module: four publishers are read, the fifth is refused with a reason") {
+  for (const char* name :
+       {"libcustomlabels_gnu.so", "libcustomlabels_gnu2.so", "libcustomlabels_hash_sysv.so",
+        "libcustomlabels_hash_gnu.so", "libcustomlabels_hash_both.so"}) {
+    load(name)();
+  }
+  const ProcessPlan plan = plan_own();
+  CHECK(plan.publishers.size() == LS_MAX_PUBLISHERS);
+  REQUIRE(plan.refusals.size() == 1);
+  CHECK(mentions(plan.refusals.front().reason, "more than 4 publishers"));
+  CHECK(plan.absence().empty());
+}
+
+TEST_CASE("plan_module: another ABI version is refused by its number") {
+  check_refusal("libcustomlabels_WRONG_VERSION.so", "ABI version 2");
+}
+
+TEST_CASE("plan_module: a version of 8 bytes is refused") {
+  check_refusal("libcustomlabels_WIDE_VERSION.so", "has 8 bytes");
+}
+
+TEST_CASE("plan_module: a variable that is not thread-local is refused") {
+  check_refusal("libcustomlabels_NOT_THREAD_LOCAL.so", "is not thread-local");
+}
+
+TEST_CASE("plan_module: a version without a variable is refused") {
+  check_refusal("libcustomlabels_ONLY_VERSION.so", "without custom_labels_current_set");
+}
+
+TEST_CASE("plan_module: a variable without a version is refused") {
+  check_refusal("libcustomlabels_ONLY_SET.so", "without custom_labels_abi_version");
+}
+
+TEST_CASE("plan_module: only names that the ABI gives its libraries count as such") {
+  for (const char* name :
+       {"/usr/lib/libcustomlabels.so", "libcustomlabels-1.2.so", "/a/b/libcustomlabelsxyz.so",
+        "/x/customlabels.node", "/usr/lib/libcustomlabels.so (deleted)"}) {
+    INFO(name);
+    CHECK(is_abi_library_name(name));
+  }
+  for (const char* name : {"/usr/lib/libcustomlabels.so.1", "/libcustomlabels.so/other", "",
+                           "/usr/lib/libcustom.so", "customlabels.nodes", "/usr/lib/"}) {
+    INFO(name);
+    CHECK_FALSE(is_abi_library_name(name));
+  }
+}
+
+TEST_CASE("plan_module: a name of a million letters is no library's") {
+  CHECK_FALSE(is_abi_library_name("/libcustomlabels" + std::string(1000000, 'x')));
+}
+
+}  // namespace labelscope::test
