@@ -15,7 +15,7 @@
 
 namespace labelscope::test {
 
-class FakeTarget final : public Target {
+class FakeTarget : public Target {
  public:
   // Maps the PT_LOAD segments of a well-formed 64-bit file. The first segment of the file starts at
   // link-time address 0 or at its own; `bias` is added.

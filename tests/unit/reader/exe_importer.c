@@ -1,0 +1,5 @@
+/* Uses the variable of the library that it is linked to: names it, and does not define it. */
+extern __thread void* custom_labels_current_set;
+static __thread int own;
+
+int main(void) { return (custom_labels_current_set != 0) + own; }
