@@ -1,0 +1,120 @@
+// The kernel side against the reader's C++, on the same memory: sets as hostile as chance makes
+// them.
+#include <random>
+
+#include "labelscope/label_walk.h"
+#include "native/label_memory.h"
+#include "native/native_reader.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+constexpr Address kTp = 0x5000'0800;
+constexpr Address kArena = 0x4000'0000;
+constexpr Address kArenaPages = 12;
+
+class Chance {
+ public:
+  explicit Chance(unsigned seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+  bool one_in(unsigned n) { return below(n) == 0; }
+  Address in_arena() { return kArena + below(kArenaPages * FakeMemory::kPage); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+RemoteString random_string(Chance& chance, Address near) {
+  RemoteString string;
+  string.address = chance.one_in(3) ? chance.in_arena() : near + chance.below(700);
+  string.length = chance.below(24);
+  if (chance.one_in(12)) string.length = 0;
+  if (chance.one_in(20)) string.length = chance.below(1500);
+  if (chance.one_in(60)) string.length = 3000 + chance.below(3000);
+  if (chance.one_in(15)) string.address = 0;
+  if (chance.one_in(200)) string.length = ~0ULL >> chance.below(20);
+  if (chance.one_in(200)) string.address = ~0ULL >> chance.below(20);
+  return string;
+}
+
+void put_random_set(Chance& chance, FakeMemory& memory, Address variable) {
+  Address near = chance.in_arena();
+  std::uint64_t count = chance.below(12);
+  if (chance.one_in(6)) count = chance.below(140);
+  Address storage = chance.in_arena();
+  Address set = chance.in_arena();
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, LS_MAX_SLOTS); ++i) {
+    memory.put(storage + i * sizeof(RemoteSlot),
+               RemoteSlot{random_string(chance, near), random_string(chance, near)});
+  }
+  if (chance.one_in(30)) count = ~0ULL >> chance.below(60);
+  if (chance.one_in(40)) storage = 0;
+  memory.put(set, storage);
+  memory.put(set + 8, count);
+  memory.put(variable, chance.one_in(20) ? Address{0} : set);
+}
+
+ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
+  Address variable = chance.in_arena() & ~Address{7};
+  ls_tls_recipe recipe{};
+  recipe.kind =
+      static_cast<std::uint32_t>(chance.one_in(10) ? chance.below(5) : 1 + chance.below(2));
+  recipe.offset = static_cast<std::int64_t>(variable - kTp);
+  if (recipe.kind == LS_DTV_SLOT) {
+    // Aligned, so that the head of the DTV does not lie across two pages.
+    Address dtv = (chance.in_arena() & ~Address{255}) + 64;
+    bool glibc = chance.one_in(2);
+    recipe.dtv_offset = 8;
+    recipe.entry_size = glibc ? 16 : 8;
+    recipe.length_offset = glibc ? -16 : 0;
+    recipe.generation = glibc ? chance.below(4) : 0;
+    recipe.module_id = static_cast<std::uint32_t>(1 + chance.below(4));
+    recipe.offset = static_cast<std::int64_t>(chance.below(64) * 8);
+    memory.put(dtv, std::uint64_t{chance.below(6)});
+    if (glibc) memory.put(dtv - 16, std::uint64_t{chance.below(8)});
+    Address block = variable - static_cast<Address>(recipe.offset);
+    if (chance.one_in(8)) block = chance.one_in(2) ? 0 : ~0ULL;
+    memory.put(dtv + recipe.module_id * recipe.entry_size, block);
+    memory.put(kTp + 8, chance.one_in(20) ? Address{0} : dtv);
+  }
+  put_random_set(chance, memory, variable);
+  return recipe;
+}
+
+}  // namespace
+
+TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on random memory") {
+  unsigned labelled = 0;
+  unsigned unreadable = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    Chance chance(seed);
+    FakeMemory memory;
+    for (Address page = 0; page < kArenaPages + 2; ++page) {
+      memory.map(kArena + page * FakeMemory::kPage, 1);
+    }
+    std::vector<std::uint64_t> noise(64);
+    for (std::uint64_t& word : noise) word = chance.below(~0ULL);
+    memory.put_bytes(chance.in_arena(), std::as_bytes(std::span(noise)));
+    memory.map(kTp, 64);
+    std::vector<ls_tls_recipe> recipes;
+    for (std::uint64_t i = 0, n = 1 + chance.below(LS_MAX_PUBLISHERS); i < n; ++i) {
+      recipes.push_back(random_recipe(chance, memory));
+    }
+    for (std::uint64_t holes = chance.below(3); holes > 0; --holes) {
+      memory.unmap_page(chance.in_arena());
+    }
+    Observation kernel = NativeReader(memory).observe(recipes, kTp);
+    Observation reader = labelscope::observe(recipes, kTp, memory);
+    INFO("seed " << seed);
+    REQUIRE(outcome_name(kernel.outcome) == outcome_name(reader.outcome));
+    REQUIRE(kernel.flags == reader.flags);
+    REQUIRE(kernel.labels == reader.labels);
+    labelled += reader.outcome == LS_LABELLED;
+    unreadable += is_unreadable(reader.outcome);
+  }
+  // Otherwise chance does not reach what this is about.
+  REQUIRE(labelled > 500);
+  REQUIRE(unreadable > 500);
+}

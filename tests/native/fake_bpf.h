@@ -1,0 +1,18 @@
+/* The BPF helpers that the walk uses, as functions of the host: the same C that runs in the kernel
+ * runs in a test, over memory that the test made. */
+#pragma once
+
+#include <linux/types.h>
+#include <string.h>
+
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+
+/* 0, or negative and `out` zeroed, as the kernel's. Set by the test. */
+extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
+
+static inline long bpf_probe_read_user(void* out, __u32 size, const void* address) {
+  long result = fake_probe_read_user(out, size, (__u64)(unsigned long)address);
+  if (result != 0) memset(out, 0, size);
+  return result;
+}

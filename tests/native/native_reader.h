@@ -1,0 +1,74 @@
+// The kernel side as a test sees it: a process's recipes and made-up memory in, an Observation out,
+// by way of the very record that would go through the ring buffer.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bpf/records.h"
+#include "native/native_walk.h"
+#include "support/catch.h"
+#include "support/fake_memory.h"
+
+namespace labelscope::test {
+
+// One at a time: the helpers of the kernel side are functions without a context.
+class NativeReader {
+ public:
+  explicit NativeReader(const FakeMemory& memory) {
+    current = &memory;
+    fake_probe_read_user = [](void* out, __u32 size, __u64 address) -> long {
+      Status status = current->read(address, {static_cast<std::byte*>(out), size});
+      return status ? 0 : -14;
+    };
+  }
+
+  Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
+                      std::uint32_t process_flags = 0) {
+    ls_process process{};
+    process.recipe_count = static_cast<std::uint32_t>(recipes.size());
+    process.flags = process_flags;
+    std::copy(recipes.begin(), recipes.end(), process.recipes);
+    native_record sent = native_observe(&process, thread_pointer);
+    fault_address_ = sent.fault_address;
+    fault_size_ = sent.fault_size;
+    const auto* bytes = static_cast<const std::byte*>(sent.bytes);
+    record_.assign(bytes, bytes + sent.size);
+
+    auto record = decode_record(record_);
+    INFO((record ? "" : record.error().context));
+    REQUIRE(record);
+    const auto& answer = std::get<AnswerRecord>(*record);
+    key_.clear();
+    append_label_key(answer.labels, key_);
+    Observation seen = decode_label_key(key_);
+    seen.flags |= answer.labels.flags;
+    seen.outcome = answer.labels.outcome;
+    return seen;
+  }
+
+  // A variable at a fixed place.
+  Observation observe_variable(Address variable) {
+    ls_tls_recipe recipe{};
+    recipe.kind = LS_TP_OFFSET;
+    recipe.offset = static_cast<std::int64_t>(variable) - kThreadPointer;
+    return observe({&recipe, 1}, kThreadPointer);
+  }
+
+  const std::vector<std::byte>& record() const { return record_; }
+  const std::vector<std::byte>& label_key() const { return key_; }
+  std::uint64_t fault_address() const { return fault_address_; }
+  std::uint64_t fault_size() const { return fault_size_; }
+
+ private:
+  static constexpr std::int64_t kThreadPointer = 0x7000'0000;
+  static inline const FakeMemory* current = nullptr;
+  std::vector<std::byte> record_;
+  std::vector<std::byte> key_;
+  std::uint64_t fault_address_ = 0;
+  std::uint64_t fault_size_ = 0;
+};
+
+}  // namespace labelscope::test

@@ -1,0 +1,33 @@
+/* What native_walk.c offers to the tests. */
+#pragma once
+
+#include "bpf/wire.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
+
+struct native_located {
+  __u64 address;
+  __u32 outcome;
+  __u32 flags;
+};
+/* locate.bpf.h */
+struct native_located native_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer);
+
+struct native_record {
+  const void* bytes; /* a LABELS record, valid until the next call */
+  __u32 size;
+  __u64 fault_address; /* of the last read that failed, if fault_size is not 0 */
+  __u64 fault_size;
+};
+/* observe.bpf.h, on the same scratch each time, as in the kernel. */
+struct native_record native_observe(const struct ls_process* process, __u64 thread_pointer);
+/* Fills the scratch with a byte: what an earlier sample might have left behind. */
+void native_soil(unsigned char byte);
+
+#ifdef __cplusplus
+}
+#endif

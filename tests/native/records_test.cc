@@ -1,0 +1,144 @@
+// bpf/records.cc: total over any bytes.
+#include <cstring>
+#include <random>
+
+#include "native/label_memory.h"
+#include "native/native_reader.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// A SAMPLE record with one label and three addresses, as 8-aligned words.
+std::vector<std::uint64_t> sample_words() {
+  struct {
+    ls_sample_head sample{};
+    ls_label_head head{};
+    ls_label_block block{0, 1, 5};
+    ls_label_ref ref{0, 2, 2, 3};
+    char bytes[8] = {'i', 'd', 'a', 'b', 'c', 0, 0, 0};
+    std::uint64_t stack[3] = {0x1111, 0x2222, 0xffffffff80000000};
+  } made;
+  made.sample.record = {sizeof(made), LS_RECORD_SAMPLE};
+  made.sample.time_ns = 5;
+  made.sample.pid = 12;
+  made.sample.tid = 13;
+  std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
+  made.sample.user_frames = 2;
+  made.sample.kernel_frames = 1;
+  made.head.outcome = LS_LABELLED;
+  made.head.block_count = 1;
+  made.head.size = 24;
+  std::vector<std::uint64_t> words(sizeof(made) / 8);
+  std::memcpy(words.data(), &made, sizeof(made));
+  return words;
+}
+
+template <class T>
+T& at(std::vector<std::uint64_t>& words, std::size_t offset) {
+  return *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(words.data()) + offset);
+}
+
+Result<Record> decode(const std::vector<std::uint64_t>& words) {
+  return decode_record(std::as_bytes(std::span(words)));
+}
+
+constexpr std::size_t kHead = sizeof(ls_sample_head);
+constexpr std::size_t kBlock = kHead + sizeof(ls_label_head);
+constexpr std::size_t kRef = kBlock + sizeof(ls_label_block);
+
+}  // namespace
+
+TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
+  auto words = sample_words();
+  auto record = decode(words);
+  REQUIRE(record);
+  const auto& sample = std::get<SampleRecord>(*record);
+  REQUIRE(sample.time_ns == 5);
+  REQUIRE(raw(sample.pid) == 12);
+  REQUIRE(raw(sample.tid) == 13);
+  REQUIRE(sample.comm == "sixteen-bytes-xx");
+  REQUIRE(sample.user_stack.size() == 2);
+  REQUIRE(sample.user_stack[1] == 0x2222);
+  REQUIRE(sample.kernel_stack.size() == 1);
+  std::vector<std::byte> key;
+  append_label_key(sample.labels, key);
+  REQUIRE(decode_label_key(key).labels == LabelSet{{"id", "abc", 0}});
+}
+
+TEST_CASE("records: a record cut anywhere is refused") {
+  auto words = sample_words();
+  for (std::size_t size = 0; size < words.size() * 8; ++size) {
+    REQUIRE_FALSE(decode_record(std::as_bytes(std::span(words)).first(size)));
+    // Also when its head admits to the size.
+    auto cut = words;
+    cut.resize((size + 7) / 8);
+    if (size >= 8) at<ls_record_head>(cut, 0).size = static_cast<std::uint32_t>(size);
+    REQUIRE_FALSE(decode_record(std::as_bytes(std::span(cut)).first(size)));
+  }
+}
+
+TEST_CASE("records: numbers that contradict the rest are refused") {
+  auto words = sample_words();
+  SECTION("type") { at<ls_record_head>(words, 0).type = 99; }
+  SECTION("frames") { at<ls_sample_head>(words, 0).user_frames = 3; }
+  SECTION("too many frames") { at<ls_sample_head>(words, 0).user_frames = LS_MAX_FRAMES + 1; }
+  SECTION("outcome") { at<ls_label_head>(words, kHead).outcome = LS_OUTCOME_COUNT; }
+  SECTION("labels of an unlabelled sample") {
+    at<ls_label_head>(words, kHead).outcome = LS_UNLABELLED;
+  }
+  SECTION("labels' size") { at<ls_label_head>(words, kHead).size = 32; }
+  SECTION("labels' size, huge") { at<ls_label_head>(words, kHead).size = 0xfffffff8; }
+  SECTION("blocks") { at<ls_label_head>(words, kHead).block_count = 2; }
+  SECTION("publisher") { at<ls_label_block>(words, kBlock).publisher = LS_MAX_PUBLISHERS; }
+  SECTION("label count") { at<ls_label_block>(words, kBlock).label_count = 2; }
+  SECTION("byte count") { at<ls_label_block>(words, kBlock).byte_count = 0xfffffff9; }
+  SECTION("reference") { at<ls_label_ref>(words, kRef).value_length = 4; }
+  SECTION("reference that wraps") {
+    at<ls_label_ref>(words, kRef).key_offset = 0xffff;
+    at<ls_label_ref>(words, kRef).key_length = 2;
+  }
+  REQUIRE_FALSE(decode(words));
+}
+
+TEST_CASE("records: an unaligned record is refused instead of read") {
+  auto words = sample_words();
+  words.push_back(0);
+  auto bytes = std::as_writable_bytes(std::span(words));
+  std::memmove(&bytes[4], &bytes[0], bytes.size() - 8);
+  REQUIRE_FALSE(decode_record(std::span<const std::byte>(bytes).subspan(4, bytes.size() - 8)));
+}
+
+TEST_CASE("records: whatever bytes come, decoding stays within them") {
+  // The sanitizers' builds are the judges; whatever is accepted must be usable.
+  std::mt19937 random(4711);
+  unsigned accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    auto words = sample_words();
+    auto bytes = std::as_writable_bytes(std::span(words));
+    for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
+      // The head stays, or nothing else would ever be reached.
+      bytes[8 + random() % (bytes.size() - 8)] = std::byte(random() % 2 ? random() : random() % 8);
+    }
+    auto record = decode(words);
+    if (!record) continue;
+    ++accepted;
+    std::vector<std::byte> key;
+    if (auto* sample = std::get_if<SampleRecord>(&*record)) append_label_key(sample->labels, key);
+    decode_label_key(key);
+  }
+  REQUIRE(accepted > 100);
+}
+
+TEST_CASE("records: a label key cut anywhere is decoded up to there") {
+  LabelMemory made;
+  made.add("a", "1").add("bb", "22").publish();
+  NativeReader reader(made.memory);
+  reader.observe_variable(kVariable);
+  std::span<const std::byte> key = reader.label_key();
+  REQUIRE(decode_label_key(key).labels.size() == 2);
+  for (std::size_t size = 0; size < key.size(); ++size) {
+    REQUIRE(decode_label_key(key.first(size)).labels.size() < 2);
+  }
+}
