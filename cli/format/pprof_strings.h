@@ -2,6 +2,7 @@
 // which pprof takes for "not set".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,9 +19,9 @@ class PprofStrings {
   PprofStrings() { intern(""); }
 
   // Bytes that are not UTF-8 are escaped: one such byte makes strict decoders refuse the whole
-  // file.
+  // file. So are control characters: pprof prints what it finds to the terminal.
   std::int64_t intern(std::string_view bytes) {
-    return is_valid_utf8(bytes) ? intern_text(bytes) : intern_text(escape_utf8(bytes));
+    return is_printable_ascii(bytes) ? intern_text(bytes) : intern_text(escape_terminal(bytes));
   }
 
   const std::vector<const std::string*>& in_order() const { return in_order_; }
@@ -32,6 +33,11 @@ class PprofStrings {
       return std::hash<std::string_view>{}(text);
     }
   };
+
+  // Nearly every string; saves it the escaping.
+  static bool is_printable_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  }
 
   std::int64_t intern_text(std::string_view text) {
     auto found = numbers_.find(text);
