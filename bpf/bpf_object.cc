@@ -33,6 +33,10 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
             "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
             "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
   }
+  // Where a file cannot be opened, libbpf goes on without it and fails for another reason.
+  if (error == EMFILE || log.last_words().find(std::strerror(EMFILE)) != std::string::npos) {
+    return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
+  }
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
     return {ErrorCode::kUnsupported,
             "this kernel does not describe its types (/sys/kernel/btf/vmlinux is missing: it needs "
@@ -42,6 +46,7 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
 }
 
 bool kernel_has(const char* function) {
+  LibbpfLog silence;
   btf* kernel = btf__load_vmlinux_btf();
   if (!kernel) return false;
   bool found = btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0;
@@ -111,7 +116,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options
   if (options.retries == RetryMode::kAuto) {
     if (kernel_has(kRetryFunction)) {
       auto loaded = load_variant(options, true);
-      if (loaded || loaded.error().code == ErrorCode::kPermission) return loaded;
+      if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
     } else {
       problem = std::string("the kernel has no ") + kRetryFunction + " (Linux 6.18)";

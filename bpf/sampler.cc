@@ -289,18 +289,16 @@ Status BpfSampler::recover_lost_events() {
   if (lost == lost_events_ || more_) return {};
   lost_events_ = lost;
 
-  std::vector<Pid> present = object_->pids();
   std::vector<Pid> ended;
   for (const auto& [pid, image] : images_) {
-    if (std::find(present.begin(), present.end(), Pid{pid}) == present.end()) {
-      ended.push_back(Pid{pid});
-    }
+    auto entry = object_->process(Pid{pid});
+    if (!entry && entry.error().code == ErrorCode::kNotFound) ended.push_back(Pid{pid});
   }
   for (Pid pid : ended) {
     ++own_.events_recovered;
     take_process({ProcessRecord::Kind::kExit, 0, pid, {}, 0});
   }
-  for (Pid pid : present) {
+  for (Pid pid : object_->pids()) {
     auto entry = object_->process(pid);
     if (!entry) continue;  // it has ended since
     auto known = images_.find(raw(pid));

@@ -1,0 +1,100 @@
+// Where the sampler runs: privilege, limits, pid namespaces.
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Runs `body` in a fork; true if it returned true.
+bool in_fork(const std::function<bool()>& body) {
+  pid_t pid = fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) _exit(body() ? 0 : 1);
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("sampler: without privilege the error names the capabilities") {
+  if (geteuid() != 0) skip_test("only root can give up being root");
+  REQUIRE(in_fork([] {
+    if (setuid(65534) != 0) return false;
+    auto sampler = Sampler::open({});
+    return !sampler && sampler.error().code == ErrorCode::kPermission &&
+           sampler.error().context.find("CAP_BPF") != std::string::npos &&
+           sampler.error().context.find("CAP_PERFMON") != std::string::npos;
+  }));
+}
+
+TEST_CASE("sampler: a frequency above the kernel's limit is refused by name, 0 too") {
+  open_sampler();
+  unsigned most = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_max_sample_rate") >> most;
+  REQUIRE(most > 0);
+  auto sampler = Sampler::open({.frequency_hz = most + 1});
+  REQUIRE_FALSE(sampler);
+  REQUIRE(sampler.error().context.find("kernel.perf_event_max_sample_rate") != std::string::npos);
+  REQUIRE_FALSE(Sampler::open({.frequency_hz = 0}));
+}
+
+TEST_CASE("sampler: too few file descriptors are named") {
+  open_sampler();
+  REQUIRE(in_fork([] {
+    bool named = false;
+    // Enough for the programs and maps at some point, but not for the events.
+    for (rlim_t most = 3; most < 200 && !named; ++most) {
+      rlimit limit{most, most};
+      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        limit.rlim_max = 4096;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+      }
+      auto sampler = Sampler::open({});
+      if (sampler) return named;
+      named = sampler.error().context.find("RLIMIT_NOFILE") != std::string::npos;
+    }
+    return named;
+  }));
+}
+
+TEST_CASE("sampler: pids are those of its own pid namespace") {
+  open_sampler();
+  REQUIRE(in_fork([] {
+    if (unshare(CLONE_NEWPID) != 0) return false;
+    return in_fork([] {
+      // Process 1 of a new namespace; the outer /proc still names its namespace.
+      SampledChild child([](ChildSide& parent) {
+        std::vector<custom_labels_label_t> slots = {label("inside", "yes")};
+        publish_labels(slots);
+        parent.say(1);
+        parent.burn_until_told();
+      });
+      child.hear();
+      if (getpid() != 1 || raw(child.pid()) != 2) return false;
+      Taken taken;
+      sample_some({}, child, taken);
+      for (const TakenSample& sample : taken.samples) {
+        if (raw(sample.pid) != 2 || raw(sample.tid) != 2) return false;
+        if (sample.seen.labels != LabelSet{{"inside", "yes", 0}}) return false;
+      }
+      return true;
+    });
+  }));
+}
+
+TEST_CASE("sampler: the kernel's statistics of the program can be read") {
+  auto sampler = open_sampler();
+  REQUIRE(program_statistics(sampler->program_fd()));
+  REQUIRE_FALSE(program_statistics(-1));
+}

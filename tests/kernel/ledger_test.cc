@@ -1,0 +1,132 @@
+// The numbers that must add up: under load, and when the ring buffer is too small for it.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+void burn_labelled(ChildSide& parent) {
+  std::vector<custom_labels_label_t> slots;
+  for (int i = 0; i < 10; ++i) slots.push_back(label("key" + std::to_string(i), "value"));
+  publish_labels(slots);
+  parent.burn_until_told();
+}
+
+// Labels on a page that is missing at every other sample.
+void burn_absent(ChildSide& parent) {
+  int file = memfd_create("labels", 0);
+  if (ftruncate(file, 4096) != 0) _exit(1);
+  void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  std::vector<custom_labels_label_t> slots = {label("a", "1")};
+  slots[0].value = {4, static_cast<const unsigned char*>(page)};
+  publish_labels(slots);
+  burn([&] {
+    madvise(page, 4096, MADV_DONTNEED);
+    return parent.told();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("sampler: at 4999 Hz on two busy CPUs every sample is accounted for") {
+  SampledChild first(burn_labelled);
+  SampledChild second(burn_absent);
+  auto sampler = open_sampler({.frequency_hz = 4999});
+  REQUIRE(sampler->set_process(first.pid(), {&first.recipe(), 1}));
+  REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 15000; });
+  stop_and_balance(*sampler, taken);
+  REQUIRE(taken.of_outcome(LS_LABELLED) > 5000);
+}
+
+TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how many") {
+  SampledChild first(burn_labelled);
+  SampledChild second(burn_absent);
+  auto sampler = open_sampler({.frequency_hz = 4999, .ring_bytes = 4096});
+  REQUIRE(sampler->set_process(first.pid(), {&first.recipe(), 1}));
+  REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  // Looks away for as long as it takes to lose some, again and again.
+  for (std::uint64_t lost = 100; lost <= 1000; lost += 100) {
+    while (sampler->counters().dropped < lost) REQUIRE(sampler->event_name() != "");
+    REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
+  }
+  Counters counters = stop_and_balance(*sampler, taken);
+  REQUIRE(counters.dropped >= 1000);
+  REQUIRE_FALSE(taken.samples.empty());
+}
+
+TEST_CASE("sampler: a full ring buffer does not hide which processes there are") {
+  SampledChild child([](ChildSide& parent) {
+    burn([&] { return parent.told(); });
+    parent.take();
+    pid_t stays = fork();
+    if (stays == 0) {
+      burn([&] { return parent.told(); });
+      _exit(0);
+    }
+    // More events than there is room for.
+    for (int i = 0; i < 200; ++i) {
+      pid_t pid = fork();
+      if (pid == 0) {
+        if (i == 0) execl("/bin/true", "true", static_cast<char*>(nullptr));
+        _exit(1);
+      }
+      waitpid(pid, nullptr, 0);
+    }
+    parent.say(static_cast<std::uint64_t>(stays));
+    _exit(0);
+  });
+  auto sampler = open_sampler({.frequency_hz = 4999, .ring_bytes = 4096});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  while (sampler->counters().dropped < 50) REQUIRE(sampler->event_name() != "");
+  child.tell();
+  Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  child.wait();
+  Taken taken;
+  drain_until(*sampler, taken, [&] {
+    return std::find(taken.exits.begin(), taken.exits.end(), child.pid()) != taken.exits.end();
+  });
+  std::set<int> alive = {raw(child.pid())};
+  for (const auto& [parent, forked] : taken.forks) {
+    REQUIRE(parent == child.pid());
+    alive.insert(raw(forked));
+  }
+  for (Pid pid : taken.exits) REQUIRE(alive.erase(raw(pid)) == 1);
+  REQUIRE(alive == std::set<int>{raw(grandchild)});
+  Counters counters = stop_and_balance(*sampler, taken);
+  REQUIRE(counters.others["dropped-forks"] > 0);
+  REQUIRE(counters.others["dropped-exits"] > 0);
+  REQUIRE(counters.others["process-events-recovered"] > 0);
+}
+
+TEST_CASE("sampler: a wait ends when the ring buffer is half full, not with each sample") {
+  SampledChild child(burn_labelled);
+  auto sampler = open_sampler({.frequency_hz = 999, .ring_bytes = 64 * 1024});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  // The first wait may return at once, since the ring is looked at when it is first waited for.
+  REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
+  std::size_t before = taken.samples.size();
+  auto start = std::chrono::steady_clock::now();
+  REQUIRE(sampler->drain(taken, std::chrono::seconds(60)));
+  REQUIRE(std::chrono::steady_clock::now() - start < std::chrono::seconds(50));
+  // A sample of this child is less than 1 KiB.
+  REQUIRE(taken.samples.size() - before > 32);
+  stop_and_balance(*sampler, taken);
+}

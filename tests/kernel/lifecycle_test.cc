@@ -1,0 +1,226 @@
+// Fork, exec, exit and new mappings of the processes that are sampled.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+std::vector<custom_labels_label_t> named(const std::string& name) { return {label("who", name)}; }
+
+[[noreturn]] void exec_busy_shell() {
+  execl("/bin/sh", "sh", "-c", "while :; do :; done", static_cast<char*>(nullptr));
+  _exit(1);
+}
+
+std::string comm_of(Pid pid) {
+  std::ifstream file("/proc/" + std::to_string(raw(pid)) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+bool contains(const std::vector<Pid>& pids, Pid pid) {
+  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+std::unique_ptr<Sampler> started(const SampledChild& child, SamplerOptions options) {
+  options.frequency_hz = 999;
+  auto sampler = open_sampler(options);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  return sampler;
+}
+
+// Forks when told; child and grandchild burn with labels of their own.
+void fork_when_told(ChildSide& parent) {
+  auto slots = named("parent");
+  publish_labels(slots);
+  parent.wait_until_told();
+  parent.take();
+  pid_t pid = fork();
+  if (pid == 0) {
+    auto own = named("child");
+    publish_labels(own);
+    burn([&] { return parent.told(); });
+    _exit(0);
+  }
+  parent.say(static_cast<std::uint64_t>(pid));
+  burn([&] { return parent.told(); });
+  waitpid(pid, nullptr, 0);
+}
+
+}  // namespace
+
+TEST_CASE("sampler: a forked child is told of and sampled with its parent's recipes") {
+  SampledChild child(fork_when_told);
+  auto sampler = started(child, {});
+  child.tell();
+  Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  Taken taken;
+  auto labels_of = [&](Pid pid, const char* who) {
+    return std::count_if(
+        taken.samples.begin(), taken.samples.end(), [&](const TakenSample& sample) {
+          return sample.pid == pid && sample.seen.labels == LabelSet{{"who", who, 0}};
+        });
+  };
+  drain_until(*sampler, taken, [&] {
+    return labels_of(grandchild, "child") >= 20 && labels_of(child.pid(), "parent") >= 20;
+  });
+  REQUIRE(taken.forks == std::vector<std::pair<Pid, Pid>>{{child.pid(), grandchild}});
+  REQUIRE(labels_of(child.pid(), "child") == 0);
+  child.tell();
+  drain_until(*sampler, taken, [&] {
+    return contains(taken.exits, grandchild) && contains(taken.exits, child.pid());
+  });
+  stop_and_balance(*sampler, taken);
+}
+
+TEST_CASE("sampler: children are not followed if that is not wanted") {
+  SampledChild child(fork_when_told);
+  auto sampler = started(child, {.follow_children = false});
+  child.tell();
+  child.hear();
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 50; });
+  stop_and_balance(*sampler, taken);
+  REQUIRE(taken.forks.empty());
+  for (const TakenSample& sample : taken.samples) REQUIRE(sample.pid == child.pid());
+}
+
+TEST_CASE("sampler: a child for which there is no room is counted") {
+  SampledChild child(fork_when_told);
+  auto sampler = started(child, {.max_processes = 1});
+  child.tell();
+  child.hear();
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
+  Counters counters = stop_and_balance(*sampler, taken);
+  REQUIRE(taken.forks.empty());
+  REQUIRE(counters.others["children-not-followed"] == 1);
+  SampledChild second([](ChildSide& parent) { parent.burn_until_told(); });
+  Status status = sampler->set_process(second.pid(), {});
+  REQUIRE_FALSE(status);
+  REQUIRE(status.error().code == ErrorCode::kLimit);
+}
+
+TEST_CASE("sampler: after exec the old recipes are not used, until new ones are set") {
+  bool from_thread = GENERATE(false, true);
+  SampledChild child([&](ChildSide& parent) {
+    auto slots = named("before");
+    publish_labels(slots);
+    parent.burn_until_told();
+    if (!from_thread) exec_busy_shell();
+    // The thread takes over the process: its number becomes the main thread's.
+    pthread_t thread;
+    auto run = [](void*) -> void* { exec_busy_shell(); };
+    if (pthread_create(&thread, nullptr, run, nullptr) == 0) pause();
+  });
+  auto sampler = started(child, {});
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
+  child.tell();
+  while (comm_of(child.pid()) != "sh") REQUIRE(raw(child.pid()) > 0);
+  // The event is on its way, but the handler does not know of it: what it planned is of the old
+  // program.
+  Status too_early = sampler->set_process(child.pid(), {});
+  REQUIRE_FALSE(too_early);
+  REQUIRE(too_early.error().code == ErrorCode::kVanished);
+
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_UNREADABLE_NOT_RELOCATED) >= 20; });
+  REQUIRE(taken.execs == std::vector<Pid>{child.pid()});
+  REQUIRE(sampler->set_process(child.pid(), {}));
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_UNLABELLED) >= 20; });
+  stop_and_balance(*sampler, taken);
+  for (const TakenSample& sample : taken.samples) {
+    if (sample.comm == "sh") REQUIRE(sample.seen.labels.empty());
+  }
+}
+
+TEST_CASE("sampler: a process ends with its last thread, not with its first") {
+  SampledChild child([](ChildSide& parent) {
+    static ChildSide* up = &parent;
+    pthread_t thread;
+    auto work = [](void*) -> void* {
+      burn([] { return up->told(); });
+      _exit(0);
+    };
+    if (pthread_create(&thread, nullptr, work, nullptr) != 0) _exit(1);
+    syscall(SYS_exit, 0);
+  });
+  auto sampler = started(child, {});
+  Taken taken;
+  drain_until(*sampler, taken, [&] {
+    return std::count_if(taken.samples.begin(), taken.samples.end(),
+                         [&](const TakenSample& sample) {
+                           return raw(sample.tid) != raw(child.pid());
+                         }) >= 50;
+  });
+  REQUIRE(taken.exits.empty());
+  child.tell();
+  drain_until(*sampler, taken, [&] { return !taken.exits.empty(); });
+  REQUIRE(taken.exits == std::vector<Pid>{child.pid()});
+  Status status = sampler->set_process(child.pid(), {});
+  stop_and_balance(*sampler, taken);
+}
+
+TEST_CASE("sampler: a process that has ended cannot be set") {
+  int ended = 0;
+  {
+    SampledChild child([](ChildSide&) {});
+    child.wait();
+    ended = raw(child.pid());
+  }
+  auto sampler = open_sampler();
+  Status status = sampler->set_process(Pid{ended}, {});
+  REQUIRE_FALSE(status);
+  REQUIRE(status.error().code == ErrorCode::kVanished);
+}
+
+TEST_CASE("sampler: a removed process is not sampled any more") {
+  SampledChild child([](ChildSide& parent) { parent.burn_until_told(); });
+  auto sampler = started(child, {});
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
+  REQUIRE(sampler->remove_process(child.pid()));
+  std::uint64_t taken_then = sampler->counters().taken;
+  std::uint64_t others_then = sampler->counters().others["of-other-processes"];
+  drain_until(*sampler, taken,
+              [&] { return sampler->counters().others["of-other-processes"] > others_then + 100; });
+  REQUIRE(stop_and_balance(*sampler, taken).taken == taken_then);
+}
+
+TEST_CASE("sampler: an executable mapping made later is told of, with its file") {
+  SampledChild child([](ChildSide& parent) {
+    parent.wait_until_told();
+    parent.take();
+    int file = open("/proc/self/exe", O_RDONLY);
+    void* base = mmap(nullptr, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 4096);
+    parent.say(reinterpret_cast<std::uint64_t>(base));
+    parent.burn_until_told();
+  });
+  auto sampler = started(child, {});
+  child.tell();
+  Address start = child.hear();
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return !taken.mappings.empty(); });
+  REQUIRE(taken.mappings[0].pid == child.pid());
+  REQUIRE(taken.mappings[0].start == start);
+  REQUIRE(taken.mappings[0].length == 8192);
+  char self[4096] = {};
+  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+  REQUIRE(taken.mappings[0].path == self);
+}

@@ -1,0 +1,163 @@
+// Pages that are not in memory when a sample comes.
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// A private mapping of a file that holds `text`; nothing of it is touched.
+const unsigned char* untouched_file(const std::string& text) {
+  int file = memfd_create("labels", 0);
+  if (ftruncate(file, 16 * kPage) != 0) _exit(1);
+  if (pwrite(file, text.data(), text.size(), 8 * kPage) < 0) _exit(1);
+  void* base = mmap(nullptr, 16 * kPage, PROT_READ, MAP_PRIVATE, file, 0);
+  if (base == MAP_FAILED) _exit(1);
+  // Without fault-around, which would bring in the page with its neighbours.
+  madvise(base, 16 * kPage, MADV_RANDOM);
+  return static_cast<const unsigned char*>(base) + 8 * kPage;
+}
+
+// Publishes a label whose value is on a page that goes away again and again.
+void burn_with_absent_value(ChildSide& parent) {
+  std::vector<custom_labels_label_t> slots = {label("a", "1"), label("b", ""), label("c", "3")};
+  const unsigned char* value = untouched_file("from the file");
+  slots[1].value = {13, value};
+  publish_labels(slots);
+  parent.say(1);
+  burn([&] {
+    madvise(const_cast<unsigned char*>(value), kPage, MADV_DONTNEED);
+    return parent.told();
+  });
+}
+
+const LabelSet kWhole = {{"a", "1", 0}, {"b", "from the file", 0}, {"c", "3", 0}};
+
+void skip_without_retries(SamplerOptions options) {
+  auto sampler = open_sampler(options);
+  if (!sampler->retries()) skip_test(std::string(sampler->retry_problem()));
+}
+
+}  // namespace
+
+TEST_CASE("sampler: a page that is not in memory is brought in and read again") {
+  skip_without_retries({});
+  SampledChild child(burn_with_absent_value);
+  child.hear();
+  Taken taken;
+  Counters counters = sample_until({.frequency_hz = 999}, child, taken,
+                                   [&] { return taken.with_flag(LS_RETRIED) >= 50; });
+  REQUIRE(counters.others["retries-sent"] >= 50);
+  for (const TakenSample& sample : taken.samples) {
+    // Refused while one is under way: sampled twice between two instructions.
+    if (sample.seen.outcome == LS_UNREADABLE_NOT_RESIDENT) continue;
+    REQUIRE(sample.seen.labels == kWhole);
+    REQUIRE_FALSE(sample.user_stack.empty());
+  }
+  REQUIRE(taken.of_outcome(LS_LABELLED) > taken.samples.size() * 9 / 10);
+}
+
+TEST_CASE("sampler: without repeated reads a missing page is counted") {
+  SampledChild child(burn_with_absent_value);
+  child.hear();
+  SamplerOptions options{.frequency_hz = 999, .retries = RetryMode::kOff};
+  Taken taken;
+  sample_until(options, child, taken,
+               [&] { return taken.of_outcome(LS_UNREADABLE_NOT_RESIDENT) >= 50; });
+  REQUIRE(taken.with_flag(LS_RETRIED) == 0);
+  for (const TakenSample& sample : taken.samples) {
+    REQUIRE(sample.seen.outcome == LS_UNREADABLE_NOT_RESIDENT);
+    REQUIRE(sample.seen.labels.empty());
+  }
+}
+
+TEST_CASE("sampler: many missing pages of one set are all brought in") {
+  skip_without_retries({});
+  SampledChild child([](ChildSide& parent) {
+    std::vector<custom_labels_label_t> slots;
+    std::vector<const unsigned char*> pages;
+    for (int i = 0; i < 30; ++i) {
+      slots.push_back(label("k" + std::to_string(i), ""));
+      pages.push_back(untouched_file("value"));
+      slots.back().value = {5, pages.back()};
+    }
+    publish_labels(slots);
+    parent.say(1);
+    burn([&] {
+      for (const unsigned char* page : pages) {
+        madvise(const_cast<unsigned char*>(page), kPage, MADV_DONTNEED);
+      }
+      return parent.told();
+    });
+  });
+  child.hear();
+  Taken taken;
+  sample_until({.frequency_hz = 499}, child, taken,
+               [&] { return taken.with_flag(LS_RETRIED) >= 10; });
+  for (const TakenSample& sample : taken.samples) {
+    if (sample.seen.outcome != LS_LABELLED) continue;
+    REQUIRE(sample.seen.labels.size() == 30);
+    REQUIRE(sample.seen.labels[29].value == "value");
+  }
+  REQUIRE(taken.of_outcome(LS_LABELLED) >= 10);
+}
+
+TEST_CASE("sampler: a page that never comes is not resident after the repeated read too") {
+  skip_without_retries({});
+  SampledChild child([](ChildSide& parent) {
+    std::vector<custom_labels_label_t> slots = {label("a", "1")};
+    slots[0].value.buf = reinterpret_cast<const unsigned char*>(0x1000);
+    publish_labels(slots);
+    parent.say(1);
+    parent.burn_until_told();
+  });
+  child.hear();
+  Taken taken;
+  sample_some({}, child, taken);
+  REQUIRE(taken.of_outcome(LS_UNREADABLE_NOT_RESIDENT) == taken.samples.size());
+  REQUIRE(taken.with_flag(LS_RETRIED) > 0);
+}
+
+TEST_CASE("sampler: a repeated read that does not end is given up, and the ledger still adds up") {
+  skip_without_retries({});
+  // A page that somebody else must fill and does not: the read waits until the process is killed.
+  SampledChild child([](ChildSide& parent) {
+    long fault = syscall(SYS_userfaultfd, O_CLOEXEC);
+    void* page = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uffdio_api api{};
+    api.api = UFFD_API;
+    uffdio_register range{};
+    range.range = {reinterpret_cast<std::uint64_t>(page), kPage};
+    range.mode = UFFDIO_REGISTER_MODE_MISSING;
+    if (fault < 0 || ioctl(static_cast<int>(fault), UFFDIO_API, &api) != 0 ||
+        ioctl(static_cast<int>(fault), UFFDIO_REGISTER, &range) != 0) {
+      parent.say(0);
+      return;
+    }
+    std::vector<custom_labels_label_t> slots = {label("a", "1")};
+    slots[0].value = {1, static_cast<const unsigned char*>(page)};
+    publish_labels(slots);
+    parent.say(1);
+    parent.burn_until_told();
+  });
+  if (child.hear() == 0) skip_test("userfaultfd is not available here");
+  auto sampler = open_sampler({.frequency_hz = 999});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return sampler->counters().pending == 1; });
+  REQUIRE(taken.of_outcome(LS_UNREADABLE_VANISHED) == 0);
+  stop_and_balance(*sampler, taken);
+  REQUIRE(taken.of_outcome(LS_UNREADABLE_VANISHED) == 1);
+}

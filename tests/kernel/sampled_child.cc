@@ -1,0 +1,147 @@
+#include "kernel/sampled_child.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "support/catch.h"
+
+extern "C" {
+// Volatile so that the stores are there when a sample comes.
+static __thread custom_labels_labelset_t* volatile test_current_set;
+// Made by the linker for a section whose name is an identifier.
+extern const char __start_labelscope_burn[];
+extern const char __stop_labelscope_burn[];
+}
+
+namespace labelscope::test {
+namespace {
+
+std::uint64_t thread_pointer() {
+#if defined(__x86_64__)
+  std::uint64_t value = 0;
+  __asm__("mov %%fs:0, %0" : "=r"(value));
+  return value;
+#else
+  std::uint64_t value = 0;
+  __asm__("mrs %0, tpidr_el0" : "=r"(value));
+  return value;
+#endif
+}
+
+std::uint64_t address_of_variable() {
+  return reinterpret_cast<std::uint64_t>(const_cast<custom_labels_labelset_t**>(&test_current_set));
+}
+
+__attribute__((noinline, section("labelscope_burn"))) void burn_some() {
+  volatile int rounds = 0;
+  while (rounds < 20000) rounds = rounds + 1;
+}
+
+}  // namespace
+
+custom_labels_label_t label(const std::string& key, const std::string& value) {
+  auto copy = [](const std::string& text) {
+    // One byte more: an empty string has an address too.
+    auto* bytes = static_cast<unsigned char*>(std::malloc(text.size() + 1));
+    std::memcpy(bytes, text.data(), text.size());
+    return custom_labels_string_t{text.size(), bytes};
+  };
+  return {copy(key), copy(value)};
+}
+
+void publish(custom_labels_labelset_t* set) { test_current_set = set; }
+
+void publish_labels(std::vector<custom_labels_label_t>& slots) {
+  auto* set = new custom_labels_labelset_t{slots.data(), slots.size(), slots.size()};
+  publish(set);
+}
+
+void burn(const std::function<bool()>& done) {
+  while (!done()) {
+    for (int i = 0; i < 50; ++i) burn_some();
+  }
+}
+
+std::pair<std::uint64_t, std::uint64_t> burn_code() {
+  return {reinterpret_cast<std::uint64_t>(__start_labelscope_burn),
+          reinterpret_cast<std::uint64_t>(__stop_labelscope_burn)};
+}
+
+void ChildSide::say(std::uint64_t number) const {
+  if (write(out_, &number, sizeof(number)) != sizeof(number)) _exit(90);
+}
+
+bool ChildSide::told() const {
+  pollfd ready{in_, POLLIN, 0};
+  return poll(&ready, 1, 0) > 0;
+}
+
+void ChildSide::wait_until_told() const {
+  pollfd ready{in_, POLLIN, 0};
+  poll(&ready, 1, -1);
+}
+
+void ChildSide::take() const {
+  char byte = 0;
+  // At the end of the pipe the parent is gone; so should the child.
+  if (read(in_, &byte, 1) != 1) _exit(91);
+}
+
+void ChildSide::burn_until_told() const {
+  burn([this] { return told(); });
+  take();
+}
+
+SampledChild::SampledChild(const std::function<void(ChildSide&)>& body) {
+  int down[2];
+  int up[2];
+  REQUIRE(pipe(down) == 0);
+  REQUIRE(pipe(up) == 0);
+  pid_ = fork();
+  REQUIRE(pid_ >= 0);
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(down[1]);
+    close(up[0]);
+    ChildSide side(down[0], up[1]);
+    side.say(address_of_variable() - thread_pointer());
+    body(side);
+    _exit(0);
+  }
+  close(down[0]);
+  close(up[1]);
+  to_child_.reset(down[1]);
+  from_child_.reset(up[0]);
+  recipe_.kind = LS_TP_OFFSET;
+  recipe_.offset = static_cast<std::int64_t>(hear());
+}
+
+SampledChild::~SampledChild() {
+  if (reaped_) return;
+  kill();
+  wait();
+}
+
+std::uint64_t SampledChild::hear() {
+  std::uint64_t number = 0;
+  REQUIRE(read(from_child_.get(), &number, sizeof(number)) == sizeof(number));
+  return number;
+}
+
+void SampledChild::tell() { REQUIRE(write(to_child_.get(), "x", 1) == 1); }
+
+int SampledChild::wait() {
+  int status = 0;
+  if (waitpid(pid_, &status, 0) == pid_) reaped_ = true;
+  return status;
+}
+
+void SampledChild::kill() { ::kill(pid_, SIGKILL); }
+
+}  // namespace labelscope::test

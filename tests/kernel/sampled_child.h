@@ -1,0 +1,74 @@
+// A process to be sampled: a fork of the test, with labels in a thread-local variable of its own.
+// Its truth (where the variable is, which threads have which labels) is what it reports itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "customlabels/label_abi.h"
+#include "labelscope/ids.h"
+#include "labelscope/tls_recipe.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::test {
+
+// Fields as in label_abi.h, for sets that a proper writer would never make.
+custom_labels_label_t label(const std::string& key, const std::string& value);
+
+// Sets the calling thread's labels. The elements must outlive their use.
+void publish(custom_labels_labelset_t* set);
+void publish_labels(std::vector<custom_labels_label_t>& slots);
+
+// Burns CPU in user mode until `done` is true; its code is between the two addresses.
+void burn(const std::function<bool()>& done);
+std::pair<std::uint64_t, std::uint64_t> burn_code();
+
+// The child's end.
+class ChildSide {
+ public:
+  ChildSide(int in, int out) : in_(in), out_(out) {}
+  // Tells the parent a number; the parent's SampledChild::hear() returns it.
+  void say(std::uint64_t number) const;
+  // True if the parent has said something, or is gone. Does not wait.
+  bool told() const;
+  void wait_until_told() const;
+  // Takes what the parent said.
+  void take() const;
+  // Burns until the parent says something, and takes it.
+  void burn_until_told() const;
+
+ private:
+  int in_;
+  int out_;
+};
+
+class SampledChild {
+ public:
+  // Runs `body` in a fork, which ends with it. The variable of the child's main thread is where the
+  // child said.
+  explicit SampledChild(const std::function<void(ChildSide&)>& body);
+  ~SampledChild();
+  SampledChild(const SampledChild&) = delete;
+  SampledChild& operator=(const SampledChild&) = delete;
+
+  Pid pid() const { return Pid{pid_}; }
+  const ls_tls_recipe& recipe() const { return recipe_; }
+  std::uint64_t hear();
+  void tell();
+  // Waits for its end and returns the status as waitpid() does.
+  int wait();
+  void kill();
+
+ private:
+  int pid_ = -1;
+  bool reaped_ = false;
+  UniqueFd to_child_;
+  UniqueFd from_child_;
+  ls_tls_recipe recipe_{};
+};
+
+}  // namespace labelscope::test

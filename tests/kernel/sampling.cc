@@ -1,0 +1,78 @@
+#include "kernel/sampling.h"
+
+#include "kernel/sampled_child.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+
+void Taken::on_sample(const RawSample& sample) {
+  TakenSample one;
+  one.pid = sample.pid;
+  one.tid = sample.tid;
+  one.time_ns = sample.time_ns;
+  one.comm = sample.comm;
+  one.user_stack.assign(sample.user_stack.begin(), sample.user_stack.end());
+  one.kernel_stack.assign(sample.kernel_stack.begin(), sample.kernel_stack.end());
+  one.seen = decode_label_key(sample.label_key);
+  one.seen.outcome = sample.outcome;
+  one.seen.flags |= sample.flags;
+  ++outcomes[sample.outcome];
+  samples.push_back(std::move(one));
+}
+
+void Taken::on_mapping(const MappingEvent& mapping) {
+  mappings.push_back({mapping.pid, mapping.start, mapping.length, std::string(mapping.path)});
+}
+
+std::size_t Taken::with_flag(std::uint32_t flag) const {
+  std::size_t count = 0;
+  for (const TakenSample& sample : samples) count += (sample.seen.flags & flag) != 0;
+  return count;
+}
+
+std::unique_ptr<Sampler> open_sampler(SamplerOptions options) {
+  auto sampler = Sampler::open(options);
+  if (!sampler && sampler.error().code == ErrorCode::kPermission) {
+    skip_test(sampler.error().context);
+  }
+  INFO((sampler ? "" : sampler.error().context));
+  REQUIRE(sampler);
+  return *std::move(sampler);
+}
+
+void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    REQUIRE(sampler.drain(taken, std::chrono::milliseconds(20)));
+    if (std::chrono::steady_clock::now() > deadline) FAIL("what was waited for did not come");
+  }
+}
+
+Counters stop_and_balance(Sampler& sampler, Taken& taken) {
+  REQUIRE(sampler.stop(taken));
+  Counters counters = sampler.counters();
+  for (const auto& [name, count] : counters.others) UNSCOPED_INFO(name << " = " << count);
+  std::uint64_t sum = 0;
+  for (std::uint64_t count : counters.outcomes) sum += count;
+  REQUIRE(counters.pending == 0);
+  REQUIRE(counters.taken == sum);
+  REQUIRE(taken.samples.size() == counters.taken - counters.dropped);
+  if (counters.dropped == 0) REQUIRE(taken.outcomes == counters.outcomes);
+  return counters;
+}
+
+Counters sample_until(SamplerOptions options, SampledChild& child, Taken& taken,
+                      const std::function<bool()>& condition) {
+  auto sampler = open_sampler(options);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  drain_until(*sampler, taken, condition);
+  return stop_and_balance(*sampler, taken);
+}
+
+Counters sample_some(SamplerOptions options, SampledChild& child, Taken& taken) {
+  options.frequency_hz = 999;
+  return sample_until(options, child, taken, [&] { return taken.samples.size() >= 200; });
+}
+
+}  // namespace labelscope::test

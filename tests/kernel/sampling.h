@@ -1,0 +1,67 @@
+// The sampler under test, what it hands out, and waiting for that.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/sampler.h"
+
+namespace labelscope::test {
+
+struct TakenSample {
+  Pid pid{};
+  Tid tid{};
+  std::uint64_t time_ns = 0;
+  std::string comm;
+  std::vector<std::uint64_t> user_stack;
+  std::vector<std::uint64_t> kernel_stack;
+  Observation seen;
+};
+
+struct TakenMapping {
+  Pid pid{};
+  Address start = 0;
+  std::uint64_t length = 0;
+  std::string path;
+};
+
+class Taken final : public EventHandler {
+ public:
+  void on_sample(const RawSample& sample) override;
+  void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
+  void on_exec(Pid pid) override { execs.push_back(pid); }
+  void on_exit(Pid pid) override { exits.push_back(pid); }
+  void on_mapping(const MappingEvent& mapping) override;
+
+  std::uint64_t of_outcome(ls_outcome outcome) const { return outcomes[outcome]; }
+  std::size_t with_flag(std::uint32_t flag) const;
+
+  std::vector<TakenSample> samples;
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> outcomes{};
+  std::vector<std::pair<Pid, Pid>> forks;
+  std::vector<Pid> execs;
+  std::vector<Pid> exits;
+  std::vector<TakenMapping> mappings;
+};
+
+// Skips the test where the sampler needs more privilege than there is.
+std::unique_ptr<Sampler> open_sampler(SamplerOptions options = {});
+
+// Drains until the condition holds; fails the test after 30 s.
+void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition);
+
+// Stops, and requires that every sample is accounted for: taken is the sum of the outcomes, handed
+// out is what was taken and not dropped, each with the outcome that the kernel counted.
+Counters stop_and_balance(Sampler& sampler, Taken& taken);
+
+// A sampler's life for one process: samples it until the condition holds, then stop_and_balance().
+class SampledChild;
+Counters sample_until(SamplerOptions options, SampledChild& child, Taken& taken,
+                      const std::function<bool()>& condition);
+// Many enough that a rare mistake shows, few enough to take less than a second.
+Counters sample_some(SamplerOptions options, SampledChild& child, Taken& taken);
+
+}  // namespace labelscope::test

@@ -1,0 +1,99 @@
+// Who, when and where: the parts of a sample that are not labels.
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Half of the time in user mode, half in the kernel.
+void burn_and_call(ChildSide& parent) {
+  burn([&] {
+    for (int i = 0; i < 2000; ++i) (void)getppid();
+    return parent.told();
+  });
+}
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+TEST_CASE("sampler: a sample says which process, which thread, its name and when") {
+  SampledChild child([](ChildSide& parent) {
+    prctl(PR_SET_NAME, "fifteen-letters");
+    parent.say(1);
+    parent.burn_until_told();
+  });
+  child.hear();
+  std::uint64_t before = monotonic_ns();
+  Taken taken;
+  sample_some({}, child, taken);
+  std::uint64_t after = monotonic_ns();
+  for (const TakenSample& sample : taken.samples) {
+    REQUIRE(sample.pid == child.pid());
+    REQUIRE(raw(sample.tid) == raw(child.pid()));
+    REQUIRE(sample.comm == "fifteen-letters");
+    REQUIRE(sample.time_ns >= before);
+    REQUIRE(sample.time_ns <= after);
+  }
+}
+
+TEST_CASE(
+    "sampler: user stacks start at the leaf, kernel stacks are there for samples in the kernel") {
+  SampledChild child(burn_and_call);
+  Taken taken;
+  sample_until({.frequency_hz = 999}, child, taken, [&] {
+    auto in_kernel = [](const TakenSample& sample) { return !sample.kernel_stack.empty(); };
+    return taken.samples.size() >= 300 &&
+           std::count_if(taken.samples.begin(), taken.samples.end(), in_kernel) >= 10;
+  });
+  auto [start, end] = burn_code();
+  std::size_t burning = 0;
+  for (const TakenSample& sample : taken.samples) {
+    if (sample.kernel_stack.empty()) {
+      REQUIRE(sample.user_stack.size() >= 2);
+      burning += sample.user_stack[0] >= start && sample.user_stack[0] < end;
+    } else {
+      REQUIRE(sample.kernel_stack[0] >> 63 == 1);
+    }
+  }
+  REQUIRE(burning > 50);
+}
+
+TEST_CASE("sampler: either stack can be left out") {
+  SampledChild child(burn_and_call);
+  bool user = GENERATE(true, false);
+  Taken taken;
+  sample_some({.user_stacks = user, .kernel_stacks = !user}, child, taken);
+  std::size_t user_frames = 0;
+  std::size_t kernel_frames = 0;
+  for (const TakenSample& sample : taken.samples) {
+    user_frames += sample.user_stack.size();
+    kernel_frames += sample.kernel_stack.size();
+  }
+  REQUIRE((user_frames > 0) == user);
+  REQUIRE((kernel_frames > 0) == !user);
+}
+
+TEST_CASE("sampler: other processes are not handed out") {
+  SampledChild child([](ChildSide& parent) { parent.burn_until_told(); });
+  SampledChild other([](ChildSide& parent) { parent.burn_until_told(); });
+  Taken taken;
+  Counters counters = sample_some({}, child, taken);
+  for (const TakenSample& sample : taken.samples) REQUIRE(sample.pid == child.pid());
+  REQUIRE(counters.others["of-other-processes"] > 0);
+}
