@@ -8,13 +8,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <tuple>
 
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
@@ -115,6 +119,7 @@ class Recording {
   void print_summary();
   void explain_missing_labels();
   int command_status();
+  std::string telling_key() const;
   std::string next_step() const;
 
   const RecordOptions& options_;
@@ -326,16 +331,41 @@ int Recording::command_status() {
   return shell_status(*child_->ended());
 }
 
+// The label that a first look is worth: the one that was asked for, else the one on most samples
+// that has several values, and of equals the one with the fewest.
+std::string Recording::telling_key() const {
+  if (!options_.summary.empty()) return options_.summary.front();
+  struct Seen {
+    std::uint64_t samples = 0;
+    std::set<std::string_view> values;
+  };
+  std::map<std::string_view, Seen> keys;
+  for (const SampleRow& row : profile_.rows) {
+    for (const Label& label : profile_.label_sets[row.label_set]) {
+      Seen& seen = keys[label.key];
+      seen.samples += row.count;
+      seen.values.insert(label.value);
+    }
+  }
+  auto better = [](const auto& a, const auto& b) {
+    auto rank = [](const Seen& seen) {
+      return std::make_tuple(seen.values.size() > 1, seen.samples,
+                             -static_cast<double>(seen.values.size()));
+    };
+    return rank(a.second) < rank(b.second);
+  };
+  auto best = std::max_element(keys.begin(), keys.end(), better);
+  return best == keys.end() ? std::string() : std::string(best->first);
+}
+
 // What to type next, for the end of the last line.
 std::string Recording::next_step() const {
   const std::string* path = outputs_->pprof_path();
   if (path == nullptr) return {};
-  std::string root;
-  for (const LabelSet& labels : profile_.label_sets) {
-    if (!labels.empty() && root.empty())
-      root = "-tagroot=" + escape_terminal(labels.front().key) + " ";
-  }
-  return "; next: go tool pprof -top " + root + escape_terminal(*path);
+  std::string key = telling_key();
+  return "; next: go tool pprof -top " +
+         (key.empty() ? std::string() : "-tagroot=" + escape_terminal(key) + " ") +
+         escape_terminal(*path);
 }
 
 int Recording::report() {

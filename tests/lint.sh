@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# What a reader of the tree may rely on and no compiler checks: who may include whom, who may print, and
+# names of tests that ctest can find.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+failed=0
+
+# forbid <why> <pattern> <path...>
+forbid() {
+  local why=$1 pattern=$2 found
+  shift 2
+  found=$(grep -rnE --include='*.h' --include='*.cc' --include='*.c' --include='*.hpp' -- "$pattern" "$@")
+  [[ -z $found ]] && return
+  printf 'FAILED: %s\n%s\n' "$why" "$found"
+  failed=1
+}
+
+# writer-lib <- reader <- bpf <- cli: each may use only what stands to its left.
+forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
+forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
+forbid "bpf does not know the command line" '#include [<"]cli/' bpf
+forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
+forbid "libelf and libdw are used in reader/ and cli/symbol/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
+  bpf writer-lib cli/format cli/profile cli/record cli/main.cc cli/cmd_record.cc cli/options.cc
+forbid "CLI11 is used in cli/options.cc only" '#include <CLI/' reader bpf writer-lib cli/format cli/profile \
+  cli/record cli/symbol cli/main.cc cli/cmd_record.cc cli/log.cc
+forbid "spdlog is used in cli/log.cc only" '#include <spdlog' reader bpf writer-lib cli/format cli/profile \
+  cli/record cli/symbol cli/main.cc cli/cmd_record.cc cli/options.cc
+forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf/*.cc \
+  bpf/*.h writer-lib/src
+forbid "formats are pure: they open no files and print nothing" 'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
+# cmake takes the name apart at a semicolon; both halves match nothing, and ctest calls that a success.
+forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
+exit $failed
