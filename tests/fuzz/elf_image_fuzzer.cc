@@ -1,0 +1,52 @@
+// An ELF file: every question that can be asked of it has an answer.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "fuzz/fuzzer_check.h"
+#include "labelscope/elf_image.h"
+
+namespace {
+
+using labelscope::ElfImage;
+using labelscope::UniqueFd;
+
+UniqueFd file_of(const std::uint8_t* data, std::size_t size) {
+  UniqueFd fd(::memfd_create("fuzzed", MFD_CLOEXEC));
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::write(fd.get(), data + done, size - done);
+    if (n <= 0) std::abort();  // out of memory: nothing to do with the input
+    done += static_cast<std::size_t>(n);
+  }
+  return fd;
+}
+
+void ask(const ElfImage& image, const char* name) {
+  const auto dynamic = image.find_dynamic_symbol(name);
+  fuzzer_check(dynamic || !dynamic.error().context.empty(), "an error says what it is");
+  const auto symtab = image.find_symtab_symbol(name);
+  if (symtab && *symtab) fuzzer_check((*symtab)->defined, "what .symtab has is defined");
+  const auto relocations = image.tls_relocations(name);
+  if (relocations) fuzzer_check(relocations->size() <= 65536, "relocations are bounded");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto image = ElfImage::open(file_of(data, size));
+  if (!image) return 0;
+  fuzzer_check(!image->load_segments().empty(), "there is something to load");
+  if (image->tls()) {
+    const std::uint64_t align = image->tls()->alignment;
+    fuzzer_check(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
+  }
+  ask(*image, "custom_labels_current_set");
+  ask(*image, "custom_labels_abi_version");
+  ask(*image, "");
+  fuzzer_check(image->build_id().size() <= 128, "a build ID is bounded");
+  return 0;
+}
