@@ -1,0 +1,73 @@
+// The benchmark's BPF programs (bench.bpf.c), loaded: run by hand in the calling thread, or by the
+// events of a process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/tls_recipe.h"
+#include "labelscope/unique_fd.h"
+#include "tests/bench/bench_wire.h"
+
+struct bench_bpf;
+
+namespace labelscope::bench {
+
+enum class Part { kEmpty, kStack, kLabels, kBoth, kNaive };
+inline constexpr std::array kParts{Part::kEmpty, Part::kStack, Part::kLabels, Part::kBoth,
+                                   Part::kNaive};
+std::string_view part_name(Part part);
+
+class BpfBench {
+ public:
+  // kPermission: not root. kUnsupported: a kernel that cannot run these programs by hand (5.10).
+  static Result<BpfBench> open();
+  BpfBench(BpfBench&& other) noexcept;
+  BpfBench& operator=(BpfBench&& other) = delete;
+  ~BpfBench();
+
+  Status set_process(Pid pid, const ls_tls_recipe& recipe);
+  // Nanoseconds of one execution in the calling thread, the mean of BENCH_REPETITIONS.
+  Result<double> run(Part part);
+  // What the last execution of any program saw.
+  const bench_result& result() const;
+
+  // The event_* program of a part, to attach to an event and to ask for its statistics.
+  int event_program_fd(Part part) const;
+
+  // For the ring buffer: a record for `emit` to send; one run of it; the ring itself.
+  Status set_record(std::uint32_t index, const bench_record& record);
+  Status emit();
+  int ring_fd() const;
+
+ private:
+  explicit BpfBench(bench_bpf* skeleton) : skeleton_(skeleton) {}
+  bench_bpf* skeleton_;
+};
+
+// While it lives, the kernel adds up the run time of every BPF program (5.8).
+Result<UniqueFd> enable_statistics();
+
+// A CPU-clock event of one process that runs a BPF program; disabled at first.
+class ProcessEvent {
+ public:
+  static Result<ProcessEvent> open(Pid pid, std::uint32_t frequency_hz, int program_fd);
+  Status enable();
+  Status disable();
+
+ private:
+  explicit ProcessEvent(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+// Calls `work` from below `depth` frames with frame pointers.
+void at_depth(int depth, const std::function<void()>& work);
+// To one CPU, the last one: the first takes most interrupts.
+Status pin_to_last_cpu();
+
+}  // namespace labelscope::bench

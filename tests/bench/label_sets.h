@@ -1,0 +1,34 @@
+// Label sets of the calling thread, laid out in memory as writers do: what a walk costs depends on
+// that. Published through a variable of the benchmark's own, or through libcustomlabels.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/result.h"
+#include "labelscope/tls_recipe.h"
+
+namespace labelscope::bench {
+
+enum class Layout {
+  kScattered,   // every string allocated on its own, in a heap with many holes
+  kContiguous,  // all strings in one allocation, the elements in another
+  kWriter,      // whatever libcustomlabels does
+};
+std::string_view layout_name(Layout layout);
+
+struct SetKind {
+  Layout layout = Layout::kScattered;
+  std::size_t labels = 0;
+};
+// Those that are measured: 2, 5, 10 and 32 labels in each layout, as far as the writer goes.
+std::vector<SetKind> all_set_kinds();
+
+// Replaces what this thread publishes, and tells how to find it from this thread's thread pointer.
+Result<ls_tls_recipe> publish(const SetKind& kind);
+
+// Bytes of all keys and values of such a set.
+std::size_t label_bytes(std::size_t labels);
+
+}  // namespace labelscope::bench
