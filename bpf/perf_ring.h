@@ -14,7 +14,7 @@ namespace labelscope {
 class PerfRing {
  public:
   // Bytes for data; about 300 mappings between two looks at it, on each CPU.
-  static constexpr std::size_t kBytes = 64 * 1024;
+  static constexpr std::size_t kBytes = 64 << 10;
 
   struct Handler {
     std::function<void(const MappingEvent&)> on_mapping;

@@ -4,11 +4,11 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <optional>
 #include <unordered_map>
 #include <vector>

@@ -17,6 +17,7 @@ namespace {
 
 void burn_labelled(ChildSide& parent) {
   std::vector<custom_labels_label_t> slots;
+  slots.reserve(10);
   for (int i = 0; i < 10; ++i) slots.push_back(label("key" + std::to_string(i), "value"));
   publish_labels(slots);
   parent.burn_until_told();
@@ -61,7 +62,7 @@ TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how 
   Taken taken;
   // Looks away for as long as it takes to lose some, again and again.
   for (std::uint64_t lost = 100; lost <= 1000; lost += 100) {
-    while (sampler->counters().dropped < lost) REQUIRE(sampler->event_name() != "");
+    wait_for([&] { return sampler->counters().dropped >= lost; });
     REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
   }
   Counters counters = stop_and_balance(*sampler, taken);
@@ -93,7 +94,7 @@ TEST_CASE("sampler: a full ring buffer does not hide which processes there are")
   auto sampler = open_sampler({.frequency_hz = 4999, .ring_bytes = 4096});
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
-  while (sampler->counters().dropped < 50) REQUIRE(sampler->event_name() != "");
+  wait_for([&] { return sampler->counters().dropped >= 50; });
   child.tell();
   Pid grandchild{static_cast<std::int32_t>(child.hear())};
   child.wait();
@@ -116,7 +117,7 @@ TEST_CASE("sampler: a full ring buffer does not hide which processes there are")
 
 TEST_CASE("sampler: a wait ends when the ring buffer is half full, not with each sample") {
   SampledChild child(burn_labelled);
-  auto sampler = open_sampler({.frequency_hz = 999, .ring_bytes = 64 * 1024});
+  auto sampler = open_sampler({.frequency_hz = 999, .ring_bytes = 64 << 10});
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;

@@ -133,7 +133,7 @@ TEST_CASE("sampler: after exec the old recipes are not used, until new ones are 
   Taken taken;
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
   child.tell();
-  while (comm_of(child.pid()) != "sh") REQUIRE(raw(child.pid()) > 0);
+  wait_for([&] { return comm_of(child.pid()) == "sh"; });
   // The event is on its way, but the handler does not know of it: what it planned is of the old
   // program.
   Status too_early = sampler->set_process(child.pid(), {});

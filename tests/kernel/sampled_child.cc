@@ -1,13 +1,13 @@
 #include "kernel/sampled_child.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
-#include <cstring>
 
 #include "support/catch.h"
 
@@ -15,8 +15,8 @@ extern "C" {
 // Volatile so that the stores are there when a sample comes.
 static __thread custom_labels_labelset_t* volatile test_current_set;
 // Made by the linker for a section whose name is an identifier.
-extern const char __start_labelscope_burn[];
-extern const char __stop_labelscope_burn[];
+extern const char __start_labelscope_burn[];  // NOLINT: the linker's name
+extern const char __stop_labelscope_burn[];   // NOLINT: the linker's name
 }
 
 namespace labelscope::test {
@@ -49,7 +49,7 @@ custom_labels_label_t label(const std::string& key, const std::string& value) {
   auto copy = [](const std::string& text) {
     // One byte more: an empty string has an address too.
     auto* bytes = static_cast<unsigned char*>(std::malloc(text.size() + 1));
-    std::memcpy(bytes, text.data(), text.size());
+    std::copy(text.begin(), text.end(), bytes);
     return custom_labels_string_t{text.size(), bytes};
   };
   return {copy(key), copy(value)};

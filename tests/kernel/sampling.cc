@@ -1,9 +1,16 @@
 #include "kernel/sampling.h"
 
+#include <thread>
+
 #include "kernel/sampled_child.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+
+}  // namespace
 
 void Taken::on_sample(const RawSample& sample) {
   TakenSample one;
@@ -40,8 +47,16 @@ std::unique_ptr<Sampler> open_sampler(SamplerOptions options) {
   return *std::move(sampler);
 }
 
+void wait_for(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) FAIL("what was waited for did not come");
+    std::this_thread::yield();
+  }
+}
+
 void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!condition()) {
     REQUIRE(sampler.drain(taken, std::chrono::milliseconds(20)));
     if (std::chrono::steady_clock::now() > deadline) FAIL("what was waited for did not come");

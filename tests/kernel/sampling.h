@@ -50,6 +50,8 @@ class Taken final : public EventHandler {
 // Skips the test where the sampler needs more privilege than there is.
 std::unique_ptr<Sampler> open_sampler(SamplerOptions options = {});
 
+// Looks away from the sampler until the condition holds; fails the test after 30 s.
+void wait_for(const std::function<bool()>& condition);
 // Drains until the condition holds; fails the test after 30 s.
 void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition);
 

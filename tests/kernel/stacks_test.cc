@@ -1,10 +1,10 @@
 // Who, when and where: the parts of a sample that are not labels.
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"

@@ -76,7 +76,7 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
     if (glibc) memory.put(dtv - 16, std::uint64_t{chance.below(8)});
     Address block = variable - static_cast<Address>(recipe.offset);
     if (chance.one_in(8)) block = chance.one_in(2) ? 0 : ~0ULL;
-    memory.put(dtv + recipe.module_id * recipe.entry_size, block);
+    memory.put(dtv + Address{recipe.module_id} * recipe.entry_size, block);
     memory.put(kTp + 8, chance.one_in(20) ? Address{0} : dtv);
   }
   put_random_set(chance, memory, variable);

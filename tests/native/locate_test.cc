@@ -40,7 +40,7 @@ void put_dtv(FakeMemory& memory, const ls_tls_recipe& recipe) {
   memory.put(kDtv, std::uint64_t{3});  // generation, or musl's length
   memory.put(kTp + static_cast<Address>(std::int64_t{recipe.dtv_offset}), kDtv);
   memory.put(kDtv + static_cast<Address>(std::int64_t{recipe.length_offset}), std::uint64_t{5});
-  memory.put(kDtv + recipe.module_id * recipe.entry_size, kBlock);
+  memory.put(kDtv + Address{recipe.module_id} * recipe.entry_size, kBlock);
 }
 
 native_located locate_in(const FakeMemory& memory, const ls_tls_recipe& recipe, Address tp = kTp) {
@@ -192,5 +192,6 @@ TEST_CASE("observe: the most that four publishers can have fits into one record"
   Observation seen = reader.observe(four, kTp);
   REQUIRE(seen.outcome == LS_LABELLED);
   REQUIRE(seen.labels.size() == 64);  // the others are equal to the first's
-  REQUIRE(reader.record().size() > 4 * (64 * 60 + 64 * sizeof(ls_label_ref)));
+  REQUIRE(reader.record().size() >
+          std::size_t{4} * (std::size_t{64} * 60 + 64 * sizeof(ls_label_ref)));
 }
