@@ -28,7 +28,7 @@ constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
 
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
-  if (error == EPERM || error == EACCES) {
+  if (error == EPERM) {  // EACCES is what the verifier says of an access
     return {ErrorCode::kPermission,
             "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
             "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};

@@ -15,6 +15,10 @@
  * by their registers, and follows every combination of cursors that it finds there. */
 #define ls_reload() __asm__ volatile("" ::: "memory")
 
+/* Before a check whose only purpose is the verifier's: keeps the compiler from checking one copy of
+ * a number and using another. */
+#define ls_keep_together(number) __asm__ volatile("" : "+r"(number))
+
 /* The last read that failed; size 0: none did. */
 struct ls_fault {
   __u64 address;

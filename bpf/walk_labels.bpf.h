@@ -43,14 +43,14 @@ struct ls_walk {
   struct ls_fault fault;
   __u64 low; /* first byte of all strings, and the byte after the last */
   __u64 high;
-  __u32 slot_count;
-  __u32 label_count;
-  __u32 label_bytes;
-  __u32 flags;
-  __u32 refs;    /* where in `blocks` the references start */
-  __u32 strings; /* where the strings start */
-  __u32 cursor;  /* bytes of strings so far */
-  __u32 reserved;
+  __u64 slot_count;
+  __u64 label_count;
+  __u64 label_bytes;
+  __u64 flags;
+  __u64 refs;    /* where in `blocks` the references start */
+  __u64 strings; /* where the strings start */
+  __u64 cursor;  /* bytes of strings so far */
+  __u64 block;   /* where the block itself starts */
   custom_labels_label_t slots[LS_MAX_SLOTS];
 };
 
@@ -71,6 +71,26 @@ static __always_inline void ls_widen(struct ls_walk* walk, const custom_labels_s
   if (address + string->len > walk->high) walk->high = address + string->len;
 }
 
+/* The cursors are within bounds by what was counted; the verifier cannot know, and up to 5.15 it
+ * forgets the bounds of a number that the compiler keeps on the stack. So each use loads and checks
+ * anew. */
+static __always_inline __u8* ls_at(struct ls_labels* out, __u64 cursor) {
+  ls_keep_together(cursor);
+  if (cursor > LS_BLOCKS_LIMIT) cursor = 0;
+  return out->blocks + cursor;
+}
+
+/* To the end of those that become labels, which are at the front. */
+static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labels_label_t* slot) {
+  ls_reload();
+  __u64 kept = walk->label_count;
+  ls_keep_together(kept);
+  if (kept >= LS_MAX_LABELS) return; /* for the verifier */
+  custom_labels_label_t* place = &walk->slots[kept];
+  if (place != slot) *place = *slot;
+  walk->label_count++;
+}
+
 /* Moves the elements that become labels to the front. False: one of them is impossible. */
 static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
   for (__u32 i = 0; i < LS_MAX_SLOTS; i++) {
@@ -83,8 +103,7 @@ static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
       continue;
     }
     if (!ls_possible(&slot->key) || !ls_possible(&slot->value)) return 0;
-    __u32 kept = walk->label_count;
-    if (kept >= LS_MAX_LABELS) {
+    if (walk->label_count >= LS_MAX_LABELS) {
       walk->flags |= LS_TRUNCATED_LABELS;
       break;
     }
@@ -96,8 +115,7 @@ static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
     walk->label_bytes = bytes;
     ls_widen(walk, &slot->key);
     ls_widen(walk, &slot->value);
-    if (kept != i) walk->slots[kept] = *slot;
-    walk->label_count = kept + 1;
+    ls_keep_slot(walk, slot);
   }
   return 1;
 }
@@ -106,20 +124,19 @@ static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
 static __always_inline _Bool ls_copy_string(struct ls_walk* walk, struct ls_labels* out,
                                             const custom_labels_string_t* string) {
   __u64 length = string->len;
-  __u64 at = (__u64)walk->strings + walk->cursor;
   if (length == 0) return 1;
-  /* Both hold by what was counted; the verifier cannot know. */
-  if (at > LS_BLOCKS_LIMIT || length > LS_MAX_LABEL_BYTES) return 0;
-  if (!ls_read_user(out->blocks + at, length, ls_address(string->buf), &walk->fault)) return 0;
+  ls_keep_together(length);
+  if (length > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
+  if (!ls_read_user(ls_at(out, walk->strings + walk->cursor), length, ls_address(string->buf),
+                    &walk->fault))
+    return 0;
   walk->cursor += length;
   return 1;
 }
 
 static __always_inline struct ls_label_ref* ls_ref(struct ls_walk* walk, struct ls_labels* out,
                                                    __u32 index) {
-  __u64 at = walk->refs;
-  if (at > LS_BLOCKS_LIMIT) at = 0; /* for the verifier, as above */
-  return (struct ls_label_ref*)(out->blocks + at) + index;
+  return (struct ls_label_ref*)ls_at(out, walk->refs) + index;
 }
 
 static __always_inline _Bool ls_read_each(struct ls_walk* walk, struct ls_labels* out) {
@@ -141,9 +158,9 @@ static __always_inline _Bool ls_read_each(struct ls_walk* walk, struct ls_labels
 /* Needs no page more than the strings do: a span of one page at most touches only the pages of its
  * first and its last byte. */
 static __always_inline _Bool ls_read_span(struct ls_walk* walk, struct ls_labels* out, __u64 span) {
-  __u64 at = walk->strings;
-  if (at > LS_BLOCKS_LIMIT || span > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
-  if (!ls_read_user(out->blocks + at, span, walk->low, &walk->fault)) return 0;
+  ls_keep_together(span);
+  if (span > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
+  if (!ls_read_user(ls_at(out, walk->strings), span, walk->low, &walk->fault)) return 0;
   for (__u32 i = 0; i < LS_MAX_LABELS; i++) {
     custom_labels_label_t* slot = &walk->slots[i];
     ls_reload();
@@ -161,11 +178,9 @@ static __always_inline _Bool ls_read_span(struct ls_walk* walk, struct ls_labels
 /* Appends the block for the selected labels. */
 static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_labels* out,
                                              __u32 publisher) {
-  __u64 start = out->head.size;
   __u64 span = walk->high > walk->low ? walk->high - walk->low : 0;
-  if (start > LS_BLOCKS_LIMIT - LS_BLOCK_LIMIT) return 0; /* for the verifier */
-  struct ls_label_block* block = (struct ls_label_block*)(out->blocks + start);
-  walk->refs = start + sizeof(*block);
+  walk->block = out->head.size;
+  walk->refs = walk->block + sizeof(struct ls_label_block);
   walk->strings = walk->refs + walk->label_count * sizeof(struct ls_label_ref);
   walk->cursor = 0;
   if (span > 0 && span <= LS_MAX_LABEL_BYTES && span <= 2 * walk->label_bytes + LS_SPAN_SLACK) {
@@ -174,12 +189,13 @@ static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_lab
     return 0;
   }
   ls_reload();
+  struct ls_label_block* block = (struct ls_label_block*)ls_at(out, walk->block);
   block->publisher = publisher;
   block->label_count = walk->label_count;
   block->byte_count = walk->cursor;
-  __u64 end = (__u64)walk->strings + walk->cursor;
-  if (end > LS_BLOCKS_LIMIT) return 0; /* for the verifier */
-  for (__u32 i = 0; i < 8; i++) out->blocks[end + i] = 0;
+  __u64 end = walk->strings + walk->cursor;
+  __u8* fill = ls_at(out, end);
+  for (__u32 i = 0; i < 8; i++) fill[i] = 0;
   out->head.size = (end + 7) & ~7ULL;
   out->head.block_count++;
   return 1;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
@@ -24,13 +23,6 @@ std::vector<custom_labels_label_t> named(const std::string& name) { return {labe
 [[noreturn]] void exec_busy_shell() {
   execl("/bin/sh", "sh", "-c", "while :; do :; done", static_cast<char*>(nullptr));
   _exit(1);
-}
-
-std::string comm_of(Pid pid) {
-  std::ifstream file("/proc/" + std::to_string(raw(pid)) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
 }
 
 bool contains(const std::vector<Pid>& pids, Pid pid) {
@@ -133,7 +125,8 @@ TEST_CASE("sampler: after exec the old recipes are not used, until new ones are 
   Taken taken;
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
   child.tell();
-  wait_for([&] { return comm_of(child.pid()) == "sh"; });
+  // The kernel side has seen it before anything was drained.
+  wait_for([&] { return sampler->counters().outcomes[LS_UNREADABLE_NOT_RELOCATED] > 0; });
   // The event is on its way, but the handler does not know of it: what it planned is of the old
   // program.
   Status too_early = sampler->set_process(child.pid(), {});
