@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Builds labelscope as it is released and measures it: BPF time of a sample's parts, rejecting and accepting large ELF
+# files, samples a second from ring buffer to pprof file. Ends with every ratio beside its aim. The status is 0 if
+# everything could be measured, whatever came out. What is measured, and how to read it: tests/bench/README.md.
+#
+#   scripts/bench.sh [labels|elf|samples...]      all three, or some
+#
+# Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+benches=("$@")
+((${#benches[@]} > 0)) || benches=(labels elf samples)
+for bench in "${benches[@]}"; do
+  case $bench in
+    labels | elf | samples) ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf or samples)\n' "$bench" >&2; exit 2 ;;
+  esac
+done
+
+bash "$root_dir/scripts/setup.sh" --tests
+
+readonly build=$root_dir/build/bench
+# Warnings are the other builds' business: some compilers warn at -O3 only, and wrongly.
+configure "$build" --preset dev -DCMAKE_BUILD_TYPE=Release -DLABELSCOPE_WERROR=OFF
+say "Building with $(build_jobs) jobs"
+cmake --build "$build" --parallel "$(build_jobs)" --target bench_labels bench_elf bench_samples >&2
+
+# Large files of this machine, where there are any, beside those made here.
+large_libraries() {
+  local file seen=0
+  for file in /usr/lib/*/libLLVM*.so.*; do
+    [[ -f $file && ! -L $file && $(stat -c %s "$file") -ge 90000000 && $seen -eq 0 ]] || continue
+    echo "$file"
+    seen=1
+  done
+}
+
+readonly bin=$build/tests/bench elf=$build/tests/bench/large_elf
+aims=$(mktemp)
+trap 'rm -f "$aims"' EXIT
+run() {
+  echo
+  echo "== $1 (load $(cut -d ' ' -f 1 /proc/loadavg)) =="
+  as_root env PATH="$PATH" LABELSCOPE_BENCH_AIMS="$aims" "${@:2}"
+}
+for bench in "${benches[@]}"; do
+  case $bench in
+    labels) run "What a sample costs in the kernel" "$bin/bench_labels" ;;
+    elf)
+      [[ -f $elf/plain.so ]] || { say "Making ELF files of 100 MB" && bash "$root_dir/tests/bench/make_large_elf.sh" "$elf" 45000; }
+      mapfile -t others < <(large_libraries)
+      run "ELF files of 100 MB" "$bin/bench_elf" "$elf" "${others[@]}"
+      ;;
+    samples) run "Samples from ring buffer to pprof file" "$bin/bench_samples" ;;
+  esac
+done
+
+echo
+echo "== Against the aims =="
+awk -F '\t' '{ printf "%-62s %10s   %-18s %s\n", $1, $2, $3, $4 }' "$aims"

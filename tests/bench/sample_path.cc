@@ -1,0 +1,68 @@
+// As BpfSampler::hand_out() and Recorder::on_sample() go.
+#include "sample_path.h"
+
+#include <fstream>
+#include <utility>
+#include <variant>
+
+#include "bpf/records.h"
+#include "cli/format/format.h"
+#include "synthetic_records.h"
+
+namespace labelscope::bench {
+
+cli::Index FixedProcess::module_at(Address address) {
+  return address >= kCodeStart && address < kCodeEnd ? 0 : cli::kNoIndex;
+}
+
+bool SamplePath::add(std::span<const std::byte> record) {
+  auto decoded = decode_record(record);
+  if (!decoded) return false;
+  const auto* sample = std::get_if<SampleRecord>(&*decoded);
+  if (sample == nullptr) return false;
+  label_key_.clear();
+  append_label_key(sample->labels, label_key_);
+  cli::SampleView view;
+  view.time_ns = sample->time_ns;
+  view.pid = sample->pid;
+  view.tid = sample->tid;
+  view.comm = sample->comm;
+  view.user_stack = sample->user_stack;
+  view.kernel_stack = sample->kernel_stack;
+  view.outcome = sample->labels.outcome;
+  view.flags = sample->labels.flags;
+  view.label_key = label_key_;
+  view.decode_labels = &decode_label_key;
+  builder_.add(view, process_);
+  return true;
+}
+
+cli::Profile SamplePath::take() {
+  const std::uint64_t samples = builder_.samples();
+  cli::Profile profile = builder_.take();
+  profile.event = "cpu-clock";
+  profile.period_ns = 1000000;
+  profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}});
+  cli::ProfileModule module;
+  module.kind = cli::ProfileModule::Kind::kFile;
+  module.path = "/usr/bin/service";
+  module.start = kCodeStart;
+  module.end = kCodeEnd;
+  profile.modules.push_back(std::move(module));
+  profile.ledger.taken = profile.ledger.written = samples;
+  profile.ledger.outcomes[LS_LABELLED] = samples;
+  return profile;
+}
+
+Status write_profile(const cli::Profile& profile, std::uint64_t samples, const std::string& path) {
+  std::uint64_t counted = 0;
+  for (const cli::SampleRow& row : profile.rows) counted += row.count;
+  if (counted != samples) {
+    return Error{ErrorCode::kMalformed, "the profile holds " + std::to_string(counted) +
+                                            " samples of " + std::to_string(samples)};
+  }
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  return cli::render_pprof(profile, {}, out);
+}
+
+}  // namespace labelscope::bench

@@ -1,0 +1,42 @@
+// The way of a sample through user space, from the bytes in the ring buffer to a written pprof
+// file: what the sampler and the recorder do with it, without their processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/profile/profile_builder.h"
+#include "labelscope/result.h"
+
+namespace labelscope::bench {
+
+// One process with one module, never changing.
+class FixedProcess final : public cli::ProcessContext {
+ public:
+  cli::Index module_at(Address address) override;
+  cli::Index kernel_module() override { return cli::kNoIndex; }
+  std::uint64_t address_epoch() const override { return 0; }
+  std::uint64_t publisher_epoch() const override { return 0; }
+  std::uint8_t publisher(std::uint8_t index) const override { return index; }
+};
+
+class SamplePath {
+ public:
+  // False: not a sample.
+  bool add(std::span<const std::byte> record);
+  // What add() has made of the samples. Once.
+  cli::Profile take();
+
+ private:
+  FixedProcess process_;
+  cli::ProfileBuilder builder_{false};
+  std::vector<std::byte> label_key_;
+};
+
+// kMalformed: not all of `samples` are in it.
+Status write_profile(const cli::Profile& profile, std::uint64_t samples, const std::string& path);
+
+}  // namespace labelscope::bench
