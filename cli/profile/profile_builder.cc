@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstring>
+#include <random>
 
 namespace labelscope::cli {
 namespace {
@@ -16,10 +16,37 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
 
+// What makes two rows one.
+std::uint64_t hash_of(const SampleRow& row) {
+  const std::uint32_t words[4] = {row.thread, row.stack, row.label_set,
+                                  (std::uint32_t{row.flags} << 8) | row.outcome};
+  return XXH3_64bits(words, sizeof words);
+}
+
+bool same_row(const SampleRow& a, const SampleRow& b) {
+  return a.thread == b.thread && a.stack == b.stack && a.label_set == b.label_set &&
+         a.flags == b.flags && a.outcome == b.outcome;
+}
+
+// Bytes come from targets: one that knew the hashes could make all its label sets collide.
+std::uint64_t seed() {
+  static const std::uint64_t value = std::random_device{}() * 0x9E3779B97F4A7C15ULL;
+  return value;
+}
+
+std::uint64_t hash_of(const LabelSet& labels) {
+  std::uint64_t hash = seed();
+  for (const Label& label : labels) {
+    hash = XXH3_64bits_withSeed(label.key.data(), label.key.size(), hash + label.publisher);
+    hash = XXH3_64bits_withSeed(label.value.data(), label.value.size(), hash);
+  }
+  return hash;
+}
+
 }  // namespace
 
 std::size_t ByteCache::Hash::operator()(std::string_view bytes) const {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed());
 }
 
 const Index* ByteCache::find(std::string_view bytes) const {
@@ -40,18 +67,6 @@ void ByteCache::clear() {
   stored_bytes_ = 0;
 }
 
-std::size_t ProfileBuilder::RowKeyHash::operator()(const RowKey& key) const {
-  struct Packed {
-    std::uint32_t words[4];
-  } packed{{key.thread, key.stack, key.label_set,
-            (static_cast<std::uint32_t>(key.flags) << 8) | key.outcome}};
-  return XXH3_64bits(&packed, sizeof packed);
-}
-
-std::size_t ProfileBuilder::IndexVectorHash::operator()(const std::vector<Index>& indices) const {
-  return XXH3_64bits(indices.data(), indices.size() * sizeof(Index));
-}
-
 void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
   if (process.caches.address_epoch != process.address_epoch()) {
     process.caches.address_epoch = process.address_epoch();
@@ -62,30 +77,26 @@ void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
     process.caches.publisher_epoch = process.publisher_epoch();
     process.caches.labels.clear();
   }
-  RowKey key{};
-  key.thread = intern_thread(sample, process);
-  key.stack = intern_stack(sample, process);
+  SampleRow row;
+  row.time_ns = keep_each_sample_ ? sample.time_ns : 0;
+  row.thread = intern_thread(sample, process);
+  row.stack = intern_stack(sample, process);
   const Decoded& labels = decode(sample, process);
-  key.label_set = labels.label_set;
-  key.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
-  key.outcome = static_cast<std::uint8_t>(sample.outcome);
+  row.label_set = labels.label_set;
+  row.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
+  row.outcome = static_cast<std::uint8_t>(sample.outcome);
   ++samples_;
   if (sample.outcome == LS_LABELLED) ++labelled_;
 
+  const auto next = static_cast<Index>(profile_.rows.size());
   if (!keep_each_sample_) {
-    auto [row, fresh] = rows_.try_emplace(key, static_cast<Index>(profile_.rows.size()));
-    if (!fresh) {
-      ++profile_.rows[row->second].count;
+    const Index known = rows_.find_or_insert(
+        hash_of(row), next, [&](Index index) { return same_row(profile_.rows[index], row); });
+    if (known != next) {
+      ++profile_.rows[known].count;
       return;
     }
   }
-  SampleRow row;
-  row.time_ns = keep_each_sample_ ? sample.time_ns : 0;
-  row.thread = key.thread;
-  row.stack = key.stack;
-  row.label_set = key.label_set;
-  row.flags = key.flags;
-  row.outcome = key.outcome;
   profile_.rows.push_back(row);
 }
 
@@ -121,23 +132,30 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
     if (fresh) known->second = intern_location(inside, process.module_at(inside));
     stack.push_back(known->second);
   }
-  auto [known, fresh] =
-      stacks_.try_emplace(std::move(stack), static_cast<Index>(profile_.stacks.size()));
-  if (fresh) profile_.stacks.push_back(known->first);
-  process.caches.user_stacks.insert(scratch_, known->second);
-  return known->second;
+  const auto next = static_cast<Index>(profile_.stacks.size());
+  const Index known =
+      stacks_.find_or_insert(XXH3_64bits(stack.data(), stack.size() * sizeof(Index)), next,
+                             [&](Index index) { return profile_.stacks[index] == stack; });
+  if (known == next) profile_.stacks.push_back(std::move(stack));
+  process.caches.user_stacks.insert(scratch_, known);
+  return known;
 }
 
 Index ProfileBuilder::intern_location(Address address, Index module) {
-  auto [known, fresh] =
-      locations_.try_emplace({module, address}, static_cast<Index>(profile_.locations.size()));
-  if (fresh) {
+  const std::uint64_t words[2] = {address, module};
+  const auto next = static_cast<Index>(profile_.locations.size());
+  const Index known =
+      locations_.find_or_insert(XXH3_64bits(words, sizeof words), next, [&](Index index) {
+        const Location& location = profile_.locations[index];
+        return location.address == address && location.module == module;
+      });
+  if (known == next) {
     Location location;
     location.module = module;
     location.address = address;
     profile_.locations.push_back(std::move(location));
   }
-  return known->second;
+  return known;
 }
 
 const ProfileBuilder::Decoded& ProfileBuilder::decode(const SampleView& sample,
@@ -154,10 +172,11 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const SampleView& sample,
 
 Index ProfileBuilder::intern_label_set(LabelSet labels) {
   std::sort(labels.begin(), labels.end());  // a set: the order of its elements says nothing
-  auto [known, fresh] =
-      label_sets_.try_emplace(std::move(labels), static_cast<Index>(profile_.label_sets.size()));
-  if (fresh) profile_.label_sets.push_back(known->first);
-  return known->second;
+  const auto next = static_cast<Index>(profile_.label_sets.size());
+  const Index known = label_sets_.find_or_insert(
+      hash_of(labels), next, [&](Index index) { return profile_.label_sets[index] == labels; });
+  if (known == next) profile_.label_sets.push_back(std::move(labels));
+  return known;
 }
 
 Profile ProfileBuilder::take() { return std::move(profile_); }

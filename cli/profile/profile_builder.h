@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 #include "labelscope/label.h"
 
@@ -91,19 +92,6 @@ class ProfileBuilder {
     Index label_set;
     std::uint32_t flags;
   };
-  struct RowKey {
-    Index thread, stack, label_set;
-    std::uint16_t flags;
-    std::uint8_t outcome;
-    bool operator==(const RowKey&) const = default;
-  };
-  struct RowKeyHash {
-    std::size_t operator()(const RowKey& key) const;
-  };
-  struct IndexVectorHash {
-    std::size_t operator()(const std::vector<Index>& indices) const;
-  };
-
   Index intern_thread(const SampleView& sample, ProcessContext& process);
   Index intern_stack(const SampleView& sample, ProcessContext& process);
   Index intern_location(Address address, Index module);
@@ -115,10 +103,11 @@ class ProfileBuilder {
   std::uint64_t labelled_ = 0;
   Profile profile_;
   std::vector<Decoded> decoded_;
-  std::unordered_map<std::vector<Index>, Index, IndexVectorHash> stacks_;
-  std::map<LabelSet, Index> label_sets_;
-  std::map<std::pair<Index, Address>, Index> locations_;
-  std::unordered_map<RowKey, Index, RowKeyHash> rows_;
+  // Of profile_'s tables of the same names.
+  IndexTable stacks_;
+  IndexTable label_sets_;
+  IndexTable locations_;
+  IndexTable rows_;
   std::string scratch_;
 };
 

@@ -190,8 +190,8 @@ void run(std::size_t samples) {
   }
   const Medians medians = run_all();
   std::printf("\n");
-  auto report = [&](const std::string& name, std::size_t count) {
-    report_aim("samples a second, " + name, static_cast<double>(count) / medians.seconds(name),
+  auto report = [&](const std::string& name, std::size_t count, double seconds) {
+    report_aim("samples a second of CPU, " + name, static_cast<double>(count) / seconds,
                Bound::kAtLeast, kWantedPerSecond);
   };
   for (const Stage& stage : kStages) {

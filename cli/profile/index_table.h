@@ -1,0 +1,53 @@
+// Finds the elements of a vector by what they hold: a hash table that stores nothing but indices
+// and bits of their hashes. A look-up touches one cache line here and one in the vector, which is
+// what counts when there are millions of rows, and no element is kept twice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+class IndexTable {
+ public:
+  // The index among those inserted for which is_same(index) holds; else inserts `next` and returns
+  // it. Asks only for indices of equal hashes.
+  template <class IsSame>
+  Index find_or_insert(std::uint64_t hash, Index next, IsSame is_same) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    const auto short_hash = static_cast<std::uint32_t>(hash ^ (hash >> 32));
+    std::size_t at = short_hash & (slots_.size() - 1);
+    for (; slots_[at].index != kNoIndex; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].hash == short_hash && is_same(slots_[at].index)) return slots_[at].index;
+    }
+    slots_[at] = {short_hash, next};
+    ++count_;
+    return next;
+  }
+
+ private:
+  static constexpr std::size_t kFirstSlots = 1024;
+  struct Slot {
+    std::uint32_t hash = 0;
+    Index index = kNoIndex;
+  };
+
+  void grow() {
+    std::vector<Slot> larger(slots_.empty() ? kFirstSlots : 2 * slots_.size());
+    for (const Slot& slot : slots_) {
+      if (slot.index == kNoIndex) continue;
+      std::size_t at = slot.hash & (larger.size() - 1);
+      while (larger[at].index != kNoIndex) at = (at + 1) & (larger.size() - 1);
+      larger[at] = slot;
+    }
+    slots_.swap(larger);
+  }
+
+  std::vector<Slot> slots_;  // a power of two of them, at most half of them used
+  std::size_t count_ = 0;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,46 @@
+// The index of the profile's tables: nothing found twice, nothing lost when it grows.
+#include "cli/profile/index_table.h"
+
+#include <vector>
+
+#include "support/catch.h"
+
+using labelscope::cli::Index;
+using labelscope::cli::IndexTable;
+
+namespace {
+
+// Interns numbers, with a hash that the test chooses.
+template <class Hash>
+Index intern(IndexTable& table, std::vector<int>& numbers, int number, Hash hash) {
+  const auto next = static_cast<Index>(numbers.size());
+  const Index index = table.find_or_insert(hash(number), next,
+                                           [&](Index known) { return numbers[known] == number; });
+  if (index == next) numbers.push_back(number);
+  return index;
+}
+
+}  // namespace
+
+TEST_CASE("index_table: what was inserted is found again after any growth") {
+  IndexTable table;
+  std::vector<int> numbers;
+  auto hash = [](int number) { return static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15ULL; };
+  constexpr int kNumbers = 100000;
+  for (int number = 0; number < kNumbers; ++number) intern(table, numbers, number, hash);
+  for (int number = 0; number < kNumbers; ++number) {
+    REQUIRE(intern(table, numbers, number, hash) == static_cast<Index>(number));
+  }
+  CHECK(numbers.size() == kNumbers);
+}
+
+TEST_CASE("index_table: elements of equal hashes are told apart") {
+  IndexTable table;
+  std::vector<int> numbers;
+  auto same = [](int) { return std::uint64_t{7}; };
+  for (int round = 0; round < 2; ++round) {
+    for (int number = 0; number < 2000; ++number) {
+      REQUIRE(intern(table, numbers, number, same) == static_cast<Index>(number));
+    }
+  }
+}
