@@ -5,10 +5,8 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <climits>
 #include <memory>
 #include <optional>
-#include <regex>
 
 #include "access.h"
 #include "customlabels/label_abi.h"
@@ -84,15 +82,17 @@ bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
 
 }  // namespace
 
+// CUSTOM_LABELS_LIBRARY_NAME_REGEX by hand: std::regex needs stack for every letter of a name that
+// a target chose.
 bool is_abi_library_name(std::string_view path) {
-  static const std::regex kName(CUSTOM_LABELS_LIBRARY_NAME_REGEX, std::regex::extended);
   constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
+  constexpr std::string_view kLibrary = "libcustomlabels";
+  constexpr std::string_view kSuffix = ".so";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-  std::size_t slash = path.rfind('/');
-  std::string name(slash == std::string_view::npos ? path : path.substr(slash + 1));
-  // No file has a longer name, and std::regex needs stack for every letter.
-  if (name.size() > NAME_MAX) return false;
-  return std::regex_search(name, kName);
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.ends_with("customlabels.node")) return true;
+  const std::size_t at = name.find(kLibrary);
+  return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
 }
 
 std::string_view access_model_name(AccessModel model) {

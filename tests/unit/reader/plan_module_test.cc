@@ -1,12 +1,15 @@
 // Planning with the test's own process as the target: compiled libraries, loaded by the real
 // loader. Where the variable is, the library itself says.
 #include <dlfcn.h>
+#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 
+#include "customlabels/label_abi.h"
 #include "elf_bytes.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
@@ -180,6 +183,21 @@ TEST_CASE("plan_module: only names that the ABI gives its libraries count as suc
     INFO(name);
     CHECK_FALSE(is_abi_library_name(name));
   }
+}
+
+TEST_CASE("plan_module: file names are judged as the ABI's own regular expression judges them") {
+  regex_t expression;
+  REQUIRE(::regcomp(&expression, CUSTOM_LABELS_LIBRARY_NAME_REGEX, REG_EXTENDED | REG_NOSUB) == 0);
+  const std::string parts[] = {"lib", "customlabels", "x", ".so", ".node", ".", "so"};
+  constexpr std::size_t kParts = std::size(parts);
+  for (std::size_t number = 0; number < kParts * kParts * kParts * kParts; ++number) {
+    std::string name;
+    for (std::size_t rest = number, i = 0; i < 4; ++i, rest /= kParts) name += parts[rest % kParts];
+    INFO(name);
+    CHECK(is_abi_library_name("/usr/lib/" + name) ==
+          (::regexec(&expression, name.c_str(), 0, nullptr, 0) == 0));
+  }
+  ::regfree(&expression);
 }
 
 TEST_CASE("plan_module: a name of a million letters is no library's") {
