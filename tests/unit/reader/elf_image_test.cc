@@ -164,7 +164,7 @@ TEST_CASE("elf_image: what an executable does not export is in .symtab, until it
 }
 
 TEST_CASE("elf_image: a variable that is only imported is not defined") {
-  const ElfImage image = require_image(read_file(fixture_path("exe_importer")));
+  const ElfImage image = require_image(read_file(fixture_path("exe_importer_sysv")));
   auto dynamic = image.find_dynamic_symbol(kSet);
   REQUIRE(dynamic);
   CHECK_FALSE((*dynamic && (*dynamic)->defined));

@@ -136,7 +136,7 @@ TEST_CASE("label_walk: an unreadable byte anywhere makes the whole set unreadabl
 TEST_CASE("label_walk: one string that is not resident leaves no half set") {
   LabelMemory made(/*gap=*/8192);
   made.publish({{"a", "1"}, {"b", "2"}});
-  made.memory.unmap_page(LabelMemory::kStrings + 3 * 8193);
+  made.memory.unmap_page(LabelMemory::kStrings + 3 * Address{8193});
   check_unreadable(made, LS_UNREADABLE_NOT_RESIDENT);
 }
 
@@ -177,6 +177,7 @@ TEST_CASE("label_walk: a string that ends with the address space is possible") {
 TEST_CASE("label_walk: 64 labels are whole, the 65th is cut off and flagged") {
   LabelMemory made;
   std::vector<RawLabel> labels;
+  labels.reserve(LS_MAX_LABELS);
   for (int i = 0; i < LS_MAX_LABELS; ++i) {
     labels.push_back(made.label("key" + std::to_string(i), "value" + std::to_string(i)));
   }
@@ -249,6 +250,7 @@ TEST_CASE("label_walk: a label of 4096 bytes is whole and one of 4097 is none") 
 TEST_CASE("label_walk: the labels that must always arrive whole do") {
   LabelMemory fixed;
   std::vector<RawLabel> ten;
+  ten.reserve(10);
   for (int i = 0; i < 10; ++i) {
     ten.push_back(fixed.label(std::string(127, 'k') + std::to_string(i), std::string(256, 'v')));
   }
@@ -257,6 +259,7 @@ TEST_CASE("label_walk: the labels that must always arrive whole do") {
   CHECK(walk(fixed).flags == 0);
   LabelMemory many;
   std::vector<RawLabel> short_ones;
+  short_ones.reserve(64);
   for (int i = 0; i < 64; ++i) {
     short_ones.push_back(many.label("key-" + std::to_string(1000 + i), "12345678"));
   }

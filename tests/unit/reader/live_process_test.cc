@@ -159,8 +159,9 @@ TEST_CASE("live_process: memory is read across pages, and a hole is unreadable")
   void* two = ::mmap(nullptr, static_cast<std::size_t>(2 * page), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(two != MAP_FAILED);
-  const Address border = reinterpret_cast<Address>(two) + static_cast<Address>(page);
-  REQUIRE(::munmap(reinterpret_cast<void*>(border), static_cast<std::size_t>(page)) == 0);
+  char* second = static_cast<char*>(two) + page;
+  REQUIRE(::munmap(second, static_cast<std::size_t>(page)) == 0);
+  const Address border = reinterpret_cast<Address>(second);
   auto inside = read_value<std::uint64_t>(process->memory(), border - 8);
   CHECK(inside);
   auto across = read_value<std::uint64_t>(process->memory(), border - 4);

@@ -37,7 +37,7 @@ void put_glibc(FakeMemory& memory, std::uint64_t length, std::uint64_t generatio
   memory.put(kThread + 8, kDtv);
   memory.put(kDtv - 16, length);
   memory.put(kDtv, generation);
-  memory.put(kDtv + 3 * 16, kBlock);
+  memory.put(kDtv + Address{3} * 16, kBlock);
 }
 
 void check_never_touched(const Located& located) {
@@ -107,7 +107,7 @@ TEST_CASE(
   FakeMemory memory;
   memory.put(kThread - 8, kDtv);
   memory.put(kDtv, std::uint64_t{3});
-  memory.put(kDtv + 3 * 8, kBlock);
+  memory.put(kDtv + Address{3} * 8, kBlock);
   ls_tls_recipe recipe{};
   recipe.kind = LS_DTV_SLOT;
   recipe.offset = 8;
@@ -140,9 +140,9 @@ TEST_CASE("locate: a DTV older than the module was never touched, and 0 asks for
 TEST_CASE("locate: an entry of 0 or -1 has no block yet") {
   FakeMemory memory;
   put_glibc(memory, 64, 7);
-  memory.put(kDtv + 3 * 16, std::uint64_t{0});
+  memory.put(kDtv + Address{3} * 16, std::uint64_t{0});
   check_never_touched(locate(glibc_recipe(3, 7), kThread, memory));
-  memory.put(kDtv + 3 * 16, UINT64_MAX);
+  memory.put(kDtv + Address{3} * 16, UINT64_MAX);
   check_never_touched(locate(glibc_recipe(3, 7), kThread, memory));
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("locate: a DTV at the start of a page has its length on the page befor
   constexpr Address kAtPage = 0x550000004000;
   memory.put(kThread + 8, kAtPage);
   memory.put(kAtPage, std::uint64_t{7});
-  memory.put(kAtPage + 3 * 16, kBlock);
+  memory.put(kAtPage + Address{3} * 16, kBlock);
   check_unreadable(locate(glibc_recipe(3, 7), kThread, memory), LS_UNREADABLE_BAD_DTV);
   memory.put(kAtPage - 16, std::uint64_t{64});
   CHECK(locate(glibc_recipe(3, 7), kThread, memory).address == kBlock + 0x40);
