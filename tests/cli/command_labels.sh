@@ -1,0 +1,9 @@
+# A command is recorded from its first instruction: its labels are there although it had loaded nothing when the
+# recording began.
+source "$SOURCE_DIR/lib.sh"
+need_sampling
+run record -o out.jsonl -- "$DEMO_SERVICE" --seconds 2
+expect_status "$exit_ok" "the demo service as a command"
+labelled=$(grep -Eo '[0-9,]+ labelled' "$work/stderr" | tail -1 | tr -dc '0-9')
+taken=$(grep -Eo '[0-9,]+ samples' "$work/stderr" | tail -1 | tr -dc '0-9')
+((taken > 0 && labelled * 10 >= taken * 9)) || fail "$labelled of $taken samples labelled"
