@@ -383,7 +383,7 @@ int Recording::report() {
   print_summary();
   write_outputs();
   int status = child_ ? command_status() : kExitOk;
-  log::info(ledger_line(ledger) + next_step());
+  log::info(ledger_line(profile_) + next_step());
   if (signals_.give_up_requested()) return kExitGivenUp;
   return status;
 }

@@ -97,7 +97,8 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
   return lines;
 }
 
-std::string ledger_line(const Ledger& ledger) {
+std::string ledger_line(const Profile& profile) {
+  const Ledger& ledger = profile.ledger;
   std::uint64_t unreadable = 0;
   std::string reasons;
   for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
@@ -107,8 +108,8 @@ std::string ledger_line(const Ledger& ledger) {
                with_thousands(ledger.outcomes[outcome]);
   }
   if (!reasons.empty()) reasons += ")";
-  return with_thousands(ledger.taken) +
-         " samples = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
+  return with_thousands(ledger.taken) + " samples by " + profile.event + " = " +
+         with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
          with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
          with_thousands(unreadable) + " unreadable" + reasons + "; " +
          with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +

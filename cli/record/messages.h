@@ -16,7 +16,7 @@ std::string describe_labels(const TrackedProcess& process);
 // The numbers that add up, in one line, and a line for each problem among them. The last line of
 // output is ledger_line().
 std::vector<std::string> ledger_problems(const Ledger& ledger);
-std::string ledger_line(const Ledger& ledger);
+std::string ledger_line(const Profile& profile);
 // Whether taken = sum of outcomes and written = taken - dropped.
 bool adds_up(const Ledger& ledger);
 
