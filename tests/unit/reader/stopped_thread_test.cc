@@ -229,7 +229,7 @@ TEST_CASE("stopped_thread: the exit status of our own child is never swallowed")
     const pid_t pid = ::fork();
     REQUIRE(pid >= 0);
     if (pid == 0) {
-      for (std::atomic<int> spin{0}; spin < i * 25; ++spin) {
+      for (std::atomic<int> spin{0}; spin < i * 100; ++spin) {
       }
       ::_exit(42);
     }
