@@ -109,6 +109,16 @@ void set_config(bpf_object* object, const ls_config& config) {
   }
 }
 
+template <class T>
+Result<T> read_entry(int map, Pid pid) {
+  T value{};
+  if (bpf_map_lookup_elem(map, &pid, &value) == 0) return value;
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " is not sampled"};
+  }
+  return system_error(errno, "cannot read the map of processes");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
@@ -141,6 +151,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
   resize(loaded->object_, "processes", options.max_processes);
+  resize(loaded->object_, "images", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
          static_cast<std::uint32_t>(cpus) + (with_retry ? LS_RETRY_SCRATCHES : 0));
@@ -156,6 +167,7 @@ Status BpfObject::find_parts() {
   program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
   ring_fd_ = map_fd(object_, "ring");
   processes_fd_ = map_fd(object_, "processes");
+  images_fd_ = map_fd(object_, "images");
   counters_fd_ = map_fd(object_, "counters");
   retries_fd_ = map_fd(object_, "retries");
   free_scratches_fd_ = map_fd(object_, "free_scratches");
@@ -193,16 +205,20 @@ BpfObject::~BpfObject() {
 }
 
 Result<ls_process> BpfObject::process(Pid pid) const {
-  ls_process value{};
-  if (bpf_map_lookup_elem(processes_fd_, &pid, &value) == 0) return value;
-  if (errno == ENOENT) {
-    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " is not sampled"};
-  }
-  return system_error(errno, "cannot read the map of processes");
+  return read_entry<ls_process>(processes_fd_, pid);
+}
+
+Result<std::uint32_t> BpfObject::image(Pid pid) const {
+  return read_entry<std::uint32_t>(images_fd_, pid);
 }
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
-  if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) return {};
+  std::uint32_t first = 0;
+  // Before the process itself: what is sampled has an image.
+  if (bpf_map_update_elem(images_fd_, &pid, &first, BPF_ANY) == 0 &&
+      bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
+    return {};
+  }
   if (errno == E2BIG) {
     return Error{ErrorCode::kLimit,
                  "no more processes can be sampled at the same time; the limit "
@@ -220,8 +236,12 @@ Status BpfObject::update_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::remove_process(Pid pid) {
-  if (bpf_map_delete_elem(processes_fd_, &pid) == 0 || errno == ENOENT) return {};
-  return system_error(errno, "cannot delete from the map of processes");
+  for (int map : {processes_fd_, images_fd_}) {
+    if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
+      return system_error(errno, "cannot delete from the map of processes");
+    }
+  }
+  return {};
 }
 
 std::vector<Pid> BpfObject::pids() const {

@@ -30,8 +30,10 @@ class BpfObject {
   bool retries() const { return retries_fd_ >= 0; }
   const std::string& retry_problem() const { return retry_problem_; }
 
-  // The map of processes; kNotFound: no such entry, kLimit: no room.
+  // The map of processes and that of their images; kNotFound: no such entry, kLimit: no room. A new
+  // process starts with image 0.
   Result<ls_process> process(Pid pid) const;
+  Result<std::uint32_t> image(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
   Status update_process(Pid pid, const ls_process& process);
   Status remove_process(Pid pid);
@@ -57,6 +59,7 @@ class BpfObject {
   int program_fd_ = -1;
   int ring_fd_ = -1;
   int processes_fd_ = -1;
+  int images_fd_ = -1;
   int counters_fd_ = -1;
   int retries_fd_ = -1;
   int free_scratches_fd_ = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The maps that every program uses, the configuration, and counting. User space sets the sizes of
- * `processes`, `ring` and `scratch` before load. */
+ * `processes`, `images`, `ring` and `scratch` before load. */
 #ifndef LABELSCOPE_BPF_MAPS_BPF_H
 #define LABELSCOPE_BPF_MAPS_BPF_H
 
@@ -16,6 +16,16 @@ struct {
   __type(value, struct ls_process);
   __uint(max_entries, 4096);
 } processes SEC(".maps");
+
+/* How often each of them has replaced its program. Only the kernel side counts here: user space
+ * replaces whole entries of `processes`, and an exec at that moment must not get lost. So the
+ * recipes there say which image they are for, and are good as long as it is this one. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, 4096);
+} images SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -40,6 +50,16 @@ struct {
 
 static __always_inline struct ls_scratch* ls_scratch_at(__u32 index) {
   return bpf_map_lookup_elem(&scratch, &index);
+}
+
+/* The current process, as the sample that is being made needs it. */
+static __always_inline void ls_copy_process(struct ls_scratch* own,
+                                            const struct ls_process* process, __u32 pid) {
+  __u32* image = bpf_map_lookup_elem(&images, &pid);
+
+  __builtin_memcpy(&own->process, process, sizeof(own->process));
+  if (!image || *image != own->process.image) own->process.flags = LS_PROCESS_UNPLANNED;
+  if (image) own->process.image = *image;
 }
 
 static __always_inline void ls_count_sampling(__u32 counter) {

@@ -143,10 +143,6 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
                               static_cast<Pid>(event->parent), event->image});
 }
 
-void append(std::vector<std::byte>& key, std::span<const std::byte> bytes) {
-  key.insert(key.end(), bytes.begin(), bytes.end());
-}
-
 // What stands before each label's bytes in a label key.
 struct KeyHead {
   std::uint16_t publisher;
@@ -185,11 +181,20 @@ void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
   for (unsigned i = 0; i < labels.block_count; ++i) {
     Block block = take_block(cursor);
     if (!sound(block)) return;  // only if the labels did not come from decode_record()
+    std::size_t size = block.refs.size() * sizeof(KeyHead);
+    for (const ls_label_ref& ref : block.refs) size += ref.key_length + ref.value_length;
+    const std::size_t start = key.size();
+    key.resize(start + size);  // once: this is done for every sample
+    std::byte* out = key.data() + start;
+    auto put = [&out](const void* from, std::size_t count) {
+      if (count != 0) std::memcpy(out, from, count);
+      out += count;
+    };
     for (const ls_label_ref& ref : block.refs) {
       KeyHead head{block.head->publisher, ref.key_length, ref.value_length};
-      append(key, std::as_bytes(std::span(&head, 1)));
-      append(key, block.bytes.subspan(ref.key_offset, ref.key_length));
-      append(key, block.bytes.subspan(ref.value_offset, ref.value_length));
+      put(&head, sizeof(head));
+      put(block.bytes.data() + ref.key_offset, ref.key_length);
+      put(block.bytes.data() + ref.value_offset, ref.value_length);
     }
   }
 }

@@ -59,7 +59,7 @@ static __always_inline _Bool ls_touch(const struct ls_fault* fault) {
 static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own,
                                              const struct ls_retry* retry) {
   struct ls_process* process = bpf_map_lookup_elem(&processes, &retry->pid);
-  if (process) __builtin_memcpy(&own->process, process, sizeof(own->process));
+  if (process) ls_copy_process(own, process, retry->pid);
   if (!process || own->process.image != retry->image) {
     ls_clear_labels(&own->labels);
     own->labels.head.outcome = LS_UNREADABLE_VANISHED;

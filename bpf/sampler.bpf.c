@@ -91,7 +91,7 @@ int sample(void* ctx) {
   own->sample.user_frames = 0;
   own->sample.kernel_frames = 0;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
-  __builtin_memcpy(&own->process, process, sizeof(own->process));
+  ls_copy_process(own, process, ids.pid);
   ls_read_labels(index, own);
 #ifdef LS_WITH_RETRY
   struct ls_retry* retry = own->walk.fault.size ? ls_schedule_retry(own) : 0;

@@ -137,37 +137,32 @@ Status BpfSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) 
   value.recipe_count = static_cast<std::uint32_t>(recipes.size());
   std::copy(recipes.begin(), recipes.end(), value.recipes);
 
-  auto known = images_.find(raw(pid));
+  const Error ended{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
   auto current = object_->process(pid);
   if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
-  if (current) {
-    if (known != images_.end() && known->second != current->image) {
-      return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) +
-                                             " has executed another program meanwhile"};
+  if (!current) {
+    if (images_.contains(raw(pid))) return ended;
+    if (Status status = object_->add_process(pid, value); !status) return status;
+    if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
+      // Its exit was too early to remove the entry, which would wait for the next process of this
+      // number.
+      Status removed = object_->remove_process(pid);
+      return removed ? Status(ended) : removed;
     }
-    value.image = current->image;
-    value.parent = current->parent;
-    Status status = object_->update_process(pid, value);
-    if (!status && status.error().code != ErrorCode::kNotFound) return status;
-    if (status) {
-      images_[raw(pid)] = value.image;
-      return status;
-    }
-    known = images_.find(raw(pid));
+    images_[raw(pid)] = value.image;
+    return {};
   }
-  if (current || known != images_.end()) {
-    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
+  auto image = object_->image(pid);
+  if (!image) return image.error().code == ErrorCode::kNotFound ? ended : std::move(image).error();
+  // An exec from here on is no matter: it makes the recipes those of an earlier image.
+  value.image = images_.try_emplace(raw(pid), *image).first->second;
+  value.parent = current->parent;
+  if (value.image != *image) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(pid)) + " has executed another program meanwhile"};
   }
-  if (Status status = object_->add_process(pid, value); !status) return status;
-  if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
-    // Its exit was too early to remove the entry, which would wait for the next process of this
-    // number.
-    Status removed = object_->remove_process(pid);
-    if (!removed) return removed;
-    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
-  }
-  images_[raw(pid)] = value.image;
-  return {};
+  Status status = object_->update_process(pid, value);
+  return !status && status.error().code == ErrorCode::kNotFound ? Status(ended) : status;
 }
 
 Status BpfSampler::remove_process(Pid pid) {
@@ -300,14 +295,15 @@ Status BpfSampler::recover_lost_events() {
   }
   for (Pid pid : object_->pids()) {
     auto entry = object_->process(pid);
-    if (!entry) continue;  // it has ended since
+    auto image = object_->image(pid);
+    if (!entry || !image) continue;  // it has ended since
     auto known = images_.find(raw(pid));
-    if (known != images_.end() && known->second == entry->image) continue;
+    if (known != images_.end() && known->second == *image) continue;
     ++own_.events_recovered;
     if (known == images_.end()) {
       take_process({ProcessRecord::Kind::kFork, 0, pid, static_cast<Pid>(entry->parent), 0});
     }
-    take_process({ProcessRecord::Kind::kExec, 0, pid, {}, entry->image});
+    take_process({ProcessRecord::Kind::kExec, 0, pid, {}, *image});
   }
   return {};
 }

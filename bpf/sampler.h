@@ -99,8 +99,10 @@ class Sampler {
   virtual ~Sampler() = default;
 
   // Samples the process from now on, or replaces its recipes (none: its samples are unlabelled).
-  // kLimit: too many recipes or processes. kVanished: it has replaced its program since the last
-  // on_exec(), so that the recipes may be of the old one; another on_exec() is on its way.
+  // They count for the program that it ran at the last on_exec(), or at the first call, whatever it
+  // executes meanwhile; so call it once before planning, with a recipe that is not relocated yet.
+  // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
+  // another on_exec() is on its way; or it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
   virtual Status remove_process(Pid pid) = 0;
   virtual Status start() = 0;

@@ -25,6 +25,12 @@
  */
 #define LS_SPAN_SLACK 512
 
+/* So many elements are read along with their set: where a writer keeps both in one block, that
+ * saves a read. The smallest page of both processors, since no page is asked for that the set does
+ * not touch: it might not be in memory. */
+#define LS_SLOTS_AHEAD 10
+#define LS_PAGE_SIZE 4096
+
 #define LS_BLOCK_LIMIT \
   (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
 #define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
@@ -47,10 +53,12 @@ struct ls_walk {
   __u64 label_count;
   __u64 label_bytes;
   __u64 flags;
-  __u64 refs;    /* where in `blocks` the references start */
-  __u64 strings; /* where the strings start */
-  __u64 cursor;  /* bytes of strings so far */
-  __u64 block;   /* where the block itself starts */
+  __u64 refs;                   /* where in `blocks` the references start */
+  __u64 strings;                /* where the strings start */
+  __u64 cursor;                 /* bytes of strings so far */
+  __u64 block;                  /* where the block itself starts */
+  __u64 slots_ahead;            /* elements that were read along with the set */
+  custom_labels_labelset_t set; /* and right behind it, as in some writers' memory */
   custom_labels_label_t slots[LS_MAX_SLOTS];
 };
 
@@ -201,20 +209,36 @@ static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_lab
   return 1;
 }
 
+static __always_inline _Bool ls_read_set(struct ls_walk* walk, __u64 address) {
+  __u64 size = LS_PAGE_SIZE - (address & (LS_PAGE_SIZE - 1));
+  if (size < sizeof(walk->set)) size = sizeof(walk->set);
+  if (size > sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]))
+    size = sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]);
+  walk->slots_ahead = (size - sizeof(walk->set)) / sizeof(walk->slots[0]);
+  return ls_read_user((__u8*)walk + __builtin_offsetof(struct ls_walk, set), size, address,
+                      &walk->fault);
+}
+
+static __always_inline _Bool ls_read_slots(struct ls_walk* walk, __u64 set, __u64 count) {
+  __u64 address = (__u64)(unsigned long)walk->set.storage;
+  if (LS_UNTAGGED(address) == LS_UNTAGGED(set) + sizeof(walk->set) && count <= walk->slots_ahead)
+    return 1;
+  return ls_read_user(walk->slots, count * sizeof(walk->slots[0]), address, &walk->fault);
+}
+
 /* Reads what the variable at `variable` points to and appends its labels to `out`, or nothing. */
 static __always_inline __u32 ls_walk_labels(struct ls_walk* walk, struct ls_labels* out,
                                             __u64 variable, __u32 publisher) {
-  custom_labels_labelset_t set = {};
   __u64 address = 0;
 
   if (!ls_read_user(&address, sizeof(address), variable, &walk->fault))
     return LS_UNREADABLE_NOT_RESIDENT;
   if (address == 0) return LS_UNLABELLED;
-  if (!ls_read_user(&set, sizeof(set), address, &walk->fault)) return LS_UNREADABLE_NOT_RESIDENT;
-  if (set.count == 0) return LS_UNLABELLED;
-  if (!set.storage) return LS_UNREADABLE_MALFORMED;
+  if (!ls_read_set(walk, address)) return LS_UNREADABLE_NOT_RESIDENT;
+  if (walk->set.count == 0) return LS_UNLABELLED;
+  if (!walk->set.storage) return LS_UNREADABLE_MALFORMED;
 
-  __u64 count = set.count;
+  __u64 count = walk->set.count;
   walk->flags = 0;
   if (count > LS_MAX_SLOTS) {
     count = LS_MAX_SLOTS;
@@ -227,8 +251,7 @@ static __always_inline __u32 ls_walk_labels(struct ls_walk* walk, struct ls_labe
   walk->label_bytes = 0;
 
   __u32 outcome = LS_LABELLED;
-  if (!ls_read_user(walk->slots, count * sizeof(custom_labels_label_t),
-                    (__u64)(unsigned long)set.storage, &walk->fault)) {
+  if (!ls_read_slots(walk, address, count)) {
     outcome = LS_UNREADABLE_NOT_RESIDENT;
   } else if (!ls_select_labels(walk)) {
     outcome = LS_UNREADABLE_MALFORMED;

@@ -83,17 +83,17 @@ struct ls_process_event {
 };
 
 enum ls_process_flag {
-  /* Set by exec: the recipes are of the program that is gone. Until the new ones come the outcome
-   * is LS_UNREADABLE_NOT_RELOCATED, since the state is the same as for a library that is being
-   * loaded: there may be labels, and a later plan will find them. */
+  /* In the copy that a sample uses, after exec: the recipes are of the program that is gone. Until
+   * the new ones come the outcome is LS_UNREADABLE_NOT_RELOCATED, since the state is the same as
+   * for a library that is being loaded: there may be labels, and a later plan will find them. */
   LS_PROCESS_UNPLANNED = 1 << 0
 };
 
 /* Value of the map of processes; the key is the pid as labelscope's own pid namespace counts. */
 struct ls_process {
   __u32 recipe_count;
-  __u32 flags; /* enum ls_process_flag */
-  __u32 image;
+  __u32 flags;  /* enum ls_process_flag */
+  __u32 image;  /* that the recipes are for */
   __u32 parent; /* 0 unless the kernel side made this entry at a fork */
   struct ls_tls_recipe recipes[LS_MAX_PUBLISHERS];
 };

@@ -261,3 +261,36 @@ TEST_CASE("walk_labels: equal labels have equal keys wherever they lie") {
   second.observe_variable(kVariable);
   REQUIRE(first.label_key() == second.label_key());
 }
+
+TEST_CASE(
+    "walk_labels: an empty string far away does not keep the others from being read at once") {
+  LabelMemory made;
+  made.add("a", "").add("b", "2");
+  made.slots[0].value.address = 1;
+  made.publish();
+  made.memory.count_from_zero();
+  observe(made);
+  REQUIRE(made.memory.reads() == 4);
+}
+
+TEST_CASE("walk_labels: strings of one page with much between them are not sent with all of that") {
+  LabelMemory made;
+  made.add("a", "1");
+  made.string(std::string(3000, 'x'));
+  made.add("b", "2").publish();
+  NativeReader reader(made.memory);
+  REQUIRE(reader.observe_variable(kVariable).labels.size() == 2);
+  REQUIRE(reader.record().size() < 200);
+}
+
+TEST_CASE("walk_labels: a read that failed for an earlier sample is forgotten") {
+  LabelMemory made;
+  made.add("a", "1").publish();
+  FakeMemory nothing;
+  NativeReader broken(nothing);
+  broken.observe_variable(kVariable);
+  REQUIRE(broken.fault_size() > 0);
+  NativeReader reader(made.memory);
+  reader.observe_variable(kVariable);
+  REQUIRE(reader.fault_size() == 0);
+}
