@@ -211,12 +211,16 @@ static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_lab
 
 static __always_inline _Bool ls_read_set(struct ls_walk* walk, __u64 address) {
   __u64 size = LS_PAGE_SIZE - (address & (LS_PAGE_SIZE - 1));
-  if (size < sizeof(walk->set)) size = sizeof(walk->set);
   if (size > sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]))
     size = sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]);
-  walk->slots_ahead = (size - sizeof(walk->set)) / sizeof(walk->slots[0]);
-  return ls_read_user((__u8*)walk + __builtin_offsetof(struct ls_walk, set), size, address,
-                      &walk->fault);
+  if (size >= sizeof(walk->set) &&
+      bpf_probe_read_user((__u8*)walk + __builtin_offsetof(struct ls_walk, set), size,
+                          (const void*)(unsigned long)LS_UNTAGGED(address)) == 0) {
+    walk->slots_ahead = (size - sizeof(walk->set)) / sizeof(walk->slots[0]);
+    return 1;
+  }
+  walk->slots_ahead = 0;
+  return ls_read_user(&walk->set, sizeof(walk->set), address, &walk->fault);
 }
 
 static __always_inline _Bool ls_read_slots(struct ls_walk* walk, __u64 set, __u64 count) {

@@ -294,3 +294,42 @@ TEST_CASE("walk_labels: a read that failed for an earlier sample is forgotten") 
   reader.observe_variable(kVariable);
   REQUIRE(reader.fault_size() == 0);
 }
+
+namespace {
+
+// Moves a set of `count` labels to `set`, its elements to `elements`; returns the reads of one walk
+// that found them all.
+std::size_t reads_for(int count, Address set, Address elements) {
+  Many made(count, 7, 9, Layout::kPacked);
+  for (std::size_t i = 0; i < made.slots.size(); ++i) {
+    made.memory.put(elements + i * sizeof(RemoteSlot), made.slots[i]);
+  }
+  made.memory.put(set, elements);
+  made.memory.put(set + 8, made.slots.size());
+  made.memory.put(kVariable, set);
+  made.memory.unmap_page(kSet);
+  made.memory.unmap_page(kStorage);
+  made.memory.count_from_zero();
+  require_whole(observe(made), count, 7, 9);
+  return made.memory.reads();
+}
+
+constexpr Address kOneBlock = 0x50'0000;
+
+}  // namespace
+
+TEST_CASE("walk_labels: elements right behind their set are read with it") {
+  REQUIRE(reads_for(10, kOneBlock, kOneBlock + 24) == 3);
+  // More of them than are read ahead.
+  REQUIRE(reads_for(11, kOneBlock, kOneBlock + 24) == 4);
+}
+
+TEST_CASE("walk_labels: a page that the set does not touch is not read with it") {
+  const Address last = kOneBlock + FakeMemory::kPage - 24;
+  REQUIRE(reads_for(3, last, 0x60'0000) == 4);
+  REQUIRE(reads_for(3, last - 64, last - 64 + 24) == 4);
+}
+
+TEST_CASE("walk_labels: a set across two pages is read whole") {
+  REQUIRE(reads_for(3, kOneBlock + FakeMemory::kPage - 12, 0x60'0000) == 4);
+}
