@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What parts of a sample cost: nothing, the stack, the labels, both, and labels read the naive way.
+// What parts of a sample cost: nothing, finding the variable, the stack, the labels (which begins
+// with finding it), both, and labels read the naive way (likewise).
 // Each is one body in two programs: hot_* repeats it within one run and takes the time itself,
 // event_* runs it once for each event of a CPU. Everything but the naive walk is the sampler's own
 // code.
@@ -43,6 +44,26 @@ static __always_inline void bench_end(struct ls_scratch* own) {
   result.outcome = own->labels.head.outcome;
   result.label_bytes = own->walk.cursor;
   result.labels = own->walk.label_count;
+}
+
+__attribute__((noinline)) __u32 bench_locate(__u32 index, __u64 thread_pointer) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  struct ls_located where;
+  if (!own) return LS_UNREADABLE_NOT_RESIDENT;
+  ls_clear_labels(&own->labels);
+  own->walk.fault.size = 0;
+  ls_locate(&own->process.recipes[0], thread_pointer, &where, &own->walk.fault);
+  own->labels.head.outcome = where.outcome;
+  return where.outcome;
+}
+
+static __always_inline void bench_find(void* ctx) {
+  (void)ctx;
+  __u32 index = bpf_get_smp_processor_id();
+  struct ls_scratch* own = bench_begin(index);
+  if (!own) return;
+  bench_locate(index, ls_current_thread().pointer);
+  bench_end(own);
 }
 
 static __always_inline void bench_labels(void* ctx) {
@@ -129,6 +150,7 @@ static __always_inline void bench_naive(void* ctx) {
   }
 
 BENCH_PROGRAMS(empty)
+BENCH_PROGRAMS(find)
 BENCH_PROGRAMS(stack)
 BENCH_PROGRAMS(labels)
 BENCH_PROGRAMS(both)

@@ -35,6 +35,8 @@ const bpf_program* hot_program(const bench_bpf& skeleton, Part part) {
   switch (part) {
     case Part::kEmpty:
       return skeleton.progs.hot_empty;
+    case Part::kFind:
+      return skeleton.progs.hot_find;
     case Part::kStack:
       return skeleton.progs.hot_stack;
     case Part::kLabels:
@@ -51,6 +53,8 @@ const bpf_program* event_program(const bench_bpf& skeleton, Part part) {
   switch (part) {
     case Part::kEmpty:
       return skeleton.progs.event_empty;
+    case Part::kFind:
+      return skeleton.progs.event_find;
     case Part::kStack:
       return skeleton.progs.event_stack;
     case Part::kLabels:
@@ -69,6 +73,8 @@ std::string_view part_name(Part part) {
   switch (part) {
     case Part::kEmpty:
       return "empty";
+    case Part::kFind:
+      return "find";
     case Part::kStack:
       return "stack";
     case Part::kLabels:

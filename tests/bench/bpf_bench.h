@@ -18,9 +18,9 @@ struct bench_bpf;
 
 namespace labelscope::bench {
 
-enum class Part { kEmpty, kStack, kLabels, kBoth, kNaive };
-inline constexpr std::array kParts{Part::kEmpty, Part::kStack, Part::kLabels, Part::kBoth,
-                                   Part::kNaive};
+enum class Part { kEmpty, kFind, kStack, kLabels, kBoth, kNaive };
+inline constexpr std::array kParts{Part::kEmpty,  Part::kFind, Part::kStack,
+                                   Part::kLabels, Part::kBoth, Part::kNaive};
 std::string_view part_name(Part part);
 
 class BpfBench {
