@@ -12,6 +12,9 @@
 namespace labelscope::cli {
 namespace {
 
+// Marks cached stacks that were cut; there are never so many stacks that an index needs the bit.
+constexpr Index kBroken = 1U << 31;
+
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
@@ -114,7 +117,10 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
   scratch_.append(as_text(std::as_bytes(sample.kernel_stack)));
   scratch_.append(as_text(std::as_bytes(sample.user_stack)));
   scratch_.push_back(static_cast<char>(sample.kernel_stack.size()));  // where the one ends
-  if (const Index* known = process.caches.user_stacks.find(scratch_)) return *known;
+  if (const Index* known = process.caches.user_stacks.find(scratch_)) {
+    if ((*known & kBroken) != 0) ++broken_stacks_;
+    return *known & ~kBroken;
+  }
 
   Stack stack;
   stack.reserve(sample.kernel_stack.size() + sample.user_stack.size());
@@ -124,12 +130,17 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
     leaf = false;
   }
   leaf = true;
+  bool broken = false;
   for (std::uint64_t address : sample.user_stack) {
     // A return address points behind the call, perhaps into the next line or function.
     Address inside = leaf ? address : address - 1;
-    leaf = false;
     auto [known, fresh] = process.caches.locations.try_emplace(inside, kNoIndex);
     if (fresh) known->second = intern_location(inside, process.module_at(inside));
+    // No code there: this function keeps something else than a frame pointer in that register, and
+    // what its value led to is no caller.
+    broken = !leaf && profile_.locations[known->second].module == kNoIndex;
+    if (broken) break;
+    leaf = false;
     stack.push_back(known->second);
   }
   const auto next = static_cast<Index>(profile_.stacks.size());
@@ -137,7 +148,8 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
       stacks_.find_or_insert(XXH3_64bits(stack.data(), stack.size() * sizeof(Index)), next,
                              [&](Index index) { return profile_.stacks[index] == stack; });
   if (known == next) profile_.stacks.push_back(std::move(stack));
-  process.caches.user_stacks.insert(scratch_, known);
+  process.caches.user_stacks.insert(scratch_, broken ? known | kBroken : known);
+  if (broken) ++broken_stacks_;
   return known;
 }
 

@@ -83,6 +83,8 @@ class ProfileBuilder {
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
+  // Samples whose user stack was cut where it left all code: something on it has no frame pointers.
+  std::uint64_t broken_stacks() const { return broken_stacks_; }
   // Moves out threads, locations, stacks, label sets and rows; the rest of the Profile is the
   // caller's.
   Profile take();
@@ -101,6 +103,7 @@ class ProfileBuilder {
   bool keep_each_sample_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
+  std::uint64_t broken_stacks_ = 0;
   Profile profile_;
   std::vector<Decoded> decoded_;
   // Of profile_'s tables of the same names.

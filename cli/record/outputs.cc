@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
+#include <set>
+#include <system_error>
 
 #include "cli/format/escape.h"
 
@@ -41,7 +44,14 @@ Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Form
                               bool overwrite, Pid pid, const std::string& comm) {
   if (paths.empty()) paths.push_back(default_name(pid, comm, format.value_or(Format::kPprof)));
   Outputs outputs;
+  std::set<std::string> seen;
   for (const std::string& path : paths) {
+    std::error_code ignored;
+    std::string canonical =
+        path == "-" ? path : std::filesystem::weakly_canonical(path, ignored).string();
+    if (canonical != "/dev/null" && !seen.insert(canonical).second) {
+      return Error{ErrorCode::kUnsupported, "--output " + path + ": the same file twice"};
+    }
     Format chosen = format ? *format : format_from_path(path).value_or(Format::kPprof);
     if (path == "-" && chosen == Format::kPprof && ::isatty(STDOUT_FILENO) == 1) {
       return Error{

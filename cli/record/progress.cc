@@ -1,6 +1,7 @@
 // Progress: one line of stderr.
 #include "cli/record/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,18 @@ std::string seconds(std::chrono::nanoseconds time) {
   return text.data();
 }
 
+// Keeps the first `columns` characters of UTF-8 text; every one here is one column wide.
+void cut_to_columns(std::string& text, std::size_t columns) {
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_character && seen++ == columns) {
+      text.resize(i);
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Progress::Progress(bool wanted) {
@@ -34,7 +47,12 @@ bool Progress::due() {
   return true;
 }
 
-void Progress::draw(const std::string& line) {
+void Progress::draw(std::string line) {
+  // A line that wraps cannot be drawn over.
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
+    cut_to_columns(line, size.ws_col - 1U);
+  }
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   drawn_ = true;

@@ -31,7 +31,7 @@ class Progress {
 
  private:
   bool due();
-  void draw(const std::string& line);
+  void draw(std::string line);
   bool active_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_{};

@@ -145,6 +145,12 @@ Result<ProcessPlan> Planner::plan(const Target& target) {
     if (problem.error.code == ErrorCode::kMalformed && !is_abi_library_name(problem.path)) continue;
     plan.refusals.push_back({problem.path, problem.error.context});
   }
+  // Not a process without labels, but one that may not be looked at.
+  if (plan.modules == 0) {
+    for (const ModuleProblem& problem : list.problems) {
+      if (problem.error.code == ErrorCode::kPermission) return problem.error;
+    }
+  }
   for (const Module& module : list.modules) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }

@@ -130,3 +130,21 @@ TEST_CASE("output_file: a full device is an error with its reason") {
   REQUIRE(!status);
   CHECK(status.error().context.find("No space left") != std::string::npos);
 }
+
+TEST_CASE("output_file: a link that leads nowhere takes the name") {
+  Folder folder;
+  fs::create_symlink(folder / "nothing", folder / "a");
+  CHECK(!OutputFile::open(folder / "a", false));
+  auto file = OutputFile::open(folder / "a", true);
+  REQUIRE(file);
+  REQUIRE(file->write(hello));
+  CHECK(content(folder / "a") == "hello");
+}
+
+TEST_CASE("output_file: a pipe that nobody reads is refused, not waited for") {
+  Folder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  auto file = OutputFile::open(folder / "pipe", false);
+  REQUIRE(!file);
+  CHECK(file.error().context.find("start its reader first") != std::string::npos);
+}

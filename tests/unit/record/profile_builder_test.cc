@@ -149,6 +149,33 @@ TEST_CASE("profile_builder: return addresses point into the call, the leaf stays
   CHECK(profile.locations[profile.stacks[0][2]].module == 7);
 }
 
+TEST_CASE("profile_builder: a stack is cut where it leaves all code, and counted each time") {
+  ProfileBuilder builder(false);
+  FakeProcess process;
+  Input input;
+  input.user = {0x2000, 0x3001, 0x500, 0x4000};  // below 0x1000 nothing is mapped
+  add(builder, process, input);
+  add(builder, process, input);
+  CHECK(builder.broken_stacks() == 2);
+  input.user = {0x2000, 0x3001};
+  add(builder, process, input);
+  CHECK(builder.broken_stacks() == 2);
+  Profile profile = builder.take();
+  REQUIRE(profile.stacks.size() == 1);
+  CHECK(profile.stacks[0].size() == 2);
+  CHECK(profile.rows[0].count == 3);
+}
+
+TEST_CASE("profile_builder: the leaf stays, wherever it is") {
+  ProfileBuilder builder(false);
+  FakeProcess process;
+  Input input;
+  input.user = {0x500, 0x3001};
+  add(builder, process, input);
+  CHECK(builder.broken_stacks() == 0);
+  CHECK(builder.take().stacks[0].size() == 2);
+}
+
 TEST_CASE("profile_builder: where kernel frames end makes a difference") {
   ProfileBuilder builder(false);
   FakeProcess process;
