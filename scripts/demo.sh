@@ -109,11 +109,12 @@ compare() {
 }
 compare || die "the profile is more than 5 points away from what the service says about itself"
 
+echo "(The profile counts samples: among some hundreds, a point or two is chance.)" >&2
 shown=${recordings#"$PWD"/}
 {
   printf '\nWritten:\n  %s   pprof\n  %s   one line for each stack\n' "$shown/demo.pb.gz" "$shown/demo.folded"
   printf '\nLook at it:\n'
-  printf '  go tool pprof -top -tagroot=tenant %s\n' "$shown/demo.pb.gz"
+  printf '  go tool pprof -top -cum -tagroot=tenant %s\n' "$shown/demo.pb.gz"
   printf '  go tool pprof -tags %s\n' "$shown/demo.pb.gz"
   command -v go >/dev/null || printf '(go comes with the package golang-go.)\n'
 } >&2
