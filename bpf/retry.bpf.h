@@ -75,19 +75,15 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
 }
 
 /* The outcome is counted as user space will see it: a result that cannot be sent leaves its sample
- * without an answer, which ends as vanished. */
+ * without an answer, which ends as vanished. How it went is returned in `end`, to be counted too.
+ */
 static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
-                                       const struct ls_retry* retry) {
+                                       const struct ls_retry* retry, __u32* end) {
   ls_observe_again(index, own, retry);
   own->answer.retry_id = retry->id;
-  if (retry->unsent) {
-    ls_count_other(LS_COUNT_RETRY_UNSENT);
-  } else if (ls_send_labels(own)) {
-    ls_count_other(LS_COUNT_RETRY_SENT);
-  } else {
-    ls_count_other(LS_COUNT_DROPPED_LABELS);
-    return LS_UNREADABLE_VANISHED;
-  }
+  *end = LS_COUNT_RETRY_UNSENT;
+  if (!retry->unsent) *end = ls_send_labels(own) ? LS_COUNT_RETRY_SENT : LS_COUNT_DROPPED_LABELS;
+  if (*end == LS_COUNT_DROPPED_LABELS) return LS_UNREADABLE_VANISHED;
   if (own->labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
   return own->labels.head.outcome;
 }
@@ -95,16 +91,16 @@ static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
 static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
   __u32 index = 0;
   __u32 outcome = LS_UNREADABLE_VANISHED;
+  __u32 end = LS_COUNT_RETRY_NO_SCRATCH;
 
   (void)map;
   if (bpf_map_pop_elem(&free_scratches, &index) == 0) {
     struct ls_scratch* own = ls_scratch_at(index);
-    if (own) outcome = ls_answer(index, own, value);
+    if (own) outcome = ls_answer(index, own, value, &end);
     bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
-  } else {
-    ls_count_other(LS_COUNT_RETRY_NO_SCRATCH);
   }
   ls_count_other(outcome);
+  ls_count_other(end);
   bpf_map_delete_elem(&retries, key);
   return 0;
 }

@@ -11,10 +11,12 @@
 #include <csignal>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bpf/bpf_object.h"
 #include "bpf/held_samples.h"
+#include "bpf/ledger.h"
 #include "bpf/perf_events.h"
 #include "labelscope/unique_fd.h"
 
@@ -28,19 +30,6 @@ using std::chrono::steady_clock;
 // sleeps in the kernel may take for ever.
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
-
-struct CounterName {
-  unsigned index;
-  const char* name;
-};
-#define LS_COUNTER_NAME(index, name) {index, name},
-constexpr CounterName kCounterNames[] = {LS_NAMED_COUNTERS(LS_COUNTER_NAME)};
-#undef LS_COUNTER_NAME
-
-// Those that have a place of their own in Counters.
-bool has_own_place(unsigned index) {
-  return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED || index == LS_COUNT_DROPPED_SAMPLE;
-}
 
 // What only user space counts.
 struct OwnCounts {
@@ -335,7 +324,8 @@ Status BpfSampler::settle(EventHandler& handler) {
     auto counts = object_->counters();
     if (!counts) return std::move(counts).error();
     if (Status status = drain(handler, milliseconds(0)); !status) return status;
-    if (counts->value[LS_COUNT_RETRY_SENT] == answers_ || steady_clock::now() >= last) {
+    bool complete = counts->value[LS_COUNT_RETRY_SENT] == answers_ && adds_up(*counts);
+    if (complete || steady_clock::now() >= last) {
       final_ = *counts;
       return {};
     }
@@ -343,34 +333,18 @@ Status BpfSampler::settle(EventHandler& handler) {
 }
 
 Counters BpfSampler::counters() const {
-  Counters result;
   ls_counters counts{};
   if (final_) {
     counts = *final_;
   } else if (auto now = object_->counters()) {
     counts = *now;
   }
-  const auto& value = counts.value;
-  result.taken = value[LS_COUNT_TAKEN];
-  result.truncated = value[LS_COUNT_TRUNCATED];
-  result.dropped = value[LS_COUNT_DROPPED_SAMPLE];
+  Counters result = make_ledger(counts);
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
-    result.outcomes[i] = value[i] - unheld_answers_[i];
+    result.outcomes[i] -= unheld_answers_[i];
     result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
   }
-  std::uint64_t answered = value[LS_COUNT_RETRY_SENT] + value[LS_COUNT_RETRY_UNSENT] +
-                           value[LS_COUNT_DROPPED_LABELS] + value[LS_COUNT_RETRY_NO_SCRATCH];
-  std::uint64_t pending = value[LS_COUNT_RETRY_SCHEDULED] - answered;
-  if (final_) {
-    result.outcomes[LS_UNREADABLE_VANISHED] += pending;
-  } else {
-    result.pending = pending;
-  }
-  for (const CounterName& counter : kCounterNames) {
-    if (value[counter.index] != 0 && !has_own_place(counter.index)) {
-      result.others[counter.name] = value[counter.index];
-    }
-  }
+  if (final_) result.outcomes[LS_UNREADABLE_VANISHED] += std::exchange(result.pending, 0);
   auto add = [&](const char* name, std::uint64_t count) {
     if (count != 0) result.others[name] = count;
   };
