@@ -25,13 +25,13 @@ void AddressSpace::add(const Mapping& mapping, const LiveProcess* process) {
     }
     if (start == mapping.start && range.end == mapping.end && range.module == module) return;
     at = ranges_.erase(at);
-    ++epoch_;
     // What sticks out on either side stays what it was.
     if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.module});
     if (range.end > mapping.end)
       at = ranges_.emplace(mapping.end, Range{range.end, range.module}).first;
   }
   ranges_.insert_or_assign(mapping.start, Range{mapping.end, module});
+  ++epoch_;  // also where nothing was known before: an address there may have been met already
 }
 
 Index AddressSpace::module_at(Address address) const {

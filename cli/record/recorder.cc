@@ -2,6 +2,18 @@
 #include "cli/record/recorder.h"
 
 namespace labelscope::cli {
+namespace {
+
+// For a process that has to be known to the sampler before it is planned, so that no exec between
+// the plan and its use is missed.
+constexpr ls_tls_recipe not_planned() {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_RECIPE_NOT_RELOCATED;
+  return recipe;
+}
+constexpr ls_tls_recipe kNotPlanned = not_planned();
+
+}  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::open(const SamplerOptions& options,
                                                  bool keep_each_sample) {
@@ -15,8 +27,13 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample)
 
 Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
-  if (Status status = process->refresh(); !status) return status;
-  if (Status status = sampler_->set_process(pid, process->recipes()); !status) return status;
+  if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
+  Status status = process->refresh();
+  if (status) status = sampler_->set_process(pid, process->recipes());
+  if (!status) {
+    static_cast<void>(sampler_->remove_process(pid));  // the first error is the one to tell
+    return status;
+  }
   processes_[pid] = std::move(process);
   return {};
 }
@@ -63,7 +80,7 @@ void Recorder::on_sample(const RawSample& sample) {
     if (fresh) entry->second = std::make_unique<TrackedProcess>(sample.pid, modules_);
     process = entry->second.get();
     ++counters_["processes whose fork was not seen"];
-    plan(*process);
+    if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
   SampleView view;
   view.time_ns = sample.time_ns;

@@ -12,6 +12,8 @@ constexpr std::chrono::milliseconds kFirstDelay{20};
 constexpr std::chrono::milliseconds kLastDelay{500};
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr int kDelayFactor = 5;
+// Events reach us later than this only from a sampler that cannot keep up.
+constexpr std::chrono::milliseconds kLatestEvent{1000};
 // An address outside every known mapping (code made at run time) has the mappings read again, no
 // more often than this.
 constexpr std::chrono::milliseconds kReloadInterval{100};
@@ -30,10 +32,15 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       plan_(parent.plan_),
       recipes_(parent.recipes_),
       publisher_paths_(parent.publisher_paths_),
-      publisher_of_recipe_(parent.publisher_of_recipe_) {}
+      publisher_of_recipe_(parent.publisher_of_recipe_) {
+  // The kernel side copied the recipes at the fork, the parent's plan may have changed since; and
+  // if it was to be made again, so is this one.
+  if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
+}
 
 Status TrackedProcess::refresh() {
   plan_later();
+  last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
   if (!process) return std::move(process).error();
   Status status = space_.load(**process);
@@ -70,7 +77,8 @@ void TrackedProcess::adopt(ProcessPlan plan) {
 void TrackedProcess::on_mapping(const Mapping& mapping) {
   auto process = LiveProcess::open(pid_);
   space_.add(mapping, process ? process->get() : nullptr);
-  plan_soon();
+  // Code that is made at run time comes by the thousand, and publishes nothing.
+  if (mapping.file) plan_soon();
 }
 
 void TrackedProcess::on_exec() {

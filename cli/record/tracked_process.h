@@ -62,6 +62,7 @@ class TrackedProcess final : public ProcessContext {
   std::uint64_t own_epoch_ = 0;
   std::optional<Clock::time_point> next_plan_;
   std::chrono::milliseconds plan_delay_{};
+  Clock::time_point last_plan_{};
   Clock::time_point last_reload_{};
   bool ended_ = false;
 };

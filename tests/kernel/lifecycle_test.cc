@@ -143,6 +143,31 @@ TEST_CASE("sampler: after exec the old recipes are not used, until new ones are 
   }
 }
 
+TEST_CASE("sampler: no exec is lost, however often the recipes are set meanwhile") {
+  // Executes a shell that executes itself, each a few hundred microseconds later, and then burns.
+  SampledChild child([](ChildSide& parent) {
+    auto slots = named("before");
+    publish_labels(slots);
+    parent.wait_until_told();
+    const char* script = "[ $1 -gt 0 ] && exec sh -c \"$0\" \"$0\" $(($1-1)); while :; do :; done";
+    execl("/bin/sh", "sh", "-c", script, script, "300", static_cast<char*>(nullptr));
+    _exit(1);
+  });
+  auto sampler = started(child, {});
+  Taken taken;
+  child.tell();
+  while (taken.execs.size() < 301) {
+    for (int i = 0; i < 50; ++i) {
+      static_cast<void>(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+    }
+    REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
+  }
+  REQUIRE(sampler->set_process(child.pid(), {}));
+  std::size_t unlabelled = taken.of_outcome(LS_UNLABELLED);
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_UNLABELLED) >= unlabelled + 20; });
+  stop_and_balance(*sampler, taken);
+}
+
 TEST_CASE("sampler: a process ends with its last thread, not with its first") {
   SampledChild child([](ChildSide& parent) {
     static ChildSide* up = &parent;
