@@ -14,16 +14,14 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <set>
 #include <string_view>
-#include <tuple>
 
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
 #include "cli/format/summary.h"
 #include "cli/log.h"
+#include "cli/profile/telling_key.h"
 #include "cli/record/child.h"
 #include "cli/record/messages.h"
 #include "cli/record/outputs.h"
@@ -100,8 +98,8 @@ class Recording {
   explicit Recording(const RecordOptions& options) : options_(options) {}
 
   int run() {
-    raise_file_limit();
     find_targets();
+    raise_file_limit();  // after the command was forked: it keeps the limit that it was given
     open_recorder();
     record();
     finish_profile();
@@ -119,7 +117,6 @@ class Recording {
   void print_summary();
   void explain_missing_labels();
   int command_status();
-  std::string telling_key() const;
   std::string next_step() const;
 
   const RecordOptions& options_;
@@ -139,7 +136,7 @@ void Recording::find_targets() {
   pids_ = options_.pids;
   std::string comm;
   if (!options_.command.empty()) {
-    auto child = Child::start(options_.command);
+    auto child = Child::start(options_.command, signals_);
     if (!child) fail(kExitRuntimeError, child.error().context);
     child_.emplace(*std::move(child));
     pids_ = {child_->pid()};
@@ -151,7 +148,9 @@ void Recording::find_targets() {
     if (!process) fail(status_of(process.error()), process.error().context);
     if (comm.empty()) comm = (*process)->comm();
   }
-  if (auto missing = missing_privileges(pids_.front())) fail(kExitPermission, *missing);
+  for (Pid pid : pids_) {
+    if (auto missing = missing_privileges(pid)) fail(kExitPermission, *missing);
+  }
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
   if (!outputs) {
@@ -232,7 +231,13 @@ void Recording::record() {
 bool Recording::targets_ended() {
   if (child_) return child_->ended().has_value();
   for (Pid pid : pids_) {
-    if (LiveProcess::open(pid)) return false;
+    // Any other error than these is no end: its first thread may have ended alone, and we may be
+    // out of files.
+    auto process = LiveProcess::open(pid);
+    if (process || (process.error().code != ErrorCode::kVanished &&
+                    process.error().code != ErrorCode::kNotFound)) {
+      return false;
+    }
   }
   return true;
 }
@@ -331,40 +336,16 @@ int Recording::command_status() {
   return shell_status(*child_->ended());
 }
 
-// The label that a first look is worth: the one that was asked for, else the one on most samples
-// that has several values, and of equals the one with the fewest.
-std::string Recording::telling_key() const {
-  if (!options_.summary.empty()) return options_.summary.front();
-  struct Seen {
-    std::uint64_t samples = 0;
-    std::set<std::string_view> values;
-  };
-  std::map<std::string_view, Seen> keys;
-  for (const SampleRow& row : profile_.rows) {
-    for (const Label& label : profile_.label_sets[row.label_set]) {
-      Seen& seen = keys[label.key];
-      seen.samples += row.count;
-      seen.values.insert(label.value);
-    }
-  }
-  auto better = [](const auto& a, const auto& b) {
-    auto rank = [](const Seen& seen) {
-      return std::make_tuple(seen.values.size() > 1, seen.samples,
-                             -static_cast<double>(seen.values.size()));
-    };
-    return rank(a.second) < rank(b.second);
-  };
-  auto best = std::max_element(keys.begin(), keys.end(), better);
-  return best == keys.end() ? std::string() : std::string(best->first);
-}
-
 // What to type next, for the end of the last line.
 std::string Recording::next_step() const {
   const std::string* path = outputs_->pprof_path();
   if (path == nullptr) return {};
-  std::string key = telling_key();
-  return "; next: go tool pprof -top " +
-         (key.empty() ? std::string() : "-tagroot=" + escape_terminal(key) + " ") +
+  std::string key = options_.summary.empty() ? telling_key(profile_) : options_.summary.front();
+  // A key comes from the target, and this line is there to be pasted into a shell.
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";
+  if (key.find_first_not_of(kPlain) != std::string::npos) key.clear();
+  return "; next: go tool pprof -top " + (key.empty() ? key : "-tagroot=" + key + " ") +
          escape_terminal(*path);
 }
 

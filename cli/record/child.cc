@@ -2,7 +2,6 @@
 #include "cli/record/child.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,13 +10,11 @@
 namespace labelscope::cli {
 namespace {
 
-[[noreturn]] void run(const std::vector<char*>& arguments, int gate, int report) {
+[[noreturn]] void run(const std::vector<char*>& arguments, int gate, int report,
+                      const Signals& signals) {
   char go = 0;
   if (::read(gate, &go, 1) != 1) _exit(0);  // labelscope gave up before it began
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
+  signals.restore();
   execvp(arguments[0], arguments.data());
   int failed = errno;
   if (::write(report, &failed, sizeof failed) < 0) _exit(126);
@@ -26,7 +23,7 @@ namespace {
 
 }  // namespace
 
-Result<Child> Child::start(const std::vector<std::string>& command) {
+Result<Child> Child::start(const std::vector<std::string>& command, const Signals& signals) {
   int gate[2];
   int report[2];
   if (::pipe2(gate, O_CLOEXEC) != 0) return system_error(errno, "pipe");
@@ -43,7 +40,7 @@ Result<Child> Child::start(const std::vector<std::string>& command) {
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
     gate_write.reset();
-    run(arguments, gate_read.get(), report_write.get());
+    run(arguments, gate_read.get(), report_write.get(), signals);
   }
   return Child(Pid{pid}, std::move(gate_write), std::move(report_read));
 }

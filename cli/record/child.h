@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/record/signals.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
@@ -13,9 +14,9 @@ namespace labelscope::cli {
 
 class Child {
  public:
-  // Forks. The child waits for release() before it executes the program, with no
-  // signal blocked.
-  static Result<Child> start(const std::vector<std::string>& command);
+  // Forks. The child waits for release() before it executes the program, with the signals as they
+  // were before `signals`.
+  static Result<Child> start(const std::vector<std::string>& command, const Signals& signals);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   // A child that was never released is ended; one that runs is left alone.

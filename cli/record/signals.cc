@@ -5,18 +5,41 @@
 #include <unistd.h>
 
 namespace labelscope::cli {
+namespace {
+
+void set_action(int signal, sighandler_t handler, struct sigaction& before) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  ::sigaction(signal, &action, &before);
+}
+
+}  // namespace
 
 Signals::Signals() {
   sigset_t mask;
   sigemptyset(&mask);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&mask, signal);
+  for (int signal : {SIGINT, SIGTERM}) sigaddset(&mask, signal);
+  struct sigaction hangup {};
+  // A blocked signal is delivered to a signalfd even if it is ignored.
+  if (::sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+    sigaddset(&mask, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &mask, &before_);
   // A reader of our stdout that goes away is a write error, not a death without a word.
-  ::signal(SIGPIPE, SIG_IGN);
+  set_action(SIGPIPE, SIG_IGN, pipe_before_);
+  // Where it is ignored (it is inherited), the kernel throws a child's status away.
+  set_action(SIGCHLD, SIG_DFL, child_before_);
   fd_.reset(::signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
+  // Without it nothing could stop us but SIGKILL.
+  if (!fd_.valid()) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 Signals::~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+void Signals::restore() const {
+  ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+  ::sigaction(SIGCHLD, &child_before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 void Signals::poll() {
   signalfd_siginfo info{};

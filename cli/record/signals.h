@@ -11,11 +11,14 @@ namespace labelscope::cli {
 class Signals {
  public:
   // Blocks the signals that are events here, for this process and the threads it starts later.
+  // SIGHUP is none where it was ignored before: that is what nohup is for.
   Signals();
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // In a child, before it executes another program: everything as labelscope itself found it.
+  void restore() const;
   // Takes what has arrived; does not block.
   void poll();
   bool stop_requested() const { return stops_ > 0; }
@@ -27,6 +30,8 @@ class Signals {
  private:
   UniqueFd fd_;
   sigset_t before_{};
+  struct sigaction pipe_before_ {};
+  struct sigaction child_before_ {};
   int stops_ = 0;
   int forwardable_ = 0;
 };
