@@ -209,6 +209,10 @@ void check(const Typed& typed, RecordOptions& options) {
   if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
   }
+  for (auto path = options.outputs.begin(); path != options.outputs.end(); ++path) {
+    if (std::count(path, options.outputs.end(), *path) > 1)
+      refuse("--output " + escape_terminal(*path) + ": named twice; each file has its own name");
+  }
   if (typed.call_graph != "fp" && typed.call_graph != "none") {
     refuse("--call-graph " + escape_terminal(typed.call_graph) +
            ": unknown; fp and none are known");

@@ -99,11 +99,20 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     return OutputFile(path, std::move(out), Kind::kDirect, "", overwrite);
   }
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0) {
+  if (::stat(path.c_str(), &found) != 0) {
+    // A link that leads nowhere takes the name as a file does.
+    if (!overwrite && ::lstat(path.c_str(), &found) == 0) return exists(path);
+  } else {
     if (S_ISDIR(found.st_mode)) return Error{ErrorCode::kSystem, path + " is a directory"};
     if (!S_ISREG(found.st_mode)) {
-      UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+      // Opening a pipe would wait for its reader, without end and without an ear for Ctrl-C.
+      UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+      if (!direct.valid() && errno == ENXIO && S_ISFIFO(found.st_mode)) {
+        return Error{ErrorCode::kSystem,
+                     "nobody reads the pipe " + path + "; start its reader first"};
+      }
       if (!direct.valid()) return system_error(errno, path);
+      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // to wait in write is right
       return OutputFile(path, std::move(direct), Kind::kDirect, "", overwrite);
     }
     if (!overwrite) return exists(path);
@@ -141,7 +150,13 @@ Status OutputFile::publish() {
     temporary_ = name;
   }
   unsigned flags = overwrite_ ? 0 : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) != 0) {
+  int failed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags);
+  // NFS and most of FUSE know no flags; there a second name does the same in two steps.
+  if (failed != 0 && errno == EINVAL && flags != 0) {
+    failed = ::link(temporary_.c_str(), path_.c_str());
+    if (failed == 0) ::unlink(temporary_.c_str());
+  }
+  if (failed != 0) {
     return errno == EEXIST ? exists(path_) : system_error(errno, "naming " + path_);
   }
   temporary_.clear();

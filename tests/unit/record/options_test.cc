@@ -120,3 +120,8 @@ TEST_CASE("options: help and version go to stdout with status 0") {
     CHECK(end->error.empty());
   }
 }
+
+TEST_CASE("options: a file is named once") {
+  CHECK(refused({"-p", "1", "-o", "a.folded", "-o", "a.folded"}).find("named twice") !=
+        std::string::npos);
+}
