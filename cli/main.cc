@@ -1,4 +1,7 @@
 // labelscope: parse, dispatch, report what was not foreseen.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <clocale>
 #include <cstdio>
 #include <exception>
@@ -8,8 +11,22 @@
 #include "cli/exit_status.h"
 #include "cli/options.h"
 
+namespace {
+
+// Where one of the three is closed, the next file that is opened would take its number, and a
+// message or a table would be written into a profile. Opened the wrong way round, so that using it
+// is an error as before.
+void occupy_standard_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace labelscope::cli;
+  occupy_standard_streams();
   std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
   try {
     auto parsed = parse_command_line(argc, argv);
