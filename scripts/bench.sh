@@ -38,6 +38,7 @@ large_libraries() {
   done
 }
 
+# Kept from run to run: making them takes some seconds.
 readonly bin=$build/tests/bench elf=$build/tests/bench/large_elf
 aims=$(mktemp)
 trap 'rm -f "$aims"' EXIT

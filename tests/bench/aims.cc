@@ -13,10 +13,10 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Three digits tell ratios apart; rates are large.
+// Four digits tell ratios apart; rates are large.
 std::string as_text(double number) {
   char text[32];
-  std::snprintf(text, sizeof text, number < 100 ? "%.3g" : "%.0f", number);
+  std::snprintf(text, sizeof text, number < 100 ? "%.4g" : "%.0f", number);
   return text;
 }
 
