@@ -124,6 +124,7 @@ void scan_all(benchmark::State& state, const std::string& path) {
 void readelf(benchmark::State& state, const std::string& path) {
   std::vector<std::string> words{"readelf", "-Ws", "--dyn-syms", "-r", path};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;

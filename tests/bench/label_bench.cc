@@ -5,13 +5,13 @@
 // does hits all alike.
 //
 //   bench_labels [--quick]      quick: one round of each, to see that everything still works
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>

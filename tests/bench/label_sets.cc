@@ -80,6 +80,7 @@ custom_labels_label_t* make_scattered(const std::vector<Text>& texts) {
     return copy_to(allocate(text.size()), text);
   };
   std::vector<custom_labels_label_t> elements;
+  elements.reserve(texts.size());
   for (const Text& text : texts) elements.push_back({one(text.key), one(text.value)});
   return keep(std::move(elements));
 }
@@ -92,6 +93,7 @@ custom_labels_label_t* make_contiguous(const std::vector<Text>& texts) {
     return copied;
   };
   std::vector<custom_labels_label_t> elements;
+  elements.reserve(texts.size());
   for (const Text& text : texts) elements.push_back({next(text.key), next(text.value)});
   return keep(std::move(elements));
 }

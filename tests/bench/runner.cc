@@ -50,6 +50,7 @@ void initialize(int& argc, char** argv, int repetitions) {
                                            "--benchmark_repetitions=" + std::to_string(repetitions),
                                            "--benchmark_enable_random_interleaving=true"};
   std::vector<char*> arguments;
+  arguments.reserve(defaults.size());
   for (std::string& one : defaults) arguments.push_back(one.data());
   auto count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());

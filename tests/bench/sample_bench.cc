@@ -4,12 +4,12 @@
 //   bench_samples [--samples N] [--benchmark_...]
 #include <benchmark/benchmark.h>
 #include <bpf/libbpf.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
