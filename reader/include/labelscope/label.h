@@ -17,6 +17,7 @@ struct Label {
   std::uint8_t publisher = 0;  // index of the publisher of the process that it came from
 
   friend bool operator==(const Label&, const Label&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 finds one in a defaulted comparison
   friend auto operator<=>(const Label&, const Label&) = default;
 };
 

@@ -18,6 +18,7 @@ struct FileId {
   std::uint32_t minor = 0;
   std::uint64_t inode = 0;
   // clang-tidy 14 takes the 0 that <=> is compared with for a pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 finds one in a defaulted comparison
   friend auto operator<=>(const FileId&, const FileId&) = default;  // NOLINT(modernize-use-nullptr)
   explicit operator bool() const { return inode != 0; }
 };
