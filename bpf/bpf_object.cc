@@ -100,13 +100,17 @@ void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   }
 }
 
-void set_config(bpf_object* object, const ls_config& config) {
+// An error: the compiler put something else into that section.
+Status set_config(bpf_object* object, const ls_config& config) {
+  int error = -ENOENT;
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     if (std::strstr(bpf_map__name(map), ".rodata")) {
-      bpf_map__set_initial_value(map, &config, sizeof(config));
+      error = bpf_map__set_initial_value(map, &config, sizeof(config));
     }
   }
+  if (error == 0) return {};
+  return system_error(-error, "cannot configure the BPF programs");
 }
 
 template <class T>
@@ -155,7 +159,9 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
          static_cast<std::uint32_t>(cpus) + (with_retry ? LS_RETRY_SCRATCHES : 0));
-  set_config(loaded->object_, make_config(options));
+  if (Status status = set_config(loaded->object_, make_config(options)); !status) {
+    return std::move(status).error();
+  }
   int error = bpf_object__load(loaded->object_);
   if (error != 0) return load_error(error, log);
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();

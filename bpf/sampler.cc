@@ -63,7 +63,6 @@ class BpfSampler final : public Sampler {
   void hand_out(const SampleRecord& sample);
   Status wait(milliseconds timeout);
   Status consume(EventHandler& handler);
-  void drain_mappings();
   Status recover_lost_events();
   Status settle(EventHandler& handler);
 
@@ -253,7 +252,9 @@ Status BpfSampler::consume(EventHandler& handler) {
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
   if (Status status = recover_lost_events(); !status) return status;
+  std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
+  if (mappings_.lost != lost) handler.on_mappings_lost();
   return {};
 }
 

@@ -79,6 +79,8 @@ class EventHandler {
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
+  // Some on_mapping() were left out: the kernel had no room for them.
+  virtual void on_mappings_lost() {}
 };
 
 // taken == sum of outcomes + pending, and samples handed out == taken - dropped.

@@ -125,6 +125,10 @@ void Recorder::on_mapping(const MappingEvent& event) {
   process->on_mapping(mapping);
 }
 
+void Recorder::on_mappings_lost() {
+  for (auto& [pid, process] : processes_) process->on_mappings_lost();
+}
+
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files) {

@@ -51,6 +51,7 @@ class Recorder final : private EventHandler {
   void on_exec(Pid pid) override;
   void on_exit(Pid pid) override;
   void on_mapping(const MappingEvent& event) override;
+  void on_mappings_lost() override;
 
   TrackedProcess* find(Pid pid);
   void plan(TrackedProcess& process);

@@ -89,6 +89,11 @@ void TrackedProcess::on_exec() {
   plan_soon();
 }
 
+void TrackedProcess::on_mappings_lost() {
+  // Not at once: where events get lost there is no time for planning every process over and over.
+  if (!next_plan_) next_plan_ = Clock::now() + kRetryDelay;
+}
+
 void TrackedProcess::plan_soon() {
   next_plan_ = Clock::now();
   plan_delay_ = kFirstDelay;

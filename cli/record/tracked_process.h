@@ -32,7 +32,12 @@ class TrackedProcess final : public ProcessContext {
   Status refresh();
   void on_mapping(const Mapping& mapping);
   void on_exec();
-  void on_exit() { ended_ = true; }
+  void on_exit() {
+    ended_ = true;
+    caches = {};  // a recording may see a million processes end
+  }
+  // Mappings may have been made that nobody was told of.
+  void on_mappings_lost();
   bool ended() const { return ended_; }
   // True when something changed a moment ago and it is time to plan (again).
   bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
