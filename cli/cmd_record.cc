@@ -172,8 +172,15 @@ void Recording::open_recorder() {
   if (!recorder) fail(status_of(recorder.error()), recorder.error().context);
   recorder_ = *std::move(recorder);
   for (Pid pid : pids_) {
-    if (Status status = recorder_->add(pid); !status)
-      fail(status_of(status.error()), status.error().context);
+    Status status = recorder_->add(pid);
+    if (status) continue;
+    std::string message = status.error().context;
+    if (status.error().code == ErrorCode::kPermission) {
+      message = "cannot look at process " + std::to_string(raw(pid)) + " (" + message +
+                "): that needs CAP_SYS_PTRACE in its user namespace; try sudo, or give the "
+                "container --cap-add SYS_PTRACE";
+    }
+    fail(status_of(status.error()), message);
   }
 }
 

@@ -191,6 +191,10 @@ void check(const Typed& typed, RecordOptions& options) {
   if (typed.given("--duration")) options.duration = parse_duration(typed.duration);
   options.frequency_hz = parse_count("--frequency", typed.frequency, 1, 1'000'000);
   options.max_processes = parse_count("--max-processes", typed.max_processes, 1, 1 << 20);
+  if (options.pids.size() > options.max_processes) {
+    refuse("--max-processes " + typed.max_processes + ": fewer than the " +
+           std::to_string(options.pids.size()) + " processes named with -p");
+  }
   options.ring_mib = parse_count("--ring-size", typed.ring_mib, 1, 1024);
   if (typed.given("--format")) {
     options.format = format_from_name(typed.format);
@@ -208,10 +212,6 @@ void check(const Typed& typed, RecordOptions& options) {
   }
   if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
-  }
-  for (auto path = options.outputs.begin(); path != options.outputs.end(); ++path) {
-    if (std::count(path, options.outputs.end(), *path) > 1)
-      refuse("--output " + escape_terminal(*path) + ": named twice; each file has its own name");
   }
   if (typed.call_graph != "fp" && typed.call_graph != "none") {
     refuse("--call-graph " + escape_terminal(typed.call_graph) +

@@ -121,7 +121,8 @@ TEST_CASE("options: help and version go to stdout with status 0") {
   }
 }
 
-TEST_CASE("options: a file is named once") {
-  CHECK(refused({"-p", "1", "-o", "a.folded", "-o", "a.folded"}).find("named twice") !=
+TEST_CASE("options: what is named fits into what may be followed") {
+  CHECK(accepted({"-p", "1,2", "--max-processes", "2"}).max_processes == 2);
+  CHECK(refused({"-p", "1,2", "--max-processes", "1"}).find("--max-processes 1") !=
         std::string::npos);
 }
