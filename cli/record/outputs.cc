@@ -47,8 +47,10 @@ Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Form
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     std::error_code ignored;
-    std::string canonical =
-        path == "-" ? path : std::filesystem::weakly_canonical(path, ignored).string();
+    std::string canonical = path == "-" ? path
+                                        : std::filesystem::weakly_canonical(
+                                              std::filesystem::absolute(path, ignored), ignored)
+                                              .string();
     if (canonical != "/dev/null" && !seen.insert(canonical).second) {
       return Error{ErrorCode::kUnsupported, "--output " + path + ": the same file twice"};
     }

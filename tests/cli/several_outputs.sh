@@ -13,3 +13,8 @@ pprof -sample_index=samples -top a.pb.gz >"$work/top" || fail "go tool pprof doe
 in_pprof=$(sed -n 's/.* of \([0-9]*\) total.*/\1/p' "$work/top")
 ((folded > 0)) || fail "b.folded has no sample"
 [[ $folded == "$in_pprof" ]] || fail "b.folded has $folded samples, a.pb.gz $in_pprof"
+# One file by two names is found out before anything is recorded.
+run record -o same.folded -o ./same.folded -- true
+expect_status "$exit_usage" "the same file twice"
+expect_said "same file twice"
+[[ ! -e same.folded ]] || fail "a refused recording left same.folded"
