@@ -2,26 +2,19 @@
 // how it went.
 #include "cli/cmd_record.h"
 
-#include <langinfo.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <iostream>
 #include <optional>
 #include <string_view>
 
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
-#include "cli/format/summary.h"
 #include "cli/log.h"
-#include "cli/profile/telling_key.h"
 #include "cli/record/child.h"
 #include "cli/record/messages.h"
 #include "cli/record/outputs.h"
@@ -29,6 +22,7 @@
 #include "cli/record/progress.h"
 #include "cli/record/recorder.h"
 #include "cli/record/signals.h"
+#include "cli/record_report.h"
 
 namespace labelscope::cli {
 namespace {
@@ -74,25 +68,6 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-bool use_color(ColorMode mode, int fd) {
-  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
-  const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0');
-}
-
-SummaryStyle style_for(ColorMode mode, int fd) {
-  SummaryStyle style;
-  style.color = use_color(mode, fd);
-  style.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
-  winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) style.width = size.ws_col;
-  return style;
-}
-
-std::string file_size(std::uint64_t bytes) {
-  return bytes < 10240 ? with_thousands(bytes) + " bytes" : with_thousands(bytes / 1024) + " KiB";
-}
-
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options) {}
@@ -113,11 +88,7 @@ class Recording {
   bool targets_ended();
   void finish_profile();
   int report();
-  void write_outputs();
-  void print_summary();
-  void explain_missing_labels();
   int command_status();
-  std::string next_step() const;
 
   const RecordOptions& options_;
   Signals signals_;
@@ -127,6 +98,7 @@ class Recording {
   std::unique_ptr<Recorder> recorder_;
   Profile profile_;
   std::vector<ModuleFile> files_;
+  bool names_given_up_ = false;
   std::uint64_t start_unix_ns_ = 0;
   std::uint64_t start_monotonic_ns_ = 0;
   std::uint64_t end_monotonic_ns_ = 0;
@@ -171,6 +143,10 @@ void Recording::open_recorder() {
   auto recorder = Recorder::open(sampling, outputs_->keep_each_sample());
   if (!recorder) fail(status_of(recorder.error()), recorder.error().context);
   recorder_ = *std::move(recorder);
+  const Sampler& sampler = recorder_->sampler();
+  log::verbose(sampler.retries() ? "Reads of label memory that is not resident are repeated"
+                                 : "Reads of label memory that is not resident are not repeated: " +
+                                       std::string(sampler.retry_problem()));
   for (Pid pid : pids_) {
     Status status = recorder_->add(pid);
     if (status) continue;
@@ -231,6 +207,11 @@ void Recording::record() {
                         recorder_->dropped()});
   }
   end_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
+  progress.clear();
+  if (ended && options_.duration) {
+    log::info("The target ended after " +
+              std::to_string((end_monotonic_ns_ - start_monotonic_ns_) / 1'000'000) + " ms");
+  }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
 }
@@ -273,55 +254,9 @@ void Recording::finish_profile() {
     progress.working("Naming addresses:", done, all);
   };
   symbolize(profile_, files_, symbolizing);
-}
-
-void Recording::write_outputs() {
-  RenderOptions rendering;
-  rendering.group_by = options_.group_by;
-  std::vector<Error> errors;
-  for (const WrittenFile& file : outputs_->write(profile_, rendering, errors)) {
-    if (file.path == "-") continue;
-    log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
-              std::string(format_name(file.format)) + ")");
-  }
-  for (const Error& error : errors) log::error(escape_terminal(error.context));
-  if (!errors.empty()) throw Stop{kExitRuntimeError};
-}
-
-void Recording::print_summary() {
-  bool stdout_taken = outputs_->take_stdout();
-  if (!options_.summary.empty()) {
-    int fd = stdout_taken ? STDERR_FILENO : STDOUT_FILENO;
-    std::ostream& out = stdout_taken ? std::cerr : std::cout;
-    Status status = render_summary(profile_, options_.summary, style_for(options_.color, fd), out);
-    if (!status || !out.flush()) {
-      log::error("writing the summary to stdout failed");
-      throw Stop{kExitRuntimeError};
-    }
-  }
-  if (options_.log_level == log::Level::kQuiet) return;
-  // A stderr that cannot be written to has nobody to tell.
-  static_cast<void>(
-      render_label_keys(profile_, style_for(options_.color, STDERR_FILENO), std::cerr));
-}
-
-void Recording::explain_missing_labels() {
-  if (profile_.ledger.outcomes[LS_LABELLED] > 0) return;
-  constexpr int kMostProcesses = 5;
-  int said = 0;
-  for (const auto& [pid, process] : recorder_->processes()) {
-    if (said++ == kMostProcesses) {
-      log::info("  ... and so on for " + std::to_string(recorder_->processes().size()) +
-                " processes");
-      return;
-    }
-    if (process->publisher_paths().empty()) {
-      log::info("No labels: " + describe_labels(*process));
-    } else {
-      log::info("No labels: " + describe_labels(*process) +
-                "; but no thread that was sampled had set any");
-    }
-  }
+  names_given_up_ = signals_.give_up_requested();
+  if (names_given_up_)
+    log::warning("gave up naming addresses: the files hold numbers for the rest");
 }
 
 // The command's own status, waiting for it where it still runs.
@@ -343,23 +278,10 @@ int Recording::command_status() {
   return shell_status(*child_->ended());
 }
 
-// What to type next, for the end of the last line.
-std::string Recording::next_step() const {
-  const std::string* path = outputs_->pprof_path();
-  if (path == nullptr) return {};
-  std::string key = options_.summary.empty() ? telling_key(profile_) : options_.summary.front();
-  // A key comes from the target, and this line is there to be pasted into a shell.
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";
-  if (key.find_first_not_of(kPlain) != std::string::npos) key.clear();
-  return "; next: go tool pprof -top " + (key.empty() ? key : "-tagroot=" + key + " ") +
-         escape_terminal(*path);
-}
-
 int Recording::report() {
-  const Ledger& ledger = profile_.ledger;
-  for (const std::string& line : ledger_problems(ledger)) log::warning(line);
-  if (ledger.written == 0) {
+  RecordReport report(options_, profile_, *recorder_);
+  report.say_problems();
+  if (profile_.ledger.written == 0) {
     log::error("no sample was taken: the target did not run on a CPU in " +
                std::to_string(profile_.duration_ns / 1'000'000) + " ms at " +
                std::to_string(options_.frequency_hz) +
@@ -367,13 +289,14 @@ int Recording::report() {
     if (child_) return command_status();
     return targets_ended() ? kExitNoTarget : kExitNoSample;
   }
-  explain_missing_labels();
-  print_summary();
-  write_outputs();
+  signals_.begin_uninterrupted();
+  bool written = report.write_files(*outputs_);
+  bool shown = report.show_labels(*outputs_);
+  signals_.end_uninterrupted();
   int status = child_ ? command_status() : kExitOk;
-  log::info(ledger_line(profile_) + next_step());
-  if (signals_.give_up_requested()) return kExitGivenUp;
-  return status;
+  report.say_ledger(*outputs_);
+  if (!written || !shown) return kExitRuntimeError;
+  return names_given_up_ ? kExitGivenUp : status;
 }
 
 }  // namespace

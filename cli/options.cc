@@ -236,6 +236,18 @@ void check(const Typed& typed, RecordOptions& options) {
                                            : ColorMode::kAuto;
 }
 
+// Words that are no option and no option's value: mostly a program without the -- in front of it.
+std::string extras_text(const CLI::App& record) {
+  std::string words;
+  bool option = false;
+  for (const std::string& word : record.remaining()) {
+    option |= word.starts_with('-');
+    words += " " + escape_terminal(word);
+  }
+  return "labelscope: not expected:" + words +
+         (option ? "" : "; a program to start goes after --, a process ID after -p") + "\n";
+}
+
 // CLI11's usage line cannot show that there are two forms.
 std::string help_text(const CLI::App& app, const CLI::App& record) {
   if (!record.parsed()) return app.help();
@@ -297,8 +309,12 @@ std::variant<RecordOptions, ParseEnd> parse_command_line(int argc, const char* c
     return ParseEnd{help_text(app, *record), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
+  } catch (const CLI::ExtrasError&) {
+    return ParseEnd{"", extras_text(*record) + "Try: labelscope record --help\n", kExitUsage};
   } catch (const CLI::ParseError& error) {
-    const char* help = record->parsed() ? "labelscope record --help" : "labelscope --help";
+    const char* help = argc > 1 && std::string_view(argv[1]) == "record"
+                           ? "labelscope record --help"
+                           : "labelscope --help";
     return ParseEnd{"", "labelscope: " + escape_terminal(error.what()) + "\nTry: " + help + "\n",
                     kExitUsage};
   }

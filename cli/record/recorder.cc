@@ -52,8 +52,13 @@ Status Recorder::stop() { return sampler_->stop(*this); }
 void Recorder::plan(TrackedProcess& process) {
   if (Status status = process.refresh(); !status) {
     // It ended between the event and now: what is known of it stays.
-    if (status.error().code != ErrorCode::kVanished)
-      ++counters_["processes that could not be looked at again"];
+    if (status.error().code == ErrorCode::kVanished) return;
+    ++counters_["processes that could not be looked at again"];
+    // Unlabelled would be a lie: there may be labels, and they cannot be found.
+    const ls_tls_recipe none{};
+    if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
+      ++counters_["processes whose recipes could not be stored"];
+    }
     return;
   }
   Status status = sampler_->set_process(process.pid(), process.recipes());

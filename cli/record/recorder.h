@@ -35,6 +35,7 @@ class Recorder final : private EventHandler {
 
   std::uint64_t samples() const { return builder_.samples(); }
   std::uint64_t labelled() const { return builder_.labelled(); }
+  std::uint64_t broken_stacks() const { return builder_.broken_stacks(); }
   std::uint64_t dropped() const;
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   const Sampler& sampler() const { return *sampler_; }

@@ -1,5 +1,5 @@
 // Signals as events of the main loop: the first SIGINT, SIGTERM or SIGHUP stops and writes, the
-// second gives up.
+// second gives up: it ends the naming of addresses, or, while files are written, labelscope itself.
 #pragma once
 
 #include <signal.h>
@@ -21,6 +21,10 @@ class Signals {
   void restore() const;
   // Takes what has arrived; does not block.
   void poll();
+  // While something may block that nobody polls in (a pipe that is not read): the second signal
+  // ends labelscope with status 130. What was not written then has no name and is gone.
+  void begin_uninterrupted();
+  void end_uninterrupted();
   bool stop_requested() const { return stops_ > 0; }
   bool give_up_requested() const { return stops_ > 1; }
   // The last request came from a process, not from the terminal's keyboard (which reaches a child
@@ -29,6 +33,7 @@ class Signals {
 
  private:
   UniqueFd fd_;
+  sigset_t events_{};
   sigset_t before_{};
   struct sigaction pipe_before_ {};
   struct sigaction child_before_ {};

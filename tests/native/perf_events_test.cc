@@ -73,7 +73,7 @@ TEST_CASE("perf_ring: mappings that are not executable are left out") {
   REQUIRE_FALSE(any);
 }
 
-TEST_CASE("perf_ring: a name without an end stays within its record; cut records are counted") {
+TEST_CASE("perf_ring: a name without an end stays within its record, and cut records are counted") {
   PerfRing::Handler handler;
   std::size_t length = 0;
   handler.on_mapping = [&](const MappingEvent& event) { length = event.path.size(); };
