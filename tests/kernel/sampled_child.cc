@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 
 #include "support/catch.h"
 
@@ -46,11 +47,14 @@ __attribute__((noinline, section("labelscope_burn"))) void burn_some() {
 }  // namespace
 
 custom_labels_label_t label(const std::string& key, const std::string& value) {
+  // Sets point to these bytes until the process ends; one allocation each, scattered as on any
+  // heap.
+  static std::vector<std::unique_ptr<unsigned char[]>> kept;
   auto copy = [](const std::string& text) {
     // One byte more: an empty string has an address too.
-    auto* bytes = static_cast<unsigned char*>(std::malloc(text.size() + 1));
-    std::copy(text.begin(), text.end(), bytes);
-    return custom_labels_string_t{text.size(), bytes};
+    kept.push_back(std::make_unique<unsigned char[]>(text.size() + 1));
+    std::copy(text.begin(), text.end(), kept.back().get());
+    return custom_labels_string_t{text.size(), kept.back().get()};
   };
   return {copy(key), copy(value)};
 }
