@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* What became of one observation of one thread. Plain C: the BPF programs, the reader and the
  * recording file use the same numbers, and every number has a name in words (outcome_name() in
  * label.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* The Custom Labels ABI v1: what a process exposes so that somebody outside can read its threads' labels.
  *
  * Source: the ABI document, version 1 (writer-lib/ABI.md tells it with a worked example). Plain C, fixed
