@@ -163,8 +163,9 @@ void Recording::open_recorder() {
 void Recording::record() {
   std::string names;
   for (const auto& [pid, process] : recorder_->processes()) {
-    names += (names.empty() ? "" : ", ") + std::to_string(raw(pid));
-    if (!child_) names += " (" + escape_terminal(process->comm()) + ")";
+    if (!names.empty()) names += ", ";
+    names += std::to_string(raw(pid));
+    if (!child_) names.append(" (").append(escape_terminal(process->comm())).append(")");
   }
   if (child_) names += " (" + escape_terminal(options_.command.front()) + ")";
   log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz by " +

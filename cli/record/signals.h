@@ -2,7 +2,7 @@
 // second gives up: it ends the naming of addresses, or, while files are written, labelscope itself.
 #pragma once
 
-#include <signal.h>
+#include <csignal>
 
 #include "labelscope/unique_fd.h"
 
