@@ -68,6 +68,12 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string refusal_text(Pid pid, const std::string& reason) {
+  return "cannot look at process " + std::to_string(raw(pid)) + " (" + reason +
+         "): that needs CAP_SYS_PTRACE in its user namespace; try sudo, or give the container "
+         "--cap-add SYS_PTRACE";
+}
+
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options) {}
@@ -150,13 +156,9 @@ void Recording::open_recorder() {
   for (Pid pid : pids_) {
     Status status = recorder_->add(pid);
     if (status) continue;
-    std::string message = status.error().context;
-    if (status.error().code == ErrorCode::kPermission) {
-      message = "cannot look at process " + std::to_string(raw(pid)) + " (" + message +
-                "): that needs CAP_SYS_PTRACE in its user namespace; try sudo, or give the "
-                "container --cap-add SYS_PTRACE";
-    }
-    fail(status_of(status.error()), message);
+    bool refused = status.error().code == ErrorCode::kPermission;
+    fail(status_of(status.error()),
+         refused ? refusal_text(pid, status.error().context) : status.error().context);
   }
 }
 
