@@ -81,11 +81,12 @@ TEST_CASE("sampler: pids are those of its own pid namespace") {
         parent.burn_until_told();
       });
       child.hear();
-      if (getpid() != 1 || raw(child.pid()) != 2) return false;
+      // A sanitizer's own thread may have taken a number before the child.
+      if (getpid() != 1 || raw(child.pid()) > 4) return false;
       Taken taken;
       sample_some({}, child, taken);
       for (const TakenSample& sample : taken.samples) {
-        if (raw(sample.pid) != 2 || raw(sample.tid) != 2) return false;
+        if (sample.pid != child.pid() || raw(sample.tid) != raw(child.pid())) return false;
         if (sample.seen.labels != LabelSet{{"inside", "yes", 0}}) return false;
       }
       return true;

@@ -88,6 +88,9 @@ Result<TargetProcess> TargetProcess::spawn(const TargetOptions& options) {
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> envp = pointers(settings);
   const pid_t parent = ::getpid();
+  // The thread sanitizer writes out what is buffered even at _exit, and that would be the child's.
+  std::cout.flush();
+  std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return system_error(errno, "cannot fork");
   if (child == 0) run_child(argv.data(), envp.data(), in_read.get(), out_write.get(), parent);
