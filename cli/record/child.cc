@@ -77,12 +77,6 @@ std::optional<int> Child::ended() {
   return status_;
 }
 
-std::optional<int> Child::wait() {
-  int status = 0;
-  if (!status_ && ::waitpid(raw(pid_), &status, 0) == raw(pid_)) status_ = status;
-  return status_;
-}
-
 int shell_status(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }

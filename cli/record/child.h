@@ -27,8 +27,6 @@ class Child {
   int release();
   // The wait status once it has ended; does not block.
   std::optional<int> ended();
-  // Blocks until it has ended (or a signal arrives: nullopt).
-  std::optional<int> wait();
 
  private:
   Child(Pid pid, UniqueFd gate, UniqueFd report)

@@ -30,9 +30,10 @@ Result<ElfImage> open_image(const UniqueFd& file) {
 }
 
 // Runtime minus link-time address, from the segment that holds this file offset.
-std::optional<std::uint64_t> load_bias(const ElfImage& image, const Mapping& mapping) {
+std::optional<std::uint64_t> load_bias(const std::vector<LoadSegment>& segments,
+                                       const Mapping& mapping) {
   constexpr std::uint64_t kPage = 4096;
-  for (const LoadSegment& load : image.load_segments()) {
+  for (const LoadSegment& load : segments) {
     std::uint64_t first = load.file_offset & ~(kPage - 1);
     if (!load.executable || mapping.file_offset < first ||
         mapping.file_offset >= load.file_offset + load.file_size) {
@@ -56,7 +57,10 @@ const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const Liv
   if (fd) {
     entry->second.file = std::make_shared<UniqueFd>(*std::move(fd));
     auto image = open_image(*entry->second.file);
-    if (image) entry->second.build_id = image->build_id();
+    if (image) {
+      entry->second.build_id = image->build_id();
+      entry->second.segments = image->load_segments();
+    }
   } else {
     entry->second.problem = "the file could not be opened: " + fd.error().context;
   }
@@ -81,8 +85,7 @@ Index ModuleTable::add(const Mapping& mapping, const LiveProcess* process) {
     module.symbol_problem = opened.problem;
     file = opened.file;
     if (file) {
-      auto image = open_image(*file);
-      auto bias = image ? load_bias(*image, mapping) : std::nullopt;
+      auto bias = load_bias(opened.segments, mapping);
       // Mapped by something that is no ELF loader: addresses count from the start of the file.
       module.load_bias = bias.value_or(mapping.start - mapping.file_offset);
     }

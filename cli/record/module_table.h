@@ -10,6 +10,7 @@
 
 #include "cli/profile/profile.h"
 #include "cli/symbol/symbolizer.h"
+#include "labelscope/elf_image.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"
 
@@ -32,6 +33,7 @@ class ModuleTable {
     ModuleFile file;
     std::string build_id;
     std::string problem;
+    std::vector<LoadSegment> segments;  // empty where it is no ELF file
   };
   const OpenFile& open(const Mapping& mapping, const LiveProcess* process);
 

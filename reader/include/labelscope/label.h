@@ -31,7 +31,7 @@ struct Observation {
 };
 
 // One word for machines ("labelled", "unlabelled", "not-resident", ...); "unknown" for a number
-// outside the enumeration. The inverse is outcome_from_name().
+// outside the enumeration.
 std::string_view outcome_name(unsigned outcome);
 // A clause for people: "the page is not in memory".
 std::string_view outcome_text(unsigned outcome);
