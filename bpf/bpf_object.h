@@ -8,6 +8,7 @@
 
 #include "bpf/counters.h"
 #include "bpf/sampler.h"
+#include "bpf/wire.h"
 #include "labelscope/result.h"
 
 struct bpf_link;

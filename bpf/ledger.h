@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bpf/counters.h"
+#include "bpf/records.h"
 #include "bpf/sampler.h"
 
 namespace labelscope {

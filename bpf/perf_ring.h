@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "bpf/records.h"
 #include "bpf/sampler.h"
 #include "labelscope/result.h"
 

@@ -18,6 +18,7 @@
 #include "bpf/held_samples.h"
 #include "bpf/ledger.h"
 #include "bpf/perf_events.h"
+#include "bpf/records.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -38,10 +39,10 @@ struct OwnCounts {
   std::uint64_t events_recovered = 0;
 };
 
-class BpfSampler final : public Sampler {
+class LoadedSampler final : public BpfSampler {
  public:
-  static Result<std::unique_ptr<Sampler>> open(const SamplerOptions& options);
-  ~BpfSampler() override { ring_buffer__free(ring_); }
+  static Result<std::unique_ptr<BpfSampler>> open(const SamplerOptions& options);
+  ~LoadedSampler() override { ring_buffer__free(ring_); }
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
   Status remove_process(Pid pid) override;
@@ -88,8 +89,8 @@ class BpfSampler final : public Sampler {
   std::optional<ls_counters> final_;
 };
 
-Result<std::unique_ptr<Sampler>> BpfSampler::open(const SamplerOptions& options) {
-  auto sampler = std::make_unique<BpfSampler>();
+Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& options) {
+  auto sampler = std::make_unique<LoadedSampler>();
   auto object = BpfObject::load(options);
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
@@ -97,8 +98,8 @@ Result<std::unique_ptr<Sampler>> BpfSampler::open(const SamplerOptions& options)
   if (!events) return std::move(events).error();
   sampler->events_.emplace(*std::move(events));
 
-  sampler->ring_ =
-      ring_buffer__new(sampler->object_->ring_fd(), &BpfSampler::on_record, sampler.get(), nullptr);
+  sampler->ring_ = ring_buffer__new(sampler->object_->ring_fd(), &LoadedSampler::on_record,
+                                    sampler.get(), nullptr);
   if (!sampler->ring_) return system_error(errno, "cannot map the ring buffer");
   sampler->ring_bytes_ = options.ring_bytes;
   sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
@@ -112,10 +113,10 @@ Result<std::unique_ptr<Sampler>> BpfSampler::open(const SamplerOptions& options)
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
     if (self->images_.contains(raw(event.pid))) self->handler_->on_mapping(event);
   };
-  return std::unique_ptr<Sampler>(std::move(sampler));
+  return std::unique_ptr<BpfSampler>(std::move(sampler));
 }
 
-Status BpfSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
   if (recipes.size() > LS_MAX_PUBLISHERS) {
     return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
                                         " publishers of labels, not " +
@@ -153,22 +154,22 @@ Status BpfSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) 
   return !status && status.error().code == ErrorCode::kNotFound ? Status(ended) : status;
 }
 
-Status BpfSampler::remove_process(Pid pid) {
+Status LoadedSampler::remove_process(Pid pid) {
   images_.erase(raw(pid));
   return object_->remove_process(pid);
 }
 
 // ---- records
 
-int BpfSampler::on_record(void* self, void* data, std::size_t size) {
-  auto* sampler = static_cast<BpfSampler*>(self);
+int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
+  auto* sampler = static_cast<LoadedSampler*>(self);
   sampler->take({static_cast<const std::byte*>(data), size});
   // Returns to the caller once in a while, however fast the kernel side is.
   sampler->taken_bytes_ += size;
   return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
 }
 
-void BpfSampler::take(std::span<const std::byte> bytes) {
+void LoadedSampler::take(std::span<const std::byte> bytes) {
   auto record = decode_record(bytes);
   if (!record) {
     ++own_.malformed_records;
@@ -181,7 +182,7 @@ void BpfSampler::take(std::span<const std::byte> bytes) {
   }
 }
 
-void BpfSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
+void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
   if (sample.retry_id == 0) {
     hand_out(sample);
   } else if (!held_.hold(sample.retry_id, bytes)) {
@@ -193,14 +194,14 @@ void BpfSampler::take_sample(const SampleRecord& sample, std::span<const std::by
   }
 }
 
-void BpfSampler::take_answer(const AnswerRecord& answer) {
+void LoadedSampler::take_answer(const AnswerRecord& answer) {
   ++answers_;
   if (!held_.settle(answer, [this](const SampleRecord& sample) { hand_out(sample); })) {
     ++unheld_answers_[answer.labels.outcome];
   }
 }
 
-void BpfSampler::take_process(const ProcessRecord& event) {
+void LoadedSampler::take_process(const ProcessRecord& event) {
   auto known = images_.find(raw(event.pid));
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
@@ -218,7 +219,7 @@ void BpfSampler::take_process(const ProcessRecord& event) {
   }
 }
 
-void BpfSampler::hand_out(const SampleRecord& sample) {
+void LoadedSampler::hand_out(const SampleRecord& sample) {
   label_key_.clear();
   append_label_key(sample.labels, label_key_);
   RawSample raw_sample;
@@ -231,12 +232,13 @@ void BpfSampler::hand_out(const SampleRecord& sample) {
   raw_sample.outcome = sample.labels.outcome;
   raw_sample.flags = sample.labels.flags;
   raw_sample.label_key = label_key_;
+  raw_sample.decode_labels = &decode_label_key;
   handler_->on_sample(raw_sample);
 }
 
 // ---- reading
 
-Status BpfSampler::wait(milliseconds timeout) {
+Status LoadedSampler::wait(milliseconds timeout) {
   epoll_event ready{};
   if (epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(timeout.count())) < 0 &&
       errno != EINTR) {
@@ -245,7 +247,7 @@ Status BpfSampler::wait(milliseconds timeout) {
   return {};
 }
 
-Status BpfSampler::consume(EventHandler& handler) {
+Status LoadedSampler::consume(EventHandler& handler) {
   handler_ = &handler;
   taken_bytes_ = 0;
   int result = ring_buffer__consume(ring_);
@@ -258,14 +260,14 @@ Status BpfSampler::consume(EventHandler& handler) {
   return {};
 }
 
-Status BpfSampler::drain(EventHandler& handler, milliseconds timeout) {
+Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }
 
 // Fork, exec and exit go through the same ring as samples, so that they stay in order; when the
 // ring was full, the map of processes still knows what happened.
-Status BpfSampler::recover_lost_events() {
+Status LoadedSampler::recover_lost_events() {
   auto counts = object_->counters();
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
@@ -300,7 +302,7 @@ Status BpfSampler::recover_lost_events() {
 
 // ---- the end
 
-Status BpfSampler::stop(EventHandler& handler) {
+Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
   do {
@@ -314,7 +316,7 @@ Status BpfSampler::stop(EventHandler& handler) {
 
 // Waits for repeated reads, gives up on those that do not come, and takes the final counters at a
 // moment when every answer that they count has been read here.
-Status BpfSampler::settle(EventHandler& handler) {
+Status LoadedSampler::settle(EventHandler& handler) {
   const auto deadline = steady_clock::now() + kSettleTime;
   while (held_.size() != 0 && steady_clock::now() < deadline) {
     if (Status status = drain(handler, kSettleStep); !status) return status;
@@ -333,7 +335,7 @@ Status BpfSampler::settle(EventHandler& handler) {
   }
 }
 
-Counters BpfSampler::counters() const {
+Counters LoadedSampler::counters() const {
   ls_counters counts{};
   if (final_) {
     counts = *final_;
@@ -360,8 +362,8 @@ Counters BpfSampler::counters() const {
 
 }  // namespace
 
-Result<std::unique_ptr<Sampler>> Sampler::open(const SamplerOptions& options) {
-  return BpfSampler::open(options);
+Result<std::unique_ptr<BpfSampler>> BpfSampler::open(const SamplerOptions& options) {
+  return LoadedSampler::open(options);
 }
 
 Result<ProgramStatistics> program_statistics(int program_fd) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 
+#include "bpf/sampler.h"
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
 #include "cli/log.h"
@@ -146,13 +147,13 @@ void Recording::open_recorder() {
   sampling.follow_children = options_.follow_children;
   sampling.max_processes = options_.max_processes;
   sampling.ring_bytes = std::size_t{options_.ring_mib} << 20;
-  auto recorder = Recorder::open(sampling, outputs_->keep_each_sample());
-  if (!recorder) fail(status_of(recorder.error()), recorder.error().context);
-  recorder_ = *std::move(recorder);
-  const Sampler& sampler = recorder_->sampler();
-  log::verbose(sampler.retries() ? "Reads of label memory that is not resident are repeated"
-                                 : "Reads of label memory that is not resident are not repeated: " +
-                                       std::string(sampler.retry_problem()));
+  auto sampler = BpfSampler::open(sampling);
+  if (!sampler) fail(status_of(sampler.error()), sampler.error().context);
+  log::verbose((*sampler)->retries()
+                   ? "Reads of label memory that is not resident are repeated"
+                   : "Reads of label memory that is not resident are not repeated: " +
+                         std::string((*sampler)->retry_problem()));
+  recorder_ = std::make_unique<Recorder>(*std::move(sampler), outputs_->keep_each_sample());
   for (Pid pid : pids_) {
     Status status = recorder_->add(pid);
     if (status) continue;
@@ -189,7 +190,7 @@ void Recording::record() {
           "cannot run " + escape_terminal(options_.command.front()) + ": " + std::strerror(failed));
     }
   }
-  Progress progress(options_.progress);
+  Progress progress(options_.messages.progress);
   bool ended = false;
   while (!ended) {
     signals_.poll();
@@ -247,7 +248,7 @@ void Recording::finish_profile() {
   profile_.start_monotonic_ns = start_monotonic_ns_;
   profile_.duration_ns = end_monotonic_ns_ - start_monotonic_ns_;
 
-  Progress progress(options_.progress);
+  Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
   symbolizing.cancelled = [&] {
     signals_.poll();

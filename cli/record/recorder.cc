@@ -15,13 +15,6 @@ constexpr ls_tls_recipe kNotPlanned = not_planned();
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> Recorder::open(const SamplerOptions& options,
-                                                 bool keep_each_sample) {
-  auto sampler = Sampler::open(options);
-  if (!sampler) return std::move(sampler).error();
-  return std::unique_ptr<Recorder>(new Recorder(*std::move(sampler), keep_each_sample));
-}
-
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample)
     : sampler_(std::move(sampler)), builder_(keep_each_sample) {}
 
@@ -97,7 +90,7 @@ void Recorder::on_sample(const RawSample& sample) {
   view.outcome = sample.outcome;
   view.flags = sample.flags;
   view.label_key = sample.label_key;
-  view.decode_labels = &decode_label_key;
+  view.decode_labels = sample.decode_labels;
   builder_.add(view, *process);
 }
 

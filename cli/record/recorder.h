@@ -12,18 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "bpf/sampler.h"
 #include "cli/profile/profile_builder.h"
 #include "cli/record/tracked_process.h"
+#include "labelscope/sampler.h"
 
 namespace labelscope::cli {
 
 class Recorder final : private EventHandler {
  public:
-  // Loads the sampler; nothing is sampled yet. `keep_each_sample`: with its time, for a lossless
-  // recording.
-  static Result<std::unique_ptr<Recorder>> open(const SamplerOptions& options,
-                                                bool keep_each_sample);
+  // Nothing is sampled yet. `keep_each_sample`: with its time, for a lossless recording.
+  Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample);
 
   // A process to sample. kVanished, kPermission as TrackedProcess::refresh.
   Status add(Pid pid);
@@ -45,8 +43,6 @@ class Recorder final : private EventHandler {
   Profile take_profile(std::vector<ModuleFile>& files);
 
  private:
-  Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample);
-
   void on_sample(const RawSample& sample) override;
   void on_fork(Pid parent, Pid child) override;
   void on_exec(Pid pid) override;

@@ -184,7 +184,7 @@ double run_sampler(const Effort& effort, const ls_tls_recipe& recipe, bool label
   for (int round = 0; round < effort.event_rounds / 5 + 1; ++round) {
     SamplerOptions options;
     options.frequency_hz = kFrequency;
-    auto sampler = check(Sampler::open(options));
+    auto sampler = check(BpfSampler::open(options));
     check(sampler->set_process(child.pid(), {&recipe, labels ? 1U : 0U}));
     check(sampler->start());
     std::this_thread::sleep_for(4 * effort.window);

@@ -31,7 +31,7 @@ TEST_CASE("sampler: without privilege the error names the capabilities") {
   if (geteuid() != 0) skip_test("only root can give up being root");
   REQUIRE(in_fork([] {
     if (setuid(65534) != 0) return false;
-    auto sampler = Sampler::open({});
+    auto sampler = BpfSampler::open({});
     return !sampler && sampler.error().code == ErrorCode::kPermission &&
            sampler.error().context.find("CAP_BPF") != std::string::npos &&
            sampler.error().context.find("CAP_PERFMON") != std::string::npos;
@@ -43,10 +43,10 @@ TEST_CASE("sampler: a frequency above the kernel's limit is refused by name, 0 t
   unsigned most = 0;
   std::ifstream("/proc/sys/kernel/perf_event_max_sample_rate") >> most;
   REQUIRE(most > 0);
-  auto sampler = Sampler::open({.frequency_hz = most + 1});
+  auto sampler = BpfSampler::open({.frequency_hz = most + 1});
   REQUIRE_FALSE(sampler);
   REQUIRE(sampler.error().context.find("kernel.perf_event_max_sample_rate") != std::string::npos);
-  REQUIRE_FALSE(Sampler::open({.frequency_hz = 0}));
+  REQUIRE_FALSE(BpfSampler::open({.frequency_hz = 0}));
 }
 
 TEST_CASE("sampler: too few file descriptors are named") {
@@ -60,7 +60,7 @@ TEST_CASE("sampler: too few file descriptors are named") {
         limit.rlim_max = 4096;
         if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
       }
-      auto sampler = Sampler::open({});
+      auto sampler = BpfSampler::open({});
       if (sampler) return named;
       named = sampler.error().context.find("RLIMIT_NOFILE") != std::string::npos;
     }

@@ -29,7 +29,7 @@ bool contains(const std::vector<Pid>& pids, Pid pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
 }
 
-std::unique_ptr<Sampler> started(const SampledChild& child, SamplerOptions options) {
+std::unique_ptr<BpfSampler> started(const SampledChild& child, SamplerOptions options) {
   options.frequency_hz = 999;
   auto sampler = open_sampler(options);
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));

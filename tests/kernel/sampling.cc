@@ -20,7 +20,7 @@ void Taken::on_sample(const RawSample& sample) {
   one.comm = sample.comm;
   one.user_stack.assign(sample.user_stack.begin(), sample.user_stack.end());
   one.kernel_stack.assign(sample.kernel_stack.begin(), sample.kernel_stack.end());
-  one.seen = decode_label_key(sample.label_key);
+  one.seen = sample.decode_labels(sample.label_key);
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;
   ++outcomes[sample.outcome];
@@ -37,8 +37,8 @@ std::size_t Taken::with_flag(std::uint32_t flag) const {
   return count;
 }
 
-std::unique_ptr<Sampler> open_sampler(SamplerOptions options) {
-  auto sampler = Sampler::open(options);
+std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options) {
+  auto sampler = BpfSampler::open(options);
   if (!sampler && sampler.error().code == ErrorCode::kPermission) {
     skip_test(sampler.error().context);
   }

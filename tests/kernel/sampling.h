@@ -48,7 +48,7 @@ class Taken final : public EventHandler {
 };
 
 // Skips the test where the sampler needs more privilege than there is.
-std::unique_ptr<Sampler> open_sampler(SamplerOptions options = {});
+std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options = {});
 
 // Looks away from the sampler until the condition holds; fails the test after 30 s.
 void wait_for(const std::function<bool()>& condition);

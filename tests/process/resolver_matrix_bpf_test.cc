@@ -50,7 +50,7 @@ class Tally final : public EventHandler {
       last_unreadable_ = outcome_text(sample.outcome);
       return;
     }
-    const Observation seen = decode_label_key(sample.label_key);
+    const Observation seen = sample.decode_labels(sample.label_key);
     const LabelPairs labels = sorted_pairs(seen.labels);
     const std::uint32_t flags = sample.flags | seen.flags;
     if (labels != thread.expected || (sample.outcome == LS_LABELLED) == labels.empty()) {
@@ -122,14 +122,14 @@ std::vector<ls_tls_recipe> require_recipes(Pid pid) {
   return recipes;
 }
 
-std::unique_ptr<Sampler> require_sampler() {
+std::unique_ptr<BpfSampler> require_sampler() {
   SamplerOptions options;
   options.frequency_hz = 999;
   options.user_stacks = false;
   options.kernel_stacks = false;
   options.max_processes = 16;
   options.ring_bytes = 1 << 20;
-  auto sampler = Sampler::open(options);
+  auto sampler = BpfSampler::open(options);
   if (!sampler && (sampler.error().code == ErrorCode::kPermission ||
                    sampler.error().code == ErrorCode::kUnsupported)) {
     skip_test(sampler.error().context);
@@ -146,7 +146,7 @@ void require_ok(const Status& status) {
 
 TEST_CASE("resolver_matrix: every burning thread is sampled with its own labels and no others") {
   const MatrixCase matrix_case = require_matrix_case();
-  const std::unique_ptr<Sampler> sampler = require_sampler();
+  const std::unique_ptr<BpfSampler> sampler = require_sampler();
   const TargetProcess target = start_target(matrix_case, "burn");
   Tally tally(matrix_case, target);
   require_ok(sampler->set_process(target.pid(), require_recipes(target.pid())));

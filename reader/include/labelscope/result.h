@@ -48,7 +48,8 @@ class [[nodiscard]] Result {
 
   T& value() & { return *checked(); }
   const T& value() const& { return *checked(); }
-  // By value, unlike std::expected: `for (auto& x : *find_all())` must not loop over a dead temporary.
+  // By value, unlike std::expected: `for (auto& x : *find_all())` must not loop over a dead
+  // temporary.
   T value() && { return std::move(*checked()); }
   T& operator*() & { return *checked(); }
   const T& operator*() const& { return *checked(); }
