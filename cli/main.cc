@@ -13,6 +13,10 @@
 
 namespace {
 
+using namespace labelscope::cli;
+
+int run(const RecordOptions& options) { return run_record(options); }
+
 // Where one of the three is closed, the next file that is opened would take its number, and a
 // message or a table would be written into a profile. Opened the wrong way round, so that using it
 // is an error as before.
@@ -25,7 +29,6 @@ void occupy_standard_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace labelscope::cli;
   occupy_standard_streams();
   std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
   try {
@@ -35,9 +38,12 @@ int main(int argc, char** argv) {
       std::fputs(end->error.c_str(), stderr);
       return std::fflush(stdout) == 0 ? end->status : kExitRuntimeError;
     }
-    const auto& options = std::get<RecordOptions>(parsed);
-    log::open(options.log_level);
-    return run_record(options);
+    return std::visit(
+        [](const auto& options) {
+          log::open(options.messages.log_level);
+          return run(options);
+        },
+        std::get<Options>(parsed));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
     return kExitRuntimeError;

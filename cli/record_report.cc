@@ -89,7 +89,8 @@ bool RecordReport::show_labels(const Outputs& outputs) const {
     int fd = outputs.take_stdout() ? STDERR_FILENO : STDOUT_FILENO;
     std::ostream& out = outputs.take_stdout() ? std::cerr : std::cout;
     errno = 0;
-    Status status = render_summary(profile_, options_.summary, style_for(options_.color, fd), out);
+    Status status =
+        render_summary(profile_, options_.summary, style_for(options_.messages.color, fd), out);
     written = status && out.flush();
     if (!written) {
       log::error("writing the summary to stdout failed" +
@@ -99,10 +100,10 @@ bool RecordReport::show_labels(const Outputs& outputs) const {
   }
   explain_missing_labels();
   say_missing_keys();
-  if (options_.log_level == log::Level::kQuiet) return written;
+  if (options_.messages.log_level == log::Level::kQuiet) return written;
   // A stderr that cannot be written to has nobody to tell.
   static_cast<void>(
-      render_label_keys(profile_, style_for(options_.color, STDERR_FILENO), std::cerr));
+      render_label_keys(profile_, style_for(options_.messages.color, STDERR_FILENO), std::cerr));
   return written;
 }
 

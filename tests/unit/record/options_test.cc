@@ -9,7 +9,7 @@ using namespace labelscope::cli;
 
 namespace {
 
-std::variant<RecordOptions, ParseEnd> parse(std::vector<const char*> words) {
+std::variant<Options, ParseEnd> parse(std::vector<const char*> words) {
   words.insert(words.begin(), {"labelscope", "record"});
   return parse_command_line(static_cast<int>(words.size()), words.data());
 }
@@ -17,7 +17,7 @@ std::variant<RecordOptions, ParseEnd> parse(std::vector<const char*> words) {
 RecordOptions accepted(std::vector<const char*> words) {
   auto parsed = parse(std::move(words));
   if (const auto* end = std::get_if<ParseEnd>(&parsed)) FAIL(end->error);
-  return std::get<RecordOptions>(parsed);
+  return std::get<RecordOptions>(std::get<Options>(parsed));
 }
 
 std::string refused(std::vector<const char*> words) {

@@ -1,0 +1,142 @@
+#include "cli/options/record_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/format/escape.h"
+#include "cli/options.h"
+#include "cli/options/values.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr const char* kRecordFooter = R"(
+Examples:
+  labelscope record -p 4242 -d 10 --summary tenant
+  labelscope record -p 4242 -o profile.pb.gz -o stacks.folded
+  labelscope record -o run.jsonl -- ./server --port 8080
+
+Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
+with -- CMD the command's own status. The manual: man labelscope-record)";
+
+}  // namespace
+
+const char* RecordParser::usage() const {
+  return "labelscope record [OPTIONS] -p PID[,PID]\n       labelscope record [OPTIONS] -- CMD "
+         "[ARG...]";
+}
+
+void RecordParser::add_to(CLI::App& app) {
+  record_ = app.add_subcommand(name(), "Sample processes and write a profile with their labels");
+  record_->footer(kRecordFooter);
+  const char* target = "Target (one of)";
+  record_->add_option("-p,--pid", pids_, "Processes to record, by ID")
+      ->type_name("PID[,PID]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(target);
+  const char* sampling = "Sampling";
+  record_
+      ->add_option("-d,--duration", duration_,
+                   "How long (10, 500ms, 2m); default: until Ctrl-C or the end")
+      ->type_name("TIME")
+      ->group(sampling);
+  record_->add_option("-F,--frequency", frequency_, "Samples per second on each CPU")
+      ->type_name("HZ")
+      ->capture_default_str()
+      ->group(sampling);
+  record_->add_option("--call-graph", call_graph_, "Stacks: fp (frame pointers) or none")
+      ->type_name("fp|none")
+      ->capture_default_str()
+      ->group(sampling);
+  record_->add_flag("--no-kernel", no_kernel_, "Leave kernel frames out")->group(sampling);
+  record_->add_flag("--no-children", no_children_, "Leave out processes that the target forks")
+      ->group(sampling);
+  record_->add_option("--max-processes", max_processes_, "Processes followed at once")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(sampling);
+  record_->add_option("--ring-size", ring_mib_, "Buffer between kernel and labelscope")
+      ->type_name("MIB")
+      ->capture_default_str()
+      ->group(sampling);
+  const char* output = "Output";
+  record_
+      ->add_option(
+          "-o,--output", outputs_,
+          "File to write, - for stdout (repeatable); default: labelscope-NAME-PID-TIME.pb.gz")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(output);
+  record_
+      ->add_option("-f,--format", format_,
+                   "pprof, folded or jsonl; default: by the file's extension")
+      ->type_name("FORMAT")
+      ->group(output);
+  record_->add_flag("--overwrite", overwrite_, "Replace files that exist")->group(output);
+  record_
+      ->add_option("--group-by", group_by_, "Labels whose values become the root frames of stacks")
+      ->type_name("KEY[,KEY]")
+      ->group(output);
+  record_->add_option("--summary", summary_, "Print time by value of these labels")
+      ->type_name("KEY[,KEY]")
+      ->group(output);
+  messages_.add_to(*record_);
+}
+
+bool RecordParser::given(const char* option) const {
+  return record_->get_option(option)->count() > 0;  // an empty argument is an argument too
+}
+
+Options RecordParser::checked(const CommandTail& tail) const {
+  RecordOptions options;
+  options.command = tail.command;
+  options.command_line = tail.command_line;
+  options.outputs = outputs_;
+  options.overwrite = overwrite_;
+  options.pids = parse_pids(pids_);
+  if (options.pids.empty() && options.command.empty()) {
+    refuse("nothing to record: name a process with -p PID, or a program after --");
+  }
+  if (!options.pids.empty() && !options.command.empty()) {
+    refuse("-p and a program after -- exclude each other");
+  }
+  if (given("--duration")) options.duration = parse_duration("--duration", duration_);
+  options.frequency_hz = parse_count("--frequency", frequency_, 1, 1'000'000);
+  options.max_processes = parse_count("--max-processes", max_processes_, 1, 1 << 20);
+  if (options.pids.size() > options.max_processes) {
+    refuse("--max-processes " + max_processes_ + ": fewer than the " +
+           std::to_string(options.pids.size()) + " processes named with -p");
+  }
+  options.ring_mib = parse_count("--ring-size", ring_mib_, 1, 1024);
+  if (given("--format")) {
+    options.format = format_from_name(format_);
+    if (!options.format) {
+      refuse("--format " + escape_terminal(format_) +
+             ": unknown; pprof, folded and jsonl are known");
+    }
+  }
+  for (const std::string& path : options.outputs) {
+    if (path.empty()) refuse("--output: the file name is empty");
+    if (!options.format && path != "-" && !format_from_path(path)) {
+      refuse("--output " + escape_terminal(path) +
+             ": its extension names no format (.pb.gz, .folded, .jsonl); give one with -f");
+    }
+  }
+  if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
+    refuse("--output -: stdout can take one file only");
+  }
+  if (call_graph_ != "fp" && call_graph_ != "none") {
+    refuse("--call-graph " + escape_terminal(call_graph_) + ": unknown; fp and none are known");
+  }
+  options.stacks = call_graph_ == "fp";
+  options.kernel_stacks = options.stacks && !no_kernel_;
+  options.follow_children = !no_children_;
+  if (given("--group-by")) options.group_by = parse_keys("--group-by", group_by_);
+  if (given("--summary")) options.summary = parse_keys("--summary", summary_);
+  options.messages = messages_.checked();
+  return options;
+}
+
+}  // namespace labelscope::cli

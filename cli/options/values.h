@@ -1,0 +1,25 @@
+// Option values from the words that were typed. What cannot be meant is a CLI::ValidationError: one
+// plain sentence that names the option, what was typed (escaped), and what is wanted.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+[[noreturn]] void refuse(const std::string& message);
+
+// "10", "10s", "500ms", "2m", "1h"; above 0 and at most a year.
+std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
+// Lists of IDs between commas; each once, in their order.
+std::vector<Pid> parse_pids(const std::vector<std::string>& texts);
+std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
+                          std::uint32_t most);
+// Label keys between commas.
+std::vector<std::string> parse_keys(const std::string& option, const std::string& text);
+
+}  // namespace labelscope::cli
