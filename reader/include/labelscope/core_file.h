@@ -1,0 +1,74 @@
+// A core file as a target: memory, mappings and threads of a process as it died (or as gcore found
+// it). Cores of either processor are read on either.
+//
+// Memory comes from the core's PT_LOAD segments; what the core leaves out because it is in files
+// (the kernel's default coredump_filter) comes from those files. A file is taken from where the
+// core says it was (NT_FILE), under each sysroot, and by build ID under
+// <sysroot>/usr/lib/debug/.build-id and the given directories; it must be the one that the process
+// ran (build ID, where the core has it), or it is refused.
+//
+// Sources: gABI chapter 5 (notes), the kernel's fs/binfmt_elf.c and include/uapi/linux/elf.h
+// (NT_PRSTATUS, NT_PRPSINFO, NT_AUXV, NT_FILE, NT_ARM_TLS).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/elf_image.h"
+#include "labelscope/registers.h"
+#include "labelscope/target.h"
+
+namespace labelscope {
+
+struct CoreOptions {
+  std::string executable;                     // of the process; empty: as the core names it
+  std::vector<std::string> sysroots;          // tried in order; empty: "/"
+  std::vector<std::string> file_directories;  // searched for files by name and by build ID
+};
+
+struct CoreThread {
+  Tid tid{};
+  std::string name;  // the kernel stores only the process's, which the first thread gets
+  int signal = 0;    // pr_cursig
+  std::optional<Address> thread_pointer;
+  Registers registers;
+};
+
+// A file of the process that was not found, or was found and is another one.
+struct CoreFileProblem {
+  std::string path;  // as the core names it
+  std::string build_id;
+  std::string reason;
+};
+
+class CoreFile final : public Target {
+ public:
+  // kMalformed, kUnsupported: no core file, or of another machine than x86-64 and aarch64.
+  static Result<std::unique_ptr<CoreFile>> open(const std::string& path,
+                                                const CoreOptions& options);
+  ~CoreFile() override;
+
+  Result<std::vector<Mapping>> mappings() const override;
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  const MemorySource& memory() const override;
+  std::optional<Address> program_headers_address() const override;
+
+  Machine machine() const;
+  Pid pid() const;
+  std::string comm() const;
+  std::string command_line() const;  // the first 80 bytes of it
+  const std::vector<CoreThread>& threads() const;
+  // Files that could not be had; filled as they are asked for.
+  std::vector<CoreFileProblem> problems() const;
+  // True if the core is shorter than its program headers say (a full disk, a size limit).
+  bool truncated() const;
+
+ private:
+  class Impl;
+  explicit CoreFile(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace labelscope

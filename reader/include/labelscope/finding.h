@@ -1,0 +1,43 @@
+// Something about a publisher of labels that keeps readers from finding or reading it, or that
+// deviates from the ABI: with a stable name, what was found, and the smallest fix. Made while
+// planning (plan.h), inspecting a file (inspect.h) and explaining a thread (explain.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace labelscope {
+
+enum class FindingCode {
+  kNotExported,        // defined, but only in .symtab
+  kNoSymbols,          // no symbol table that could have them (stripped, static)
+  kLocalSymbol,        // STB_LOCAL: declared static, or hidden by a version script
+  kVersionMissing,     // current set without version
+  kCurrentSetMissing,  // version without current set
+  kVersionSize,        // version is not 4 bytes
+  kVersionUnknown,     // version is not 1
+  kVersionUnreadable,  // its memory cannot be read
+  kNotThreadLocal,     // current set is no STT_TLS symbol
+  kCurrentSetSize,     // current set is not 8 bytes
+  kFileName,           // a library whose name ABI v1 does not find
+  kNoTlsDesc,       // a library that reaches the variable in another way than by a TLS descriptor
+  kNotRelocated,    // the loader has not filled the slot yet
+  kUnresolved,      // no way to the variable was found
+  kUnreadableFile,  // the file cannot be opened or parsed
+  kTooManyPublishers,
+  kNeverTouched,  // this thread has no TLS block for the variable
+  kBadPointer,    // a pointer leads to memory that is not there
+  kMalformedSet,  // impossible lengths, counts or pointers
+  kNullValue,     // a key whose value is null
+};
+
+// A stable word for machines: "not-exported", "file-name", ...
+std::string_view finding_name(FindingCode code);
+
+struct Finding {
+  FindingCode code{};
+  std::string text;  // what was found, a clause
+  std::string fix;   // the smallest fix, a clause; may be empty
+};
+
+}  // namespace labelscope

@@ -1,0 +1,48 @@
+// All threads of a process, each read once: what `labelscope dump` shows and what the C API hands
+// out. Filled by stopping each thread in turn (snapshot_process), from a core file (snapshot_core),
+// or by a BPF iterator that stops nothing (../../bpf/task_snapshot.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/label.h"
+#include "labelscope/plan.h"
+#include "labelscope/result.h"
+#include "labelscope/unwind.h"
+
+namespace labelscope {
+
+struct ThreadSnapshot {
+  Tid tid{};
+  std::string name;  // bytes, at most 15; empty where it is not known (some cores)
+  char state = '?';  // as in /proc/PID/stat before it was touched: R, S, D, T, t, Z, ...; '?' where
+                     // it is not known
+  int signal =
+      0;  // core files: the signal that this thread was to get when the process died; else 0
+  std::optional<Address> thread_pointer;
+  Observation seen;                   // outcome, flags and labels
+  std::optional<UnwoundStack> stack;  // if asked for
+  std::chrono::nanoseconds held{0};   // how long it was stopped; 0 if it was not
+  // Why this thread could not be looked at, in words (outcome LS_UNREADABLE_VANISHED or
+  // ..._NO_THREAD_POINTER); empty if it could.
+  std::string problem;
+};
+
+enum class SnapshotSource { kPtrace, kBpf, kCore };
+
+struct ProcessSnapshot {
+  SnapshotSource source = SnapshotSource::kPtrace;
+  Pid pid{};
+  std::string comm;
+  ProcessPlan plan;
+  std::vector<ThreadSnapshot>
+      threads;               // by tid; those that ended before they could be read are left out
+  std::size_t vanished = 0;  // threads left out because they ended meanwhile
+};
+
+}  // namespace labelscope

@@ -1,0 +1,43 @@
+// Stacks from call frame information (.eh_frame, .debug_frame), through libdwfl: whole also for
+// code without frame pointers. For a thread that holds still: stopped, or in a core file.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/memory.h"
+#include "labelscope/registers.h"
+#include "labelscope/target.h"
+
+namespace labelscope {
+
+struct UnwoundStack {
+  // Leaf first: the program counter, then return addresses as they are (not moved back).
+  std::vector<Address> frames;
+  // It ends before the outermost frame, and why, in words: the time was over, more frames than
+  // kMaxFrames, or no call frame information for an address. Empty for a whole stack.
+  std::string cut;
+  bool out_of_time = false;
+};
+
+class Unwinder {
+ public:
+  static constexpr std::size_t kMaxFrames = 512;
+  using Clock = std::chrono::steady_clock;
+
+  virtual ~Unwinder() = default;
+  // Opens every module of the target and finds its call frame information: slow, so done while the
+  // target runs. A module that cannot be used only shortens stacks. kUnsupported: a machine that
+  // libdwfl cannot unwind.
+  static Result<std::unique_ptr<Unwinder>> open(const Target& target);
+  // After the target's mappings changed: opens what is new, forgets what is gone.
+  virtual Status refresh(const Target& target) = 0;
+  // Without a deadline it takes as long as it takes (bounded by kMaxFrames).
+  virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
+                              std::optional<Clock::time_point> deadline) = 0;
+};
+
+}  // namespace labelscope
