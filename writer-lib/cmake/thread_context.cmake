@@ -1,0 +1,19 @@
+# libthreadcontext.so: the 64-byte trace context (thread_context.h). A library of its own, so that
+# libcustomlabels.so exports nothing but what ABI v1 and its API ask for; and not named
+# libcustomlabels*, because by that name readers look for labels.
+add_library(threadcontext SHARED src/thread_context.c)
+add_library(labelscope::threadcontext ALIAS threadcontext)
+target_sources(threadcontext PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
+  include/customlabels/thread_context.h)
+target_link_libraries(threadcontext PRIVATE labelscope_flags)
+set_target_properties(threadcontext PROPERTIES C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF
+  LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/thread_context_exports.map)
+target_link_options(threadcontext PRIVATE
+  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/src/thread_context_exports.map -Wl,-z,now)
+# Reached as the label pointer is, through a TLS descriptor, where the compiler can.
+target_compile_options(threadcontext PRIVATE -ftls-model=global-dynamic
+  $<$<BOOL:${CUSTOMLABELS_HAS_TLS_DIALECT}>:${customlabels_dialect}>)
+
+install(TARGETS threadcontext EXPORT customlabelsTargets FILE_SET HEADERS)
+configure_file(cmake/threadcontext.pc.in threadcontext.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/threadcontext.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
