@@ -1,4 +1,5 @@
-/* C API of libcustomlabels: the calling thread's own labels, published by the Custom Labels ABI v1.
+/* C API of libcustomlabels, fixed-buffer mode: the calling thread's own labels, published by the
+ * Custom Labels ABI v1. (customlabels/customlabels.h: label sets of any size, as objects.)
  *
  * What a reader sees. Every call prepares the whole new label set in memory that is not published
  * and then makes it current with one store of a pointer. A reader that interrupts the thread, at
@@ -11,15 +12,29 @@
  * fences) and needs no CPU barrier. Not promised: another CPU that reads while the thread runs on;
  * it may meet the old set's memory being filled with the next set.
  *
- * Calling it. Any thread, at any time, in the child after fork too (it keeps its copy). Not from a
- * signal handler: the first call on a thread allocates, and a call that interrupts another call on
- * the same thread would spoil the set under construction. Reading custom_labels_current_set in a
- * signal handler is what it is for.
+ * Which labels. Ten places. The first two are for the trace context, `span-id` and `root-span-id`
+ * in decimal; one call sets both, and until then they are absent. Eight are for the program. What
+ * is called "the program's labels" below is all but the trace context.
  *
- * Memory. 8,368 bytes per thread that uses labels, two blocks of 4,184, allocated by its first call
- * that adds a label and never after; freed when the thread ends, after the pointer is cleared. (And
- * 48 bytes thread-local.) A label that is set by a pthread-key destructor in the last round of
- * destructors keeps its blocks: a leak. */
+ * Installed sets. Every call starts from the labels that a reader would see right before it. If
+ * these are those of a set installed by custom_labels_replace, their copy with the change is
+ * published from the thread's own memory; the installed set itself is neither changed nor current
+ * any more (customlabels.h says how to get it back; custom_labels_thread_leave does it by itself).
+ *
+ * Signal handlers. Reading custom_labels_current_set is always safe: that is what it is for. The
+ * calls here are safe in a handler once the thread has its memory (custom_labels_thread_prepare, or
+ * any earlier call that set a label): they then allocate nothing, take no lock and make no system
+ * call. In a handler that interrupted another call of this library on the same thread they return
+ * BUSY and change nothing. Before the thread has its memory the setting calls are unsafe in a
+ * handler: they call malloc.
+ *
+ * Everything else. Any thread, at any time, in the child after fork too (it keeps its copy), in
+ * destructors at the end of a thread too.
+ *
+ * Memory. 8,368 bytes per thread that sets labels, two blocks of 4,184, allocated by its first call
+ * that sets one and never after; freed when the thread ends, after the pointer is cleared. (And
+ * 48 bytes thread-local, for every thread.) A label that is set by a
+ * pthread-key destructor in the last round of destructors keeps its blocks: a leak. */
 #ifndef CUSTOMLABELS_WRITER_H
 #define CUSTOMLABELS_WRITER_H
 
@@ -29,13 +44,19 @@
 
 #include "customlabels/label_abi.h"
 
-/* Per thread and per string, in bytes. Longer strings are cut at a UTF-8 character boundary and say
+/* Per thread, and per string in bytes. Longer strings are cut at a UTF-8 character boundary and say
  * so; bytes that are not UTF-8 are cut at the limit. Keys are compared as they are after the cut.
  */
 #define CUSTOM_LABELS_THREAD_MAX_LABELS 10
+#define CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS 8
 #define CUSTOM_LABELS_THREAD_MAX_KEY 128
 #define CUSTOM_LABELS_THREAD_MAX_VALUE 256
+#define CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE 20
 #define CUSTOM_LABELS_THREAD_BLOCK_SIZE 4184
+
+/* The keys of the trace context. */
+#define CUSTOM_LABELS_SPAN_ID_KEY "span-id"
+#define CUSTOM_LABELS_ROOT_SPAN_ID_KEY "root-span-id"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -55,35 +76,54 @@ typedef enum {
   CUSTOM_LABELS_ABSENT = 3,  /* there was nothing to remove; nothing changed */
   CUSTOM_LABELS_TRUNCATED =
       4, /* published, new or replaced, but a key or a value was cut to its limit */
-  CUSTOM_LABELS_FULL = -1,      /* more than CUSTOM_LABELS_THREAD_MAX_LABELS different keys */
+  CUSTOM_LABELS_FULL = -1,      /* more than CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS keys */
   CUSTOM_LABELS_NO_MEMORY = -2, /* the thread's blocks could not be allocated */
-  CUSTOM_LABELS_INVALID = -3    /* a key that is null or empty, or a null pointer with a length */
+  CUSTOM_LABELS_INVALID = -3,   /* a key that is null or empty, or a null pointer with a length */
+  CUSTOM_LABELS_RESERVED = -4,  /* a key of the trace context; see custom_labels_thread_set_trace */
+  CUSTOM_LABELS_BUSY = -5       /* in a signal handler that interrupted another call */
 } custom_labels_result_t;
+
+/* Allocates the thread's memory now, so that no later call on this thread does. SET (it has it),
+ * NO_MEMORY. Unsafe in a signal handler. */
+custom_labels_result_t custom_labels_thread_prepare(void);
 
 /* Sets one label: adds the key or replaces its value. Both strings are copied. A value of length 0
  * is a value (null is allowed then); a key must have at least one byte. Strings that lie in the
- * current set may be passed. SET, REPLACED, TRUNCATED, FULL, NO_MEMORY, INVALID. */
+ * current set may be passed. The keys of the trace context are refused: two writers of one key
+ * would overwrite each other. SET, REPLACED, TRUNCATED, FULL, NO_MEMORY, INVALID, RESERVED, BUSY.
+ */
 custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_len, const void* value,
                                                 size_t value_len);
 
 /* As if each label were set in turn (so of two equal keys the last counts), but published at once,
  * all or none. `labels` may be null when n is 0, which changes nothing. SET, TRUNCATED, FULL,
- * NO_MEMORY, INVALID. */
+ * NO_MEMORY, INVALID, RESERVED, BUSY. */
 custom_labels_result_t custom_labels_thread_update(const custom_labels_label_t* labels, size_t n);
 
-/* As custom_labels_thread_update, but starting from no labels: afterwards these are all. With n = 0
- * it is custom_labels_thread_clear. */
+/* As custom_labels_thread_update, but in place of the program's labels: afterwards these are all,
+ * and the trace context as it was. With n = 0 it is custom_labels_thread_clear. */
 custom_labels_result_t custom_labels_thread_replace(const custom_labels_label_t* labels, size_t n);
 
 /* Removes one label. A key longer than the limit is cut before it is looked for. REMOVED, ABSENT,
- * INVALID. */
+ * INVALID, RESERVED (custom_labels_thread_clear_trace removes those), BUSY; and if the set to
+ * remove it from is an installed one: FULL, TRUNCATED, NO_MEMORY, as when it is set again without
+ * it. */
 custom_labels_result_t custom_labels_thread_remove(const void* key, size_t key_len);
 
-/* Removes all labels. A thread without labels publishes the null pointer. REMOVED, ABSENT. */
+/* Removes the program's labels; the trace context stays. A thread without labels publishes the null
+ * pointer. REMOVED, ABSENT, BUSY, NO_MEMORY (only if an installed set has a trace context). */
 custom_labels_result_t custom_labels_thread_clear(void);
 
-/* What custom_labels_thread_enter found, for custom_labels_thread_leave. 4,208 bytes, meant for the
- * stack; opaque. */
+/* Sets both labels of the trace context in one publication, in unsigned decimal. Zero is a number
+ * like any other. SET (it was absent), REPLACED, NO_MEMORY, BUSY; TRUNCATED and FULL only if an
+ * installed set has more than fits. */
+custom_labels_result_t custom_labels_thread_set_trace(uint64_t span_id, uint64_t root_span_id);
+
+/* Removes both; the program's labels stay. REMOVED, ABSENT, BUSY; else as set_trace. */
+custom_labels_result_t custom_labels_thread_clear_trace(void);
+
+/* What custom_labels_thread_enter found, for custom_labels_thread_leave. 4,216 bytes, meant for the
+ * stack, of which enter writes as many as there are labels to remember; opaque. */
 typedef struct {
   const void* blocks;
   void* live;
@@ -92,13 +132,20 @@ typedef struct {
 } custom_labels_saved_t;
 
 /* A scope: enter remembers the thread's labels in *saved and then does custom_labels_thread_update;
- * leave makes exactly the remembered set current again, whatever was set, removed or replaced in
- * between. Each is one publication. leave is right after every enter, a failed one included, and
- * belongs on the same thread. enter: as update. leave: SET, REMOVED (there were no labels before),
- * NO_MEMORY (only on another thread). */
+ * leave makes exactly the remembered labels current again, trace context and absence included,
+ * whatever was set, removed or replaced in between. Each is one publication. A set that is
+ * installed when a scope is entered must not be freed before the scope is left. leave is right
+ * after every enter, a failed one included, and belongs on the same thread; on another one it does
+ * what it can: it sets the remembered labels there. enter: as update. leave: SET, REMOVED (there
+ * were no labels before), BUSY, NO_MEMORY (only on another thread). */
 custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* saved,
                                                   const custom_labels_label_t* labels, size_t n);
 custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved);
+
+/* The same, but what is current in the scope is this set (customlabels.h), or no labels for null;
+ * labels that are set within the scope come on top. SET, BUSY. */
+custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t* saved,
+                                                      custom_labels_labelset_t* set);
 
 #if defined(__cplusplus)
 }

@@ -1,0 +1,133 @@
+/* C API of libcustomlabels, label-set mode: sets of any size as objects, for programs that keep a
+ * set for each request, coroutine or fiber and install it where that runs. The first part has the
+ * names and meanings of the existing C API for ABI v1, so that a program written for it compiles
+ * (with this folder among its include directories, as pkg-config and the CMake target put it) and
+ * links unchanged; the second part is what it lacks.
+ *
+ * What a set is. The pointer is a handle: pass it to the functions here, and do not look inside. A
+ * reader does not get the handle but the set's labels, which lie in one block of memory somewhere
+ * else. A change builds a new block and makes it the set's with one store; if the set is current on
+ * the calling thread, that store is to custom_labels_current_set. So the guarantee of
+ * customlabels/writer.h holds here, for the same readers: whoever interrupts the thread sees the
+ * labels before the call or after it. There is no need for "careful" functions beside plain ones;
+ * both names exist and do the same.
+ *
+ * Threads. A set may be current on any number of threads while nobody changes or frees it. Changing
+ * a set needs that no other thread uses it, or has it current: as for any object that is not
+ * locked. Reading one (get, count, at, clone, debug_string) may happen on many threads at once.
+ *
+ * Both modes on one thread. There is one current set. What custom_labels_thread_* calls make is a
+ * set of the thread's own; while it is current, custom_labels_current returns a handle for it,
+ * which works in all functions here: changes go to custom_labels_thread_*, with their limits; free
+ * does nothing; replace makes its labels current again; it is of use on its own thread alone, and
+ * until that ends. A custom_labels_thread_* call while another set is installed publishes a copy of
+ * that set's labels with the change; what the thread's own set held before is gone then, and its
+ * old handle stands for an empty set: labels vanish, wrong ones never appear. Where all that must
+ * come back, use scopes: custom_labels_thread_enter, custom_labels_thread_enter_set.
+ *
+ * A custom_labels_labelset_t that a program has built itself by ABI v1 may be installed, read and
+ * cloned; changing it is refused with EINVAL.
+ *
+ * Arguments. Any bytes of any length make a key or a value; a key of length 0 is a key. A null
+ * pointer is an empty value if its length is 0; a null key is EINVAL. Functions that change a set
+ * return 0, or EINVAL, or ENOMEM (also for lengths whose sum no memory could hold), or what a set
+ * of the thread's own can come to: ENOSPC (ten labels), EPERM (a key of the trace context, or
+ * another thread's own set), EBUSY (in a handler that interrupted another call). After an error
+ * nothing has changed. Arguments may lie in the set that is being changed.
+ *
+ * Signal handlers. custom_labels_current, _get, _count and _at are safe; they see a set before or
+ * after the change that they interrupt. custom_labels_replace is safe, if what it found is current
+ * again before the handler returns. The others are not: they allocate. */
+#ifndef CUSTOMLABELS_CUSTOMLABELS_H
+#define CUSTOMLABELS_CUSTOMLABELS_H
+
+/* NOLINTBEGIN(modernize-*): this header is C. */
+
+#include "customlabels/writer.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* A new empty set with room for so many labels (it grows beyond); null without memory. The caller
+ * frees it. */
+custom_labels_labelset_t* custom_labels_new(size_t capacity);
+
+/* Frees a set. If it is current on the calling thread, the thread has no labels from then on; on
+ * another thread it must not be current. Null is allowed. */
+void custom_labels_free(custom_labels_labelset_t* set);
+
+/* The set that is current on this thread, or null. */
+custom_labels_labelset_t* custom_labels_current(void);
+
+/* Makes a set current, or none (null); returns the one that was, or null. One store, allocates
+ * nothing. */
+custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* set);
+
+/* A copy that shares nothing with the original; null for null, and without memory. `capacity` is
+ * how many labels it has room for, at least those that it has. */
+custom_labels_labelset_t* custom_labels_clone(const custom_labels_labelset_t* set);
+custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_labels_labelset_t* set,
+                                                            size_t capacity);
+
+/* How many labels; 0 for null. */
+size_t custom_labels_count(custom_labels_labelset_t* set);
+
+/* The label with this key, or null. Valid until the set is changed or freed. */
+const custom_labels_label_t* custom_labels_get(custom_labels_labelset_t* set,
+                                               custom_labels_string_t key);
+
+/* Adds the key or replaces its value. If old_value_out is not null, it receives a copy of the value
+ * from before, whose buf the caller frees with free(), or a null buf if there was none. */
+int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t key,
+                      custom_labels_string_t value, custom_labels_string_t* old_value_out);
+
+/* Removes the key, if it is there. Without memory for a set that is current on this thread (the new
+ * labels are built beside the old ones) nothing happens; custom_labels_remove tells. */
+void custom_labels_delete(custom_labels_labelset_t* set, custom_labels_string_t key);
+
+/* Sets n labels in one publication, calls callback(data), and puts back, in one publication, what
+ * these keys had before: their values, or their absence. What the callback does to other keys
+ * stays, as does a set that it makes current. The callback's result goes to *out if out is not
+ * null. It may throw C++ exceptions, cancel or end the thread (not longjmp): the labels are put
+ * back all the same. It must not free the set. Not 0: the callback has not been called. If the
+ * callback changed other keys and there is no memory to keep that, the set is as it was before the
+ * call. */
+int custom_labels_run_with(custom_labels_labelset_t* set, custom_labels_label_t* labels, int n,
+                           void* (*callback)(void*), void* data, void** out);
+
+/* "{key: value, key2: value2}" as it is, without escapes or a terminating zero. The caller frees
+ * out->buf with free(). 0, EINVAL, ENOMEM. */
+int custom_labels_debug_string(const custom_labels_labelset_t* set, custom_labels_string_t* out);
+
+/* The same functions by other names. */
+int custom_labels_careful_set(custom_labels_labelset_t* set, custom_labels_string_t key,
+                              custom_labels_string_t value, custom_labels_string_t* old_value_out);
+void custom_labels_careful_delete(custom_labels_labelset_t* set, custom_labels_string_t key);
+int custom_labels_careful_run_with(custom_labels_labelset_t* set, custom_labels_label_t* labels,
+                                   int n, void* (*callback)(void*), void* data, void** out);
+
+/* ---- beyond the existing API ---- */
+
+/* Sets n labels as if each were set in turn, but all or none, and in one publication. */
+int custom_labels_update(custom_labels_labelset_t* set, const custom_labels_label_t* labels,
+                         size_t n);
+
+/* As custom_labels_delete, and says what happened: 0, ENOENT (the key was not there), EINVAL,
+ * ENOMEM, ... */
+int custom_labels_remove(custom_labels_labelset_t* set, custom_labels_string_t key);
+
+/* Removes all labels (of the thread's own set: the trace context too). Never fails on a set that
+ * custom_labels_new or _clone made. */
+int custom_labels_clear(custom_labels_labelset_t* set);
+
+/* The label at an index below custom_labels_count, in no order; null beyond. Valid until the set is
+ * changed or freed. */
+const custom_labels_label_t* custom_labels_at(const custom_labels_labelset_t* set, size_t index);
+
+#if defined(__cplusplus)
+}
+#endif
+
+/* NOLINTEND(modernize-*) */
+#endif /* CUSTOMLABELS_CUSTOMLABELS_H */
