@@ -11,9 +11,6 @@ namespace {
 constexpr std::size_t kMaxLabels = 64;
 constexpr std::size_t kMaxString = 4096;
 
-const char kNullKey[] = "<null key>";
-const char kNullValue[] = "<null value>";
-
 std::string_view view(const custom_labels_string_t& string, std::string_view if_null) {
   if (string.buf == nullptr) return if_null;
   return {reinterpret_cast<const char*>(string.buf), string.len};
@@ -25,15 +22,33 @@ bool read_remote(pid_t pid, const void* address, void* to, std::size_t size) {
   return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
-std::optional<std::string> read_remote_string(pid_t pid, const custom_labels_string_t& string,
-                                              const char* if_null) {
-  if (string.buf == nullptr) return if_null;
-  if (string.len > kMaxString) return std::nullopt;
-  std::string bytes(string.len, '\0');
-  if (string.len > 0 && !read_remote(pid, string.buf, bytes.data(), bytes.size()))
-    return std::nullopt;
-  return bytes;
-}
+// All strings of a set with one call, since the tests read a set after every instruction.
+class RemoteStrings {
+ public:
+  // Null strings get the stand-in. False: longer than any that is expected.
+  bool add(const custom_labels_string_t& string, const char* if_null, std::string& to) {
+    if (string.buf == nullptr) {
+      to = if_null;
+      return true;
+    }
+    if (string.len > kMaxString) return false;
+    to.resize(string.len);
+    if (to.empty()) return true;
+    local_.push_back({to.data(), to.size()});
+    remote_.push_back({const_cast<unsigned char*>(string.buf), to.size()});
+    total_ += to.size();
+    return true;
+  }
+  bool read(pid_t pid) const {
+    return local_.empty() || process_vm_readv(pid, local_.data(), local_.size(), remote_.data(),
+                                              remote_.size(), 0) == static_cast<ssize_t>(total_);
+  }
+
+ private:
+  std::vector<iovec> local_;
+  std::vector<iovec> remote_;
+  std::size_t total_ = 0;
+};
 
 }  // namespace
 
@@ -66,8 +81,8 @@ Labels current_labels() {
   const custom_labels_labelset_t* set = custom_labels_current_set;
   if (set == nullptr) return labels;
   for (std::size_t i = 0; i < set->count; ++i) {
-    labels.emplace_back(view(set->storage[i].key, kNullKey),
-                        view(set->storage[i].value, kNullValue));
+    labels.emplace_back(view(set->storage[i].key, kNullKeyText),
+                        view(set->storage[i].value, kNullValueText));
   }
   std::sort(labels.begin(), labels.end());
   return labels;
@@ -78,8 +93,8 @@ bool is_set(const custom_labels_labelset_t* set, const Labels& labels) {
   if (count != labels.size()) return false;
   for (const auto& [key, value] : labels) {
     std::size_t i = 0;
-    while (i < count && view(set->storage[i].key, kNullKey) != key) ++i;
-    if (i == count || view(set->storage[i].value, kNullValue) != value) return false;
+    while (i < count && view(set->storage[i].key, kNullKeyText) != key) ++i;
+    if (i == count || view(set->storage[i].value, kNullValueText) != value) return false;
   }
   return true;
 }
@@ -96,12 +111,14 @@ std::optional<Labels> read_remote_labels(pid_t pid,
   if (!storage.empty() &&
       !read_remote(pid, set.storage, storage.data(), storage.size() * sizeof(storage[0])))
     return std::nullopt;
-  for (const custom_labels_label_t& label : storage) {
-    std::optional<std::string> key = read_remote_string(pid, label.key, kNullKey);
-    std::optional<std::string> value = read_remote_string(pid, label.value, kNullValue);
-    if (!key || !value) return std::nullopt;
-    labels.emplace_back(std::move(*key), std::move(*value));
+  labels.resize(storage.size());  // before their addresses are taken
+  RemoteStrings strings;
+  for (std::size_t i = 0; i < storage.size(); ++i) {
+    if (!strings.add(storage[i].key, kNullKeyText, labels[i].first) ||
+        !strings.add(storage[i].value, kNullValueText, labels[i].second))
+      return std::nullopt;
   }
+  if (!strings.read(pid)) return std::nullopt;
   std::sort(labels.begin(), labels.end());
   return labels;
 }

@@ -15,6 +15,10 @@
 // Sorted by key.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+// What stands for a null pointer in a set that was read.
+inline constexpr char kNullKeyText[] = "<null key>";
+inline constexpr char kNullValueText[] = "<null value>";
+
 Labels with(Labels labels, const std::string& key, const std::string& value);
 Labels without(Labels labels, const std::string& key);
 std::string to_string(const Labels& labels);

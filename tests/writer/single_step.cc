@@ -1,6 +1,5 @@
 // The tracer and its child. The child raises SIGSTOP before the first step and after each; in
-// between, the tracer steps it and compares. The variable has the same address in both: the child
-// is a copy of the tracing thread.
+// between, the tracer steps it and has the watcher look.
 #include "writer/single_step.h"
 
 #include <pthread.h>
@@ -9,30 +8,28 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <string_view>
 
 namespace {
 
 constexpr int kExitNotTraceable = 77;
 // The longest step here takes some ten thousand; one that loops for ever must still end the test.
 constexpr std::size_t kMaxInstructionsPerStep = 5'000'000;
-// One wrong store shows after many instructions; the first few say it all.
-constexpr std::size_t kMaxFindings = 10;
 
 void raise_marker(void*) { raise(SIGSTOP); }
 
-[[noreturn]] void run_child(const std::vector<LabelStep>& steps, LastStep last) {
+[[noreturn]] void run_child(std::size_t count, const std::function<void(std::size_t)>& act,
+                            LastStep last) {
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kExitNotTraceable);
   raise(SIGSTOP);
-  for (const LabelStep& step : steps) {
-    if (last == LastStep::kEndsThread && &step == &steps.back()) {
+  for (std::size_t step = 0; step < count; ++step) {
+    if (last == LastStep::kEndsThread && step + 1 == count) {
       // Keys are destroyed in the order of their creation: this marker comes after the library's
       // own key.
       pthread_key_t key{};
       if (pthread_key_create(&key, raise_marker) != 0 || pthread_setspecific(key, &key) != 0)
         _exit(1);
     }
-    step.act();
+    act(step);
     raise(SIGSTOP);
   }
   _exit(0);
@@ -40,7 +37,7 @@ void raise_marker(void*) { raise(SIGSTOP); }
 
 class Tracer {
  public:
-  explicit Tracer(pid_t child) : child_(child) {}
+  Tracer(pid_t child, StepWatcher& watcher) : child_(child), watcher_(watcher) {}
   ~Tracer() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, __WALL);
@@ -52,68 +49,47 @@ class Tracer {
     return waitpid(child_, &status_, __WALL) == child_ && WIFSTOPPED(status_);
   }
 
-  void run(const LabelStep& step, const Labels& before) {
-    bool changed = step.after == before;
+  // False if the step did not come to its end.
+  bool run(std::size_t step) {
     for (std::size_t i = 0; i < kMaxInstructionsPerStep; ++i) {
       if (ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr) != 0 ||
-          waitpid(child_, &status_, __WALL) != child_ || !WIFSTOPPED(status_)) {
-        return find(step, i, "the child is gone");
-      }
-      const bool at_marker = WSTOPSIG(status_) == SIGSTOP;
-      if (!at_marker && WSTOPSIG(status_) != SIGTRAP)
-        return find(step, i, "signal " + std::to_string(WSTOPSIG(status_)));
-      ++report_.instructions;
-      compare(step, before, i, changed);
-      if (at_marker) {
-        if (!changed) find(step, i, "the step is over and the set is still the old one");
-        return;
-      }
+          waitpid(child_, &status_, __WALL) != child_ || !WIFSTOPPED(status_))
+        return fail(step, i, "the child is gone");
+      const int signal = WSTOPSIG(status_);
+      if (signal != SIGSTOP && signal != SIGTRAP)
+        return fail(step, i, "signal " + std::to_string(signal));
+      ++stepping_.instructions;
+      const bool over = signal == SIGSTOP;
+      watcher_.look(child_, step, i, over);
+      if (over) return true;
     }
-    find(step, kMaxInstructionsPerStep, "the step does not end");
+    return fail(step, kMaxInstructionsPerStep, "it does not end");
   }
 
-  bool full() const { return report_.findings.size() >= kMaxFindings; }
-  SingleStepReport report() && { return std::move(report_); }
+  Stepping stepping() && { return std::move(stepping_); }
 
  private:
-  void compare(const LabelStep& step, const Labels& before, std::size_t instruction,
-               bool& changed) {
-    if (full()) return;
-    const std::optional<Labels> seen = read_remote_labels(
-        child_, const_cast<const custom_labels_labelset_t* const*>(&custom_labels_current_set));
-    if (!seen) return find(step, instruction, "a set that cannot be read");
-    if (*seen == step.after) {
-      changed = true;
-    } else if (*seen != before) {
-      find(step, instruction, "a set that was never set: " + to_string(*seen));
-    } else if (changed) {
-      find(step, instruction, "the old set after the new one");
-    }
-  }
-
-  void find(const LabelStep& step, std::size_t instruction, std::string_view what) {
-    report_.findings.push_back(step.name + ", instruction " + std::to_string(instruction) + ": " +
-                               std::string(what));
+  bool fail(std::size_t step, std::size_t instruction, const std::string& why) {
+    stepping_.failure = "step " + std::to_string(step) + ", instruction " +
+                        std::to_string(instruction) + ": " + why;
+    return false;
   }
 
   pid_t child_;
+  StepWatcher& watcher_;
   int status_ = 0;
-  SingleStepReport report_;
+  Stepping stepping_;
 };
 
 }  // namespace
 
-std::optional<SingleStepReport> single_step(const std::vector<LabelStep>& steps, LastStep last) {
+std::optional<Stepping> single_step(std::size_t count, const std::function<void(std::size_t)>& act,
+                                    StepWatcher& watcher, LastStep last) {
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
-  if (child == 0) run_child(steps, last);
-  Tracer tracer(child);
+  if (child == 0) run_child(count, act, last);
+  Tracer tracer(child, watcher);
   if (!tracer.wait_for_start()) return std::nullopt;
-  Labels before;
-  for (const LabelStep& step : steps) {
-    tracer.run(step, before);
-    if (tracer.full()) break;
-    before = step.after;
-  }
-  return std::move(tracer).report();
+  for (std::size_t step = 0; step < count && tracer.run(step); ++step) continue;
+  return std::move(tracer).stepping();
 }
