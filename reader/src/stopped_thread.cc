@@ -8,10 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "proc_fs.h"
+#include "register_set.h"
 
 namespace labelscope {
 namespace {
@@ -56,6 +59,21 @@ bool is_own_child(Tid tid) {
   const std::string status = status_of(tid);
   return status_field(status, "PPid") == std::to_string(getpid()) &&
          status_field(status, "Tgid") == std::to_string(raw(tid));
+}
+
+#if defined(__x86_64__)
+constexpr Machine kThisMachine = Machine::kX86_64;
+#elif defined(__aarch64__)
+constexpr Machine kThisMachine = Machine::kAarch64;
+#endif
+
+Result<RegisterSet> read_register_set(Tid tid) {
+  std::array<std::byte, sizeof(user_regs_struct)> bytes{};
+  iovec io{bytes.data(), bytes.size()};
+  if (ptrace(PTRACE_GETREGSET, raw(tid), NT_PRSTATUS, &io) != 0) {
+    return system_error(errno, "registers of " + name_of(tid));
+  }
+  return decode_register_set(kThisMachine, std::span(bytes).first(io.iov_len));
 }
 
 }  // namespace
@@ -105,12 +123,9 @@ StoppedThread::~StoppedThread() {
 
 Result<Address> StoppedThread::thread_pointer() const {
 #if defined(__x86_64__)
-  user_regs_struct registers{};
-  iovec io{&registers, sizeof registers};
-  if (ptrace(PTRACE_GETREGSET, raw(tid_), NT_PRSTATUS, &io) != 0) {
-    return system_error(errno, "registers of " + name_of(tid_));
-  }
-  return Address{registers.fs_base};
+  auto set = read_register_set(tid_);
+  if (!set) return std::move(set).error();
+  return *set->thread_pointer;
 #elif defined(__aarch64__)
   std::uint64_t pointer = 0;
   iovec io{&pointer, sizeof pointer};
@@ -119,6 +134,12 @@ Result<Address> StoppedThread::thread_pointer() const {
   }
   return Address{pointer};
 #endif
+}
+
+Result<Registers> StoppedThread::registers() const {
+  auto set = read_register_set(tid_);
+  if (!set) return std::move(set).error();
+  return set->registers;
 }
 
 std::chrono::nanoseconds StoppedThread::held() const {

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "labelscope/ids.h"
+#include "labelscope/registers.h"
 #include "labelscope/result.h"
 
 namespace labelscope {
@@ -24,6 +25,8 @@ class StoppedThread {
 
   // fs base (x86-64), TPIDR_EL0 (aarch64).
   Result<Address> thread_pointer() const;
+  // The general registers, in DWARF order.
+  Result<Registers> registers() const;
   // How long it has been held.
   std::chrono::nanoseconds held() const;
 
