@@ -42,18 +42,10 @@ constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 // A span may hold this many bytes that belong to no label; more is read string by string.
 constexpr std::uint64_t kSpanSlack = 512;
 
-// On aarch64 the top byte of a pointer is the program's own (top-byte ignore).
-Address untagged(Address address) {
-#if defined(__aarch64__)
-  return address & ((1ULL << 56) - 1);
-#else
-  return address;
-#endif
-}
-
-bool possible(const RemoteString& string) {
-  return string.length < kAddressEnd && untagged(string.address) < kAddressEnd &&
-         untagged(string.address) + string.length <= kAddressEnd;
+bool possible(const MemorySource& memory, const RemoteString& string) {
+  const Address address = memory.untagged(string.address);
+  return string.length < kAddressEnd && address < kAddressEnd &&
+         address + string.length <= kAddressEnd;
 }
 
 Observation unreadable(ls_outcome outcome, std::uint32_t flags) { return {outcome, flags, {}}; }
@@ -65,7 +57,8 @@ struct Selection {
   bool malformed = false;
 };
 
-Selection select(std::span<const RemoteLabel> slots, std::uint32_t& flags) {
+Selection select(const MemorySource& memory, std::span<const RemoteLabel> slots,
+                 std::uint32_t& flags) {
   Selection chosen;
   for (const RemoteLabel& slot : slots) {
     if (slot.key.address == 0) continue;
@@ -73,7 +66,7 @@ Selection select(std::span<const RemoteLabel> slots, std::uint32_t& flags) {
       flags |= LS_NULL_VALUE;
       continue;
     }
-    if (!possible(slot.key) || !possible(slot.value)) {
+    if (!possible(memory, slot.key) || !possible(memory, slot.value)) {
       chosen.malformed = true;
       return chosen;
     }
@@ -100,8 +93,9 @@ class StringReader {
     for (const RemoteLabel& label : chosen.labels) {
       for (const RemoteString& string : {label.key, label.value}) {
         if (string.length == 0) continue;
-        low = std::min(low, untagged(string.address));
-        high = std::max(high, untagged(string.address) + string.length);
+        const Address address = memory.untagged(string.address);
+        low = std::min(low, address);
+        high = std::max(high, address + string.length);
       }
     }
     if (low >= high || high - low > 2 * chosen.bytes + kSpanSlack) return;
@@ -112,11 +106,11 @@ class StringReader {
 
   Result<std::string> read(const RemoteString& string) const {
     if (!span_.empty() && string.length != 0) {
-      return span_.substr(untagged(string.address) - start_, string.length);
+      return span_.substr(memory_.untagged(string.address) - start_, string.length);
     }
     std::string bytes(string.length, '\0');
-    Status status =
-        memory_.read(untagged(string.address), std::as_writable_bytes(std::span(bytes)));
+    const Address address = memory_.untagged(string.address);
+    Status status = memory_.read(address, std::as_writable_bytes(std::span(bytes)));
     if (!status) return std::move(status).error();
     return bytes;
   }
@@ -133,7 +127,7 @@ Observation walk_label_set(const MemorySource& memory, Address variable, std::ui
   auto set_address = read_value<Address>(memory, variable);
   if (!set_address) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
   if (*set_address == 0) return {};
-  auto set = read_value<RemoteSet>(memory, untagged(*set_address));
+  auto set = read_value<RemoteSet>(memory, memory.untagged(*set_address));
   if (!set) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
   if (set->count == 0) return {};
   if (set->storage == 0) return unreadable(LS_UNREADABLE_MALFORMED, 0);
@@ -142,10 +136,10 @@ Observation walk_label_set(const MemorySource& memory, Address variable, std::ui
   if (set->count > LS_MAX_SLOTS) flags |= LS_TRUNCATED_SLOTS;
   std::array<RemoteLabel, LS_MAX_SLOTS> slots;
   std::span<RemoteLabel> used(slots.data(), std::min<std::uint64_t>(set->count, LS_MAX_SLOTS));
-  if (!memory.read(untagged(set->storage), std::as_writable_bytes(used))) {
+  if (!memory.read(memory.untagged(set->storage), std::as_writable_bytes(used))) {
     return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
   }
-  Selection chosen = select(used, flags);
+  Selection chosen = select(memory, used, flags);
   if (chosen.malformed) return unreadable(LS_UNREADABLE_MALFORMED, flags);
 
   Observation seen;

@@ -58,6 +58,9 @@ class FakeMemory final : public MemorySource {
     }
     return {};
   }
+  // Whose pointers these are; without it, this machine's.
+  void set_machine(Machine machine) { machine_ = machine; }
+  Address untagged(Address pointer) const override { return pointer & address_bits(machine_); }
   std::size_t reads() const { return reads_; }
   void count_from_zero() { reads_ = 0; }
 
@@ -65,6 +68,7 @@ class FakeMemory final : public MemorySource {
   static Address page_of(Address address) { return address & ~(kPage - 1); }
   std::map<Address, std::array<std::byte, kPage>> pages_;
   mutable std::atomic<std::size_t> reads_{0};
+  Machine machine_ = kHostMachine;
 };
 
 }  // namespace labelscope::test

@@ -4,15 +4,29 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <type_traits>
 
+#include "labelscope/elf_image.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
 namespace labelscope {
+
+// The bits of a pointer that are an address: on aarch64 the top byte is the program's own
+// (top-byte ignore: hardware-assisted sanitizers, memory tagging).
+constexpr std::uint64_t address_bits(Machine machine) {
+  return machine == Machine::kAarch64 ? (1ULL << 56) - 1 : UINT64_MAX;
+}
+
+#if defined(__aarch64__)
+constexpr Machine kHostMachine = Machine::kAarch64;
+#else
+constexpr Machine kHostMachine = Machine::kX86_64;
+#endif
 
 class MemorySource {
  public:
@@ -20,6 +34,9 @@ class MemorySource {
   // Fills all of `out` from `address`, or fails: kUnreadable (some byte is not there), kVanished,
   // kPermission. Safe to call from several threads.
   virtual Status read(Address address, std::span<std::byte> out) const = 0;
+  // The address that a pointer of the target leads to. The target's processor decides, which is
+  // this one unless a core file says otherwise.
+  virtual Address untagged(Address pointer) const { return pointer & address_bits(kHostMachine); }
 };
 
 // One fixed-size value. T must be safe for any bit pattern.

@@ -37,6 +37,26 @@ TEST_CASE("label_walk: labels are bytes, zeros and all") {
   CHECK(pairs_of(walk(made).labels) == Pairs{{bytes, bytes}});
 }
 
+TEST_CASE("label_walk: the target's processor decides what of a pointer is its address") {
+  LabelMemory made;
+  const auto tagged = [](RawString string, Address tag) {
+    return RawString{string.length, string.address | tag << 56};
+  };
+  const RawString key = made.text("tenant");
+  const RawString value = made.text("42");
+  made.publish({{tagged(key, 0x80), tagged(value, 0x0b)}});
+  made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage | Address{0xff} << 56, 1, 1});
+  made.memory.put(LabelMemory::kVariable, LabelMemory::kSet | Address{0x21} << 56);
+  made.memory.set_machine(Machine::kAarch64);
+  CHECK(pairs_of(walk(made).labels) == Pairs{{"tenant", "42"}});
+  made.memory.set_machine(Machine::kX86_64);
+  check_unreadable(made, LS_UNREADABLE_NOT_RESIDENT);
+
+  made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, 1, 1});
+  made.memory.put(LabelMemory::kVariable, LabelMemory::kSet);
+  check_unreadable(made, LS_UNREADABLE_MALFORMED);  // no address on x86-64
+}
+
 TEST_CASE("label_walk: a null pointer is unlabelled, after one read") {
   LabelMemory made;
   made.memory.put(LabelMemory::kVariable, Address{0});
