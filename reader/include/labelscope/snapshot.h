@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "labelscope/label.h"
 #include "labelscope/plan.h"
 #include "labelscope/result.h"
+#include "labelscope/target.h"
 #include "labelscope/unwind.h"
 
 namespace labelscope {
@@ -43,6 +45,27 @@ struct ProcessSnapshot {
   std::vector<ThreadSnapshot>
       threads;               // by tid; those that ended before they could be read are left out
   std::size_t vanished = 0;  // threads left out because they ended meanwhile
+  // New threads appeared faster than they could be read; some are left out.
+  bool incomplete = false;
 };
+
+struct SnapshotOptions {
+  bool stacks = false;
+  // From when a thread was stopped to where unwinding its stack is cut.
+  std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
+  // How long all threads together that do not stop at once (they wait for a disk, or for a child
+  // that has their memory) are waited for. Those that still do not are reported with the problem.
+  std::chrono::nanoseconds patience = std::chrono::seconds(1);
+  // Called with each thread that was read, before it is let go: what it does adds to the stop. On
+  // another thread than the caller's, one call at a time.
+  std::function<void(const ThreadSnapshot& thread, const MemorySource& memory)> while_held;
+};
+
+// Stops the threads of a live process one after the other, each as short as possible, until no new
+// one appears. `plan` was made before, while everything ran. kPermission: no thread could be
+// stopped, and why. kVanished: the process has ended, or has executed another program since `plan`
+// was made (then plan again).
+Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
+                                         const SnapshotOptions& options);
 
 }  // namespace labelscope
