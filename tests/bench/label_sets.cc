@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "customlabels/writer.h"
+#include "customlabels/customlabels.h"
 
 namespace labelscope::bench {
 namespace {
@@ -98,15 +98,18 @@ custom_labels_label_t* make_contiguous(const std::vector<Text>& texts) {
   return keep(std::move(elements));
 }
 
+custom_labels_string_t view_of(const std::string& text) {
+  return {text.size(), reinterpret_cast<const unsigned char*>(text.data())};
+}
+
 Status publish_through_writer(const std::vector<Text>& texts) {
-  custom_labels_thread_clear();
+  custom_labels_labelset_t* set = custom_labels_new(texts.size());
   for (const Text& text : texts) {
-    custom_labels_result_t result = custom_labels_thread_set(text.key.data(), text.key.size(),
-                                                             text.value.data(), text.value.size());
-    if (result != CUSTOM_LABELS_SET) {
+    if (custom_labels_set(set, view_of(text.key), view_of(text.value), nullptr) != 0) {
       return Error{ErrorCode::kLimit, "libcustomlabels did not take a label"};
     }
   }
+  custom_labels_free(custom_labels_replace(set));
   return {};
 }
 

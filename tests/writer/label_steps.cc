@@ -21,8 +21,8 @@ const std::string kTooLong = [] {
 }();
 const std::string kTooLongCut = kTooLong.substr(0, 255);
 
-const std::array<std::string, CUSTOM_LABELS_THREAD_MAX_LABELS> kFullKeys = [] {
-  std::array<std::string, CUSTOM_LABELS_THREAD_MAX_LABELS> keys;
+const std::array<std::string, CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS> kFullKeys = [] {
+  std::array<std::string, CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS> keys;
   for (std::size_t i = 0; i < keys.size(); ++i)
     keys[i] = std::string(CUSTOM_LABELS_THREAD_MAX_KEY - 1, 'k') + static_cast<char>('0' + i);
   return keys;
@@ -43,9 +43,7 @@ void replace_with_full_set() {
                          {k[4], kLongest},
                          {k[5], kLongest},
                          {k[6], kLongest},
-                         {k[7], kLongest},
-                         {k[8], kLongest},
-                         {k[9], kLongest}});
+                         {k[7], kLongest}});
 }
 
 // Scopes that outlive the act that enters them.
@@ -113,14 +111,14 @@ void single_label_steps(Chain& chain) {
 }
 
 void whole_set_steps(Chain& chain) {
-  chain.step("replace all by ten labels at their limits", replace_with_full_set, full_set());
-  chain.unchanged("refused: an eleventh label", [] { customlabels::set("one more", kAcme); });
-  chain.unchanged("refused: several, of which one is the eleventh", [] {
+  chain.step("replace all by eight labels at their limits", replace_with_full_set, full_set());
+  chain.unchanged("refused: a ninth label", [] { customlabels::set("one more", kAcme); });
+  chain.unchanged("refused: several, of which one is the ninth", [] {
     customlabels::update({{kFullKeys[0], kAcme}, {"one more", kAcme}});
   });
   chain.step(
-      "a shorter value in the full set", [] { customlabels::set(kFullKeys[9], kAcme); },
-      with(chain.now(), kFullKeys[9], kAcme));
+      "a shorter value in the full set", [] { customlabels::set(kFullKeys[7], kAcme); },
+      with(chain.now(), kFullKeys[7], kAcme));
   chain.remove("remove from the middle of the full set", kFullKeys[4]);
   chain.step("replace all by one",
              [] {

@@ -145,12 +145,38 @@ TEST_CASE("library_file: the current set is reached by a TLS descriptor that nam
 TEST_CASE("library_file: nothing is exported but the API and the two symbols of the ABI") {
   std::set<std::string> exported;
   for (const auto& [name, symbol] : LibraryFile().defined) exported.insert(name);
-  CHECK(exported ==
-        std::set<std::string>{CUSTOM_LABELS_VERSION_SYMBOL, CUSTOM_LABELS_CURRENT_SET_SYMBOL,
-                              "custom_labels_thread_set", "custom_labels_thread_update",
-                              "custom_labels_thread_replace", "custom_labels_thread_remove",
-                              "custom_labels_thread_clear", "custom_labels_thread_enter",
-                              "custom_labels_thread_leave"});
+  CHECK(exported == std::set<std::string>{CUSTOM_LABELS_VERSION_SYMBOL,
+                                          CUSTOM_LABELS_CURRENT_SET_SYMBOL,
+                                          "custom_labels_thread_prepare",
+                                          "custom_labels_thread_set",
+                                          "custom_labels_thread_update",
+                                          "custom_labels_thread_replace",
+                                          "custom_labels_thread_remove",
+                                          "custom_labels_thread_clear",
+                                          "custom_labels_thread_set_trace",
+                                          "custom_labels_thread_clear_trace",
+                                          "custom_labels_thread_enter",
+                                          "custom_labels_thread_enter_set",
+                                          "custom_labels_thread_leave",
+                                          "custom_labels_new",
+                                          "custom_labels_free",
+                                          "custom_labels_current",
+                                          "custom_labels_replace",
+                                          "custom_labels_clone",
+                                          "custom_labels_clone_with_capacity",
+                                          "custom_labels_count",
+                                          "custom_labels_get",
+                                          "custom_labels_at",
+                                          "custom_labels_set",
+                                          "custom_labels_update",
+                                          "custom_labels_delete",
+                                          "custom_labels_remove",
+                                          "custom_labels_clear",
+                                          "custom_labels_run_with",
+                                          "custom_labels_debug_string",
+                                          "custom_labels_careful_set",
+                                          "custom_labels_careful_delete",
+                                          "custom_labels_careful_run_with"});
 }
 
 TEST_CASE("library_file: file name and SONAME end in .so, as readers look for them") {

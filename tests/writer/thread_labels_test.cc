@@ -91,16 +91,16 @@ TEST_CASE_METHOD(NoLabels, "thread_labels: of equal keys in one call the last co
   CHECK(current_labels() == Labels{{"a", "longer"}, {"b", "2"}});
 }
 
-TEST_CASE_METHOD(NoLabels, "thread_labels: the eleventh label is refused and changes nothing") {
+TEST_CASE_METHOD(NoLabels, "thread_labels: the ninth label is refused and changes nothing") {
   Labels expected;
-  for (char key = 'a'; key < 'a' + CUSTOM_LABELS_THREAD_MAX_LABELS; ++key) {
+  for (char key = 'a'; key < 'a' + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS; ++key) {
     CHECK(cl::set({&key, 1}, "v") == CUSTOM_LABELS_SET);
     expected.emplace_back(std::string(1, key), "v");
   }
   CHECK(cl::set("z", "v") == CUSTOM_LABELS_FULL);
   CHECK(cl::update({{"a", "other"}, {"z", "v"}}) == CUSTOM_LABELS_FULL);
   CHECK(current_labels() == expected);
-  CHECK(cl::set("j", "w") == CUSTOM_LABELS_REPLACED);
+  CHECK(cl::set("h", "w") == CUSTOM_LABELS_REPLACED);
 }
 
 TEST_CASE_METHOD(NoLabels,
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(NoLabels,
     after_all = allocated_bytes();
   }).join();
   // The allocator's own header comes on top.
-  constexpr std::size_t kBlocks = std::size_t{2} * CUSTOM_LABELS_THREAD_BLOCK_SIZE;
+  constexpr std::size_t kBlocks = CUSTOM_LABELS_THREAD_MEMORY;
   CHECK(after_first - before >= kBlocks);
   CHECK(after_first - before <= kBlocks + 64);
   CHECK(after_all == after_first);

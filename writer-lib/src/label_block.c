@@ -1,168 +1,198 @@
-/* Editing of an unpublished label block. Every function keeps the strings packed, so that the free
- * space is one piece at the end and copying a block is one copy of its strings. */
+/* Building of label blocks. Every function keeps the strings packed, so that the free space is one
+ * piece at the end and a run of labels has its strings in one piece. */
 #include "label_block.h"
 
-#include <string.h>
-
-/* Length of the UTF-8 sequence that this byte leads; 1 for a byte that leads none. */
-static size_t utf8_length(unsigned char lead) {
-  if (lead >= 0xf0 && lead < 0xf8) return 4;
-  if (lead >= 0xe0 && lead < 0xf0) return 3;
-  if (lead >= 0xc0 && lead < 0xe0) return 2;
-  return 1;
-}
-
-bool cut_string(custom_labels_string_t* string, size_t limit) {
-  if (string->len <= limit) return false;
-  string->len = limit;
-  /* At most the last three bytes that stay can be the head of a character whose rest is cut off. */
-  for (size_t back = 1; back <= 3; back++) {
-    unsigned char byte = string->buf[limit - back];
-    if ((byte & 0xc0) == 0x80) continue;
-    if (utf8_length(byte) > back) string->len = limit - back;
-    break;
-  }
-  return true;
-}
+#include "bytes.h"
 
 /* A string descriptor as one vector, so that its length and pointer are moved by one load and one
  * store: half of the cost of copying a set, and what the next copy loads is what one store wrote
  * (no store-forwarding stall). */
-typedef uint64_t string_words __attribute__((vector_size(16)));
-_Static_assert(sizeof(string_words) == sizeof(custom_labels_string_t), "length and pointer");
+_Static_assert(sizeof(two_words) == sizeof(custom_labels_string_t), "length and pointer");
 
 static void put_string(custom_labels_string_t* to, size_t len, const unsigned char* buf) {
-  const string_words words = {len, (uintptr_t)buf};
+  const two_words words = {len, (uintptr_t)buf};
   memcpy(to, &words, sizeof words);
 }
 
 /* Copies labels; their strings lie `shift` bytes further on (modulo 2^64, so it may mean
- * backwards). */
-static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* from, size_t count,
+ * backwards). Upwards through the arrays: `to` may overlap `from` from below. */
+static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* from, size_t n,
                         uintptr_t shift) {
-  const string_words offset = {0, shift};
-  for (size_t i = 0; i < count; i++) {
-    string_words key;
-    string_words value;
+  const two_words add = {0, shift};
+  for (size_t i = 0; i < n; i++) {
+    two_words key;
+    two_words value;
     memcpy(&key, &from[i].key, sizeof key);
     memcpy(&value, &from[i].value, sizeof value);
-    key += offset;
-    value += offset;
+    key += add;
+    value += add;
     memcpy(&to[i].key, &key, sizeof key);
     memcpy(&to[i].value, &value, sizeof value);
   }
 }
 
-static size_t offset_of(const struct label_block* block, const unsigned char* string) {
-  return (size_t)((uintptr_t)string - (uintptr_t)block->set.storage) - sizeof block->labels;
+/* Where the block's strings began when its pointers were written. */
+static uintptr_t origin(const struct label_block* block) {
+  return (uintptr_t)(block->set.storage + block->set.capacity);
 }
 
-/* The labels' strings end where the last value ends. */
-static size_t used_bytes(const struct label_block* block) {
-  if (block->set.count == 0) return 0;
-  const custom_labels_string_t* last = &block->labels[block->set.count - 1].value;
-  return offset_of(block, last->buf) + last->len;
+static uintptr_t shift_between(const struct label_block* to, const struct label_block* from) {
+  return (uintptr_t)block_strings(to) - origin(from);
 }
 
-void block_init(struct label_block* to) {
-  to->set.storage = to->labels;
-  to->set.count = 0;
-  to->set.capacity = CUSTOM_LABELS_THREAD_MAX_LABELS;
+static void copy_strings(struct label_block* to, size_t at, const struct label_block* from,
+                         size_t start, size_t end) {
+  copy_bytes(block_strings(to) + at, block_strings(from) + start, end - start);
 }
 
-void block_copy(struct label_block* to, const struct label_block* from) {
-  block_init(to);
-  to->set.count = from->set.count;
-  copy_labels(to->labels, from->labels, from->set.count,
-              (uintptr_t)to->labels - (uintptr_t)from->set.storage);
-  memcpy(to->bytes, from->bytes, used_bytes(from));
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+void cl_block_init(struct label_block* block, size_t capacity) {
+  block->set.storage = block->labels;
+  block->set.count = 0;
+  block->set.capacity = capacity;
 }
 
-size_t block_find(const struct label_block* block, custom_labels_string_t key) {
+size_t cl_block_bytes_before(const struct label_block* block, size_t n) {
+  if (n == 0) return 0;
+  const custom_labels_string_t* last = &block->labels[n - 1].value;
+  return (uintptr_t)last->buf + last->len - origin(block);
+}
+
+size_t cl_block_bytes(const struct label_block* block) {
+  return cl_block_bytes_before(block, block->set.count);
+}
+
+size_t cl_block_find(const struct label_block* block, custom_labels_string_t key) {
   size_t i = 0;
   while (i < block->set.count) {
     const custom_labels_string_t* candidate = &block->labels[i].key;
-    /* Keys of one length mostly differ in the last byte, which spares the call; a key has at least
-     * one. */
-    if (candidate->len == key.len && candidate->buf[key.len - 1] == key.buf[key.len - 1] &&
-        memcmp(candidate->buf, key.buf, key.len) == 0)
-      break;
+    if (candidate->len == key.len && equal_bytes(candidate->buf, key.buf, key.len)) break;
     i++;
   }
   return i;
 }
 
-/* Writes to a block that may be empty the copy of `from` in which the value at `index` is another.
- */
-static void copy_with_value(struct label_block* to, const struct label_block* from, size_t index,
+void cl_block_take(struct label_block* to, const struct label_block* from,
+                   struct block_relation* relation, size_t n) {
+  const size_t first = smaller(relation->common, n);
+  if (first < n) {
+    const size_t start = cl_block_bytes_before(from, first);
+    copy_labels(to->labels + first, from->labels + first, n - first, shift_between(to, from));
+    copy_strings(to, start, from, start, cl_block_bytes_before(from, n));
+  }
+  to->set.count = n;
+  *relation = (struct block_relation){.common = n, .one_value = false};
+}
+
+static void take_with_value(struct label_block* to, const struct label_block* from,
+                            struct block_relation* relation, size_t index,
                             custom_labels_string_t value) {
   const custom_labels_label_t* old = &from->labels[index];
-  const uintptr_t shift = (uintptr_t)to->labels - (uintptr_t)from->set.storage;
-  const size_t start = offset_of(from, old->value.buf);
-  const size_t rest = start + old->value.len;
-  to->set.count = from->set.count;
-  copy_labels(to->labels, from->labels, index, shift);
+  const uintptr_t shift = shift_between(to, from);
+  const size_t first = smaller(relation->common, index);
+  const size_t start = cl_block_bytes_before(from, first);
+  const size_t at = (uintptr_t)old->value.buf - origin(from);
+  const size_t rest = at + old->value.len;
+  copy_labels(to->labels + first, from->labels + first, index - first, shift);
+  copy_strings(to, start, from, start, at);
   put_string(&to->labels[index].key, old->key.len,
              (const unsigned char*)((uintptr_t)old->key.buf + shift));
-  put_string(&to->labels[index].value, value.len, to->bytes + start);
+  put_string(&to->labels[index].value, value.len, block_strings(to) + at);
+  copy_bytes(block_strings(to) + at, value.buf, value.len);
   copy_labels(to->labels + index + 1, old + 1, from->set.count - index - 1,
               shift + value.len - old->value.len);
-  memcpy(to->bytes, from->bytes, start);
-  if (value.len > 0) memcpy(to->bytes + start, value.buf, value.len);
-  memcpy(to->bytes + start + value.len, from->bytes + rest, used_bytes(from) - rest);
+  copy_strings(to, at + value.len, from, rest, cl_block_bytes(from));
+  to->set.count = from->set.count;
+  *relation = (struct block_relation){.common = index, .one_value = true};
 }
 
-static custom_labels_result_t append(struct label_block* block, custom_labels_string_t key,
-                                     custom_labels_string_t value) {
-  const size_t index = block->set.count;
-  if (index == CUSTOM_LABELS_THREAD_MAX_LABELS) return CUSTOM_LABELS_FULL;
-  unsigned char* end = block->bytes + used_bytes(block);
-  memcpy(end, key.buf, key.len);
-  if (value.len > 0) memcpy(end + key.len, value.buf, value.len);
-  put_string(&block->labels[index].key, key.len, end);
-  put_string(&block->labels[index].value, value.len, end + key.len);
-  block->set.count = index + 1;
-  return CUSTOM_LABELS_SET;
-}
-
-custom_labels_result_t block_copy_with(struct label_block* to, const struct label_block* from,
-                                       custom_labels_string_t key, custom_labels_string_t value) {
-  const size_t index = block_find(from, key);
-  if (index < from->set.count) {
-    block_init(to);
-    copy_with_value(to, from, index, value);
-    return CUSTOM_LABELS_REPLACED;
+enum block_change cl_block_take_with(struct label_block* to, const struct label_block* from,
+                                     struct block_relation* relation, custom_labels_string_t key,
+                                     custom_labels_string_t value, size_t limit) {
+  const size_t index = cl_block_find(from, key);
+  if (index == from->set.count) {
+    if (index >= limit) return kBlockFull;
+    cl_block_take(to, from, relation, index);
+    cl_block_append(to, key, value);
+    return kBlockAdded;
   }
-  block_copy(to, from);
-  return append(to, key, value);
+  /* The value that differs is the one to be replaced, and it has the right length: all else is
+   * there. This is what a program does that sets one label again and again. */
+  if (relation->one_value && relation->common == index && to->labels[index].value.len == value.len)
+    copy_bytes((unsigned char*)to->labels[index].value.buf, value.buf, value.len);
+  else
+    take_with_value(to, from, relation, index, value);
+  return kBlockReplaced;
 }
 
-/* Opens or closes a gap: what lies from `from` to the end of the strings moves by `shift` bytes
- * (modulo 2^64, as above), and the labels from `first` on follow. */
-static void move_tail(struct label_block* block, const unsigned char* from, size_t shift,
-                      size_t first) {
-  const size_t start = offset_of(block, from);
-  memmove(block->bytes + start + shift, from, used_bytes(block) - start);
+void cl_block_take_without(struct label_block* to, const struct label_block* from,
+                           struct block_relation* relation, size_t index) {
+  const size_t count = from->set.count;
+  const size_t at = cl_block_bytes_before(from, index);
+  const size_t rest = cl_block_bytes_before(from, index + 1);
+  cl_block_take(to, from, relation, index);
+  copy_labels(to->labels + index, from->labels + index + 1, count - index - 1,
+              shift_between(to, from) + at - rest);
+  copy_strings(to, at, from, rest, cl_block_bytes(from));
+  to->set.count = count - 1;
+}
+
+void cl_block_append(struct label_block* block, custom_labels_string_t key,
+                     custom_labels_string_t value) {
+  unsigned char* end = block_strings(block) + cl_block_bytes(block);
+  custom_labels_label_t* label = &block->labels[block->set.count];
+  copy_bytes(end, key.buf, key.len);
+  copy_bytes(end + key.len, value.buf, value.len);
+  put_string(&label->key, key.len, end);
+  put_string(&label->value, value.len, end + key.len);
+  block->set.count++;
+}
+
+void cl_block_append_labels(struct label_block* block, const struct label_block* from,
+                            size_t first) {
+  const size_t n = from->set.count - first;
+  const size_t start = cl_block_bytes_before(from, first);
+  const size_t at = cl_block_bytes(block);
+  copy_labels(block->labels + block->set.count, from->labels + first, n,
+              shift_between(block, from) + at - start);
+  copy_strings(block, at, from, start, cl_block_bytes(from));
+  block->set.count += n;
+}
+
+/* Opens or closes a gap: the strings from `start` on move by `shift` bytes (modulo 2^64, as above),
+ * and the labels from `first` on follow. */
+static void move_tail(struct label_block* block, size_t start, size_t shift, size_t first) {
+  unsigned char* strings = block_strings(block);
+  memmove(strings + (start + shift), strings + start, cl_block_bytes(block) - start);
   copy_labels(block->labels + first, block->labels + first, block->set.count - first, shift);
 }
 
-custom_labels_result_t block_put(struct label_block* block, custom_labels_string_t key,
-                                 custom_labels_string_t value) {
-  const size_t index = block_find(block, key);
-  if (index == block->set.count) return append(block, key, value);
+enum block_change cl_block_put(struct label_block* block, struct block_relation* relation,
+                               custom_labels_string_t key, custom_labels_string_t value,
+                               size_t limit) {
+  const size_t index = cl_block_find(block, key);
+  if (index == block->set.count) {
+    if (index >= limit) return kBlockFull;
+    cl_block_append(block, key, value);
+    relation->one_value = false;
+    return kBlockAdded;
+  }
   custom_labels_string_t* old = &block->labels[index].value;
+  const size_t at = (uintptr_t)old->buf - origin(block);
   if (value.len != old->len) {
-    move_tail(block, old->buf + old->len, value.len - old->len, index + 1);
+    move_tail(block, at + old->len, value.len - old->len, index + 1);
     put_string(old, value.len, old->buf);
   }
-  if (value.len > 0) memcpy(block->bytes + offset_of(block, old->buf), value.buf, value.len);
-  return CUSTOM_LABELS_REPLACED;
+  copy_bytes(block_strings(block) + at, value.buf, value.len);
+  *relation = (struct block_relation){smaller(relation->common, index), false};
+  return kBlockReplaced;
 }
 
-void block_drop(struct label_block* block, size_t index) {
-  custom_labels_label_t* label = &block->labels[index];
-  const size_t length = label->key.len + label->value.len;
-  move_tail(block, label->key.buf + length, 0 - length, index + 1);
-  memmove(label, label + 1, (block->set.count - index - 1) * sizeof *label);
+void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index) {
+  const size_t end = cl_block_bytes_before(block, index + 1);
+  move_tail(block, end, cl_block_bytes_before(block, index) - end, index + 1);
+  copy_labels(block->labels + index, block->labels + index + 1, block->set.count - index - 1, 0);
   block->set.count--;
+  *relation = (struct block_relation){smaller(relation->common, index), false};
 }

@@ -1,177 +1,180 @@
-/* The calling thread's labels: two blocks per thread, one of them published or none.
- *
- * How a change stays invisible until it is whole. A call never touches the published block. It
- * builds the complete new set in the other one and then stores that block's address to
- * custom_labels_current_set: one instruction, before which a reader finds the old set and after
- * which the new one. Only the next call writes to the block that this store retired; by then no
- * reader can be inside it, because readers run while the thread does not.
- *
- *   current_set --> [block 0: tenant=a]      [block 1: being built: tenant=a route=/]
- *   current_set --------------------------->  [block 1: tenant=a route=/]     block 0 is free to
- * build in
- *
- * An interrupt sees the CPU's state between two instructions, so the compiler alone could reorder
- * the stores; the signal fences around the publication forbid it, and nothing has to be said to the
- * CPU. */
-#include <pthread.h>
-#include <stdlib.h>
+/* The calls of fixed-buffer mode: arguments are checked and cut, the next own set is built, and
+ * published (thread_state.h). */
+#include "thread_draft.h"
 
-#include "label_block.h"
-
-#define API __attribute__((visibility("default")))
-
-static __thread struct {
-  struct label_block* blocks;      /* two; null until the first call that needs them */
-  struct label_block* live;        /* the published one; null when there are no labels */
-  struct label_block* next;        /* where the next set is built; never the live one */
-  custom_labels_labelset_t** slot; /* &custom_labels_current_set: spares a second TLSDESC call */
-  uint64_t builds;                 /* how often a set was begun in a block of this thread */
-} own;
-
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end_key;
-static int key_error;
-
-static void publish(struct label_block* block) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  __atomic_store_n(own.slot, block == NULL ? NULL : &block->set, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  own.live = block;
-  if (block != NULL) own.next = block == own.blocks ? own.blocks + 1 : own.blocks;
-}
-
-static void end_thread(void* blocks) {
-  publish(NULL);
-  own.blocks = NULL;
-  own.next = NULL;
-  free(blocks);
-}
-
-static void create_key(void) { key_error = pthread_key_create(&thread_end_key, end_thread); }
-
-static bool allocate_blocks(void) {
-  pthread_once(&key_once, create_key);
-  if (key_error != 0) return false;
-  struct label_block* blocks = malloc(2 * sizeof *blocks);
-  if (blocks == NULL) return false;
-  if (pthread_setspecific(thread_end_key, blocks) != 0) {
-    free(blocks);
-    return false;
-  }
-  block_init(&blocks[0]);
-  block_init(&blocks[1]);
-  own.blocks = blocks;
-  own.next = blocks;
-  own.slot = &custom_labels_current_set;
-  return true;
-}
-
-/* The block to build the next set in; null without memory. */
-static struct label_block* begin_build(void) {
-  if (own.blocks == NULL && !allocate_blocks()) return NULL;
-  own.builds++;
-  return own.next;
-}
+static const custom_labels_string_t kNone = {0, NULL};
 
 static bool is_valid(const custom_labels_label_t* label) {
   return label->key.buf != NULL && label->key.len > 0 &&
          (label->value.buf != NULL || label->value.len == 0);
 }
 
-/* Builds `from` (null: no labels) plus the labels, and publishes it. n > 0. */
-static custom_labels_result_t build_with(const struct label_block* from,
-                                         const custom_labels_label_t* labels, size_t n) {
-  if (labels == NULL) return CUSTOM_LABELS_INVALID;
+static bool cut_label(custom_labels_label_t* label) {
+  const bool key_cut = cl_cut_string(&label->key, CUSTOM_LABELS_THREAD_MAX_KEY);
+  return cl_cut_string(&label->value, CUSTOM_LABELS_THREAD_MAX_VALUE) || key_cut;
+}
+
+/* SET if all labels can be set, or why not. */
+static custom_labels_result_t check(const custom_labels_label_t* labels, size_t n) {
+  if (labels == NULL && n > 0) return CUSTOM_LABELS_INVALID;
   for (size_t i = 0; i < n; i++) {
     if (!is_valid(&labels[i])) return CUSTOM_LABELS_INVALID;
+    if (cl_is_reserved(labels[i].key)) return CUSTOM_LABELS_RESERVED;
   }
-  struct label_block* block = begin_build();
-  if (block == NULL) return CUSTOM_LABELS_NO_MEMORY;
-  if (from == NULL) block_init(block);
-  bool truncated = false;
-  custom_labels_result_t result = CUSTOM_LABELS_SET;
-  for (size_t i = 0; i < n; i++) {
+  return CUSTOM_LABELS_SET;
+}
+
+static custom_labels_result_t update(struct thread_state* thread, enum draft_start start,
+                                     const custom_labels_label_t* labels, size_t n) {
+  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
+  struct draft draft;
+  custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone);
+  for (size_t i = 0; i < n && result >= 0; i++) {
     custom_labels_label_t label = labels[i];
-    truncated |= cut_string(&label.key, CUSTOM_LABELS_THREAD_MAX_KEY);
-    truncated |= cut_string(&label.value, CUSTOM_LABELS_THREAD_MAX_VALUE);
-    result = i == 0 && from != NULL ? block_copy_with(block, from, label.key, label.value)
-                                    : block_put(block, label.key, label.value);
-    if (result == CUSTOM_LABELS_FULL) return result;
+    draft.truncated |= cut_label(&label);
+    result = cl_draft_put(&draft, label.key, label.value);
   }
-  publish(block);
-  return truncated ? CUSTOM_LABELS_TRUNCATED : result;
+  if (result < 0) return result;
+  cl_publish_draft(thread, &draft);
+  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : result;
+}
+
+/* One label, the own set current and not empty: nothing is copied only to be overwritten. */
+static custom_labels_result_t set_in_own(struct thread_state* thread,
+                                         const custom_labels_label_t* label) {
+  struct label_block* block = thread->next;
+  struct block_relation relation = thread->relation;
+  thread->builds++;
+  thread->relation = (struct block_relation){0, false};
+  const enum block_change change =
+      cl_block_take_with(block, thread->live, &relation, label->key, label->value,
+                         thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
+  if (change == kBlockFull) return CUSTOM_LABELS_FULL;
+  thread->relation = relation;
+  publish_own(thread, block);
+  return change == kBlockAdded ? CUSTOM_LABELS_SET : CUSTOM_LABELS_REPLACED;
+}
+
+API custom_labels_result_t custom_labels_thread_prepare(void) {
+  struct thread_state* thread = &cl_own_thread;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  const bool has = has_memory(thread);
+  leave_call(thread);
+  return has ? CUSTOM_LABELS_SET : CUSTOM_LABELS_NO_MEMORY;
 }
 
 API custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_len,
                                                     const void* value, size_t value_len) {
-  const custom_labels_label_t label = {{key_len, key}, {value_len, value}};
-  return build_with(own.live, &label, 1);
+  struct thread_state* thread = &cl_own_thread;
+  custom_labels_label_t label = {{key_len, key}, {value_len, value}};
+  custom_labels_result_t result = check(&label, 1);
+  if (result != CUSTOM_LABELS_SET) return result;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  if (thread->live != NULL && own_is_current(thread)) {
+    const bool cut = cut_label(&label);
+    result = set_in_own(thread, &label);
+    if (cut && result >= 0) result = CUSTOM_LABELS_TRUNCATED;
+  } else {
+    result = update(thread, kAllLabels, &label, 1);
+  }
+  leave_call(thread);
+  return result;
+}
+
+static custom_labels_result_t checked_update(enum draft_start start,
+                                             const custom_labels_label_t* labels, size_t n) {
+  struct thread_state* thread = &cl_own_thread;
+  custom_labels_result_t result = check(labels, n);
+  if (result != CUSTOM_LABELS_SET) return result;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  result = update(thread, start, labels, n);
+  leave_call(thread);
+  return result == CUSTOM_LABELS_REPLACED ? CUSTOM_LABELS_SET : result;
 }
 
 API custom_labels_result_t custom_labels_thread_update(const custom_labels_label_t* labels,
                                                        size_t n) {
-  if (n == 0) return CUSTOM_LABELS_SET;
-  const custom_labels_result_t result = build_with(own.live, labels, n);
-  return result == CUSTOM_LABELS_REPLACED ? CUSTOM_LABELS_SET : result;
+  return n == 0 ? CUSTOM_LABELS_SET : checked_update(kAllLabels, labels, n);
 }
 
 API custom_labels_result_t custom_labels_thread_replace(const custom_labels_label_t* labels,
                                                         size_t n) {
-  if (n == 0) return custom_labels_thread_clear();
-  const custom_labels_result_t result = build_with(NULL, labels, n);
-  return result == CUSTOM_LABELS_REPLACED ? CUSTOM_LABELS_SET : result;
+  return n == 0 ? custom_labels_thread_clear() : checked_update(kTraceLabels, labels, n);
+}
+
+/* Publishes the current labels without some of them, of which there is at least one. */
+static custom_labels_result_t keep(struct thread_state* thread, enum draft_start start,
+                                   custom_labels_string_t without) {
+  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
+  struct draft draft;
+  const custom_labels_result_t result = cl_begin_draft(thread, &draft, start, without);
+  if (result < 0) return result;
+  cl_publish_draft(thread, &draft);
+  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_REMOVED;
 }
 
 API custom_labels_result_t custom_labels_thread_remove(const void* key, size_t key_len) {
+  struct thread_state* thread = &cl_own_thread;
   custom_labels_string_t cut = {key_len, key};
   if (key == NULL || key_len == 0) return CUSTOM_LABELS_INVALID;
-  if (own.live == NULL) return CUSTOM_LABELS_ABSENT;
-  cut_string(&cut, CUSTOM_LABELS_THREAD_MAX_KEY);
-  const size_t index = block_find(own.live, cut);
-  if (index == own.live->set.count) return CUSTOM_LABELS_ABSENT;
-  if (own.live->set.count == 1) {
-    publish(NULL);
-  } else {
-    /* Never null: a thread with labels has its blocks. */
-    struct label_block* block = begin_build();
-    block_copy(block, own.live);
-    block_drop(block, index);
-    publish(block);
-  }
-  return CUSTOM_LABELS_REMOVED;
+  if (cl_is_reserved(cut)) return CUSTOM_LABELS_RESERVED;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  cl_cut_string(&cut, CUSTOM_LABELS_THREAD_MAX_KEY);
+  custom_labels_result_t result = CUSTOM_LABELS_ABSENT;
+  if (cl_find_label(*current_slot(thread), cut) != NULL) result = keep(thread, kAllLabels, cut);
+  leave_call(thread);
+  return result;
+}
+
+static void clear_all(struct thread_state* thread) {
+  if (own_is_current(thread)) return publish_own(thread, NULL);
+  publish(thread->slot, NULL);
+  thread->shown = NULL;
 }
 
 API custom_labels_result_t custom_labels_thread_clear(void) {
-  if (own.live == NULL) return CUSTOM_LABELS_ABSENT;
-  publish(NULL);
-  return CUSTOM_LABELS_REMOVED;
+  struct thread_state* thread = &cl_own_thread;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  const custom_labels_labelset_t* labels = *current_slot(thread);
+  const size_t trace = cl_shown_trace(thread);
+  custom_labels_result_t result = CUSTOM_LABELS_REMOVED;
+  if (labels == NULL || labels->count <= trace) {
+    result = CUSTOM_LABELS_ABSENT;
+  } else if (trace > 0) {
+    result = keep(thread, kTraceLabels, kNone);
+  } else {
+    clear_all(thread);
+  }
+  leave_call(thread);
+  return result;
 }
 
-API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* saved,
-                                                      const custom_labels_label_t* labels,
-                                                      size_t n) {
-  saved->blocks = own.blocks;
-  saved->live = own.live;
-  saved->builds = own.builds;
-  if (own.live != NULL) block_copy((struct label_block*)saved->image, own.live);
-  return custom_labels_thread_update(labels, n);
+static custom_labels_result_t set_trace(struct thread_state* thread,
+                                        const struct trace_labels* trace) {
+  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
+  const bool was_there = cl_shown_trace(thread) > 0;
+  struct draft draft;
+  if (cl_begin_traced_draft(thread, &draft, trace) == CUSTOM_LABELS_FULL) return CUSTOM_LABELS_FULL;
+  cl_publish_draft(thread, &draft);
+  if (draft.truncated) return CUSTOM_LABELS_TRUNCATED;
+  return was_there ? CUSTOM_LABELS_REPLACED : CUSTOM_LABELS_SET;
 }
 
-API custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved) {
-  if (saved->live == NULL) {
-    custom_labels_thread_clear();
-    return CUSTOM_LABELS_REMOVED;
-  }
-  /* Building starts in the block that was not live at entry, so the set of then is still whole in
-   * its block if no second set was begun since: the usual case, and one store. Otherwise it comes
-   * back from the copy. */
-  if (saved->blocks == own.blocks && own.builds - saved->builds <= 1) {
-    publish(saved->live);
-    return CUSTOM_LABELS_SET;
-  }
-  struct label_block* block = begin_build();
-  if (block == NULL) return CUSTOM_LABELS_NO_MEMORY;
-  block_copy(block, (const struct label_block*)saved->image);
-  publish(block);
-  return CUSTOM_LABELS_SET;
+API custom_labels_result_t custom_labels_thread_set_trace(uint64_t span_id, uint64_t root_span_id) {
+  struct thread_state* thread = &cl_own_thread;
+  struct trace_labels trace;
+  cl_write_trace(&trace, span_id, root_span_id);
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  const custom_labels_result_t result = set_trace(thread, &trace);
+  leave_call(thread);
+  return result;
+}
+
+API custom_labels_result_t custom_labels_thread_clear_trace(void) {
+  struct thread_state* thread = &cl_own_thread;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  custom_labels_result_t result = CUSTOM_LABELS_ABSENT;
+  if (cl_shown_trace(thread) > 0) result = keep(thread, kProgramLabels, kNone);
+  leave_call(thread);
+  return result;
 }

@@ -1,0 +1,71 @@
+/* Copying and comparing of strings that are mostly short: a key or a value has some ten bytes, for
+ * which the call of memcpy or memcmp costs more than its work. Up to 32 bytes are moved by two
+ * loads and two stores that may overlap. Nothing outside the two strings is touched. */
+#ifndef CUSTOMLABELS_SRC_BYTES_H
+#define CUSTOMLABELS_SRC_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint64_t two_words __attribute__((vector_size(16)));
+
+/* The strings do not overlap; the pointers may be null if n is 0. */
+static inline void copy_bytes(unsigned char* to, const unsigned char* from, size_t n) {
+  if (n > 32) {
+    memcpy(to, from, n);
+  } else if (n >= 16) {
+    two_words head;
+    two_words tail;
+    memcpy(&head, from, 16);
+    memcpy(&tail, from + n - 16, 16);
+    memcpy(to, &head, 16);
+    memcpy(to + n - 16, &tail, 16);
+  } else if (n >= 8) {
+    uint64_t head;
+    uint64_t tail;
+    memcpy(&head, from, 8);
+    memcpy(&tail, from + n - 8, 8);
+    memcpy(to, &head, 8);
+    memcpy(to + n - 8, &tail, 8);
+  } else if (n >= 4) {
+    uint32_t head;
+    uint32_t tail;
+    memcpy(&head, from, 4);
+    memcpy(&tail, from + n - 4, 4);
+    memcpy(to, &head, 4);
+    memcpy(to + n - 4, &tail, 4);
+  } else if (n > 0) {
+    /* One to three: the first, the middle one and the last, some of which are the same. */
+    const unsigned char first = from[0];
+    const unsigned char middle = from[n / 2];
+    const unsigned char last = from[n - 1];
+    to[0] = first;
+    to[n / 2] = middle;
+    to[n - 1] = last;
+  }
+}
+
+static inline bool equal_bytes(const unsigned char* a, const unsigned char* b, size_t n) {
+  if (n > 16) return memcmp(a, b, n) == 0;
+  if (n >= 8) {
+    uint64_t words[4];
+    memcpy(&words[0], a, 8);
+    memcpy(&words[1], b, 8);
+    memcpy(&words[2], a + n - 8, 8);
+    memcpy(&words[3], b + n - 8, 8);
+    return ((words[0] ^ words[1]) | (words[2] ^ words[3])) == 0;
+  }
+  if (n >= 4) {
+    uint32_t words[4];
+    memcpy(&words[0], a, 4);
+    memcpy(&words[1], b, 4);
+    memcpy(&words[2], a + n - 4, 4);
+    memcpy(&words[3], b + n - 4, 4);
+    return ((words[0] ^ words[1]) | (words[2] ^ words[3])) == 0;
+  }
+  if (n == 0) return true;
+  return a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
+}
+
+#endif /* CUSTOMLABELS_SRC_BYTES_H */

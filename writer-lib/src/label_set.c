@@ -1,0 +1,218 @@
+/* Set objects: their memory and their changes. label_set.h says how a change of a current set stays
+ * invisible until it is whole. */
+#include "label_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "thread_state.h"
+
+static const struct block_relation kUnrelated = {0, false};
+
+static bool is_current(const struct label_set* set) {
+  return *current_slot(&cl_own_thread) == set->live;
+}
+
+static struct set_block* allocate_block(struct label_set* owner, size_t labels, size_t bytes) {
+  size_t size = 0;
+  if (__builtin_mul_overflow(labels, sizeof(custom_labels_label_t), &size) ||
+      __builtin_add_overflow(size, bytes, &size) ||
+      __builtin_add_overflow(size, sizeof(struct set_block), &size))
+    return NULL;
+  struct set_block* block = size > PTRDIFF_MAX ? NULL : malloc(size);
+  if (block == NULL) return NULL;
+  block->owner = owner;
+  block->room = bytes;
+  cl_block_init(&block->block, labels);
+  return block;
+}
+
+struct label_set* cl_set_create(size_t capacity) {
+  /* Of strings nothing is known yet; so much for each is seldom too little. */
+  enum { kUsualLabelBytes = 32 };
+  struct label_set* set = malloc(sizeof *set);
+  if (set == NULL) return NULL;
+  *set = (struct label_set){.live = &set->handle.empty};
+  handle_init(&set->handle, kSetObject);
+  if (capacity == 0) return set;
+  size_t bytes = 0;
+  struct set_block* block = NULL;
+  if (!__builtin_mul_overflow(capacity, kUsualLabelBytes, &bytes))
+    block = allocate_block(set, capacity, bytes);
+  if (block == NULL) {
+    free(set);
+    return NULL;
+  }
+  set->live = &block->block.set;
+  return set;
+}
+
+void cl_set_free(struct label_set* set) {
+  struct thread_state* thread = &cl_own_thread;
+  if (is_current(set)) publish(thread->slot, NULL);
+  /* The address may come back as somebody else's set. */
+  if (thread->shown == set->live) thread->shown = NULL;
+  free(live_block(set));
+  free(set->spare);
+  free(set);
+}
+
+/* Half as much again, so that growing by one label at a time copies each only a few times. */
+static size_t with_reserve(size_t n) { return n < SIZE_MAX / 2 ? n + n / 2 : n; }
+
+struct set_block* cl_set_take_spare(struct label_set* set, size_t labels, size_t bytes,
+                                    struct block_relation* relation) {
+  struct set_block* spare = set->spare;
+  if (spare != NULL && spare->block.set.capacity >= labels && spare->room >= bytes) {
+    *relation = set->relation;
+    set->spare = NULL;
+    return spare;
+  }
+  const struct set_block* live = live_block(set);
+  const size_t capacity = live == NULL ? 0 : live->block.set.capacity;
+  const size_t room = live == NULL ? 0 : live->room;
+  struct set_block* block = allocate_block(set, labels > capacity ? with_reserve(labels) : capacity,
+                                           bytes > room ? with_reserve(bytes) : room);
+  if (block == NULL) return NULL;
+  free(spare);
+  set->spare = NULL;
+  *relation = kUnrelated;
+  return block;
+}
+
+void cl_set_switch(struct label_set* set, struct set_block* block, struct block_relation relation,
+                   bool keep_old) {
+  struct thread_state* thread = &cl_own_thread;
+  struct set_block* old = live_block(set);
+  const custom_labels_labelset_t* labels = block == NULL ? &set->handle.empty : &block->block.set;
+  if (is_current(set)) {
+    publish(thread->slot, labels);
+    thread->shown = labels;
+  }
+  set->live = labels;
+  set->changes++;
+  if (!keep_old || old == NULL) return;
+  free(set->spare);
+  set->spare = old;
+  set->relation = relation;
+}
+
+/* What a set needs to hold these labels too, at most. False if no memory could hold it. */
+static bool add_needs(const struct set_block* live, const custom_labels_label_t* labels, size_t n,
+                      size_t* count, size_t* bytes) {
+  *count = live == NULL ? 0 : live->block.set.count;
+  *bytes = live == NULL ? 0 : cl_block_bytes(&live->block);
+  if (__builtin_add_overflow(*count, n, count)) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (__builtin_add_overflow(*bytes, labels[i].key.len, bytes) ||
+        __builtin_add_overflow(*bytes, labels[i].value.len, bytes))
+      return false;
+  }
+  return true;
+}
+
+static bool are_valid(const custom_labels_label_t* labels, size_t n) {
+  if (labels == NULL && n > 0) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (labels[i].key.buf == NULL || !is_string(labels[i].value)) return false;
+  }
+  return true;
+}
+
+/* Whether the string is, or might be, one of the block's own. */
+static bool lies_in(const struct set_block* block, custom_labels_string_t string) {
+  const uintptr_t start = (uintptr_t)block_strings(&block->block);
+  return (uintptr_t)string.buf >= start && (uintptr_t)string.buf < start + block->room;
+}
+
+static bool fits_in_place(const struct label_set* set, const struct set_block* live,
+                          const custom_labels_label_t* labels, size_t n, size_t count,
+                          size_t bytes) {
+  if (live == NULL || is_current(set) || count > live->block.set.capacity || bytes > live->room)
+    return false;
+  for (size_t i = 0; i < n; i++) {
+    if (lies_in(live, labels[i].key) || lies_in(live, labels[i].value)) return false;
+  }
+  return true;
+}
+
+/* Builds the set's labels and these in a block beside the live one. */
+static int build_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
+                        size_t count, size_t bytes, bool keep_old) {
+  struct block_relation relation;
+  struct set_block* to = cl_set_take_spare(set, count, bytes, &relation);
+  if (to == NULL) return ENOMEM;
+  const struct set_block* from = live_block(set);
+  size_t next = 0;
+  if (from == NULL) {
+    to->block.set.count = 0;
+  } else if (n == 1) {
+    cl_block_take_with(&to->block, &from->block, &relation, labels[0].key, labels[0].value,
+                       SIZE_MAX);
+    next = 1;
+  } else {
+    cl_block_take(&to->block, &from->block, &relation, from->block.set.count);
+  }
+  for (; next < n; next++)
+    cl_block_put(&to->block, &relation, labels[next].key, labels[next].value, SIZE_MAX);
+  cl_set_switch(set, to, relation, keep_old);
+  set->relation = relation;
+  return 0;
+}
+
+int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
+  size_t count = 0;
+  size_t bytes = 0;
+  if (!are_valid(labels, n)) return EINVAL;
+  if (n == 0) return 0;
+  struct set_block* live = live_block(set);
+  if (!add_needs(live, labels, n, &count, &bytes)) return ENOMEM;
+  if (!fits_in_place(set, live, labels, n, count, bytes))
+    return build_beside(set, labels, n, count, bytes, true);
+  for (size_t i = 0; i < n; i++)
+    cl_block_put(&live->block, &set->relation, labels[i].key, labels[i].value, SIZE_MAX);
+  set->changes++;
+  return 0;
+}
+
+int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
+                         struct set_block** old) {
+  size_t count = 0;
+  size_t bytes = 0;
+  if (!are_valid(labels, n)) return EINVAL;
+  *old = live_block(set);
+  if (!add_needs(*old, labels, n, &count, &bytes)) return ENOMEM;
+  return build_beside(set, labels, n, count, bytes, false);
+}
+
+int cl_set_remove(struct label_set* set, custom_labels_string_t key) {
+  if (key.buf == NULL) return EINVAL;
+  struct set_block* live = live_block(set);
+  const size_t index = live == NULL ? 0 : cl_block_find(&live->block, key);
+  if (live == NULL || index == live->block.set.count) return ENOENT;
+  if (!is_current(set)) {
+    cl_block_drop(&live->block, &set->relation, index);
+    set->changes++;
+    return 0;
+  }
+  struct block_relation relation;
+  struct set_block* to =
+      cl_set_take_spare(set, live->block.set.count, cl_block_bytes(&live->block), &relation);
+  if (to == NULL) return ENOMEM;
+  cl_block_take_without(&to->block, &live->block, &relation, index);
+  cl_set_switch(set, to, relation, true);
+  return 0;
+}
+
+int cl_set_clear(struct label_set* set) {
+  struct set_block* live = live_block(set);
+  if (live == NULL) return 0;
+  if (is_current(set)) {
+    cl_set_switch(set, NULL, kUnrelated, true);
+    return 0;
+  }
+  live->block.set.count = 0;
+  set->relation = kUnrelated;
+  set->changes++;
+  return 0;
+}

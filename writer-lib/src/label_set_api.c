@@ -1,0 +1,163 @@
+/* The calls of label-set mode. Each takes a set object, the handle of the thread's own set, or, for
+ * reading, any set by the ABI. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "thread_draft.h"
+
+API custom_labels_labelset_t* custom_labels_new(size_t capacity) {
+  struct label_set* set = cl_set_create(capacity);
+  return set == NULL ? NULL : &set->handle.empty;
+}
+
+API void custom_labels_free(custom_labels_labelset_t* set) {
+  struct label_set* object = set == NULL ? NULL : set_object(set);
+  if (object != NULL) cl_set_free(object);
+}
+
+API size_t custom_labels_count(custom_labels_labelset_t* set) {
+  const custom_labels_labelset_t* labels = cl_labels_of(set);
+  return labels == NULL ? 0 : labels->count;
+}
+
+API const custom_labels_label_t* custom_labels_at(const custom_labels_labelset_t* set,
+                                                  size_t index) {
+  const custom_labels_labelset_t* labels = cl_labels_of(set);
+  return labels == NULL || index >= labels->count ? NULL : &labels->storage[index];
+}
+
+API const custom_labels_label_t* custom_labels_get(custom_labels_labelset_t* set,
+                                                   custom_labels_string_t key) {
+  return key.buf == NULL ? NULL : cl_find_label(cl_labels_of(set), key);
+}
+
+/* A copy for the caller to free; an empty one has a buffer too. */
+static int copy_string(custom_labels_string_t string, custom_labels_string_t* out) {
+  unsigned char* copy = malloc(string.len == 0 ? 1 : string.len);
+  if (copy == NULL) return ENOMEM;
+  if (string.len > 0) memcpy(copy, string.buf, string.len);
+  *out = (custom_labels_string_t){string.len, copy};
+  return 0;
+}
+
+API int custom_labels_update(custom_labels_labelset_t* set, const custom_labels_label_t* labels,
+                             size_t n) {
+  if (set == NULL) return EINVAL;
+  struct label_set* object = set_object(set);
+  if (object != NULL) return cl_set_update(object, labels, n);
+  const int refused = cl_check_own(set);
+  return refused != 0 ? refused : cl_error_of(custom_labels_thread_update(labels, n));
+}
+
+API int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t key,
+                          custom_labels_string_t value, custom_labels_string_t* old_value_out) {
+  const custom_labels_label_t label = {key, value};
+  if (old_value_out == NULL) return custom_labels_update(set, &label, 1);
+  custom_labels_string_t old = {0, NULL};
+  const custom_labels_label_t* found = set == NULL ? NULL : custom_labels_get(set, key);
+  int error = found == NULL ? 0 : copy_string(found->value, &old);
+  if (error == 0) error = custom_labels_update(set, &label, 1);
+  if (error != 0) {
+    free((void*)(uintptr_t)old.buf);
+    old = (custom_labels_string_t){0, NULL};
+  }
+  *old_value_out = old;
+  return error;
+}
+
+API int custom_labels_remove(custom_labels_labelset_t* set, custom_labels_string_t key) {
+  if (set == NULL) return EINVAL;
+  struct label_set* object = set_object(set);
+  if (object != NULL) return cl_set_remove(object, key);
+  const int refused = cl_check_own(set);
+  return refused != 0 ? refused : cl_error_of(custom_labels_thread_remove(key.buf, key.len));
+}
+
+API void custom_labels_delete(custom_labels_labelset_t* set, custom_labels_string_t key) {
+  (void)custom_labels_remove(set, key);
+}
+
+API int custom_labels_clear(custom_labels_labelset_t* set) {
+  if (set == NULL) return EINVAL;
+  struct label_set* object = set_object(set);
+  if (object != NULL) return cl_set_clear(object);
+  const int refused = cl_check_own(set);
+  if (refused == 0) publish_own(&cl_own_thread, NULL);
+  return refused;
+}
+
+static bool is_first(const custom_labels_labelset_t* labels, size_t index) {
+  const custom_labels_label_t* label = &labels->storage[index];
+  return label->key.buf != NULL && cl_find_label(labels, label->key) == label;
+}
+
+/* A set that we have not built may have absent keys, and keys that are there twice. */
+static int copy_labels_of(struct label_set* to, const custom_labels_labelset_t* from) {
+  for (size_t i = 0; i < from->count; i++) {
+    if (!is_first(from, i)) continue;
+    const int error = cl_set_update(to, &from->storage[i], 1);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_labels_labelset_t* set,
+                                                                size_t capacity) {
+  if (set == NULL) return NULL;
+  const custom_labels_labelset_t* labels = cl_labels_of(set);
+  const size_t count = labels == NULL ? 0 : labels->count;
+  struct label_set* copy = cl_set_create(capacity > count ? capacity : count);
+  if (copy == NULL || count == 0) return copy == NULL ? NULL : &copy->handle.empty;
+  const int error =
+      is_handle(set) ? cl_set_update(copy, labels->storage, count) : copy_labels_of(copy, labels);
+  if (error == 0) return &copy->handle.empty;
+  cl_set_free(copy);
+  return NULL;
+}
+
+API custom_labels_labelset_t* custom_labels_clone(const custom_labels_labelset_t* set) {
+  return custom_labels_clone_with_capacity(set, 0);
+}
+
+static unsigned char* put_bytes(unsigned char* to, const void* bytes, size_t n) {
+  if (n > 0) memcpy(to, bytes, n);
+  return to + n;
+}
+
+API int custom_labels_debug_string(const custom_labels_labelset_t* set,
+                                   custom_labels_string_t* out) {
+  if (out == NULL) return EINVAL;
+  const custom_labels_labelset_t* labels = cl_labels_of(set);
+  const size_t count = labels == NULL ? 0 : labels->count;
+  size_t size = 2;
+  for (size_t i = 0; i < count; i++) {
+    const custom_labels_label_t* label = &labels->storage[i];
+    /* ": " and ", " */
+    if (label->key.buf != NULL) size += label->key.len + label->value.len + 4;
+  }
+  unsigned char* text = malloc(size);
+  if (text == NULL) return ENOMEM;
+  unsigned char* end = put_bytes(text, "{", 1);
+  for (size_t i = 0; i < count; i++) {
+    if (!is_first(labels, i)) continue;
+    const custom_labels_label_t* label = &labels->storage[i];
+    if (end > text + 1) end = put_bytes(end, ", ", 2);
+    end = put_bytes(end, label->key.buf, label->key.len);
+    end = put_bytes(end, ": ", 2);
+    end = put_bytes(end, label->value.buf, label->value.len);
+  }
+  end = put_bytes(end, "}", 1);
+  *out = (custom_labels_string_t){(size_t)(end - text), text};
+  return 0;
+}
+
+API int custom_labels_careful_set(custom_labels_labelset_t* set, custom_labels_string_t key,
+                                  custom_labels_string_t value,
+                                  custom_labels_string_t* old_value_out) {
+  return custom_labels_set(set, key, value, old_value_out);
+}
+
+API void custom_labels_careful_delete(custom_labels_labelset_t* set, custom_labels_string_t key) {
+  custom_labels_delete(set, key);
+}

@@ -1,0 +1,181 @@
+/* Building the thread's next own set, out of the own set or, when another one is installed, out of
+ * that. */
+#include "thread_draft.h"
+
+#include "bytes.h"
+
+static const custom_labels_string_t kSpanId = {sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1,
+                                               (const unsigned char*)CUSTOM_LABELS_SPAN_ID_KEY};
+static const custom_labels_string_t kRootSpanId = {
+    sizeof CUSTOM_LABELS_ROOT_SPAN_ID_KEY - 1,
+    (const unsigned char*)CUSTOM_LABELS_ROOT_SPAN_ID_KEY};
+
+static bool same_string(custom_labels_string_t a, custom_labels_string_t b) {
+  return a.len == b.len && equal_bytes(a.buf, b.buf, a.len);
+}
+
+bool cl_is_reserved(custom_labels_string_t key) {
+  return same_string(key, kSpanId) || same_string(key, kRootSpanId);
+}
+
+size_t cl_shown_trace(struct thread_state* thread) {
+  const custom_labels_labelset_t* labels = *current_slot(thread);
+  if (labels == NULL) return 0;
+  if (own_is_current(thread)) return thread->trace;
+  return (cl_find_label(labels, kSpanId) != NULL) + (cl_find_label(labels, kRootSpanId) != NULL);
+}
+
+/* Unsigned decimal; at most 20 digits. */
+static size_t write_decimal(unsigned char* to, uint64_t number) {
+  unsigned char digits[CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE];
+  size_t first = sizeof digits;
+  do {
+    digits[--first] = (unsigned char)('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  copy_bytes(to, digits + first, sizeof digits - first);
+  return sizeof digits - first;
+}
+
+void cl_write_trace(struct trace_labels* trace, uint64_t span_id, uint64_t root_span_id) {
+  trace->labels[0].key = kSpanId;
+  trace->labels[0].value.len = write_decimal(trace->digits[0], span_id);
+  trace->labels[0].value.buf = trace->digits[0];
+  trace->labels[1].key = kRootSpanId;
+  trace->labels[1].value.len = write_decimal(trace->digits[1], root_span_id);
+  trace->labels[1].value.buf = trace->digits[1];
+}
+
+/* Length of the UTF-8 sequence that this byte leads; 1 for a byte that leads none. */
+static size_t utf8_length(unsigned char lead) {
+  if (lead >= 0xf0 && lead < 0xf8) return 4;
+  if (lead >= 0xe0 && lead < 0xf0) return 3;
+  if (lead >= 0xc0 && lead < 0xe0) return 2;
+  return 1;
+}
+
+bool cl_cut_string(custom_labels_string_t* string, size_t limit) {
+  if (string->len <= limit) return false;
+  string->len = limit;
+  /* At most the last three bytes that stay can be the head of a character whose rest is cut off. */
+  for (size_t back = 1; back <= 3; back++) {
+    unsigned char byte = string->buf[limit - back];
+    if ((byte & 0xc0) == 0x80) continue;
+    if (utf8_length(byte) > back) string->len = limit - back;
+    break;
+  }
+  return true;
+}
+
+custom_labels_result_t cl_draft_put(struct draft* draft, custom_labels_string_t key,
+                                    custom_labels_string_t value) {
+  switch (cl_block_put(draft->block, &draft->relation, key, value,
+                       draft->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS)) {
+    case kBlockAdded:
+      return CUSTOM_LABELS_SET;
+    case kBlockReplaced:
+      return CUSTOM_LABELS_REPLACED;
+    default:
+      return CUSTOM_LABELS_FULL;
+  }
+}
+
+static void import_trace_label(struct draft* draft, const custom_labels_labelset_t* from,
+                               custom_labels_string_t key) {
+  const custom_labels_label_t* label = cl_find_label(from, key);
+  if (label == NULL) return;
+  custom_labels_string_t value = label->value;
+  draft->truncated |= cl_cut_string(&value, CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE);
+  cl_block_append(draft->block, key, value);
+  draft->trace++;
+}
+
+static custom_labels_result_t import_program_label(struct draft* draft,
+                                                   const custom_labels_labelset_t* from,
+                                                   const custom_labels_label_t* label,
+                                                   custom_labels_string_t without) {
+  custom_labels_string_t key = label->key;
+  custom_labels_string_t value = label->value;
+  /* Of equal keys the first counts; an empty key has no place in the own set. */
+  if (key.buf == NULL || cl_is_reserved(key) || cl_find_label(from, key) != label)
+    return CUSTOM_LABELS_SET;
+  draft->truncated |= cl_cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
+  draft->truncated |= cl_cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+  if (without.buf != NULL && same_string(key, without)) return CUSTOM_LABELS_SET;
+  if (key.len == 0) {
+    draft->truncated = true;
+    return CUSTOM_LABELS_SET;
+  }
+  return cl_draft_put(draft, key, value);
+}
+
+/* Begins with the labels of a set that is not the thread's own. */
+static custom_labels_result_t import(struct draft* draft, const custom_labels_labelset_t* from,
+                                     enum draft_start start, custom_labels_string_t without) {
+  if (from == NULL) return CUSTOM_LABELS_SET;
+  if (start != kProgramLabels) {
+    import_trace_label(draft, from, kSpanId);
+    import_trace_label(draft, from, kRootSpanId);
+  }
+  for (size_t i = 0; start != kTraceLabels && i < from->count; i++) {
+    if (import_program_label(draft, from, &from->storage[i], without) == CUSTOM_LABELS_FULL)
+      return CUSTOM_LABELS_FULL;
+  }
+  return CUSTOM_LABELS_SET;
+}
+
+/* Begins with the labels of the own set. */
+static void take(struct thread_state* thread, struct draft* draft, enum draft_start start,
+                 custom_labels_string_t without) {
+  const struct label_block* from = thread->live;
+  if (start == kProgramLabels) return cl_block_append_labels(draft->block, from, thread->trace);
+  draft->trace = thread->trace;
+  draft->relation = thread->relation;
+  if (start == kTraceLabels) {
+    cl_block_take(draft->block, from, &draft->relation, thread->trace);
+  } else if (without.buf == NULL) {
+    cl_block_take(draft->block, from, &draft->relation, from->set.count);
+  } else {
+    cl_block_take_without(draft->block, from, &draft->relation, cl_block_find(from, without));
+  }
+}
+
+static custom_labels_result_t fill(struct thread_state* thread, struct draft* draft,
+                                   enum draft_start start, custom_labels_string_t without) {
+  custom_labels_result_t result = CUSTOM_LABELS_SET;
+  if (own_is_current(thread) && thread->live != NULL)
+    take(thread, draft, start, without);
+  else
+    result = import(draft, *thread->slot, start, without);
+  /* Nothing is known about a block that is never finished. */
+  thread->relation = (struct block_relation){0, false};
+  return result;
+}
+
+static void begin(struct thread_state* thread, struct draft* draft) {
+  thread->builds++;
+  *draft = (struct draft){.block = thread->next};
+  draft->block->set.count = 0;
+}
+
+custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
+                                      enum draft_start start, custom_labels_string_t without) {
+  begin(thread, draft);
+  return fill(thread, draft, start, without);
+}
+
+custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct draft* draft,
+                                             const struct trace_labels* trace) {
+  begin(thread, draft);
+  for (size_t i = 0; i < 2; i++)
+    cl_block_append(draft->block, trace->labels[i].key, trace->labels[i].value);
+  draft->trace = 2;
+  return fill(thread, draft, kProgramLabels, (custom_labels_string_t){0, NULL});
+}
+
+void cl_publish_draft(struct thread_state* thread, const struct draft* draft) {
+  if (thread->live != NULL && !own_is_current(thread)) cl_replace_handle(thread);
+  thread->trace = draft->trace;
+  thread->relation = draft->relation;
+  publish_own(thread, draft->block->set.count == 0 ? NULL : draft->block);
+}

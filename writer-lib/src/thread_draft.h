@@ -1,0 +1,52 @@
+/* The thread's next own set, from its begin to its publication. */
+#ifndef CUSTOMLABELS_SRC_THREAD_DRAFT_H
+#define CUSTOMLABELS_SRC_THREAD_DRAFT_H
+
+#include "thread_state.h"
+
+struct draft {
+  struct label_block* block;
+  struct block_relation relation; /* to the thread's live block */
+  uint32_t trace;                 /* labels of the trace context at the start */
+  bool truncated;                 /* what it started from was cut to fit */
+};
+
+/* The two labels of a new trace context. */
+struct trace_labels {
+  custom_labels_label_t labels[2];
+  unsigned char digits[2][CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE];
+};
+
+/* What of the current labels a draft starts with. */
+enum draft_start { kAllLabels, kTraceLabels, kProgramLabels };
+
+/* Begins the next own set with labels that a reader sees now, except for the one with the key
+ * `without` (a null buf: all). SET, or FULL or NO_MEMORY. The thread has its memory. */
+custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
+                                      enum draft_start start, custom_labels_string_t without);
+
+/* The same with the program's labels behind another trace context. */
+custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct draft* draft,
+                                             const struct trace_labels* trace);
+
+/* Sets one label of the program in the draft: a valid one, cut to the limits. SET, REPLACED, FULL.
+ */
+custom_labels_result_t cl_draft_put(struct draft* draft, custom_labels_string_t key,
+                                    custom_labels_string_t value);
+
+/* Makes the draft the own set and current. */
+void cl_publish_draft(struct thread_state* thread, const struct draft* draft);
+
+/* Cuts the string to `limit` bytes, at a UTF-8 character boundary; true if it was longer. */
+bool cl_cut_string(custom_labels_string_t* string, size_t limit);
+
+/* Whether the key belongs to the trace context. */
+bool cl_is_reserved(custom_labels_string_t key);
+
+/* How many labels of the trace context a reader sees now. */
+size_t cl_shown_trace(struct thread_state* thread);
+
+/* Fills in the labels; they point into *trace. */
+void cl_write_trace(struct trace_labels* trace, uint64_t span_id, uint64_t root_span_id);
+
+#endif /* CUSTOMLABELS_SRC_THREAD_DRAFT_H */

@@ -1,0 +1,71 @@
+/* The memory of a thread that sets labels: two blocks and two handles in one piece, from its first
+ * call to its end. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "thread_state.h"
+
+__thread struct thread_state cl_own_thread;
+
+/* Blocks are apart by their stated size; their labels and strings are reached through
+ * cl_block_init's capacity. Ten labels at their limits fit exactly, so that a string never lacks
+ * room: only the count can be full. */
+#define PROGRAM_BYTES (CUSTOM_LABELS_THREAD_MAX_KEY + CUSTOM_LABELS_THREAD_MAX_VALUE)
+#define TRACE_BYTES                                                                   \
+  (sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1 + sizeof CUSTOM_LABELS_ROOT_SPAN_ID_KEY - 1 + \
+   2 * CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE)
+_Static_assert(sizeof(struct label_block) +
+                       CUSTOM_LABELS_THREAD_MAX_LABELS * sizeof(custom_labels_label_t) +
+                       CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS * PROGRAM_BYTES + TRACE_BYTES <=
+                   CUSTOM_LABELS_THREAD_BLOCK_SIZE,
+               "room for every label at its limit");
+_Static_assert(CUSTOM_LABELS_THREAD_BLOCK_SIZE % _Alignof(struct label_block) == 0, "aligned");
+
+struct thread_memory {
+  char blocks[2][CUSTOM_LABELS_THREAD_BLOCK_SIZE];
+  struct label_handle handles[2];
+};
+_Static_assert(sizeof(struct thread_memory) == CUSTOM_LABELS_THREAD_MEMORY, "stated in writer.h");
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end_key;
+static int key_error;
+
+static void end_thread(void* memory) {
+  struct thread_state* thread = &cl_own_thread;
+  publish(thread->slot, NULL);
+  thread->shown = NULL;
+  thread->live = NULL;
+  thread->next = NULL;
+  thread->blocks = NULL;
+  thread->handle = NULL;
+  free(memory);
+}
+
+static void create_key(void) { key_error = pthread_key_create(&thread_end_key, end_thread); }
+
+bool cl_allocate_blocks(struct thread_state* thread) {
+  pthread_once(&key_once, create_key);
+  if (key_error != 0) return false;
+  struct thread_memory* memory = malloc(sizeof *memory);
+  if (memory == NULL) return false;
+  if (pthread_setspecific(thread_end_key, memory) != 0) {
+    free(memory);
+    return false;
+  }
+  current_slot(thread);
+  thread->blocks = (struct label_block*)(void*)memory->blocks[0];
+  thread->next = thread->blocks;
+  thread->handle = &memory->handles[0];
+  thread->relation = (struct block_relation){0, false};
+  for (int i = 0; i < 2; i++) {
+    cl_block_init((struct label_block*)(void*)memory->blocks[i], CUSTOM_LABELS_THREAD_MAX_LABELS);
+    handle_init(&memory->handles[i], kThreadSet);
+  }
+  return true;
+}
+
+void cl_replace_handle(struct thread_state* thread) {
+  struct thread_memory* memory = (struct thread_memory*)(void*)thread->blocks;
+  thread->handle = &memory->handles[thread->handle == &memory->handles[0] ? 1 : 0];
+}

@@ -1,0 +1,105 @@
+/* Scopes: what was current when one is entered is current again when it is left.
+ *
+ * An own set is built in the block that is not live, so the set of the entry is still whole in its
+ * block if no second set was begun since: the usual case, and leaving is one store. Otherwise the
+ * set comes back from the copy that enter made. The copy is taken as it is, with pointers into the
+ * block that it came from: cl_block_take moves them. */
+#include <string.h>
+
+#include "thread_draft.h"
+
+/* In place of a thread's blocks: this scope was entered in a signal handler that interrupted
+ * another call, so nothing was saved. */
+static const char refused;
+
+static void save(struct thread_state* thread, custom_labels_saved_t* saved) {
+  const struct label_block* own = thread->live;
+  saved->blocks = thread->blocks;
+  saved->own = own;
+  saved->handle = thread->handle;
+  saved->builds = thread->builds;
+  saved->trace = thread->trace;
+  saved->current = cl_current_handle(thread);
+  if (own == NULL) return;
+  struct label_block* image = (struct label_block*)(void*)saved->image;
+  image->set = own->set;
+  for (size_t i = 0; i < own->set.count; i++) image->labels[i] = own->labels[i];
+  memcpy(block_strings(image), block_strings(own), cl_block_bytes(own));
+}
+
+API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* saved,
+                                                      const custom_labels_label_t* labels,
+                                                      size_t n) {
+  struct thread_state* thread = &cl_own_thread;
+  saved->blocks = &refused;
+  if (thread->in_call) return CUSTOM_LABELS_BUSY;
+  save(thread, saved);
+  return custom_labels_thread_update(labels, n);
+}
+
+API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t* saved,
+                                                          custom_labels_labelset_t* set) {
+  struct thread_state* thread = &cl_own_thread;
+  saved->blocks = &refused;
+  if (thread->in_call) return CUSTOM_LABELS_BUSY;
+  save(thread, saved);
+  install(thread, set);
+  return CUSTOM_LABELS_SET;
+}
+
+/* The own set of the entry, in a block that is not published (or is, if nothing changed); null if
+ * it was empty. False without memory. */
+static bool restore_own(struct thread_state* thread, const custom_labels_saved_t* saved,
+                        struct label_block** block) {
+  *block = NULL;
+  if (saved->own == NULL) return true;
+  if (saved->blocks == thread->blocks && thread->builds - saved->builds <= 1) {
+    *block = (struct label_block*)(uintptr_t)saved->own;
+    return true;
+  }
+  if (!has_memory(thread)) return false;
+  const struct label_block* image = (const struct label_block*)(const void*)saved->image;
+  thread->builds++;
+  thread->relation = (struct block_relation){0, false};
+  cl_block_take(thread->next, image, &thread->relation, image->set.count);
+  thread->relation = (struct block_relation){0, false};
+  *block = thread->next;
+  return true;
+}
+
+static custom_labels_result_t leave(struct thread_state* thread,
+                                    const custom_labels_saved_t* saved) {
+  /* A thread that had no memory yet had no own set: nothing but its absence to restore. */
+  const bool same_thread = saved->blocks == thread->blocks || saved->blocks == NULL;
+  const bool own_was_current =
+      saved->current == NULL ? saved->own == NULL : saved->current == saved->handle;
+  struct label_block* block = NULL;
+  current_slot(thread);
+  if (!same_thread && !own_was_current) {
+    /* The own set of another thread, which nobody saw even there. */
+    install(thread, saved->current);
+    return CUSTOM_LABELS_SET;
+  }
+  if (!restore_own(thread, saved, &block)) return CUSTOM_LABELS_NO_MEMORY;
+  if (saved->blocks == thread->blocks)
+    thread->handle = (struct label_handle*)(uintptr_t)saved->handle;
+  else if (thread->live != NULL && !own_is_current(thread))
+    cl_replace_handle(thread);
+  thread->trace = (uint32_t)saved->trace;
+  if (own_was_current) {
+    publish_own(thread, block);
+    return block == NULL ? CUSTOM_LABELS_REMOVED : CUSTOM_LABELS_SET;
+  }
+  thread->live = block;
+  if (block != NULL) thread->next = other_block(thread, block);
+  install(thread, saved->current);
+  return saved->current == NULL ? CUSTOM_LABELS_REMOVED : CUSTOM_LABELS_SET;
+}
+
+API custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved) {
+  struct thread_state* thread = &cl_own_thread;
+  if (saved->blocks == &refused || !enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  const custom_labels_result_t result = leave(thread, saved);
+  leave_call(thread);
+  return result;
+}

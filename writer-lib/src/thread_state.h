@@ -1,0 +1,112 @@
+/* What the library knows about a thread, and the store that publishes.
+ *
+ * How a change stays invisible until it is whole. No call touches a set that is published. It
+ * builds the complete new set somewhere else and then stores that one's address to
+ * custom_labels_current_set: one instruction, before which a reader finds the old set and after
+ * which the new one. Only the next call writes to the memory that this store retired; by then no
+ * reader can be inside it, because readers run while the thread does not.
+ *
+ *   current_set --> [block 0: tenant=a]      [block 1: being built: tenant=a route=/]
+ *   current_set --------------------------->  [block 1: tenant=a route=/]     block 0 is free to
+ * build in
+ *
+ * An interrupt sees the CPU's state between two instructions, so the compiler alone could reorder
+ * the stores; the signal fences around the publication forbid it, and nothing has to be said to the
+ * CPU.
+ *
+ * The variable alone says what is current. The rest of the state is compared with it, never trusted
+ * instead of it: the thread's own set is current if `live` is what the variable holds, null
+ * included. */
+#ifndef CUSTOMLABELS_SRC_THREAD_STATE_H
+#define CUSTOMLABELS_SRC_THREAD_STATE_H
+
+#include "label_block.h"
+#include "label_handle.h"
+#include "label_set.h"
+
+#define API __attribute__((visibility("default")))
+
+struct thread_state {
+  custom_labels_labelset_t** slot; /* &custom_labels_current_set: spares a second TLSDESC call */
+  const custom_labels_labelset_t*
+      shown;                      /* the set object's labels published last, if still whole */
+  struct label_block* blocks;     /* the first of two; null until prepared */
+  struct label_block* live;       /* the own set; null when it has no labels */
+  struct label_block* next;       /* where the next own set is built; never the live one */
+  struct label_handle* handle;    /* stands for the own set; one of two behind the blocks */
+  struct block_relation relation; /* between the two blocks */
+  uint64_t builds;                /* how often an own set was begun */
+  uint32_t trace;                 /* labels of the trace context at the start of the own set */
+  bool in_call;                   /* what interrupts now must not change labels */
+};
+_Static_assert(sizeof(struct thread_state) + sizeof(void*) == CUSTOM_LABELS_THREAD_TLS_BYTES,
+               "stated in writer.h");
+
+extern __attribute__((visibility("hidden"))) __thread struct thread_state cl_own_thread;
+
+static inline custom_labels_labelset_t** current_slot(struct thread_state* thread) {
+  if (__builtin_expect(thread->slot == NULL, 0)) thread->slot = &custom_labels_current_set;
+  return thread->slot;
+}
+
+static inline void publish(custom_labels_labelset_t** slot,
+                           const custom_labels_labelset_t* labels) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(slot, (custom_labels_labelset_t*)(uintptr_t)labels, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Publishes what the handle stands for. The slot first: a signal handler that comes between takes
+ * the set for one that is not ours, which it can read and put back. */
+static inline void install(struct thread_state* thread, const custom_labels_labelset_t* set) {
+  const struct label_set* object = set == NULL ? NULL : set_object(set);
+  const custom_labels_labelset_t* labels = object == NULL ? cl_labels_of(set) : object->live;
+  publish(current_slot(thread), labels);
+  thread->shown = object == NULL ? NULL : labels;
+}
+
+/* The handle of what is current; a set that is not ours is its own. */
+custom_labels_labelset_t* cl_current_handle(struct thread_state* thread);
+
+/* Whether the labels that a reader sees are the thread's own set (or that there are none). */
+static inline bool own_is_current(const struct thread_state* thread) {
+  return (const void*)*thread->slot == (const void*)thread->live;
+}
+
+static inline struct label_block* other_block(const struct thread_state* thread,
+                                              const struct label_block* block) {
+  struct label_block* second =
+      (struct label_block*)(void*)((char*)thread->blocks + CUSTOM_LABELS_THREAD_BLOCK_SIZE);
+  return block == second ? thread->blocks : second;
+}
+
+/* Makes the block (null: no labels) the own set and current. */
+static inline void publish_own(struct thread_state* thread, struct label_block* block) {
+  publish(thread->slot, block == NULL ? NULL : &block->set);
+  thread->live = block;
+  if (block != NULL) thread->next = other_block(thread, block);
+}
+
+/* Gives the thread its memory; false without any. Unless it has it, this allocates. */
+bool cl_allocate_blocks(struct thread_state* thread);
+static inline bool has_memory(struct thread_state* thread) {
+  return __builtin_expect(thread->blocks != NULL, 1) || cl_allocate_blocks(thread);
+}
+
+/* The own set becomes one that started from another set: whoever holds a handle of the old one
+ * holds a handle of nothing. */
+void cl_replace_handle(struct thread_state* thread);
+
+/* Around all that changes the own set. A signal handler between the two is refused. */
+static inline bool enter_call(struct thread_state* thread) {
+  if (__builtin_expect(thread->in_call, 0)) return false;
+  thread->in_call = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  return true;
+}
+static inline void leave_call(struct thread_state* thread) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  thread->in_call = false;
+}
+
+#endif /* CUSTOMLABELS_SRC_THREAD_STATE_H */
