@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 #include <type_traits>
@@ -34,8 +35,8 @@ class Label {
 namespace detail {
 // A Label is a custom_labels_label_t and nothing else, so an array of one is an array of the other.
 static_assert(sizeof(Label) == sizeof(custom_labels_label_t) && std::is_standard_layout_v<Label>);
-inline const custom_labels_label_t* raw(std::initializer_list<Label> labels) noexcept {
-  return reinterpret_cast<const custom_labels_label_t*>(labels.begin());
+inline const custom_labels_label_t* raw(const Label* labels) noexcept {
+  return reinterpret_cast<const custom_labels_label_t*>(labels);
 }
 }  // namespace detail
 
@@ -49,12 +50,21 @@ inline Result remove(std::string_view key) noexcept {
 
 inline Result clear() noexcept { return custom_labels_thread_clear(); }
 
+// The trace context, beside the program's labels: both IDs in one publication.
+inline Result set_trace(std::uint64_t span_id, std::uint64_t root_span_id) noexcept {
+  return custom_labels_thread_set_trace(span_id, root_span_id);
+}
+inline Result clear_trace() noexcept { return custom_labels_thread_clear_trace(); }
+
+// Allocates the thread's memory now, so that no later call does.
+inline Result prepare() noexcept { return custom_labels_thread_prepare(); }
+
 // Several labels in one publication: added to those that are there, or in their place.
 inline Result update(std::initializer_list<Label> labels) noexcept {
-  return custom_labels_thread_update(detail::raw(labels), labels.size());
+  return custom_labels_thread_update(detail::raw(labels.begin()), labels.size());
 }
 inline Result replace(std::initializer_list<Label> labels) noexcept {
-  return custom_labels_thread_replace(detail::raw(labels), labels.size());
+  return custom_labels_thread_replace(detail::raw(labels.begin()), labels.size());
 }
 
 // Adds labels; on every exit from the scope, exceptions included, the set from before is current
@@ -62,8 +72,9 @@ inline Result replace(std::initializer_list<Label> labels) noexcept {
 // allocates beyond the thread's blocks).
 class Scope {
  public:
-  Scope(std::initializer_list<Label> labels) noexcept
-      : result_(custom_labels_thread_enter(&saved_, detail::raw(labels), labels.size())) {}
+  Scope(const Label* labels, std::size_t count) noexcept
+      : result_(custom_labels_thread_enter(&saved_, detail::raw(labels), count)) {}
+  Scope(std::initializer_list<Label> labels) noexcept : Scope(labels.begin(), labels.size()) {}
   Scope(std::string_view key, std::string_view value) noexcept : Scope({Label(key, value)}) {}
   ~Scope() { custom_labels_thread_leave(&saved_); }
   Scope(const Scope&) = delete;
