@@ -5,7 +5,7 @@
 
 #include "customlabels/writer.h"
 
-enum { kLabels = 4, kText = 64 };
+enum { kLabels = 4, kText = 256 };
 
 // One page of it, so that memory that was let go of is gone.
 struct naive_labels {

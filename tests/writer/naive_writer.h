@@ -1,6 +1,6 @@
 // A writer as one would write it first: one label set, changed where it lies. It is what the tests
 // of the real writer must be able to tell from it: every call shows a reader something that was
-// never set. Four labels, texts of up to 63 bytes, one thread.
+// never set. Four labels, texts of up to 255 bytes, one thread.
 #pragma once
 
 #if defined(__cplusplus)

@@ -1,0 +1,164 @@
+// Millions of updates by two threads, looked at by whoever can: a signal handler on the threads, a
+// tracer that stops them, a BPF program. No set may be seen that was not set.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/sampler.h"
+#include "labelscope/label_walk.h"
+#include "labelscope/plan.h"
+#include "labelscope/stopped_thread.h"
+#include "labelscope/target.h"
+#include "support/catch.h"
+#include "writer/checked_labels.h"
+#include "writer/stressed_child.h"
+
+namespace {
+
+using namespace labelscope;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kStops = 200;
+constexpr std::uint64_t kSamples = 500;
+#else
+constexpr std::uint64_t kStops = 2'000;
+constexpr std::uint64_t kSamples = 5'000;
+#endif
+// Of the samples a page may be missing for once, where the kernel moves memory about.
+constexpr std::uint64_t kNotResidentOneIn = 100;
+
+std::vector<ls_tls_recipe> plan_recipes(pid_t pid) {
+  auto process = LiveProcess::open(Pid{pid});
+  INFO((process ? "" : process.error().context));
+  REQUIRE(process);
+  Planner planner;
+  auto plan = planner.plan(**process);
+  REQUIRE(plan);
+  REQUIRE(plan->publishers.size() == 1);
+  return {plan->publishers[0].recipe};
+}
+
+bool passes(const LabelSet& labels, unsigned thread, std::uint64_t oldest, std::uint64_t newest) {
+  SetCheck check;
+  for (const Label& label : labels) check.add(label.key, label.value);
+  return check.passes(thread, oldest, newest);
+}
+
+std::string text(const LabelSet& labels) {
+  std::string all;
+  for (const Label& label : labels) all += label.key + "=" + label.value + " ";
+  return all;
+}
+
+// What samplers outside have seen.
+struct Seen {
+  std::uint64_t labelled = 0;
+  std::uint64_t unlabelled = 0;
+  std::uint64_t not_resident = 0;
+  std::vector<std::string> wrong;
+
+  void add(const Observation& one, unsigned thread, std::uint64_t oldest, std::uint64_t newest) {
+    if (one.outcome == LS_UNREADABLE_NOT_RESIDENT) {
+      ++not_resident;
+    } else if (is_unreadable(one.outcome)) {
+      wrong.emplace_back(outcome_name(one.outcome));
+    } else if (one.flags != 0 || !passes(one.labels, thread, oldest, newest)) {
+      wrong.push_back("flags " + std::to_string(one.flags) + ", " + text(one.labels));
+    } else {
+      ++(one.outcome == LS_LABELLED ? labelled : unlabelled);
+    }
+  }
+
+  void require_right() const {
+    for (const std::string& one : wrong) UNSCOPED_INFO(one);
+    CHECK(wrong.empty());
+    CHECK(labelled > unlabelled);
+  }
+};
+
+class SampleCheck final : public EventHandler {
+ public:
+  SampleCheck(const StressedChild& child, Seen& seen) : child_(child), seen_(seen) {}
+  void on_sample(const RawSample& sample) override {
+    const unsigned thread = child_.number_of(raw(sample.tid));
+    if (thread == StressedChild::kMostThreads) return;  // the child's first thread, which waits
+    Observation one = sample.decode_labels(sample.label_key);
+    one.outcome = sample.outcome;
+    one.flags |= sample.flags & ~static_cast<std::uint32_t>(LS_RETRIED);
+    // How old the sample is we do not know, only that it is not of the future.
+    seen_.add(one, thread, 0, child_.thread(thread).iteration.load());
+  }
+  void on_fork(Pid, Pid) override {}
+  void on_exec(Pid) override {}
+  void on_exit(Pid) override {}
+  void on_mapping(const MappingEvent&) override {}
+
+ private:
+  const StressedChild& child_;
+  Seen& seen_;
+};
+
+}  // namespace
+
+TEST_CASE("stress: a signal handler sees no set that was not set") {
+  StressedChild child(change_labels, 2);
+  child.run_until([&] { return has_seen_enough(child); }, [&] { child.wait_a_moment(); });
+  WARN(child.summary());
+  CHECK(child.wrong_sets() == 0);
+}
+
+TEST_CASE("stress: a signal handler sees what a naive writer does") {
+  StressedChild child(change_labels_naively, 1);
+  child.run_until([&] { return child.wrong_sets() > 0; }, [&] { child.wait_a_moment(); });
+  CHECK(child.wrong_sets() > 0);
+}
+
+TEST_CASE("stress: a tracer that stops the threads sees no set that was not set") {
+  StressedChild child(change_labels, 2);
+  const std::vector<ls_tls_recipe> recipes = plan_recipes(child.pid());
+  const auto memory = open_process_memory(Pid{child.pid()});
+  Seen seen;
+  std::uint64_t stops = 0;
+  const auto stop_one = [&] {
+    const unsigned number = stops % child.threads();
+    const StressedThread& thread = child.thread(number);
+    auto stopped = StoppedThread::stop(Tid{thread.tid.load()});
+    if (!stopped && stopped.error().code == ErrorCode::kPermission)
+      skip_test(stopped.error().context);
+    REQUIRE(stopped);
+    ++stops;
+    auto thread_pointer = stopped->thread_pointer();
+    REQUIRE(thread_pointer);
+    const std::uint64_t iteration = thread.iteration.load();
+    seen.add(observe(recipes, *thread_pointer, *memory), number, iteration - 1, iteration);
+  };
+  child.run_until([&] { return has_seen_enough(child) && stops >= kStops; }, stop_one);
+  WARN(child.summary() << stops << " stops: " << seen.labelled << " labelled, " << seen.unlabelled
+                       << " without labels");
+  CHECK(child.wrong_sets() == 0);
+  CHECK(seen.not_resident == 0);
+  seen.require_right();
+}
+
+TEST_CASE("stress: a BPF program at 4,999 Hz sees no set that was not set") {
+  auto opened = BpfSampler::open({.frequency_hz = 4999});
+  if (!opened && opened.error().code == ErrorCode::kPermission) skip_test(opened.error().context);
+  INFO((opened ? "" : opened.error().context));
+  REQUIRE(opened);
+  const std::unique_ptr<BpfSampler> sampler = *std::move(opened);
+  StressedChild child(change_labels, 2);
+  REQUIRE(sampler->set_process(Pid{child.pid()}, plan_recipes(child.pid())));
+  REQUIRE(sampler->start());
+  Seen seen;
+  SampleCheck check(child, seen);
+  child.run_until([&] { return has_seen_enough(child) && seen.labelled >= kSamples; },
+                  [&] { REQUIRE(sampler->drain(check, std::chrono::milliseconds(20))); });
+  REQUIRE(sampler->stop(check));
+  WARN(child.summary() << sampler->counters().taken << " samples: " << seen.labelled
+                       << " labelled, " << seen.unlabelled << " without labels, "
+                       << seen.not_resident << " not resident");
+  CHECK(child.wrong_sets() == 0);
+  CHECK(seen.not_resident <= seen.labelled / kNotResidentOneIn);
+  seen.require_right();
+}
