@@ -83,8 +83,6 @@ ls_config make_config(const SamplerOptions& options) {
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
   config.worker_flag = worker_flags();
-  config.task_btf = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_current_task_btf,
-                                            nullptr) == 1;
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
 }

@@ -5,10 +5,27 @@
 #define LABELSCOPE_BPF_MAPS_BPF_H
 
 #include "bpf/counters.h"
-#include "bpf/observe.bpf.h"
 #include "bpf/wire.h"
+#include "labelscope/read_labels.bpf.h"
 
 const volatile struct ls_config config = {};
+
+/* A record under construction, and what is needed for it: too large for the stack. The parts of
+ * either record are contiguous, as they are sent: the reading's labels follow the head. */
+struct ls_scratch {
+  __u64 last_wakeup_ns;
+  __u64 retries; /* made so far: part of their ids */
+  __u32 image;   /* of the process now */
+  __u32 reserved;
+  union {
+    struct ls_sample_head sample;
+    struct {
+      __u8 unused[sizeof(struct ls_sample_head) - sizeof(struct ls_labels_head)];
+      struct ls_labels_head answer;
+    };
+  };
+  struct ls_reading reading;
+};
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -52,14 +69,24 @@ static __always_inline struct ls_scratch* ls_scratch_at(__u32 index) {
   return bpf_map_lookup_elem(&scratch, &index);
 }
 
-/* The current process, as the sample that is being made needs it. */
+static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  return own ? &own->reading : 0;
+}
+
+/* The current process, as the sample that is being made needs it. After exec the recipes are of the
+ * program that is gone. Until the new ones come the state is the same as for a library that is
+ * being loaded: there may be labels, and a later plan will find them. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_process* process, __u32 pid) {
   __u32* image = bpf_map_lookup_elem(&images, &pid);
 
-  __builtin_memcpy(&own->process, process, sizeof(own->process));
-  if (!image || *image != own->process.image) own->process.flags = LS_PROCESS_UNPLANNED;
-  if (image) own->process.image = *image;
+  __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
+  own->image = image ? *image : process->image;
+  if (!image || *image != process->image) {
+    own->reading.recipes.count = 1;
+    own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
+  }
 }
 
 static __always_inline void ls_count_sampling(__u32 counter) {

@@ -38,66 +38,19 @@ class Cursor {
   std::span<const std::byte> rest_;
 };
 
-constexpr std::size_t padded(std::size_t size) { return (size + 7) & ~std::size_t{7}; }
-
-// One block, taken apart.
-struct Block {
-  const ls_label_block* head = nullptr;
-  std::span<const ls_label_ref> refs;
-  std::span<const std::byte> bytes;
-};
-
-// A null head if the block does not fit. Does not look at where the references point.
-Block take_block(Cursor& cursor) {
-  Block block;
-  const auto* head = cursor.take<ls_label_block>();
-  if (!head) return block;
-  auto refs = cursor.take_bytes(head->label_count * sizeof(ls_label_ref));
-  auto bytes = cursor.take_bytes(padded(head->byte_count));
-  if (!refs.data() || !bytes.data()) return block;
-  block.head = head;
-  block.refs = {reinterpret_cast<const ls_label_ref*>(refs.data()), head->label_count};
-  block.bytes = bytes.first(head->byte_count);
-  return block;
-}
-
-bool inside(std::size_t offset, std::size_t length, std::size_t size) {
-  return length <= size && offset <= size - length;
-}
-
-bool sound(const Block& block) {
-  if (!block.head || block.head->publisher >= LS_MAX_PUBLISHERS ||
-      block.head->label_count > LS_MAX_LABELS || block.head->byte_count > LS_MAX_LABEL_BYTES) {
-    return false;
-  }
-  for (const ls_label_ref& ref : block.refs) {
-    if (!inside(ref.key_offset, ref.key_length, block.bytes.size()) ||
-        !inside(ref.value_offset, ref.value_length, block.bytes.size())) {
-      return false;
-    }
-  }
-  return true;
-}
-
 Result<WireLabels> take_labels(Cursor& cursor) {
-  const auto* head = cursor.take<ls_label_head>();
+  Cursor ahead = cursor;
+  const auto* head = ahead.take<ls_label_head>();
   if (!head) return malformed("no label head");
+  auto bytes = cursor.take_bytes(sizeof(*head) + head->size);
+  if (!bytes.data()) return malformed("labels that do not fit");
   WireLabels labels;
-  labels.blocks = cursor.take_bytes(head->size);
-  if (head->outcome >= LS_OUTCOME_COUNT) return malformed("an unknown outcome");
-  if (!labels.blocks.data() || head->size % 8 != 0) return malformed("labels that do not fit");
-  if (head->block_count > LS_MAX_PUBLISHERS) return malformed("too many label blocks");
-  Cursor blocks(labels.blocks);
-  for (unsigned i = 0; i < head->block_count; ++i) {
-    if (!sound(take_block(blocks))) return malformed("a label block that contradicts itself");
-  }
-  if (!blocks.empty()) return malformed("bytes behind its label blocks");
-  if ((head->outcome == LS_LABELLED) != (head->block_count > 0)) {
-    return malformed("labels that contradict its outcome");
+  const auto* first = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (const char* problem = ls_open_labels(&labels.start, first, bytes.size())) {
+    return malformed(problem);
   }
   labels.outcome = static_cast<ls_outcome>(head->outcome);
   labels.flags = head->flags;
-  labels.block_count = head->block_count;
   return labels;
 }
 
@@ -177,25 +130,23 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
 }
 
 void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
-  Cursor cursor(labels.blocks);
-  for (unsigned i = 0; i < labels.block_count; ++i) {
-    Block block = take_block(cursor);
-    if (!sound(block)) return;  // only if the labels did not come from decode_record()
-    std::size_t size = block.refs.size() * sizeof(KeyHead);
-    for (const ls_label_ref& ref : block.refs) size += ref.key_length + ref.value_length;
-    const std::size_t start = key.size();
-    key.resize(start + size);  // once: this is done for every sample
-    std::byte* out = key.data() + start;
-    auto put = [&out](const void* from, std::size_t count) {
-      if (count != 0) std::memcpy(out, from, count);
-      out += count;
-    };
-    for (const ls_label_ref& ref : block.refs) {
-      KeyHead head{block.head->publisher, ref.key_length, ref.value_length};
-      put(&head, sizeof(head));
-      put(block.bytes.data() + ref.key_offset, ref.key_length);
-      put(block.bytes.data() + ref.value_offset, ref.value_length);
-    }
+  ls_label_view label{};
+  std::size_t size = 0;
+  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
+    size += sizeof(KeyHead) + label.key_length + label.value_length;
+  }
+  const std::size_t start = key.size();
+  key.resize(start + size);  // once: this is done for every sample
+  std::byte* out = key.data() + start;
+  auto put = [&out](const void* from, std::size_t count) {
+    if (count != 0) std::memcpy(out, from, count);
+    out += count;
+  };
+  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
+    KeyHead head{label.publisher, label.key_length, label.value_length};
+    put(&head, sizeof(head));
+    put(label.key, label.key_length);
+    put(label.value, label.value_length);
   }
 }
 

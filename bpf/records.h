@@ -15,12 +15,11 @@
 
 namespace labelscope {
 
-// The labels of a record: blocks of wire.h, checked.
+// The labels of a record, checked.
 struct WireLabels {
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;
-  std::uint16_t block_count = 0;
-  std::span<const std::byte> blocks;
+  ls_label_cursor start{};  // before the first label
 };
 
 struct SampleRecord {

@@ -41,8 +41,9 @@ struct {
 #define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + 6))
 
 static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
-  __u64 size = sizeof(own->answer) + sizeof(own->labels.head) + own->labels.head.size;
-  if (size > sizeof(own->answer) + sizeof(own->labels)) return 0; /* for the verifier */
+  __u64 size =
+      sizeof(own->answer) + sizeof(own->reading.labels.head) + own->reading.labels.head.size;
+  if (size > sizeof(own->answer) + sizeof(own->reading.labels)) return 0; /* for the verifier */
   own->answer.record.size = size;
   own->answer.record.type = LS_RECORD_LABELS;
   return bpf_ringbuf_output(&ring, &own->answer, size, BPF_RB_NO_WAKEUP) == 0;
@@ -60,18 +61,18 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
                                              const struct ls_retry* retry) {
   struct ls_process* process = bpf_map_lookup_elem(&processes, &retry->pid);
   if (process) ls_copy_process(own, process, retry->pid);
-  if (!process || own->process.image != retry->image) {
-    ls_clear_labels(&own->labels);
-    own->labels.head.outcome = LS_UNREADABLE_VANISHED;
+  if (!process || own->image != retry->image) {
+    ls_clear_labels(&own->reading.labels);
+    own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
   }
   __u64 thread_pointer = ls_current_thread().pointer;
   for (__u32 i = 0; i < LS_RETRY_ROUNDS; i++) {
-    ls_observe(index, thread_pointer);
+    ls_read_labels(index, thread_pointer);
     ls_reload();
-    if (own->walk.fault.size == 0 || !ls_touch(&own->walk.fault)) break;
+    if (own->reading.fault.size == 0 || !ls_touch(&own->reading.fault)) break;
   }
-  own->labels.head.flags |= LS_RETRIED;
+  own->reading.labels.head.flags |= LS_RETRIED;
 }
 
 /* The outcome is counted as user space will see it: a result that cannot be sent leaves its sample
@@ -84,8 +85,8 @@ static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
   *end = LS_COUNT_RETRY_UNSENT;
   if (!retry->unsent) *end = ls_send_labels(own) ? LS_COUNT_RETRY_SENT : LS_COUNT_DROPPED_LABELS;
   if (*end == LS_COUNT_DROPPED_LABELS) return LS_UNREADABLE_VANISHED;
-  if (own->labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
-  return own->labels.head.outcome;
+  if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
+  return own->reading.labels.head.outcome;
 }
 
 static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
@@ -109,7 +110,7 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
 static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
-  struct ls_retry fresh = {.pid = own->sample.pid, .image = own->process.image};
+  struct ls_retry fresh = {.pid = own->sample.pid, .image = own->image};
   struct ls_retry* retry;
 
   if (task->flags & LS_TASK_EXITING) {

@@ -24,9 +24,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Appends one stack behind the labels; returns its number of frames. */
 static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
                                              __u32 failed) {
-  __u64 at = own->labels.head.size + 8ULL * own->sample.user_frames;
+  __u64 at = own->reading.labels.head.size + 8ULL * own->sample.user_frames;
   if (at > LS_BLOCKS_LIMIT + LS_MAX_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
-  long size = bpf_get_stack(ctx, own->labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
+  long size =
+      bpf_get_stack(ctx, own->reading.labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
   if (size < 0) {
     ls_count_sampling(failed);
     return 0;
@@ -43,23 +44,24 @@ static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
 
 static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
   __u64 frames = (__u64)own->sample.user_frames + own->sample.kernel_frames;
-  __u64 size = sizeof(own->sample) + sizeof(own->labels.head) + own->labels.head.size + 8 * frames;
-  if (size > sizeof(own->sample) + sizeof(own->labels)) return 0; /* for the verifier */
+  __u64 size = sizeof(own->sample) + sizeof(own->reading.labels.head) +
+               own->reading.labels.head.size + 8 * frames;
+  if (size > sizeof(own->sample) + sizeof(own->reading.labels)) return 0; /* for the verifier */
   own->sample.record.size = size;
   own->sample.record.type = LS_RECORD_SAMPLE;
   return bpf_ringbuf_output(&ring, &own->sample, size, ls_wakeup_flag(own)) == 0;
 }
 
-static __always_inline void ls_read_labels(__u32 index, struct ls_scratch* own) {
+static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
   struct ls_thread thread = ls_current_thread();
   if (config.worker_flag && thread.flags & config.worker_flag) {
     /* Never runs user code; what it holds as its thread pointer is its creator's. */
-    ls_clear_labels(&own->labels);
-    own->labels.head.flags = LS_NEVER_TOUCHED;
-    own->walk.fault.size = 0;
+    ls_clear_labels(&own->reading.labels);
+    own->reading.labels.head.flags = LS_NEVER_TOUCHED;
+    own->reading.fault.size = 0;
     return;
   }
-  ls_observe(index, thread.pointer);
+  ls_read_labels(index, thread.pointer);
 }
 
 SEC("perf_event")
@@ -92,12 +94,12 @@ int sample(void* ctx) {
   own->sample.kernel_frames = 0;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   ls_copy_process(own, process, ids.pid);
-  ls_read_labels(index, own);
+  ls_read_current(index, own);
 #ifdef LS_WITH_RETRY
-  struct ls_retry* retry = own->walk.fault.size ? ls_schedule_retry(own) : 0;
+  struct ls_retry* retry = own->reading.fault.size ? ls_schedule_retry(own) : 0;
   if (retry) {
-    ls_clear_labels(&own->labels);
-    own->labels.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
+    ls_clear_labels(&own->reading.labels);
+    own->reading.labels.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
     own->sample.retry_id = retry->id;
   }
 #endif
@@ -108,8 +110,8 @@ int sample(void* ctx) {
     own->sample.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
 
   if (own->sample.retry_id == 0) {
-    ls_count_sampling(own->labels.head.outcome);
-    if (own->labels.head.flags & LS_TRUNCATED) ls_count_sampling(LS_COUNT_TRUNCATED);
+    ls_count_sampling(own->reading.labels.head.outcome);
+    if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_sampling(LS_COUNT_TRUNCATED);
   }
   if (!ls_send_sample(own)) {
     ls_count_sampling(LS_COUNT_DROPPED_SAMPLE);

@@ -123,8 +123,8 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
                                         std::to_string(recipes.size())};
   }
   ls_process value{};
-  value.recipe_count = static_cast<std::uint32_t>(recipes.size());
-  std::copy(recipes.begin(), recipes.end(), value.recipes);
+  value.recipes.count = static_cast<std::uint32_t>(recipes.size());
+  std::copy(recipes.begin(), recipes.end(), value.recipes.recipe);
 
   const Error ended{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
   auto current = object_->process(pid);

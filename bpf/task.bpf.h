@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is asked of a task: its numbers in labelscope's pid namespace, and its thread pointer. */
+/* What is asked of a task: its numbers in labelscope's pid namespace, its thread pointer and flags.
+ */
 #ifndef LABELSCOPE_BPF_TASK_BPF_H
 #define LABELSCOPE_BPF_TASK_BPF_H
 
@@ -56,28 +57,16 @@ struct ls_thread {
   __u32 flags;
 };
 
-/* The saved thread pointer. On x86-64 it is right for a running thread: every way to set it but
- * WRFSBASE stores it, and no libc uses that. On aarch64 the main thread's lags until its first
- * context switch after the program has set TPIDR_EL0; until then it is 0 or an earlier program's.
- */
 static __always_inline struct ls_thread ls_current_thread(void) {
   struct ls_thread thread;
-  if (config.task_btf) {
+  if (ls_has_current_task_btf()) {
     struct task_struct* task = bpf_get_current_task_btf();
     thread.flags = task->flags;
-#if defined(__TARGET_ARCH_x86)
-    thread.pointer = task->thread.fsbase;
-#else
-    thread.pointer = task->thread.uw.tp_value;
-#endif
+    thread.pointer = ls_thread_pointer(task);
   } else {
     struct task_struct* task = (struct task_struct*)bpf_get_current_task();
     thread.flags = BPF_CORE_READ(task, flags);
-#if defined(__TARGET_ARCH_x86)
-    thread.pointer = BPF_CORE_READ(task, thread.fsbase);
-#else
-    thread.pointer = BPF_CORE_READ(task, thread.uw.tp_value);
-#endif
+    thread.pointer = ls_probe_thread_pointer(task);
   }
   return thread;
 }

@@ -35,20 +35,6 @@ struct signal_struct {
   atomic_t live;
 };
 
-#if defined(__TARGET_ARCH_x86)
-struct thread_struct {
-  unsigned long fsbase;
-};
-#elif defined(__TARGET_ARCH_arm64)
-struct thread_struct {
-  struct {
-    unsigned long tp_value;
-  } uw;
-};
-#else
-#error "labelscope knows x86 and arm64"
-#endif
-
 struct task_struct {
   unsigned int flags;
   int pid;
@@ -56,7 +42,6 @@ struct task_struct {
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct signal_struct* signal;
-  struct thread_struct thread;
 };
 
 /* Only ever pointed to; complete because libbpf compares the callback's type with the kernel's. */

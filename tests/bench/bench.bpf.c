@@ -25,8 +25,8 @@ static __always_inline void bench_empty(void* ctx) { (void)ctx; }
 static __always_inline void bench_stack(void* ctx) {
   struct ls_scratch* own = ls_scratch_at(bpf_get_smp_processor_id());
   if (!own) return;
-  long size =
-      bpf_get_stack(ctx, own->labels.blocks, LS_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+  long size = bpf_get_stack(ctx, own->reading.labels.blocks, LS_MAX_FRAMES * sizeof(__u64),
+                            BPF_F_USER_STACK);
   result.frames = size > 0 ? size / sizeof(__u64) : 0;
 }
 
@@ -36,24 +36,25 @@ static __always_inline struct ls_scratch* bench_begin(__u32 index) {
   struct ls_process* process = bpf_map_lookup_elem(&processes, &ids.pid);
   struct ls_scratch* own = ls_scratch_at(index);
   if (!process || !own) return 0;
-  __builtin_memcpy(&own->process, process, sizeof(own->process));
+  __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
   return own;
 }
 
 static __always_inline void bench_end(struct ls_scratch* own) {
-  result.outcome = own->labels.head.outcome;
-  result.label_bytes = own->walk.cursor;
-  result.labels = own->walk.label_count;
+  result.outcome = own->reading.labels.head.outcome;
+  result.label_bytes = own->reading.walk.cursor;
+  result.labels = own->reading.walk.label_count;
 }
 
 __attribute__((noinline)) __u32 bench_locate(__u32 index, __u64 thread_pointer) {
   struct ls_scratch* own = ls_scratch_at(index);
   struct ls_located where;
   if (!own) return LS_UNREADABLE_NOT_RESIDENT;
-  ls_clear_labels(&own->labels);
-  own->walk.fault.size = 0;
-  ls_locate(&own->process.recipes[0], thread_pointer, &where, &own->walk.fault);
-  own->labels.head.outcome = where.outcome;
+  struct ls_memory memory = {.fault = &own->reading.fault};
+  ls_clear_labels(&own->reading.labels);
+  own->reading.fault.size = 0;
+  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, &where);
+  own->reading.labels.head.outcome = where.outcome;
   return where.outcome;
 }
 
@@ -71,7 +72,7 @@ static __always_inline void bench_labels(void* ctx) {
   __u32 index = bpf_get_smp_processor_id();
   struct ls_scratch* own = bench_begin(index);
   if (!own) return;
-  ls_observe(index, ls_current_thread().pointer);
+  ls_read_labels(index, ls_current_thread().pointer);
   bench_end(own);
 }
 
@@ -81,14 +82,13 @@ static __always_inline void bench_both(void* ctx) {
 }
 
 /* One read each for the pointer, the set, every element, every key and every value. */
-static __always_inline __u32 bench_naive_walk(struct ls_walk* walk, struct ls_labels* out,
-                                              __u64 variable) {
+static __always_inline __u32 bench_naive_walk(const struct ls_memory* memory, struct ls_walk* walk,
+                                              struct ls_labels* out, __u64 variable) {
   custom_labels_labelset_t set = {};
   __u64 address = 0;
-  if (!ls_read_user(&address, sizeof(address), variable, &walk->fault))
-    return LS_UNREADABLE_NOT_RESIDENT;
+  if (!ls_read_user(memory, &address, sizeof(address), variable)) return LS_UNREADABLE_NOT_RESIDENT;
   if (address == 0) return LS_UNLABELLED;
-  if (!ls_read_user(&set, sizeof(set), address, &walk->fault)) return LS_UNREADABLE_NOT_RESIDENT;
+  if (!ls_read_user(memory, &set, sizeof(set), address)) return LS_UNREADABLE_NOT_RESIDENT;
   walk->label_count = set.count < LS_MAX_LABELS ? set.count : LS_MAX_LABELS;
   walk->refs = sizeof(struct ls_label_block);
   walk->strings = walk->refs + walk->label_count * sizeof(struct ls_label_ref);
@@ -97,15 +97,15 @@ static __always_inline __u32 bench_naive_walk(struct ls_walk* walk, struct ls_la
     custom_labels_label_t* slot = &walk->slots[0];
     ls_reload();
     if (i >= walk->label_count) break;
-    if (!ls_read_user(slot, sizeof(*slot), (__u64)(unsigned long)(set.storage + i), &walk->fault))
+    if (!ls_read_user(memory, slot, sizeof(*slot), (__u64)(unsigned long)(set.storage + i)))
       return LS_UNREADABLE_NOT_RESIDENT;
     struct ls_label_ref* ref = ls_ref(walk, out, i);
     ref->key_offset = walk->cursor;
     ref->key_length = slot->key.len;
-    if (!ls_copy_string(walk, out, &slot->key)) return LS_UNREADABLE_NOT_RESIDENT;
+    if (!ls_copy_string(memory, walk, out, &slot->key)) return LS_UNREADABLE_NOT_RESIDENT;
     ref->value_offset = walk->cursor;
     ref->value_length = slot->value.len;
-    if (!ls_copy_string(walk, out, &slot->value)) return LS_UNREADABLE_NOT_RESIDENT;
+    if (!ls_copy_string(memory, walk, out, &slot->value)) return LS_UNREADABLE_NOT_RESIDENT;
   }
   out->head.block_count = 1;
   out->head.size = walk->strings + walk->cursor;
@@ -116,12 +116,14 @@ __attribute__((noinline)) __u32 bench_naive_observe(__u32 index, __u64 thread_po
   struct ls_scratch* own = ls_scratch_at(index);
   struct ls_located where;
   if (!own) return LS_UNREADABLE_NOT_RESIDENT;
-  ls_clear_labels(&own->labels);
-  own->walk.fault.size = 0;
-  ls_locate(&own->process.recipes[0], thread_pointer, &where, &own->walk.fault);
+  struct ls_memory memory = {.fault = &own->reading.fault};
+  ls_clear_labels(&own->reading.labels);
+  own->reading.fault.size = 0;
+  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, &where);
   if (where.outcome == LS_LABELLED)
-    where.outcome = bench_naive_walk(&own->walk, &own->labels, where.address);
-  own->labels.head.outcome = where.outcome;
+    where.outcome =
+        bench_naive_walk(&memory, &own->reading.walk, &own->reading.labels, where.address);
+  own->reading.labels.head.outcome = where.outcome;
   return where.outcome;
 }
 

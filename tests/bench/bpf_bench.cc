@@ -94,9 +94,6 @@ Result<BpfBench> BpfBench::open() {
   if (stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kInitialPidNamespace) {
     bench.skeleton_->rodata->config.pid_namespace = static_cast<std::uint32_t>(own.st_ino);
   }
-  bench.skeleton_->rodata->config.task_btf =
-      libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_current_task_btf, nullptr) ==
-      1;
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
   bpf_map__set_max_entries(bench.skeleton_->maps.scratch, static_cast<std::uint32_t>(cpus));
@@ -112,8 +109,8 @@ BpfBench::~BpfBench() { bench_bpf__destroy(skeleton_); }
 
 Status BpfBench::set_process(Pid pid, const ls_tls_recipe& recipe) {
   ls_process process{};
-  process.recipe_count = 1;
-  process.recipes[0] = recipe;
+  process.recipes.count = 1;
+  process.recipes.recipe[0] = recipe;
   const int fd = bpf_map__fd(skeleton_->maps.processes);
   if (bpf_map_update_elem(fd, &pid, &process, BPF_ANY) == 0) return {};
   return system_error(errno, "cannot write to the map of processes");

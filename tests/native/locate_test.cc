@@ -1,4 +1,5 @@
-// bpf/locate.bpf.h and bpf/observe.bpf.h: recipes applied, and several publishers made one outcome.
+// labelscope/bpf/locate.bpf.h and labelscope/read_labels.bpf.h: recipes applied, and several
+// publishers made one outcome.
 #include "labelscope/locate.h"
 
 #include "native/label_memory.h"
@@ -126,7 +127,9 @@ TEST_CASE(
   FakeMemory memory;
   NativeReader reader(memory);
   REQUIRE(reader.observe({}, kTp).outcome == LS_UNLABELLED);
-  REQUIRE(reader.observe({}, kTp, LS_PROCESS_UNPLANNED).outcome == LS_UNREADABLE_NOT_RELOCATED);
+  ls_tls_recipe later{};
+  later.kind = LS_RECIPE_NOT_RELOCATED;
+  REQUIRE(reader.observe({&later, 1}, kTp).outcome == LS_UNREADABLE_NOT_RELOCATED);
 }
 
 TEST_CASE("observe: labels of four publishers stand side by side") {

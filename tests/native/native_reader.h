@@ -25,13 +25,11 @@ class NativeReader {
     };
   }
 
-  Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
-                      std::uint32_t process_flags = 0) {
-    ls_process process{};
-    process.recipe_count = static_cast<std::uint32_t>(recipes.size());
-    process.flags = process_flags;
-    std::copy(recipes.begin(), recipes.end(), process.recipes);
-    native_record sent = native_observe(&process, thread_pointer);
+  Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer) {
+    ls_recipes all{};
+    all.count = static_cast<std::uint32_t>(recipes.size());
+    std::copy(recipes.begin(), recipes.end(), all.recipe);
+    native_record sent = native_observe(&all, thread_pointer);
     fault_address_ = sent.fault_address;
     fault_size_ = sent.fault_size;
     const auto* bytes = static_cast<const std::byte*>(sent.bytes);

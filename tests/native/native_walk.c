@@ -4,32 +4,37 @@
 #include "fake_bpf.h"
 
 // The helpers must be known before the code that uses them.
-#include "bpf/observe.bpf.h"
+#include "bpf/wire.h"
+#include "labelscope/read_labels.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 
-static struct ls_scratch scratch;
+static struct {
+  struct ls_labels_head answer;
+  struct ls_reading reading;
+} scratch;
 
-static __always_inline struct ls_scratch* ls_scratch_at(__u32 index) {
-  return index == 0 ? &scratch : 0;
+static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
+  return index == 0 ? &scratch.reading : 0;
 }
 
 struct native_located native_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer) {
   struct ls_fault fault = {0, 0};
+  struct ls_memory memory = {.fault = &fault};
   struct ls_located where;
-  ls_locate(recipe, thread_pointer, &where, &fault);
+  ls_locate(&memory, recipe, thread_pointer, &where);
   return (struct native_located){where.address, where.outcome, where.flags};
 }
 
-struct native_record native_observe(const struct ls_process* process, __u64 thread_pointer) {
-  scratch.process = *process;
-  ls_observe(0, thread_pointer);
+struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer) {
+  scratch.reading.recipes = *recipes;
+  ls_read_labels(0, thread_pointer);
   scratch.answer.retry_id = 1;
   scratch.answer.record.type = LS_RECORD_LABELS;
-  scratch.answer.record.size =
-      sizeof(scratch.answer) + sizeof(scratch.labels.head) + scratch.labels.head.size;
+  scratch.answer.record.size = sizeof(scratch.answer) + sizeof(scratch.reading.labels.head) +
+                               scratch.reading.labels.head.size;
   return (struct native_record){&scratch.answer, scratch.answer.record.size,
-                                scratch.walk.fault.address, scratch.walk.fault.size};
+                                scratch.reading.fault.address, scratch.reading.fault.size};
 }
 
 void native_soil(unsigned char byte) { memset(&scratch, byte, sizeof(scratch)); }

@@ -14,7 +14,7 @@ struct native_located {
   __u32 outcome;
   __u32 flags;
 };
-/* locate.bpf.h */
+/* labelscope/bpf/locate.bpf.h */
 struct native_located native_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer);
 
 struct native_record {
@@ -23,8 +23,8 @@ struct native_record {
   __u64 fault_address; /* of the last read that failed, if fault_size is not 0 */
   __u64 fault_size;
 };
-/* observe.bpf.h, on the same scratch each time, as in the kernel. */
-struct native_record native_observe(const struct ls_process* process, __u64 thread_pointer);
+/* labelscope/read_labels.bpf.h, on the same scratch each time, as in the kernel. */
+struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer);
 /* Fills the scratch with a byte: what an earlier sample might have left behind. */
 void native_soil(unsigned char byte);
 

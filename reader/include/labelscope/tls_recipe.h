@@ -16,7 +16,11 @@
 #ifndef LABELSCOPE_TLS_RECIPE_H
 #define LABELSCOPE_TLS_RECIPE_H
 
+#include "labelscope/outcome.h"
+
+#ifndef __VMLINUX_H__ /* of bpftool, which has the kernel's types already */
 #include <linux/types.h>
+#endif
 
 enum ls_recipe_kind {
   LS_RECIPE_NONE = 0, /* the variable cannot be located: every sample is LS_UNREADABLE_NO_RECIPE */
@@ -36,10 +40,19 @@ struct ls_tls_recipe {
   __u16 reserved;      /* 0 */
 };
 
+/* All of a process, in the order in which its publishers are numbered: the value of a BPF map. */
+struct ls_recipes {
+  __u32 count; /* of those that follow; 0: the process has no labels */
+  __u32 reserved;
+  struct ls_tls_recipe recipe[LS_MAX_PUBLISHERS];
+};
+
 #ifdef __cplusplus
 static_assert(sizeof(struct ls_tls_recipe) == 32, "the layout is part of the interface");
+static_assert(sizeof(struct ls_recipes) == 136, "the layout is part of the interface");
 #else
 _Static_assert(sizeof(struct ls_tls_recipe) == 32, "the layout is part of the interface");
+_Static_assert(sizeof(struct ls_recipes) == 136, "the layout is part of the interface");
 #endif
 
 #endif /* LABELSCOPE_TLS_RECIPE_H */

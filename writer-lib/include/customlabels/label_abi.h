@@ -18,7 +18,9 @@
 /* What a library's file name must match (extended regular expression, searched at the end of the name). */
 #define CUSTOM_LABELS_LIBRARY_NAME_REGEX "libcustomlabels.*\\.so$|customlabels\\.node$"
 
+#ifndef __VMLINUX_H__ /* which has the kernel's size_t, and types that stddef.h contradicts */
 #include <stddef.h>
+#endif
 
 /* Bytes of any value. buf == NULL: absent. A string of length 0 that is present has a non-null buf. */
 typedef struct {

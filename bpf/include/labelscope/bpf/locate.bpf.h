@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* From a thread pointer to the address of the variable: a TLS recipe applied, as tls_recipe.h
- * tells. The same in C++ is locate.h of the reader. Wants bpf_probe_read_user(). */
-#ifndef LABELSCOPE_BPF_LOCATE_BPF_H
-#define LABELSCOPE_BPF_LOCATE_BPF_H
+ * tells. The same in C++ is the reader's labelscope/locate.h. */
+#ifndef LABELSCOPE_LOCATE_BPF_H
+#define LABELSCOPE_LOCATE_BPF_H
 
-#include "bpf/read_user.bpf.h"
+#include "labelscope/bpf/read_user.bpf.h"
 #include "labelscope/outcome.h"
 #include "labelscope/tls_recipe.h"
 
@@ -23,33 +23,33 @@ struct ls_glibc_dtv_head {
 #define LS_GLIBC_LENGTH_OFFSET (-16)
 
 /* Length and generation (0 where it is not asked for); where they are neighbours, in one read. */
-static __always_inline _Bool ls_read_dtv_head(const struct ls_tls_recipe* recipe, __u64 dtv,
-                                              struct ls_glibc_dtv_head* head,
-                                              struct ls_fault* fault) {
+static __always_inline _Bool ls_read_dtv_head(const struct ls_memory* memory,
+                                              const struct ls_tls_recipe* recipe, __u64 dtv,
+                                              struct ls_glibc_dtv_head* head) {
   if (recipe->generation != 0 && recipe->length_offset == LS_GLIBC_LENGTH_OFFSET)
-    return ls_read_user(head, sizeof(*head), dtv + LS_GLIBC_LENGTH_OFFSET, fault);
-  if (!ls_read_user(&head->length, sizeof(head->length), dtv + recipe->length_offset, fault))
+    return ls_read_user(memory, head, sizeof(*head), dtv + LS_GLIBC_LENGTH_OFFSET);
+  if (!ls_read_user(memory, &head->length, sizeof(head->length), dtv + recipe->length_offset))
     return 0;
   if (recipe->generation == 0) return 1;
-  return ls_read_user(&head->generation, sizeof(head->generation), dtv, fault);
+  return ls_read_user(memory, &head->generation, sizeof(head->generation), dtv);
 }
 
-static __always_inline void ls_locate_in_dtv(const struct ls_tls_recipe* recipe,
-                                             __u64 thread_pointer, struct ls_located* where,
-                                             struct ls_fault* fault) {
+static __always_inline void ls_locate_in_dtv(const struct ls_memory* memory,
+                                             const struct ls_tls_recipe* recipe,
+                                             __u64 thread_pointer, struct ls_located* where) {
   struct ls_glibc_dtv_head head = {};
   __u64 dtv = 0;
   __u64 block = 0;
 
   where->outcome = LS_UNREADABLE_BAD_DTV;
-  if (!ls_read_user(&dtv, sizeof(dtv), thread_pointer + recipe->dtv_offset, fault)) return;
+  if (!ls_read_user(memory, &dtv, sizeof(dtv), thread_pointer + recipe->dtv_offset)) return;
   if (dtv == 0) {
     return;
   }
-  if (!ls_read_dtv_head(recipe, dtv, &head, fault)) return;
+  if (!ls_read_dtv_head(memory, recipe, dtv, &head)) return;
   if (head.length >= recipe->module_id && head.generation >= recipe->generation) {
     __u64 entry = dtv + (__u64)recipe->module_id * recipe->entry_size;
-    if (!ls_read_user(&block, sizeof(block), entry, fault)) return;
+    if (!ls_read_user(memory, &block, sizeof(block), entry)) return;
   }
   if (block == 0 || block == ~0ULL) {
     where->outcome = LS_UNLABELLED;
@@ -60,8 +60,9 @@ static __always_inline void ls_locate_in_dtv(const struct ls_tls_recipe* recipe,
   where->address = block + recipe->offset;
 }
 
-static __always_inline void ls_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer,
-                                      struct ls_located* where, struct ls_fault* fault) {
+static __always_inline void ls_locate(const struct ls_memory* memory,
+                                      const struct ls_tls_recipe* recipe, __u64 thread_pointer,
+                                      struct ls_located* where) {
   __u32 kind = recipe->kind;
 
   where->address = 0;
@@ -76,8 +77,8 @@ static __always_inline void ls_locate(const struct ls_tls_recipe* recipe, __u64 
     where->outcome = LS_LABELLED;
     where->address = thread_pointer + recipe->offset;
   } else {
-    ls_locate_in_dtv(recipe, thread_pointer, where, fault);
+    ls_locate_in_dtv(memory, recipe, thread_pointer, where);
   }
 }
 
-#endif /* LABELSCOPE_BPF_LOCATE_BPF_H */
+#endif /* LABELSCOPE_LOCATE_BPF_H */

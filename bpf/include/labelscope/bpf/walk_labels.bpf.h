@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From the address of the variable to a label block of wire.h: ABI v1, bounded. The rules are those
- * of the reader's label_walk.h; both are held against each other on the same memory.
+/* From the address of the variable to a label block of label_blocks.h: ABI v1, bounded. The rules
+ * are those of the reader's label_walk.h; both are held against each other on the same memory.
  *
  *   variable -> [ storage | count | capacity ]                     one read each: the pointer, the
  * set,
@@ -10,14 +10,13 @@
  *                                +-> bytes         +-> bytes       all strings, or each
  *
  * A read costs its call, hardly its bytes; so strings that lie close together are read as one span.
- * All cursors live in memory that the verifier does not track (ls_reload). Wants
- * bpf_probe_read_user(). */
-#ifndef LABELSCOPE_BPF_WALK_LABELS_BPF_H
-#define LABELSCOPE_BPF_WALK_LABELS_BPF_H
+ * All cursors live in memory that the verifier does not track (ls_reload). */
+#ifndef LABELSCOPE_WALK_LABELS_BPF_H
+#define LABELSCOPE_WALK_LABELS_BPF_H
 
-#include "bpf/read_user.bpf.h"
-#include "bpf/wire.h"
 #include "customlabels/label_abi.h"
+#include "labelscope/bpf/read_user.bpf.h"
+#include "labelscope/label_blocks.h"
 
 /* No user address on either processor has a bit above (57-bit addresses of 5-level page tables). */
 #define LS_ADDRESS_END (1ULL << 57)
@@ -46,7 +45,6 @@ struct ls_labels {
 
 /* What one walk needs besides. */
 struct ls_walk {
-  struct ls_fault fault;
   __u64 low; /* first byte of all strings, and the byte after the last */
   __u64 high;
   __u64 slot_count;
@@ -129,14 +127,15 @@ static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
 }
 
 /* One string to the end of the block. */
-static __always_inline _Bool ls_copy_string(struct ls_walk* walk, struct ls_labels* out,
+static __always_inline _Bool ls_copy_string(const struct ls_memory* memory, struct ls_walk* walk,
+                                            struct ls_labels* out,
                                             const custom_labels_string_t* string) {
   __u64 length = string->len;
   if (length == 0) return 1;
   ls_keep_together(length);
   if (length > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
-  if (!ls_read_user(ls_at(out, walk->strings + walk->cursor), length, ls_address(string->buf),
-                    &walk->fault))
+  if (!ls_read_user(memory, ls_at(out, walk->strings + walk->cursor), length,
+                    ls_address(string->buf)))
     return 0;
   walk->cursor += length;
   return 1;
@@ -147,7 +146,8 @@ static __always_inline struct ls_label_ref* ls_ref(struct ls_walk* walk, struct 
   return (struct ls_label_ref*)ls_at(out, walk->refs) + index;
 }
 
-static __always_inline _Bool ls_read_each(struct ls_walk* walk, struct ls_labels* out) {
+static __always_inline _Bool ls_read_each(const struct ls_memory* memory, struct ls_walk* walk,
+                                          struct ls_labels* out) {
   for (__u32 i = 0; i < LS_MAX_LABELS; i++) {
     custom_labels_label_t* slot = &walk->slots[i];
     ls_reload();
@@ -155,20 +155,21 @@ static __always_inline _Bool ls_read_each(struct ls_walk* walk, struct ls_labels
     struct ls_label_ref* ref = ls_ref(walk, out, i);
     ref->key_offset = walk->cursor;
     ref->key_length = slot->key.len;
-    if (!ls_copy_string(walk, out, &slot->key)) return 0;
+    if (!ls_copy_string(memory, walk, out, &slot->key)) return 0;
     ref->value_offset = walk->cursor;
     ref->value_length = slot->value.len;
-    if (!ls_copy_string(walk, out, &slot->value)) return 0;
+    if (!ls_copy_string(memory, walk, out, &slot->value)) return 0;
   }
   return 1;
 }
 
 /* Needs no page more than the strings do: a span of one page at most touches only the pages of its
  * first and its last byte. */
-static __always_inline _Bool ls_read_span(struct ls_walk* walk, struct ls_labels* out, __u64 span) {
+static __always_inline _Bool ls_read_span(const struct ls_memory* memory, struct ls_walk* walk,
+                                          struct ls_labels* out, __u64 span) {
   ls_keep_together(span);
   if (span > LS_MAX_LABEL_BYTES) return 0; /* for the verifier */
-  if (!ls_read_user(ls_at(out, walk->strings), span, walk->low, &walk->fault)) return 0;
+  if (!ls_read_user(memory, ls_at(out, walk->strings), span, walk->low)) return 0;
   for (__u32 i = 0; i < LS_MAX_LABELS; i++) {
     custom_labels_label_t* slot = &walk->slots[i];
     ls_reload();
@@ -184,16 +185,16 @@ static __always_inline _Bool ls_read_span(struct ls_walk* walk, struct ls_labels
 }
 
 /* Appends the block for the selected labels. */
-static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_labels* out,
-                                             __u32 publisher) {
+static __always_inline _Bool ls_read_strings(const struct ls_memory* memory, struct ls_walk* walk,
+                                             struct ls_labels* out, __u32 publisher) {
   __u64 span = walk->high > walk->low ? walk->high - walk->low : 0;
   walk->block = out->head.size;
   walk->refs = walk->block + sizeof(struct ls_label_block);
   walk->strings = walk->refs + walk->label_count * sizeof(struct ls_label_ref);
   walk->cursor = 0;
   if (span > 0 && span <= LS_MAX_LABEL_BYTES && span <= 2 * walk->label_bytes + LS_SPAN_SLACK) {
-    if (!ls_read_span(walk, out, span)) return 0;
-  } else if (!ls_read_each(walk, out)) {
+    if (!ls_read_span(memory, walk, out, span)) return 0;
+  } else if (!ls_read_each(memory, walk, out)) {
     return 0;
   }
   ls_reload();
@@ -209,36 +210,37 @@ static __always_inline _Bool ls_read_strings(struct ls_walk* walk, struct ls_lab
   return 1;
 }
 
-static __always_inline _Bool ls_read_set(struct ls_walk* walk, __u64 address) {
+static __always_inline _Bool ls_read_set(const struct ls_memory* memory, struct ls_walk* walk,
+                                         __u64 address) {
   __u64 size = LS_PAGE_SIZE - (address & (LS_PAGE_SIZE - 1));
   if (size > sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]))
     size = sizeof(walk->set) + LS_SLOTS_AHEAD * sizeof(walk->slots[0]);
   if (size >= sizeof(walk->set) &&
-      bpf_probe_read_user((__u8*)walk + __builtin_offsetof(struct ls_walk, set), size,
-                          (const void*)(unsigned long)LS_UNTAGGED(address)) == 0) {
+      ls_copy(memory, (__u8*)walk + __builtin_offsetof(struct ls_walk, set), size, address) == 0) {
     walk->slots_ahead = (size - sizeof(walk->set)) / sizeof(walk->slots[0]);
     return 1;
   }
   walk->slots_ahead = 0;
-  return ls_read_user(&walk->set, sizeof(walk->set), address, &walk->fault);
+  return ls_read_user(memory, &walk->set, sizeof(walk->set), address);
 }
 
-static __always_inline _Bool ls_read_slots(struct ls_walk* walk, __u64 set, __u64 count) {
+static __always_inline _Bool ls_read_slots(const struct ls_memory* memory, struct ls_walk* walk,
+                                           __u64 set, __u64 count) {
   __u64 address = (__u64)(unsigned long)walk->set.storage;
   if (LS_UNTAGGED(address) == LS_UNTAGGED(set) + sizeof(walk->set) && count <= walk->slots_ahead)
     return 1;
-  return ls_read_user(walk->slots, count * sizeof(walk->slots[0]), address, &walk->fault);
+  return ls_read_user(memory, walk->slots, count * sizeof(walk->slots[0]), address);
 }
 
 /* Reads what the variable at `variable` points to and appends its labels to `out`, or nothing. */
-static __always_inline __u32 ls_walk_labels(struct ls_walk* walk, struct ls_labels* out,
-                                            __u64 variable, __u32 publisher) {
+static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, struct ls_walk* walk,
+                                            struct ls_labels* out, __u64 variable,
+                                            __u32 publisher) {
   __u64 address = 0;
 
-  if (!ls_read_user(&address, sizeof(address), variable, &walk->fault))
-    return LS_UNREADABLE_NOT_RESIDENT;
+  if (!ls_read_user(memory, &address, sizeof(address), variable)) return LS_UNREADABLE_NOT_RESIDENT;
   if (address == 0) return LS_UNLABELLED;
-  if (!ls_read_set(walk, address)) return LS_UNREADABLE_NOT_RESIDENT;
+  if (!ls_read_set(memory, walk, address)) return LS_UNREADABLE_NOT_RESIDENT;
   if (walk->set.count == 0) return LS_UNLABELLED;
   if (!walk->set.storage) return LS_UNREADABLE_MALFORMED;
 
@@ -255,17 +257,17 @@ static __always_inline __u32 ls_walk_labels(struct ls_walk* walk, struct ls_labe
   walk->label_bytes = 0;
 
   __u32 outcome = LS_LABELLED;
-  if (!ls_read_slots(walk, address, count)) {
+  if (!ls_read_slots(memory, walk, address, count)) {
     outcome = LS_UNREADABLE_NOT_RESIDENT;
   } else if (!ls_select_labels(walk)) {
     outcome = LS_UNREADABLE_MALFORMED;
   } else if (walk->label_count == 0) {
     outcome = LS_UNLABELLED;
-  } else if (!ls_read_strings(walk, out, publisher)) {
+  } else if (!ls_read_strings(memory, walk, out, publisher)) {
     outcome = LS_UNREADABLE_NOT_RESIDENT;
   }
   out->head.flags |= walk->flags;
   return outcome;
 }
 
-#endif /* LABELSCOPE_BPF_WALK_LABELS_BPF_H */
+#endif /* LABELSCOPE_WALK_LABELS_BPF_H */
