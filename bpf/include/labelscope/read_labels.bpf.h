@@ -105,29 +105,61 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
   return ls_walk_labels(&memory, &reading->walk, &reading->labels, variable, publisher);
 }
 
+/* Publisher number `i`; false if there is none. */
+static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls_reading* reading,
+                                               __u64 thread_pointer, __u64 i) {
+  struct ls_memory memory = LS_MEMORY(reading);
+  struct ls_label_head* head = &reading->labels.head;
+  struct ls_located where;
+
+  ls_reload();
+  ls_keep_together(i);
+  if (i >= LS_MAX_PUBLISHERS || i >= reading->recipes.count) return 0;
+  ls_locate(&memory, &reading->recipes.recipe[i], thread_pointer, &where);
+  head->flags |= where.flags;
+  if (where.outcome == LS_LABELLED)
+    where.outcome = ls_walk_publisher(LS_TASK index, where.address, i);
+  if (where.outcome > LS_UNLABELLED) {
+    head->flags |= LS_PARTLY_UNREADABLE;
+    /* The first reason stands. */
+    if (head->outcome == LS_UNLABELLED) head->outcome = where.outcome;
+  }
+  return 1;
+}
+
+#ifdef LS_READ_TASK
+/* A function that is not global is looked at anew in each round of a loop, but not in those of
+ * bpf_loop() (5.17). */
+struct ls_rounds {
+  struct task_struct* task;
+  __u64 thread_pointer;
+  __u32 index;
+};
+
+static long ls_round(__u32 i, void* argument) {
+  struct ls_rounds* rounds = argument;
+  struct ls_reading* reading = ls_reading_at(rounds->index);
+  if (!reading) return 1;
+  return !ls_read_publisher(rounds->task, rounds->index, reading, rounds->thread_pointer, i);
+}
+#endif
+
 /* All publishers of one process, for one thread; the recipes are in the reading. */
 LS_FUNCTION __u32 ls_read_labels(LS_OF_TASK __u32 index, __u64 thread_pointer) {
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
-  struct ls_memory memory = LS_MEMORY(reading);
   struct ls_label_head* head = &reading->labels.head;
 
   ls_clear_labels(&reading->labels);
   reading->fault.size = 0;
+#ifdef LS_READ_TASK
+  struct ls_rounds rounds = {task, thread_pointer, index};
+  bpf_loop(LS_MAX_PUBLISHERS, ls_round, &rounds, 0);
+#else
   for (__u32 i = 0; i < LS_MAX_PUBLISHERS; i++) {
-    struct ls_located where;
-    ls_reload();
-    if (i >= reading->recipes.count) break;
-    ls_locate(&memory, &reading->recipes.recipe[i], thread_pointer, &where);
-    head->flags |= where.flags;
-    if (where.outcome == LS_LABELLED)
-      where.outcome = ls_walk_publisher(LS_TASK index, where.address, i);
-    if (where.outcome > LS_UNLABELLED) {
-      head->flags |= LS_PARTLY_UNREADABLE;
-      /* The first reason stands. */
-      if (head->outcome == LS_UNLABELLED) head->outcome = where.outcome;
-    }
+    if (!ls_read_publisher(index, reading, thread_pointer, i)) break;
   }
+#endif
   if (head->block_count) {
     head->outcome = LS_LABELLED;
   } else {
