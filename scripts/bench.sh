@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds labelscope as it is released and measures it: BPF time of a sample's parts, rejecting and accepting large ELF
-# files, samples a second from ring buffer to pprof file. Ends with every ratio beside its aim. The status is 0 if
-# everything could be measured, whatever came out. What is measured, and how to read it: tests/bench/README.md.
+# files, samples a second from ring buffer to pprof file, what labels cost the program that sets them. Ends with every
+# ratio beside its aim. The status is 0 if everything could be measured, whatever came out. What is measured, and how to
+# read it: tests/bench/README.md.
 #
-#   scripts/bench.sh [labels|elf|samples...]      all three, or some
+#   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
 #
 # Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
 set -euo pipefail
@@ -11,12 +12,12 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 benches=("$@")
-((${#benches[@]} > 0)) || benches=(labels elf samples)
+((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples) ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf or samples)\n' "$bench" >&2; exit 2 ;;
+    labels | elf | samples | writer) ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples or writer)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -26,7 +27,7 @@ readonly build=$root_dir/build/bench
 # Warnings are the other builds' business: some compilers warn at -O3 only, and wrongly.
 configure "$build" --preset dev -DCMAKE_BUILD_TYPE=Release -DLABELSCOPE_WERROR=OFF
 say "Building with $(build_jobs) jobs"
-cmake --build "$build" --parallel "$(build_jobs)" --target bench_labels bench_elf bench_samples >&2
+cmake --build "$build" --parallel "$(build_jobs)" --target bench_labels bench_elf bench_samples bench_writer >&2
 
 # Large files of this machine, where there are any, beside those made here.
 large_libraries() {
@@ -56,6 +57,7 @@ for bench in "${benches[@]}"; do
       run "ELF files of 100 MB" "$bin/bench_elf" "$elf" "${others[@]}"
       ;;
     samples) run "Samples from ring buffer to pprof file" "$bin/bench_samples" ;;
+    writer) run "What labels cost the program that sets them" "$bin/bench_writer" ;;
   esac
 done
 
