@@ -15,7 +15,9 @@
 namespace labelscope {
 
 struct UnwoundStack {
-  // Leaf first: the program counter, then return addresses as they are (not moved back).
+  // Leaf first: the program counter, then return addresses as they are (not moved back). What a
+  // signal interrupted is not at a call: there it is the address plus one. So of every frame but
+  // the first, one byte less is in the instruction that the thread is at.
   std::vector<Address> frames;
   // It ends before the outermost frame, and why, in words: the time was over, more frames than
   // kMaxFrames, or no call frame information for an address. Empty for a whole stack.
@@ -23,6 +25,7 @@ struct UnwoundStack {
   bool out_of_time = false;
 };
 
+// Not thread-safe.
 class Unwinder {
  public:
   static constexpr std::size_t kMaxFrames = 512;
@@ -30,12 +33,15 @@ class Unwinder {
 
   virtual ~Unwinder() = default;
   // Opens every module of the target and finds its call frame information: slow, so done while the
-  // target runs. A module that cannot be used only shortens stacks. kUnsupported: a machine that
-  // libdwfl cannot unwind.
-  static Result<std::unique_ptr<Unwinder>> open(const Target& target);
+  // target runs. A module that cannot be used only shortens stacks; where code has no call frame
+  // information, frame pointers are followed. `like`: shares what it has read of files with an
+  // unwinder of another target, which is then used on the same thread.
+  static Result<std::unique_ptr<Unwinder>> open(const Target& target,
+                                                const Unwinder* like = nullptr);
   // After the target's mappings changed: opens what is new, forgets what is gone.
   virtual Status refresh(const Target& target) = 0;
-  // Without a deadline it takes as long as it takes (bounded by kMaxFrames).
+  // Without a deadline it takes as long as it takes (bounded by kMaxFrames). Of a machine that
+  // libdwfl does not know there is the first frame only.
   virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                               std::optional<Clock::time_point> deadline) = 0;
 };

@@ -1,0 +1,162 @@
+// Stacks of live threads, held against the return addresses that the target noted itself.
+#include "labelscope/unwind.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "labelscope/stopped_thread.h"
+#include "support/catch.h"
+#include "support/target_process.h"
+
+namespace labelscope::test {
+namespace {
+
+using std::chrono::seconds;
+
+Result<TargetProcess> spawn_chain(std::vector<std::string> arguments,
+                                  const char* program = CHAIN_PROGRAM) {
+  TargetOptions options;
+  options.program = program;
+  options.arguments = std::move(arguments);
+  return TargetProcess::spawn(options);
+}
+
+std::vector<Address> chain_of(const TargetProcess& target) {
+  return target.lines().at(0).at("chain").get<std::vector<Address>>();
+}
+
+// Whether the stack passes through all of the chain, in its order.
+bool passes_through(const UnwoundStack& stack, const std::vector<Address>& chain) {
+  auto next = chain.begin();
+  for (Address frame : stack.frames) {
+    if (next == chain.end()) break;
+    // A handler returns to where no call is: the stack has the address plus one.
+    if (frame == *next || frame == *next + 1) ++next;
+  }
+  return next == chain.end();
+}
+
+std::string text_of(const UnwoundStack& stack) {
+  std::string text;
+  for (Address frame : stack.frames) text += (text.empty() ? "" : " ") + std::to_string(frame);
+  return text + "; cut: " + stack.cut;
+}
+
+struct Unwound {
+  UnwoundStack stack;
+  std::vector<Address> chain;
+};
+
+Unwound unwind_chain(const std::vector<std::string>& arguments,
+                     const char* program = CHAIN_PROGRAM) {
+  auto target = spawn_chain(arguments, program);
+  REQUIRE(target);
+  auto process = LiveProcess::open(target->pid());
+  REQUIRE(process);
+  auto unwinder = Unwinder::open(**process);
+  REQUIRE(unwinder);
+  // One that computes may still be on its way there from having said so.
+  const bool computes = std::count(arguments.begin(), arguments.end(), "spin") > 0;
+  const auto deadline = Unwinder::Clock::now() + seconds(computes ? 20 : 0);
+  for (;;) {
+    auto stopped = StoppedThread::stop(static_cast<Tid>(raw(target->pid())));
+    REQUIRE(stopped);
+    auto registers = stopped->registers();
+    REQUIRE(registers);
+    Unwound seen{(*unwinder)->unwind(*registers, (*process)->memory(), std::nullopt),
+                 chain_of(*target)};
+    if (passes_through(seen.stack, seen.chain) || Unwinder::Clock::now() > deadline) return seen;
+  }
+}
+
+void expect_chain(const Unwound& seen) {
+  INFO(text_of(seen.stack));
+  REQUIRE_FALSE(seen.chain.empty());
+  CHECK(passes_through(seen.stack, seen.chain));
+  CHECK_FALSE(seen.stack.out_of_time);
+}
+
+}  // namespace
+
+TEST_CASE("unwind: a stack through program and library, without frame pointers, is whole") {
+  const Unwound seen = unwind_chain({"sort"});
+  expect_chain(seen);
+  CHECK(seen.stack.cut.empty());
+  // The leaf is in libc's read(), not in the chain.
+  CHECK(seen.stack.frames.front() != seen.chain.front());
+}
+
+TEST_CASE("unwind: a stack goes on below a signal handler") {
+  for (const char* how : {"raise", "fault", "null"}) {
+    INFO(how);
+    const Unwound seen = unwind_chain({"sort", how});
+    expect_chain(seen);
+    CHECK(seen.stack.cut.empty());
+  }
+}
+
+TEST_CASE("unwind: a static program of musl, whose signal return is described nowhere") {
+  if (::access(CHAIN_PROGRAM_MUSL, X_OK) != 0) skip_test("musl-gcc is not installed");
+  for (const char* how : {"", "fault", "null"}) {
+    INFO(how);
+    expect_chain(unwind_chain({how, "spin"}, CHAIN_PROGRAM_MUSL));
+  }
+}
+
+TEST_CASE("unwind: a deep stack is cut at the bound, and says so") {
+  const Unwound seen = unwind_chain({"deep"});
+  CHECK(seen.stack.frames.size() == Unwinder::kMaxFrames);
+  CHECK(seen.stack.cut.find("512") != std::string::npos);
+  CHECK_FALSE(seen.stack.out_of_time);
+}
+
+TEST_CASE("unwind: past the deadline the stack is cut and flagged") {
+  auto target = spawn_chain({"sort"});
+  REQUIRE(target);
+  auto process = LiveProcess::open(target->pid());
+  REQUIRE(process);
+  auto unwinder = Unwinder::open(**process);
+  REQUIRE(unwinder);
+  auto stopped = StoppedThread::stop(static_cast<Tid>(raw(target->pid())));
+  REQUIRE(stopped);
+  auto registers = stopped->registers();
+  REQUIRE(registers);
+  const MemorySource& memory = (*process)->memory();
+  const auto late = (*unwinder)->unwind(*registers, memory, Unwinder::Clock::now());
+  CHECK(late.out_of_time);
+  CHECK_FALSE(late.cut.empty());
+  CHECK(late.frames.size() <= 1);
+  // And the next one is as if nothing had been.
+  const auto whole = (*unwinder)->unwind(*registers, memory, Unwinder::Clock::now() + seconds(60));
+  CHECK_FALSE(whole.out_of_time);
+  CHECK(passes_through(whole, chain_of(*target)));
+}
+
+TEST_CASE("unwind: an unwinder serves a child of its process, and files are read once") {
+  auto first = spawn_chain({"sort"});
+  auto second = spawn_chain({"sort", "fault"});
+  REQUIRE(first);
+  REQUIRE(second);
+  auto one = LiveProcess::open(first->pid());
+  auto other = LiveProcess::open(second->pid());
+  REQUIRE(one);
+  REQUIRE(other);
+  auto unwinder = Unwinder::open(**one);
+  REQUIRE(unwinder);
+  auto sibling = Unwinder::open(**other, unwinder->get());
+  REQUIRE(sibling);
+  unwinder->reset();  // what is shared outlives it
+  REQUIRE((*sibling)->refresh(**other));
+  auto stopped = StoppedThread::stop(static_cast<Tid>(raw(second->pid())));
+  REQUIRE(stopped);
+  auto registers = stopped->registers();
+  REQUIRE(registers);
+  const auto stack = (*sibling)->unwind(*registers, (*other)->memory(), std::nullopt);
+  INFO(text_of(stack));
+  CHECK(passes_through(stack, chain_of(*second)));
+}
+
+}  // namespace labelscope::test

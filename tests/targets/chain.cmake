@@ -1,0 +1,23 @@
+# A known chain of calls, in code without frame pointers (chain.c): as a program with a library, and
+# as a static program of musl, which describes neither its functions nor where signal handlers
+# return to.
+set(chain_flags -O2 -fomit-frame-pointer)
+
+add_library(labelscope-chain-library SHARED chain_library.c)
+target_compile_options(labelscope-chain-library PRIVATE ${chain_flags})
+# It notes its calls in the program.
+target_link_options(labelscope-chain-library PRIVATE -Wl,--unresolved-symbols=ignore-all)
+target_link_libraries(labelscope-chain-library PRIVATE labelscope_flags)
+add_executable(labelscope-chain chain.c)
+set_target_properties(labelscope-chain PROPERTIES ENABLE_EXPORTS ON)
+target_compile_options(labelscope-chain PRIVATE ${chain_flags})
+target_link_libraries(labelscope-chain PRIVATE labelscope-chain-library labelscope_flags)
+
+if(LABELSCOPE_MUSL_GCC)
+  set(chain_musl ${CMAKE_CURRENT_BINARY_DIR}/labelscope-chain-musl)
+  add_custom_command(OUTPUT ${chain_musl}
+    COMMAND ${LABELSCOPE_MUSL_GCC} ${chain_flags} -static -o ${chain_musl}
+            ${CMAKE_CURRENT_SOURCE_DIR}/chain.c ${CMAKE_CURRENT_SOURCE_DIR}/chain_library.c
+    DEPENDS chain.c chain_library.c chain.h VERBATIM)
+  add_custom_target(chain_musl ALL DEPENDS ${chain_musl})
+endif()
