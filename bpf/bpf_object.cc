@@ -3,19 +3,15 @@
 #include "bpf/bpf_object.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "bpf/libbpf_log.h"
+#include "bpf/loading.h"
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"
 
@@ -23,48 +19,6 @@ namespace labelscope {
 namespace {
 
 constexpr const char* kRetryFunction = "bpf_task_work_schedule_resume_impl";
-// PROC_PID_INIT_INO of the kernel: the inode number of the initial pid namespace.
-constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
-
-Error load_error(int negative_errno, const LibbpfLog& log) {
-  int error = -negative_errno;
-  if (error == EPERM) {  // EACCES is what the verifier says of an access
-    return {ErrorCode::kPermission,
-            "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
-            "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
-  }
-  // Where a file cannot be opened, libbpf goes on without it and fails for another reason.
-  if (error == EMFILE || log.last_words().find(std::strerror(EMFILE)) != std::string::npos) {
-    return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
-  }
-  if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
-    return {ErrorCode::kUnsupported,
-            "this kernel does not describe its types (/sys/kernel/btf/vmlinux is missing: it needs "
-            "CONFIG_DEBUG_INFO_BTF), so BPF programs cannot be fitted to it"};
-  }
-  return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
-}
-
-bool kernel_has(const char* function) {
-  LibbpfLog silence;
-  btf* kernel = btf__load_vmlinux_btf();
-  if (!kernel) return false;
-  bool found = btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0;
-  btf__free(kernel);
-  return found;
-}
-
-// The bits of task->flags that mark threads which run in the kernel alone, though they belong to
-// the process: PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
-std::uint32_t worker_flags() {
-  utsname name{};
-  unsigned major = 0;
-  unsigned minor = 0;
-  if (uname(&name) != 0 || std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return 0;
-  unsigned version = major * 1000 + minor;
-  if (version >= 6004) return 0x4010;
-  return version >= 5012 ? 0x10 : 0;
-}
 
 // A power of two of pages, as the ring buffer wants.
 std::uint32_t ring_size(std::size_t wanted) {
@@ -75,10 +29,7 @@ std::uint32_t ring_size(std::size_t wanted) {
 
 ls_config make_config(const SamplerOptions& options) {
   ls_config config{};
-  struct stat own {};
-  if (stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kInitialPidNamespace) {
-    config.pid_namespace = static_cast<std::uint32_t>(own.st_ino);
-  }
+  config.pid_namespace = own_pid_namespace();
   config.user_stacks = options.user_stacks;
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
@@ -87,28 +38,10 @@ ls_config make_config(const SamplerOptions& options) {
   return config;
 }
 
-int map_fd(const bpf_object* object, const char* name) {
-  const bpf_map* map = bpf_object__find_map_by_name(object, name);
-  return map ? bpf_map__fd(map) : -1;
-}
-
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
     bpf_map__set_max_entries(map, entries);
   }
-}
-
-// An error: the compiler put something else into that section.
-Status set_config(bpf_object* object, const ls_config& config) {
-  int error = -ENOENT;
-  bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, object) {
-    if (std::strstr(bpf_map__name(map), ".rodata")) {
-      error = bpf_map__set_initial_value(map, &config, sizeof(config));
-    }
-  }
-  if (error == 0) return {};
-  return system_error(-error, "cannot configure the BPF programs");
 }
 
 template <class T>
@@ -157,7 +90,8 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
          static_cast<std::uint32_t>(cpus) + (with_retry ? LS_RETRY_SCRATCHES : 0));
-  if (Status status = set_config(loaded->object_, make_config(options)); !status) {
+  const ls_config config = make_config(options);
+  if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();
   }
   int error = bpf_object__load(loaded->object_);

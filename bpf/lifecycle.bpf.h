@@ -31,11 +31,11 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
 
   if (!config.follow_children) return 0;
   if (BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid)) return 0; /* a new thread */
-  __u32 parent_pid = ls_ids_of(parent).pid;
+  __u32 parent_pid = ls_ids_of(parent, config.pid_namespace).pid;
   process = bpf_map_lookup_elem(&processes, &parent_pid);
   image = bpf_map_lookup_elem(&images, &parent_pid);
   if (!process || !image) return 0;
-  __u32 child_pid = ls_ids_of(child).pid;
+  __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
   __u32 child_image = *image;
   __builtin_memcpy(&copy, process, sizeof(copy));
   copy.parent = parent_pid;
@@ -52,7 +52,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   /* Not the tid: it has just changed if another thread than the first called exec. */
-  __u32 pid = ls_ids_of((struct task_struct*)ctx->args[0]).pid;
+  __u32 pid = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace).pid;
   __u32* image = bpf_map_lookup_elem(&images, &pid);
   if (!image) return 0;
   ++*image;
@@ -65,7 +65,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32* image;
   if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
-  __u32 pid = ls_ids_of(task).pid;
+  __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
   image = bpf_map_lookup_elem(&images, &pid);
   if (!image) return 0;
   ls_send_event(LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT, pid, 0, *image);
