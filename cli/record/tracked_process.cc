@@ -31,7 +31,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       planner_(parent.planner_),
       plan_(parent.plan_),
       recipes_(parent.recipes_),
-      publisher_paths_(parent.publisher_paths_),
+      publishers_(parent.publishers_),
       publisher_of_recipe_(parent.publisher_of_recipe_) {
   // The kernel side copied the recipes at the fork, the parent's plan may have changed since; and
   // if it was to be made again, so is this one.
@@ -58,16 +58,9 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
   recipes_.clear();
   std::array<std::uint8_t, LS_MAX_PUBLISHERS> order{};
-  for (const Publisher& publisher : plan_.publishers) {
-    auto known = std::find(publisher_paths_.begin(), publisher_paths_.end(), publisher.path);
-    auto index = static_cast<std::size_t>(known - publisher_paths_.begin());
-    // A label's publisher is one byte; a process that loads more is a test of patience, not a
-    // program.
-    if (known == publisher_paths_.end() && index <= UINT8_MAX)
-      publisher_paths_.push_back(publisher.path);
-    order[recipes_.size()] = static_cast<std::uint8_t>(std::min<std::size_t>(index, UINT8_MAX));
-    recipes_.push_back(publisher.recipe);
-  }
+  for (const Publisher& publisher : plan_.publishers) recipes_.push_back(publisher.recipe);
+  const std::vector<std::uint8_t> indices = publishers_.adopt(plan_.publishers);
+  std::copy_n(indices.begin(), std::min(indices.size(), order.size()), order.begin());
   if (order != publisher_of_recipe_) {
     publisher_of_recipe_ = order;
     ++publisher_epoch_;

@@ -9,6 +9,7 @@
 
 #include "cli/profile/profile_builder.h"
 #include "cli/record/address_space.h"
+#include "cli/record/publisher_table.h"
 #include "labelscope/plan.h"
 
 namespace labelscope::cli {
@@ -23,7 +24,7 @@ class TrackedProcess final : public ProcessContext {
 
   Pid pid() const { return pid_; }
   const std::string& comm() const { return comm_; }
-  const std::vector<std::string>& publisher_paths() const { return publisher_paths_; }
+  const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   const ProcessPlan& plan() const { return plan_; }
 
@@ -61,7 +62,7 @@ class TrackedProcess final : public ProcessContext {
   std::shared_ptr<Planner> planner_;  // shared with children: the same files
   ProcessPlan plan_;
   std::vector<ls_tls_recipe> recipes_;
-  std::vector<std::string> publisher_paths_;  // only ever grows: indices in the profile stay true
+  PublisherTable publishers_;
   std::array<std::uint8_t, LS_MAX_PUBLISHERS> publisher_of_recipe_{};
   std::uint64_t publisher_epoch_ = 0;
   std::uint64_t own_epoch_ = 0;
