@@ -54,10 +54,23 @@ std::set<std::string_view> keys_of(const Profile& profile) {
   return keys;
 }
 
+std::uint64_t conflicts(const Profile& profile) {
+  std::uint64_t count = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (row.flags & LS_KEY_CONFLICT) count += row.count;
+  }
+  return count;
+}
+
 }  // namespace
 
 void RecordReport::say_problems() const {
   for (const std::string& line : ledger_problems(profile_.ledger)) log::warning(line);
+  if (const std::uint64_t count = conflicts(profile_); count > 0) {
+    log::warning("in " + with_thousands(count) +
+                 " samples two publishers set one key to different values: each value is shown "
+                 "with its publisher");
+  }
   for (const auto& [name, count] : profile_.ledger.counters) {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }

@@ -19,17 +19,12 @@ constexpr std::string_view kOwnPrefix = "labelscope.";
 constexpr std::string_view kReservedPrefix = "pprof::";
 constexpr std::string_view kReservedReplacement = "user.pprof::";
 
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string publisher_suffix(const Label& label, const Process* process) {
-  std::string_view name;
-  if (process != nullptr && label.publisher < process->publishers.size()) {
-    name = base_name(process->publishers[label.publisher]);
-  }
-  return name.empty() ? "@" + std::to_string(label.publisher) : "@" + std::string(name);
+// Another publisher gives the same key another value.
+bool is_disputed(const Label& label, const LabelSet& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Label& other) {
+    return other.key == label.key && other.publisher != label.publisher &&
+           other.value != label.value;
+  });
 }
 
 std::string user_key(std::string_view key) {
@@ -50,7 +45,8 @@ const std::string& PprofLabels::encode(const AggregatedRow& row) {
   used_.clear();
 
   const Process* process = rows_.process(row);
-  for (const Label& label : rows_.label_set(row)) add_label(label, process);
+  const LabelSet& labels = rows_.label_set(row);
+  for (const Label& label : labels) add_label(label, is_disputed(label, labels), process);
   if (const Thread* thread = rows_.thread(row)) {
     add_own_number(kPidKey, raw(thread->pid));
     add_own_number(kThreadIdKey, raw(thread->tid));
@@ -63,18 +59,23 @@ const std::string& PprofLabels::encode(const AggregatedRow& row) {
   return encoded_;
 }
 
-void PprofLabels::add_label(const Label& label, const Process* process) {
+void PprofLabels::add_label(const Label& label, bool disputed, const Process* process) {
   const std::string key = user_key(label.key);
   const std::int64_t value = strings_.intern(label.value.empty() ? kEmptyText : label.value);
   std::int64_t key_number = strings_.intern(key);
-  if (is_used(key_number)) {
-    if (std::find(used_.begin(), used_.end(), std::pair(key_number, value)) != used_.end()) return;
-    // Another publisher, or another key that escapes to the same text.
-    const std::string with_publisher = key + publisher_suffix(label, process);
-    key_number = strings_.intern(with_publisher);
-    for (unsigned n = 2; is_used(key_number); ++n) {
-      key_number = strings_.intern(with_publisher + "#" + std::to_string(n));
-    }
+  if (!is_used(key_number)) {
+    append_text(key_number, value);
+    if (!disputed) return;
+  } else if (!disputed && is_used(key_number, value)) {
+    return;  // two publishers that agree
+  }
+  // With its source's name: a disputed value, the first one's too, though that has the plain key
+  // already; or a key that escapes to the same text as another.
+  const std::string with_publisher =
+      key + '@' + RowLabels::publisher_name(process, label.publisher);
+  key_number = strings_.intern(with_publisher);
+  for (unsigned n = 2; is_used(key_number); ++n) {
+    key_number = strings_.intern(with_publisher + "#" + std::to_string(n));
   }
   append_text(key_number, value);
 }
@@ -110,6 +111,10 @@ std::int64_t PprofLabels::own_key(std::string_view key) {
 bool PprofLabels::is_used(std::int64_t key) const {
   return std::any_of(used_.begin(), used_.end(),
                      [key](const auto& pair) { return pair.first == key; });
+}
+
+bool PprofLabels::is_used(std::int64_t key, std::int64_t value) const {
+  return std::find(used_.begin(), used_.end(), std::pair(key, value)) != used_.end();
 }
 
 void PprofLabels::append_text(std::int64_t key, std::int64_t value) {

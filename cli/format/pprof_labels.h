@@ -27,12 +27,13 @@ class PprofLabels {
   const std::string& encode(const AggregatedRow& row);
 
  private:
-  void add_label(const Label& label, const Process* process);
+  void add_label(const Label& label, bool disputed, const Process* process);
   void add_own_text(std::string_view key, std::string_view value);
   void add_own_number(std::string_view key, std::int64_t value);
   // The number of `key`, with a prefix for as long as the sample has such a key already.
   std::int64_t own_key(std::string_view key);
   bool is_used(std::int64_t key) const;
+  bool is_used(std::int64_t key, std::int64_t value) const;
   void append_text(std::int64_t key, std::int64_t value);
 
   const RowLabels& rows_;

@@ -1,6 +1,7 @@
 // Lookups by row, and the names of flags.
 #include "cli/format/row_labels.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,6 +14,10 @@ constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",  "duplicate-key",
     "never-touched",   "retried",          "partly-unreadable", "key-conflict"};
 static_assert(LS_KEY_CONFLICT == 1 << (kSampleFlagCount - 1), "every flag has a name");
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
 
 void append_word(std::string& words, std::string_view word) {
   if (!words.empty()) words += '|';
@@ -62,10 +67,43 @@ const LabelSet& RowLabels::label_set(const AggregatedRow& row) const {
   return row.label_set == kNoIndex ? no_labels_ : profile_.label_sets[row.label_set];
 }
 
-std::optional<std::string> RowLabels::value(const AggregatedRow& row, std::string_view key) const {
-  for (const Label& label : label_set(row)) {
-    if (label.key == key) return label.value;
+std::string RowLabels::publisher_name(const Process* process, std::uint8_t publisher) {
+  if (process == nullptr || publisher >= process->publishers.size()) {
+    return std::to_string(publisher);
   }
+  const std::vector<std::string>& paths = process->publishers;
+  std::string name(base_name(paths[publisher]));
+  const auto before =
+      std::count_if(paths.begin(), paths.begin() + publisher,
+                    [&](const std::string& path) { return base_name(path) == name; });
+  if (before > 0) name += '#' + std::to_string(before + 1);
+  return name;
+}
+
+std::optional<std::string> RowLabels::label_value(const AggregatedRow& row,
+                                                  std::string_view key) const {
+  const Label* first = nullptr;
+  std::string all;
+  auto append = [&](const Label& label) {
+    if (!all.empty()) all += '|';
+    all += label.value.empty() ? kEmptyText : std::string_view(label.value);
+    all += '@' + publisher_name(process(row), label.publisher);
+  };
+  for (const Label& label : label_set(row)) {
+    if (label.key != key) continue;
+    if (first == nullptr) {
+      first = &label;
+    } else if (label.value != first->value) {
+      if (all.empty()) append(*first);
+      append(label);
+    }
+  }
+  if (first == nullptr) return std::nullopt;
+  return all.empty() ? first->value : all;
+}
+
+std::optional<std::string> RowLabels::value(const AggregatedRow& row, std::string_view key) const {
+  if (std::optional<std::string> found = label_value(row, key)) return found;
   if (const Thread* of_row = thread(row)) {
     if (key == kPidKey) return std::to_string(raw(of_row->pid));
     if (key == kThreadIdKey) return std::to_string(raw(of_row->tid));

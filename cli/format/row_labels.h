@@ -42,13 +42,20 @@ class RowLabels {
   // The empty set where the row has none.
   const LabelSet& label_set(const AggregatedRow& row) const;
 
-  // The first label with this key, else our own value of that name; as bytes.
+  // By what a publisher's labels are told from another's: the name of its file, from the second
+  // file of that name on with "#2", "#3"; its number if the profile does not know it.
+  static std::string publisher_name(const Process* process, std::uint8_t publisher);
+
+  // The value of this key, else our own value of that name; as bytes. Where publishers disagree, no
+  // value wins: "a@shop|b@libplugin.so".
   std::optional<std::string> value(const AggregatedRow& row, std::string_view key) const;
   // "key=value" for a root frame, with kEmptyText, kNoneText or kUnreadableText as value where
   // there is nothing else to show; as bytes.
   std::string group_frame(const AggregatedRow& row, std::string_view key) const;
 
  private:
+  std::optional<std::string> label_value(const AggregatedRow& row, std::string_view key) const;
+
   const Profile& profile_;
   std::unordered_map<std::int32_t, const Process*> processes_;
   LabelSet no_labels_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 namespace labelscope::cli {
 namespace {
@@ -183,7 +184,10 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const SampleView& sample,
 }
 
 Index ProfileBuilder::intern_label_set(LabelSet labels) {
-  std::sort(labels.begin(), labels.end());  // a set: the order of its elements says nothing
+  // A set: the order of its elements says nothing, but that of publishers which share a key.
+  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
+    return std::tie(a.key, a.publisher, a.value) < std::tie(b.key, b.publisher, b.value);
+  });
   const auto next = static_cast<Index>(profile_.label_sets.size());
   const Index known = label_sets_.find_or_insert(
       hash_of(labels), next, [&](Index index) { return profile_.label_sets[index] == labels; });

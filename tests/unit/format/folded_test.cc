@@ -153,3 +153,13 @@ TEST_CASE("folded: a stack of a million frames does not end the program") {
   small.sample(small.shop_thread, small.stack(Stack(1'000'000, 0)), small.no_labels, LS_UNLABELLED);
   CHECK(folded(small.profile).size() > 5'000'000);
 }
+
+TEST_CASE("folded: a group whose publishers disagree shows each value with its source") {
+  SmallProfile small;
+  small.profile.processes[0].publishers.push_back("/opt/shop/plugins/other.so");
+  small.sample(small.shop_thread, small.work_stack,
+               small.label_set(LabelSet{{"tenant", "a", 0}, {"tenant", "b", 1}}), LS_LABELLED,
+               LS_KEY_CONFLICT);
+  CHECK(folded(small.profile, {.group_by = {"tenant"}})
+            .starts_with("tenant=a@libshop.so|b@other.so;shop;"));
+}

@@ -170,8 +170,7 @@ TEST_CASE("pprof_labels: what was cut and what was odd about a label set is told
                                          "labels|bytes|slots (missing)"});
 }
 
-TEST_CASE(
-    "pprof_labels: two publishers with one key: equal values once, others with the publisher") {
+TEST_CASE("pprof_labels: where two publishers disagree, each value names its source") {
   SmallProfile small;
   small.profile.processes[0].publishers.push_back("/opt/shop/plugins/other.so");
   small.sample(small.shop_thread, small.work_stack,
@@ -185,10 +184,29 @@ TEST_CASE(
   const DecodedSample& sample = pprof.only();
   CHECK(sample.text("same") == "s");
   CHECK(sample.labels.count("same@other.so") == 0);
+  CHECK(sample.labels.count("same@libshop.so") == 0);
   CHECK(sample.text("route") == "/a");
+  CHECK(sample.text("route@libshop.so") == "/a");
   CHECK(sample.text("route@other.so") == "/b");
   CHECK(sample.text("own") == "o");
+  CHECK(sample.labels.count("own@other.so") == 0);
   CHECK(sample.text("labelscope.flags") == "key-conflict");
+}
+
+TEST_CASE("pprof_labels: a copy of a file has the same name in every sample") {
+  SmallProfile small;
+  auto& publishers = small.profile.processes[0].publishers;
+  publishers = {"/opt/shop/shop", "/opt/shop/libx.so", "/opt/shop/libx.so"};
+  for (const std::uint8_t copy : {std::uint8_t{1}, std::uint8_t{2}}) {
+    small.sample(small.shop_thread, small.work_stack,
+                 small.label_set(LabelSet{{"k", "exe", 0}, {"k", "library", copy}}), LS_LABELLED,
+                 LS_KEY_CONFLICT);
+  }
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  REQUIRE(pprof.samples.size() == 2);
+  CHECK(pprof.samples[0].text("k@libx.so") == "library");
+  CHECK(pprof.samples[1].text("k@libx.so#2") == "library");
+  CHECK(pprof.samples[1].labels.count("k@libx.so") == 0);
 }
 
 TEST_CASE("pprof_labels: keys that escape to the same text stay apart") {

@@ -98,13 +98,17 @@ TEST_CASE("summary: values beyond the limit are one row") {
   CHECK(words(lines[5]).back() == std::to_string(96 + 95 + 94 + 93 + 92 + 91));
 }
 
-TEST_CASE("summary: a sample with a key from two publishers counts once, by the first") {
+TEST_CASE("summary: a sample with a key from two publishers counts once, under both values") {
   SmallProfile small;
+  small.profile.processes[0].publishers.push_back("/opt/shop/plugins/other.so");
   small.sample(small.shop_thread, small.work_stack,
-               small.label_set(LabelSet{{"k", "first", 0}, {"k", "second", 1}}), LS_LABELLED);
+               small.label_set(LabelSet{{"k", "first", 0}, {"k", "", 1}}), LS_LABELLED);
+  small.sample(small.shop_thread, small.work_stack,
+               small.label_set(LabelSet{{"k", "equal", 0}, {"k", "equal", 1}}), LS_LABELLED);
   const auto lines = summary(small.profile, {"k"});
-  REQUIRE(lines.size() == 2);
-  CHECK(lines[1].starts_with("first "));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1].starts_with("equal "));
+  CHECK(lines[2].starts_with("first@libshop.so|<empty>@other.so "));
 }
 
 TEST_CASE("summary: a value cannot pass for a row of ours or reach the terminal raw") {
