@@ -1,0 +1,52 @@
+// Several publishers in one process, sampled: every sample of a thread shows all of them.
+#include <algorithm>
+#include <map>
+
+#include "kernel/sampling.h"
+#include "support/catch.h"
+#include "support/rivals.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Many enough that both threads have been on a processor.
+constexpr std::size_t kSamplesOfEach = 5;
+
+std::map<Tid, std::size_t> count_by_thread(const Taken& taken) {
+  std::map<Tid, std::size_t> counts;
+  for (const TakenSample& sample : taken.samples) counts[sample.tid]++;
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("sampler: three publishers that disagree are all in every sample, each by its index") {
+  const TargetProcess target = start_rivals(RivalSet::kLibraryAndCopy);
+  const RivalPlan plan = plan_rivals(target);
+  const auto sampler = open_sampler();
+  Status status = sampler->set_process(target.pid(), plan.recipes);
+  if (!status) FAIL(status.error().context);
+  status = sampler->start();
+  if (!status) FAIL(status.error().context);
+  Taken taken;
+  drain_until(*sampler, taken, [&] {
+    const auto counts = count_by_thread(taken);
+    return std::all_of(target.threads().begin(), target.threads().end(),
+                       [&](const TruthThread& truth) {
+                         const auto found = counts.find(truth.tid);
+                         return found != counts.end() && found->second >= kSamplesOfEach;
+                       });
+  });
+  stop_and_balance(*sampler, taken);
+  for (const TruthThread& truth : target.threads()) {
+    const LabelSet expected = rival_labels(target, plan, truth);
+    for (const TakenSample& sample : taken.samples) {
+      if (sample.tid != truth.tid) continue;
+      REQUIRE(sample.seen.outcome == LS_LABELLED);
+      REQUIRE((sample.seen.flags & ~std::uint32_t{LS_RETRIED}) == LS_KEY_CONFLICT);
+      REQUIRE(sample.seen.labels == expected);
+    }
+  }
+}
