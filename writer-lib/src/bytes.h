@@ -46,15 +46,21 @@ static inline void copy_bytes(unsigned char* to, const unsigned char* from, size
   }
 }
 
+static inline uint64_t load_word(const unsigned char* from) {
+  uint64_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+/* Keys of one length mostly differ at their ends, so that is where to look first. */
 static inline bool equal_bytes(const unsigned char* a, const unsigned char* b, size_t n) {
-  if (n > 16) return memcmp(a, b, n) == 0;
   if (n >= 8) {
-    uint64_t words[4];
-    memcpy(&words[0], a, 8);
-    memcpy(&words[1], b, 8);
-    memcpy(&words[2], a + n - 8, 8);
-    memcpy(&words[3], b + n - 8, 8);
-    return ((words[0] ^ words[1]) | (words[2] ^ words[3])) == 0;
+    if (load_word(a + n - 8) != load_word(b + n - 8)) return false;
+    if (n > 32) return memcmp(a, b, n) == 0;
+    if (load_word(a) != load_word(b)) return false;
+    if (n <= 16) return true;
+    if (load_word(a + 8) != load_word(b + 8)) return false;
+    return n <= 24 || load_word(a + 16) == load_word(b + 16);
   }
   if (n >= 4) {
     uint32_t words[4];

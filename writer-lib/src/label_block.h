@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes.h"
 #include "customlabels/label_abi.h"
 
 struct label_block {
@@ -44,11 +45,25 @@ static inline unsigned char* block_strings(const struct label_block* block) {
 void cl_block_init(struct label_block* block, size_t capacity);
 
 /* Bytes of strings: of the first n labels, and of all. */
-size_t cl_block_bytes_before(const struct label_block* block, size_t n);
-size_t cl_block_bytes(const struct label_block* block);
+static inline size_t block_bytes_before(const struct label_block* block, size_t n) {
+  if (n == 0) return 0;
+  const custom_labels_string_t* last = &block->labels[n - 1].value;
+  return (uintptr_t)last->buf + last->len - (uintptr_t)(block->set.storage + block->set.capacity);
+}
+static inline size_t block_bytes(const struct label_block* block) {
+  return block_bytes_before(block, block->set.count);
+}
 
 /* Index of the key, or the count if it is not there. */
-size_t cl_block_find(const struct label_block* block, custom_labels_string_t key);
+static inline size_t block_find(const struct label_block* block, custom_labels_string_t key) {
+  size_t i = 0;
+  while (i < block->set.count) {
+    const custom_labels_string_t* candidate = &block->labels[i].key;
+    if (candidate->len == key.len && equal_bytes(candidate->buf, key.buf, key.len)) break;
+    i++;
+  }
+  return i;
+}
 
 /* Makes `to` the first n labels of `from`. `from` may have been moved since it was built: its
  * pointers are taken relative to its own storage pointer. The relation becomes that of the two. */
@@ -56,7 +71,7 @@ void cl_block_take(struct label_block* to, const struct label_block* from,
                    struct block_relation* relation, size_t n);
 
 /* Makes `to` the copy of `from` in which the key has this value; kBlockFull if that were more than
- * `limit` labels (then `to` is neither this nor that). The strings do not lie in `to`. */
+ * `limit` labels (then `to` and the relation are unchanged). The strings do not lie in `to`. */
 enum block_change cl_block_take_with(struct label_block* to, const struct label_block* from,
                                      struct block_relation* relation, custom_labels_string_t key,
                                      custom_labels_string_t value, size_t limit);
@@ -72,9 +87,26 @@ enum block_change cl_block_put(struct label_block* block, struct block_relation*
                                size_t limit);
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index);
 
+/* A string descriptor as one vector, so that its length and pointer are moved by one load and one
+ * store: half of the cost of copying a set, and what the next copy loads is what one store wrote
+ * (no store-forwarding stall). */
+_Static_assert(sizeof(two_words) == sizeof(custom_labels_string_t), "length and pointer");
+
+static inline void put_string(custom_labels_string_t* to, size_t len, const unsigned char* buf) {
+  const two_words words = {len, (uintptr_t)buf};
+  memcpy(to, &words, sizeof words);
+}
+
 /* Adds a label whose key is not there. */
-void cl_block_append(struct label_block* block, custom_labels_string_t key,
-                     custom_labels_string_t value);
+static inline void block_append(struct label_block* block, custom_labels_string_t key,
+                                custom_labels_string_t value) {
+  unsigned char* end = block_strings(block) + block_bytes(block);
+  custom_labels_label_t* label = &block->labels[block->set.count++];
+  copy_bytes(end, key.buf, key.len);
+  copy_bytes(end + key.len, value.buf, value.len);
+  put_string(&label->key, key.len, end);
+  put_string(&label->value, value.len, end + key.len);
+}
 
 /* Adds the labels of `from` from an index on; their keys are not there. */
 void cl_block_append_labels(struct label_block* block, const struct label_block* from,

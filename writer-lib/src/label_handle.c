@@ -8,10 +8,12 @@
 #include "thread_state.h"
 
 const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set) {
-  if (set == NULL || !is_handle(set)) return set;
-  if (kind_of(set) == kSetObject) return ((const struct label_set*)(const void*)set)->live;
+  if (set == NULL) return NULL;
+  if (is_object(set)) return set_object(set)->live;
+  if (!is_thread_set(set)) return set;
   /* Another thread's, or one whose labels have been dropped: nothing can be said about those. */
-  if ((const void*)set != (const void*)cl_own_thread.handle || cl_own_thread.live == NULL) return NULL;
+  if ((const void*)set != (const void*)cl_own_thread.handle || cl_own_thread.live == NULL)
+    return NULL;
   return &cl_own_thread.live->set;
 }
 
@@ -30,8 +32,7 @@ custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {
   custom_labels_labelset_t* labels = *current_slot(thread);
   if (labels == NULL) return NULL;
   if ((const void*)labels == (const void*)thread->live) return &thread->handle->empty;
-  if (labels != thread->shown || is_handle(labels)) return labels;
-  return &owner_of(labels)->handle.empty;
+  return labels == thread->shown ? &owner_of(labels)->handle.empty : labels;
 }
 
 int cl_error_of(custom_labels_result_t result) {
@@ -54,7 +55,7 @@ int cl_error_of(custom_labels_result_t result) {
 }
 
 int cl_check_own(const custom_labels_labelset_t* set) {
-  if (!is_handle(set)) return EINVAL;
+  if (!is_thread_set(set)) return EINVAL;
   return set == cl_current_handle(&cl_own_thread) ? 0 : EPERM;
 }
 
@@ -64,6 +65,15 @@ API custom_labels_labelset_t* custom_labels_current(void) {
 
 API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* set) {
   struct thread_state* thread = &cl_own_thread;
+  const custom_labels_labelset_t* shown = thread->shown;
+  /* One set object in place of another, as a scheduler does it all the time. What has been shown is
+   * still current, so the slot is known. */
+  if (set != NULL && is_object(set) && shown != NULL && *thread->slot == shown) {
+    const custom_labels_labelset_t* labels = set_object(set)->live;
+    publish(thread->slot, labels);
+    thread->shown = labels;
+    return &owner_of(shown)->handle.empty;
+  }
   custom_labels_labelset_t* before = cl_current_handle(thread);
   install(thread, set);
   return before;

@@ -1,5 +1,5 @@
 /* What a program holds as a set. The type of the handle is the ABI's struct, but its labels lie
- * elsewhere: a handle is an empty set whose storage pointer points to itself, which no set that
+ * elsewhere: a handle is an empty set whose storage pointer points into itself, which no set that
  * holds labels does. So handles can be told from label sets of the ABI, which the functions take
  * too, and one that gets into the variable by itself shows no labels.
  *
@@ -15,30 +15,25 @@
 
 #include "customlabels/customlabels.h"
 
-enum handle_kind { kSetObject, kThreadSet };
-
 struct label_handle {
   custom_labels_labelset_t empty;
-  enum handle_kind kind;
 };
 
-static inline void handle_init(struct label_handle* handle, enum handle_kind kind) {
+/* The storage pointer of a set object is its own address, that of a thread's set the address of the
+ * word behind: no array of labels can begin at either. */
+static inline void handle_init_object(struct label_handle* handle) {
   handle->empty = (custom_labels_labelset_t){(custom_labels_label_t*)(void*)handle, 0, 0};
-  handle->kind = kind;
+}
+static inline void handle_init_thread(struct label_handle* handle) {
+  handle->empty =
+      (custom_labels_labelset_t){(custom_labels_label_t*)(void*)&handle->empty.count, 0, 0};
 }
 
-static inline bool is_handle(const custom_labels_labelset_t* set) {
+static inline bool is_object(const custom_labels_labelset_t* set) {
   return (const void*)set->storage == (const void*)set;
 }
-
-static inline enum handle_kind kind_of(const custom_labels_labelset_t* handle) {
-  return ((const struct label_handle*)(const void*)handle)->kind;
-}
-
-/* A set object, or null if it is anything else. */
-struct label_set;
-static inline struct label_set* set_object(const custom_labels_labelset_t* set) {
-  return is_handle(set) && kind_of(set) == kSetObject ? (struct label_set*)(uintptr_t)set : NULL;
+static inline bool is_thread_set(const custom_labels_labelset_t* set) {
+  return (const void*)set->storage == (const void*)&set->count;
 }
 
 /* The labels of a handle or of a set by the ABI: what is published when it is installed; null for

@@ -32,8 +32,8 @@ struct label_set* cl_set_create(size_t capacity) {
   enum { kUsualLabelBytes = 32 };
   struct label_set* set = malloc(sizeof *set);
   if (set == NULL) return NULL;
-  *set = (struct label_set){.live = &set->handle.empty};
-  handle_init(&set->handle, kSetObject);
+  *set = (struct label_set){.owner = set, .live = &set->handle.empty};
+  handle_init_object(&set->handle);
   if (capacity == 0) return set;
   size_t bytes = 0;
   struct set_block* block = NULL;
@@ -101,7 +101,7 @@ void cl_set_switch(struct label_set* set, struct set_block* block, struct block_
 static bool add_needs(const struct set_block* live, const custom_labels_label_t* labels, size_t n,
                       size_t* count, size_t* bytes) {
   *count = live == NULL ? 0 : live->block.set.count;
-  *bytes = live == NULL ? 0 : cl_block_bytes(&live->block);
+  *bytes = live == NULL ? 0 : block_bytes(&live->block);
   if (__builtin_add_overflow(*count, n, count)) return false;
   for (size_t i = 0; i < n; i++) {
     if (__builtin_add_overflow(*bytes, labels[i].key.len, bytes) ||
@@ -188,7 +188,7 @@ int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* lab
 int cl_set_remove(struct label_set* set, custom_labels_string_t key) {
   if (key.buf == NULL) return EINVAL;
   struct set_block* live = live_block(set);
-  const size_t index = live == NULL ? 0 : cl_block_find(&live->block, key);
+  const size_t index = live == NULL ? 0 : block_find(&live->block, key);
   if (live == NULL || index == live->block.set.count) return ENOENT;
   if (!is_current(set)) {
     cl_block_drop(&live->block, &set->relation, index);
@@ -197,7 +197,7 @@ int cl_set_remove(struct label_set* set, custom_labels_string_t key) {
   }
   struct block_relation relation;
   struct set_block* to =
-      cl_set_take_spare(set, live->block.set.count, cl_block_bytes(&live->block), &relation);
+      cl_set_take_spare(set, live->block.set.count, block_bytes(&live->block), &relation);
   if (to == NULL) return ENOMEM;
   cl_block_take_without(&to->block, &live->block, &relation, index);
   cl_set_switch(set, to, relation, true);

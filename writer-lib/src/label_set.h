@@ -19,13 +19,14 @@
 struct label_set;
 
 struct set_block {
-  struct label_set* owner;
   size_t room; /* bytes for strings */
+  struct label_set* owner;
   struct label_block block;
 };
 
 struct label_set {
-  struct label_handle handle;           /* first: the program's pointer */
+  struct label_set* owner;              /* itself, in front of the handle as in front of a block */
+  struct label_handle handle;           /* what the program has a pointer to */
   const custom_labels_labelset_t* live; /* a block's set; or handle.empty before there is one */
   struct set_block* spare;              /* may be null */
   struct block_relation relation;       /* between live and spare */
@@ -38,6 +39,15 @@ static inline struct set_block* block_of_labels(const custom_labels_labelset_t* 
 }
 static inline struct label_set* owner_of(const custom_labels_labelset_t* labels) {
   return block_of_labels(labels)->owner;
+}
+_Static_assert(offsetof(struct set_block, block) - offsetof(struct set_block, owner) ==
+                   offsetof(struct label_set, handle) - offsetof(struct label_set, owner),
+               "owner_of works for the handle of an empty set, too");
+
+/* The set object behind a pointer of the program; null if it is anything else. */
+static inline struct label_set* set_object(const custom_labels_labelset_t* set) {
+  if (!is_object(set)) return NULL;
+  return (struct label_set*)((uintptr_t)set - offsetof(struct label_set, handle));
 }
 
 /* The block with the labels, or null for a set that never had any. */

@@ -109,8 +109,9 @@ API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_lab
   const size_t count = labels == NULL ? 0 : labels->count;
   struct label_set* copy = cl_set_create(capacity > count ? capacity : count);
   if (copy == NULL || count == 0) return copy == NULL ? NULL : &copy->handle.empty;
-  const int error =
-      is_handle(set) ? cl_set_update(copy, labels->storage, count) : copy_labels_of(copy, labels);
+  const int error = is_object(set) || is_thread_set(set)
+                        ? cl_set_update(copy, labels->storage, count)
+                        : copy_labels_of(copy, labels);
   if (error == 0) return &copy->handle.empty;
   cl_set_free(copy);
   return NULL;

@@ -29,8 +29,8 @@ static bool merge(const struct run* run) {
   const custom_labels_labelset_t* before = run->before == NULL ? NULL : &run->before->block.set;
   /* All values from before, and all keys: these are in the block of then. */
   const size_t count = (live == NULL ? 0 : live->block.set.count) + run->n;
-  const size_t bytes = (live == NULL ? 0 : cl_block_bytes(&live->block)) +
-                       (run->before == NULL ? 0 : cl_block_bytes(&run->before->block));
+  const size_t bytes = (live == NULL ? 0 : block_bytes(&live->block)) +
+                       (run->before == NULL ? 0 : block_bytes(&run->before->block));
   struct block_relation relation;
   struct set_block* to = cl_set_take_spare(set, count, bytes, &relation);
   if (to == NULL) return false;
@@ -42,7 +42,7 @@ static bool merge(const struct run* run) {
       cl_block_put(&to->block, &relation, old->key, old->value, SIZE_MAX);
       continue;
     }
-    const size_t index = cl_block_find(&to->block, run->labels[i].key);
+    const size_t index = block_find(&to->block, run->labels[i].key);
     if (index < to->block.set.count) cl_block_drop(&to->block, &relation, index);
   }
   cl_set_switch(set, to, relation, true);

@@ -14,10 +14,6 @@ static bool same_string(custom_labels_string_t a, custom_labels_string_t b) {
   return a.len == b.len && equal_bytes(a.buf, b.buf, a.len);
 }
 
-bool cl_is_reserved(custom_labels_string_t key) {
-  return same_string(key, kSpanId) || same_string(key, kRootSpanId);
-}
-
 size_t cl_shown_trace(struct thread_state* thread) {
   const custom_labels_labelset_t* labels = *current_slot(thread);
   if (labels == NULL) return 0;
@@ -54,30 +50,14 @@ static size_t utf8_length(unsigned char lead) {
   return 1;
 }
 
-bool cl_cut_string(custom_labels_string_t* string, size_t limit) {
-  if (string->len <= limit) return false;
-  string->len = limit;
+size_t cl_cut_length(const unsigned char* bytes, size_t limit) {
   /* At most the last three bytes that stay can be the head of a character whose rest is cut off. */
   for (size_t back = 1; back <= 3; back++) {
-    unsigned char byte = string->buf[limit - back];
+    const unsigned char byte = bytes[limit - back];
     if ((byte & 0xc0) == 0x80) continue;
-    if (utf8_length(byte) > back) string->len = limit - back;
-    break;
+    return utf8_length(byte) > back ? limit - back : limit;
   }
-  return true;
-}
-
-custom_labels_result_t cl_draft_put(struct draft* draft, custom_labels_string_t key,
-                                    custom_labels_string_t value) {
-  switch (cl_block_put(draft->block, &draft->relation, key, value,
-                       draft->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS)) {
-    case kBlockAdded:
-      return CUSTOM_LABELS_SET;
-    case kBlockReplaced:
-      return CUSTOM_LABELS_REPLACED;
-    default:
-      return CUSTOM_LABELS_FULL;
-  }
+  return limit;
 }
 
 static void import_trace_label(struct draft* draft, const custom_labels_labelset_t* from,
@@ -85,8 +65,8 @@ static void import_trace_label(struct draft* draft, const custom_labels_labelset
   const custom_labels_label_t* label = cl_find_label(from, key);
   if (label == NULL) return;
   custom_labels_string_t value = label->value;
-  draft->truncated |= cl_cut_string(&value, CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE);
-  cl_block_append(draft->block, key, value);
+  draft->truncated |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE);
+  block_append(draft->block, key, value);
   draft->trace++;
 }
 
@@ -97,16 +77,19 @@ static custom_labels_result_t import_program_label(struct draft* draft,
   custom_labels_string_t key = label->key;
   custom_labels_string_t value = label->value;
   /* Of equal keys the first counts; an empty key has no place in the own set. */
-  if (key.buf == NULL || cl_is_reserved(key) || cl_find_label(from, key) != label)
+  if (key.buf == NULL || is_reserved(key) || cl_find_label(from, key) != label)
     return CUSTOM_LABELS_SET;
-  draft->truncated |= cl_cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
-  draft->truncated |= cl_cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+  draft->truncated |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
+  draft->truncated |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
   if (without.buf != NULL && same_string(key, without)) return CUSTOM_LABELS_SET;
   if (key.len == 0) {
     draft->truncated = true;
     return CUSTOM_LABELS_SET;
   }
-  return cl_draft_put(draft, key, value);
+  const size_t limit = draft->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS;
+  return cl_block_put(draft->block, &draft->relation, key, value, limit) == kBlockFull
+             ? CUSTOM_LABELS_FULL
+             : CUSTOM_LABELS_SET;
 }
 
 /* Begins with the labels of a set that is not the thread's own. */
@@ -136,7 +119,7 @@ static void take(struct thread_state* thread, struct draft* draft, enum draft_st
   } else if (without.buf == NULL) {
     cl_block_take(draft->block, from, &draft->relation, from->set.count);
   } else {
-    cl_block_take_without(draft->block, from, &draft->relation, cl_block_find(from, without));
+    cl_block_take_without(draft->block, from, &draft->relation, block_find(from, without));
   }
 }
 
@@ -168,7 +151,7 @@ custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct
                                              const struct trace_labels* trace) {
   begin(thread, draft);
   for (size_t i = 0; i < 2; i++)
-    cl_block_append(draft->block, trace->labels[i].key, trace->labels[i].value);
+    block_append(draft->block, trace->labels[i].key, trace->labels[i].value);
   draft->trace = 2;
   return fill(thread, draft, kProgramLabels, (custom_labels_string_t){0, NULL});
 }

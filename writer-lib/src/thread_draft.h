@@ -29,24 +29,40 @@ custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft*
 custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct draft* draft,
                                              const struct trace_labels* trace);
 
-/* Sets one label of the program in the draft: a valid one, cut to the limits. SET, REPLACED, FULL.
- */
-custom_labels_result_t cl_draft_put(struct draft* draft, custom_labels_string_t key,
-                                    custom_labels_string_t value);
-
 /* Makes the draft the own set and current. */
 void cl_publish_draft(struct thread_state* thread, const struct draft* draft);
 
-/* Cuts the string to `limit` bytes, at a UTF-8 character boundary; true if it was longer. */
-bool cl_cut_string(custom_labels_string_t* string, size_t limit);
+/* The length of a string of at least `limit` bytes when it is cut there, at a UTF-8 character
+ * boundary. */
+size_t cl_cut_length(const unsigned char* bytes, size_t limit);
+
+/* Cuts the string; true if it was longer. Strings are taken apart and put together by value: a
+ * caller has just stored the two words of a descriptor, and one load of both would have to wait for
+ * the stores to leave the core. */
+static inline bool cut_string(custom_labels_string_t* string, size_t limit) {
+  if (__builtin_expect(string->len <= limit, 1)) return false;
+  string->len = cl_cut_length(string->buf, limit);
+  return true;
+}
 
 /* Whether the key belongs to the trace context. */
-bool cl_is_reserved(custom_labels_string_t key);
+static inline bool is_reserved(custom_labels_string_t key) {
+  if (key.len == sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1)
+    return memcmp(key.buf, CUSTOM_LABELS_SPAN_ID_KEY, key.len) == 0;
+  if (key.len == sizeof CUSTOM_LABELS_ROOT_SPAN_ID_KEY - 1)
+    return memcmp(key.buf, CUSTOM_LABELS_ROOT_SPAN_ID_KEY, key.len) == 0;
+  return false;
+}
 
 /* How many labels of the trace context a reader sees now. */
 size_t cl_shown_trace(struct thread_state* thread);
 
 /* Fills in the labels; they point into *trace. */
 void cl_write_trace(struct trace_labels* trace, uint64_t span_id, uint64_t root_span_id);
+
+/* custom_labels_thread_update or _replace, within a call: the labels on top of what `start` says.
+ */
+custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start start,
+                                 const custom_labels_label_t* labels, size_t n);
 
 #endif /* CUSTOMLABELS_SRC_THREAD_DRAFT_H */

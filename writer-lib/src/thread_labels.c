@@ -4,54 +4,78 @@
 
 static const custom_labels_string_t kNone = {0, NULL};
 
-static bool is_valid(const custom_labels_label_t* label) {
-  return label->key.buf != NULL && label->key.len > 0 &&
-         (label->value.buf != NULL || label->value.len == 0);
+/* SET if the label can be set, or why not. */
+static inline custom_labels_result_t check(custom_labels_string_t key,
+                                           custom_labels_string_t value) {
+  if (key.buf == NULL || key.len == 0 || (value.buf == NULL && value.len > 0))
+    return CUSTOM_LABELS_INVALID;
+  return is_reserved(key) ? CUSTOM_LABELS_RESERVED : CUSTOM_LABELS_SET;
 }
 
-static bool cut_label(custom_labels_label_t* label) {
-  const bool key_cut = cl_cut_string(&label->key, CUSTOM_LABELS_THREAD_MAX_KEY);
-  return cl_cut_string(&label->value, CUSTOM_LABELS_THREAD_MAX_VALUE) || key_cut;
-}
-
-/* SET if all labels can be set, or why not. */
-static custom_labels_result_t check(const custom_labels_label_t* labels, size_t n) {
-  if (labels == NULL && n > 0) return CUSTOM_LABELS_INVALID;
+/* Puts labels into a block that is being built. SET, TRUNCATED, FULL, INVALID, RESERVED. */
+static inline custom_labels_result_t put_labels(struct label_block* block,
+                                                struct block_relation* relation,
+                                                const custom_labels_label_t* labels, size_t n,
+                                                size_t limit) {
+  bool cut = false;
   for (size_t i = 0; i < n; i++) {
-    if (!is_valid(&labels[i])) return CUSTOM_LABELS_INVALID;
-    if (cl_is_reserved(labels[i].key)) return CUSTOM_LABELS_RESERVED;
+    custom_labels_string_t key = {labels[i].key.len, labels[i].key.buf};
+    custom_labels_string_t value = {labels[i].value.len, labels[i].value.buf};
+    const custom_labels_result_t refused = check(key, value);
+    if (refused != CUSTOM_LABELS_SET) return refused;
+    cut |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
+    cut |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+    if (cl_block_put(block, relation, key, value, limit) == kBlockFull) return CUSTOM_LABELS_FULL;
   }
-  return CUSTOM_LABELS_SET;
+  return cut ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_SET;
 }
 
-static custom_labels_result_t update(struct thread_state* thread, enum draft_start start,
-                                     const custom_labels_label_t* labels, size_t n) {
-  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
+/* On top of an installed set, or of nothing. */
+static custom_labels_result_t update_other(struct thread_state* thread, enum draft_start start,
+                                           const custom_labels_label_t* labels, size_t n) {
   struct draft draft;
+  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
   custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone);
-  for (size_t i = 0; i < n && result >= 0; i++) {
-    custom_labels_label_t label = labels[i];
-    draft.truncated |= cut_label(&label);
-    result = cl_draft_put(&draft, label.key, label.value);
-  }
+  if (result < 0) return result;
+  result = put_labels(draft.block, &draft.relation, labels, n,
+                      draft.trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
   if (result < 0) return result;
   cl_publish_draft(thread, &draft);
   return draft.truncated ? CUSTOM_LABELS_TRUNCATED : result;
 }
 
-/* One label, the own set current and not empty: nothing is copied only to be overwritten. */
-static custom_labels_result_t set_in_own(struct thread_state* thread,
-                                         const custom_labels_label_t* label) {
+custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start start,
+                                 const custom_labels_label_t* labels, size_t n) {
+  const struct label_block* from = thread->live;
+  if (labels == NULL) return CUSTOM_LABELS_INVALID;
+  if (from == NULL || !own_is_current(thread)) return update_other(thread, start, labels, n);
   struct label_block* block = thread->next;
-  struct block_relation relation = thread->relation;
   thread->builds++;
-  thread->relation = (struct block_relation){0, false};
+  cl_block_take(block, from, &thread->relation,
+                start == kTraceLabels ? thread->trace : from->set.count);
+  const custom_labels_result_t result = put_labels(
+      block, &thread->relation, labels, n, thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
+  if (result >= 0)
+    publish_own(thread, block);
+  else
+    thread->relation = (struct block_relation){0, false};
+  return result;
+}
+
+/* One label, the own set current and not empty: nothing is copied only to be overwritten. */
+static inline custom_labels_result_t set_in_own(struct thread_state* thread,
+                                                custom_labels_string_t key,
+                                                custom_labels_string_t value) {
+  const bool key_cut = cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
+  const bool value_cut = cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+  struct label_block* block = thread->next;
+  thread->builds++;
   const enum block_change change =
-      cl_block_take_with(block, thread->live, &relation, label->key, label->value,
+      cl_block_take_with(block, thread->live, &thread->relation, key, value,
                          thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
   if (change == kBlockFull) return CUSTOM_LABELS_FULL;
-  thread->relation = relation;
   publish_own(thread, block);
+  if (key_cut || value_cut) return CUSTOM_LABELS_TRUNCATED;
   return change == kBlockAdded ? CUSTOM_LABELS_SET : CUSTOM_LABELS_REPLACED;
 }
 
@@ -63,43 +87,48 @@ API custom_labels_result_t custom_labels_thread_prepare(void) {
   return has ? CUSTOM_LABELS_SET : CUSTOM_LABELS_NO_MEMORY;
 }
 
+/* One label on top of an installed set, or the first one. */
+static custom_labels_result_t set_in_other(struct thread_state* thread, custom_labels_string_t key,
+                                           custom_labels_string_t value) {
+  const bool was_there = cl_find_label(*current_slot(thread), key) != NULL;
+  const custom_labels_label_t label = {key, value};
+  const custom_labels_result_t result = cl_update(thread, kAllLabels, &label, 1);
+  return result == CUSTOM_LABELS_SET && was_there ? CUSTOM_LABELS_REPLACED : result;
+}
+
 API custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_len,
                                                     const void* value, size_t value_len) {
   struct thread_state* thread = &cl_own_thread;
-  custom_labels_label_t label = {{key_len, key}, {value_len, value}};
-  custom_labels_result_t result = check(&label, 1);
+  const custom_labels_string_t key_string = {key_len, key};
+  const custom_labels_string_t value_string = {value_len, value};
+  custom_labels_result_t result = check(key_string, value_string);
   if (result != CUSTOM_LABELS_SET) return result;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  if (thread->live != NULL && own_is_current(thread)) {
-    const bool cut = cut_label(&label);
-    result = set_in_own(thread, &label);
-    if (cut && result >= 0) result = CUSTOM_LABELS_TRUNCATED;
-  } else {
-    result = update(thread, kAllLabels, &label, 1);
-  }
+  if (thread->live != NULL && own_is_current(thread))
+    result = set_in_own(thread, key_string, value_string);
+  else
+    result = set_in_other(thread, key_string, value_string);
   leave_call(thread);
   return result;
 }
 
-static custom_labels_result_t checked_update(enum draft_start start,
-                                             const custom_labels_label_t* labels, size_t n) {
+static custom_labels_result_t update(enum draft_start start, const custom_labels_label_t* labels,
+                                     size_t n) {
   struct thread_state* thread = &cl_own_thread;
-  custom_labels_result_t result = check(labels, n);
-  if (result != CUSTOM_LABELS_SET) return result;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  result = update(thread, start, labels, n);
+  const custom_labels_result_t result = cl_update(thread, start, labels, n);
   leave_call(thread);
-  return result == CUSTOM_LABELS_REPLACED ? CUSTOM_LABELS_SET : result;
+  return result;
 }
 
 API custom_labels_result_t custom_labels_thread_update(const custom_labels_label_t* labels,
                                                        size_t n) {
-  return n == 0 ? CUSTOM_LABELS_SET : checked_update(kAllLabels, labels, n);
+  return n == 0 ? CUSTOM_LABELS_SET : update(kAllLabels, labels, n);
 }
 
 API custom_labels_result_t custom_labels_thread_replace(const custom_labels_label_t* labels,
                                                         size_t n) {
-  return n == 0 ? custom_labels_thread_clear() : checked_update(kTraceLabels, labels, n);
+  return n == 0 ? custom_labels_thread_clear() : update(kTraceLabels, labels, n);
 }
 
 /* Publishes the current labels without some of them, of which there is at least one. */
@@ -117,9 +146,9 @@ API custom_labels_result_t custom_labels_thread_remove(const void* key, size_t k
   struct thread_state* thread = &cl_own_thread;
   custom_labels_string_t cut = {key_len, key};
   if (key == NULL || key_len == 0) return CUSTOM_LABELS_INVALID;
-  if (cl_is_reserved(cut)) return CUSTOM_LABELS_RESERVED;
+  if (is_reserved(cut)) return CUSTOM_LABELS_RESERVED;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  cl_cut_string(&cut, CUSTOM_LABELS_THREAD_MAX_KEY);
+  cut_string(&cut, CUSTOM_LABELS_THREAD_MAX_KEY);
   custom_labels_result_t result = CUSTOM_LABELS_ABSENT;
   if (cl_find_label(*current_slot(thread), cut) != NULL) result = keep(thread, kAllLabels, cut);
   leave_call(thread);

@@ -7,16 +7,16 @@
 
 __thread struct thread_state cl_own_thread;
 
-/* Blocks are apart by their stated size; their labels and strings are reached through
- * cl_block_init's capacity. Ten labels at their limits fit exactly, so that a string never lacks
- * room: only the count can be full. */
+/* Ten labels at their limits fit exactly, so that a string never lacks room: only the count can be
+ * full. Strings may be copied in vectors of 16 bytes, so there is room for whole ones. */
 #define PROGRAM_BYTES (CUSTOM_LABELS_THREAD_MAX_KEY + CUSTOM_LABELS_THREAD_MAX_VALUE)
 #define TRACE_BYTES                                                                   \
   (sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1 + sizeof CUSTOM_LABELS_ROOT_SPAN_ID_KEY - 1 + \
    2 * CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE)
+#define STRING_BYTES (CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS * (size_t)PROGRAM_BYTES + TRACE_BYTES)
 _Static_assert(sizeof(struct label_block) +
                        CUSTOM_LABELS_THREAD_MAX_LABELS * sizeof(custom_labels_label_t) +
-                       CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS * PROGRAM_BYTES + TRACE_BYTES <=
+                       (STRING_BYTES + 15) / 16 * 16 ==
                    CUSTOM_LABELS_THREAD_BLOCK_SIZE,
                "room for every label at its limit");
 _Static_assert(CUSTOM_LABELS_THREAD_BLOCK_SIZE % _Alignof(struct label_block) == 0, "aligned");
@@ -60,7 +60,7 @@ bool cl_allocate_blocks(struct thread_state* thread) {
   thread->relation = (struct block_relation){0, false};
   for (int i = 0; i < 2; i++) {
     cl_block_init((struct label_block*)(void*)memory->blocks[i], CUSTOM_LABELS_THREAD_MAX_LABELS);
-    handle_init(&memory->handles[i], kThreadSet);
+    handle_init_thread(&memory->handles[i]);
   }
   return true;
 }

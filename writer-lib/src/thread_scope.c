@@ -12,7 +12,7 @@
  * another call, so nothing was saved. */
 static const char refused;
 
-static void save(struct thread_state* thread, custom_labels_saved_t* saved) {
+static inline void save(struct thread_state* thread, custom_labels_saved_t* saved) {
   const struct label_block* own = thread->live;
   saved->blocks = thread->blocks;
   saved->own = own;
@@ -24,7 +24,11 @@ static void save(struct thread_state* thread, custom_labels_saved_t* saved) {
   struct label_block* image = (struct label_block*)(void*)saved->image;
   image->set = own->set;
   for (size_t i = 0; i < own->set.count; i++) image->labels[i] = own->labels[i];
-  memcpy(block_strings(image), block_strings(own), cl_block_bytes(own));
+  const unsigned char* from = block_strings(own);
+  unsigned char* to = block_strings(image);
+  /* Whole vectors, mostly a few, for which a call would take longer; a block has room for them. */
+  const size_t bytes = block_bytes(own);
+  for (size_t i = 0; i < bytes; i += sizeof(two_words)) memcpy(to + i, from + i, sizeof(two_words));
 }
 
 API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* saved,
@@ -32,18 +36,22 @@ API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* sav
                                                       size_t n) {
   struct thread_state* thread = &cl_own_thread;
   saved->blocks = &refused;
-  if (thread->in_call) return CUSTOM_LABELS_BUSY;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   save(thread, saved);
-  return custom_labels_thread_update(labels, n);
+  const custom_labels_result_t result =
+      n == 0 ? CUSTOM_LABELS_SET : cl_update(thread, kAllLabels, labels, n);
+  leave_call(thread);
+  return result;
 }
 
 API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t* saved,
                                                           custom_labels_labelset_t* set) {
   struct thread_state* thread = &cl_own_thread;
   saved->blocks = &refused;
-  if (thread->in_call) return CUSTOM_LABELS_BUSY;
+  if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   save(thread, saved);
   install(thread, set);
+  leave_call(thread);
   return CUSTOM_LABELS_SET;
 }
 

@@ -31,8 +31,8 @@
  * Everything else. Any thread, at any time, in the child after fork too (it keeps its copy), in
  * destructors at the end of a thread too.
  *
- * Memory. CUSTOM_LABELS_THREAD_MEMORY, 7,024 bytes per thread that sets labels, two blocks of 3,480
- * and 64 bytes, allocated in one piece by its first call that sets one and never after; freed when
+ * Memory. CUSTOM_LABELS_THREAD_MEMORY, 7,008 bytes per thread that sets labels, two blocks of 3,480
+ * and 48 bytes, allocated in one piece by its first call that sets one and never after; freed when
  * the thread ends, after the pointer is cleared. And CUSTOM_LABELS_THREAD_TLS_BYTES, 88, of
  * thread-local memory in each thread, the variable of the ABI included. A label that is set by a
  * pthread-key destructor in the last round of destructors keeps its blocks: a leak. */
@@ -54,7 +54,7 @@
 #define CUSTOM_LABELS_THREAD_MAX_VALUE 256
 #define CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE 20
 #define CUSTOM_LABELS_THREAD_BLOCK_SIZE 3480
-#define CUSTOM_LABELS_THREAD_MEMORY 7024
+#define CUSTOM_LABELS_THREAD_MEMORY 7008
 #define CUSTOM_LABELS_THREAD_TLS_BYTES 88
 
 /* The keys of the trace context. */
