@@ -66,10 +66,13 @@ std::string describe_labels(const TrackedProcess& process) {
     const Publisher& publisher = plan.publishers[i];
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path) + " (" +
             std::string(access_model_name(publisher.model)) + ")";
-    for (const std::string& note : publisher.notes) text += "; " + escape_terminal(note);
+    for (const Finding& finding : publisher.findings) {
+      text += "; " + escape_terminal(finding_clause(finding));
+    }
   }
   for (const Refusal& refusal : plan.refusals) {
-    text += "; not from " + escape_terminal(refusal.path) + ": " + escape_terminal(refusal.reason);
+    text += "; not from " + escape_terminal(refusal.path) + ": " +
+            escape_terminal(finding_clause(refusal.finding));
   }
   return text;
 }

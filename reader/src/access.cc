@@ -21,6 +21,8 @@
 // (libc_tls.h). A library whose block is in static TLS has one static address for every thread,
 // also when a module ID would lead there: its DTV entry may stay empty although the variable is in
 // use, so static wins.
+//
+// With a trace, each slot tells what its words were taken for; nothing is decided there.
 #include "access.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@
 
 #include "customlabels/label_abi.h"
 #include "labelscope/tls_layout.h"
+#include "publication.h"
 
 namespace labelscope {
 namespace {
@@ -37,11 +40,19 @@ namespace {
 constexpr std::uint64_t kMaxModuleId = 65536;
 // Slots looked at in one module. In an honest one the first that is relocated answers.
 constexpr std::size_t kMaxSlots = 64;
+// Reasons given when none of the slots helps; they are mostly the same.
+constexpr std::size_t kMaxReasons = 3;
 
 std::string hex(std::uint64_t value) {
   std::array<char, 24> text;
   std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
   return text.data();
+}
+
+// Offsets are signed: "-0x20".
+std::string signed_hex(std::int64_t value) {
+  return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
+                   : hex(static_cast<std::uint64_t>(value));
 }
 
 ls_tls_recipe tp_offset(std::int64_t offset) {
@@ -55,33 +66,20 @@ class SlotReader {
  public:
   SlotReader(const Module& module, const ElfSymbol& variable,
              const std::function<const LibcTls&()>& libc, const MemorySource& memory,
-             AccessPlan& plan)
-      : module_(module), variable_(variable), libc_(libc), memory_(memory), plan_(plan) {}
+             AccessPlan& plan, ModuleTrace* trace)
+      : module_(module),
+        variable_(variable),
+        libc_(libc),
+        memory_(memory),
+        plan_(plan),
+        trace_(trace) {}
 
   // True when the plan is complete.
   bool try_slot(const TlsRelocation& relocation) {
-    Address slot = module_.load_bias + relocation.slot;
-    // An initial-exec slot is one word, and may be the last one that is mapped.
-    std::array<std::uint64_t, 2> words{};
-    const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
-    if (!memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)))) {
-      waiting_ = true;  // the loader maps the writable segment last
-      return refuse(relocation, "its slot cannot be read");
-    }
-    switch (relocation.kind) {
-      case TlsRelocationKind::kTlsDesc:
-        return try_descriptor(relocation, words[0], words[1]);
-      case TlsRelocationKind::kTpOff:
-        if (words[0] == 0 && !zero_is_an_offset()) return not_relocated(relocation);
-        return accept(AccessModel::kInitialExec,
-                      tp_offset(static_cast<std::int64_t>(words[0]) + correction(relocation)));
-      case TlsRelocationKind::kDtpMod:
-        if (words[0] == 0) return not_relocated(relocation);
-        // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
-        return try_module(AccessModel::kGeneralDynamic, relocation, words[0],
-                          relocation.by_name ? words[1] : variable_.value, 0);
-    }
-    return false;
+    if (trace_ != nullptr) trace_->slots.push_back({relocation, {}, {}, {}, false});
+    const bool complete = follow_slot(relocation);
+    if (complete && trace_ != nullptr) trace_->slots.back().used = true;
+    return complete;
   }
 
   // What the loader recorded about this module.
@@ -94,8 +92,45 @@ class SlotReader {
   }
 
   bool waiting() const { return waiting_; }
+  const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
+  bool follow_slot(const TlsRelocation& relocation) {
+    Address slot = module_.load_bias + relocation.slot;
+    if (trace_ != nullptr) trace_->slots.back().address = slot;
+    // An initial-exec slot is one word, and may be the last one that is mapped.
+    std::array<std::uint64_t, 2> words{};
+    const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
+    if (!memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)))) {
+      waiting_ = true;  // the loader maps the writable segment last
+      return refuse(relocation, "its slot cannot be read");
+    }
+    if (trace_ != nullptr) {
+      trace_->slots.back().words.assign(words.begin(), words.begin() + count);
+    }
+    switch (relocation.kind) {
+      case TlsRelocationKind::kTlsDesc:
+        return try_descriptor(relocation, words[0], words[1]);
+      case TlsRelocationKind::kTpOff:
+        if (words[0] == 0 && !zero_is_an_offset()) return not_relocated(relocation);
+        tell([&] { return "the word is an offset from the thread pointer"; });
+        return accept(AccessModel::kInitialExec,
+                      tp_offset(static_cast<std::int64_t>(words[0]) + correction(relocation)));
+      case TlsRelocationKind::kDtpMod:
+        if (words[0] == 0) return not_relocated(relocation);
+        tell([&] {
+          return "module ID " + std::to_string(words[0]) +
+                 (relocation.by_name
+                      ? ", offset " + hex(words[1])
+                      : "; the variable is at " + hex(variable_.value) + " of its block");
+        });
+        // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
+        return try_module(AccessModel::kGeneralDynamic, relocation, words[0],
+                          relocation.by_name ? words[1] : variable_.value, 0);
+    }
+    return false;
+  }
+
   // musl on aarch64 counts libraries' blocks from the thread pointer itself when the executable has
   // none. Its slots cannot be told from ones that are not relocated yet; until then the word at the
   // thread pointer, which musl leaves alone, reads as no labels.
@@ -115,6 +150,11 @@ class SlotReader {
       return refuse(relocation, "its resolver " + hex(resolver) + " cannot be read");
     }
     if (is_static_tlsdesc_resolver(module_.image->machine(), code.data(), code.size())) {
+      tell([&] {
+        return "a static TLS descriptor: the resolver's code returns the argument, so " +
+               signed_hex(static_cast<std::int64_t>(argument)) +
+               " is the offset from the thread pointer";
+      });
       return accept(AccessModel::kTlsDescStatic,
                     tp_offset(static_cast<std::int64_t>(argument) + correction(relocation)));
     }
@@ -123,6 +163,12 @@ class SlotReader {
     std::uint64_t offset = (*index)[1] + static_cast<std::uint64_t>(correction(relocation));
     // Only glibc's descriptor has a third word.
     std::uint64_t generation = libc_().kind() == LibcTls::Kind::kMusl ? 0 : (*index)[2];
+    tell([&] {
+      return "a dynamic TLS descriptor: the resolver's code does not return the argument, which "
+             "leads to module ID " +
+             std::to_string((*index)[0]) + ", offset " + hex((*index)[1]) +
+             (generation == 0 ? std::string() : ", generation " + std::to_string(generation));
+    });
     return try_module(AccessModel::kTlsDescDynamic, relocation, (*index)[0], offset, generation);
   }
 
@@ -146,6 +192,9 @@ class SlotReader {
   }
 
   ls_tls_recipe from_record(const LoaderRecord& record, std::uint64_t offset) const {
+    if (trace_ != nullptr) {
+      trace_->record = {record.module_id, record.generation, record.static_offset};
+    }
     if (record.static_offset)
       return tp_offset(*record.static_offset + static_cast<std::int64_t>(offset));
     ls_tls_recipe recipe = libc_().dtv_recipe();
@@ -161,9 +210,17 @@ class SlotReader {
     return true;
   }
   bool refuse(const TlsRelocation& relocation, const std::string& reason) {
-    plan_.notes.push_back("the relocation at " + hex(relocation.slot) +
-                          " does not help: " + reason);
+    tell([&] { return reason; });
+    reasons_.push_back("the relocation at " + hex(relocation.slot) + " does not help: " + reason);
     return false;
+  }
+  // What the words of the slot at hand are taken for: made only if somebody wants to know.
+  template <class MakeClause>
+  void tell(const MakeClause& make_clause) {
+    if (trace_ == nullptr || trace_->slots.empty()) return;
+    std::string& told = trace_->slots.back().taken_for;
+    if (!told.empty()) told += "; ";
+    told += make_clause();
   }
   bool not_relocated(const TlsRelocation& relocation) {
     waiting_ = true;
@@ -175,6 +232,8 @@ class SlotReader {
   const std::function<const LibcTls&()>& libc_;
   const MemorySource& memory_;
   AccessPlan& plan_;
+  ModuleTrace* trace_;
+  std::vector<std::string> reasons_;  // why slots did not help
   bool waiting_ = false;
 };
 
@@ -186,10 +245,24 @@ int preference(const TlsRelocation& relocation) {
   return by_kind + (relocation.by_name ? 0 : 3);
 }
 
+// Why there is no recipe, in one finding.
+Finding unresolved(const std::vector<std::string>& reasons, bool waiting) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
+    text += (i == 0 ? "" : "; ") + reasons[i];
+  }
+  if (reasons.size() > kMaxReasons) {
+    text += "; and " + std::to_string(reasons.size() - kMaxReasons) + " more do not help either";
+  }
+  if (waiting) return {FindingCode::kNotRelocated, text, "look again when the library is loaded"};
+  return {FindingCode::kUnresolved, text, "build the library with TLS descriptors"};
+}
+
 }  // namespace
 
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const MemorySource& memory) {
+                       const std::function<const LibcTls&()>& libc, const MemorySource& memory,
+                       ModuleTrace* trace) {
   AccessPlan plan;
   if (main_executable && module.image->tls()) {
     plan.model = AccessModel::kLocalExec;
@@ -198,28 +271,33 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
     return plan;
   }
   auto relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  std::vector<std::string> reasons;
   if (!relocations) {
-    plan.notes.push_back("its relocations cannot be read: " + relocations.error().context);
+    reasons.push_back("its relocations cannot be read: " + relocations.error().context);
     relocations = std::vector<TlsRelocation>{};
+  } else if (auto finding = find_missing_descriptor(module.image->machine(), *relocations)) {
+    plan.findings.push_back(*std::move(finding));
   }
   std::stable_sort(
       relocations->begin(), relocations->end(),
       [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
-  SlotReader reader(module, variable, libc, memory, plan);
+  SlotReader reader(module, variable, libc, memory, plan, trace);
   for (std::size_t i = 0; i < std::min(relocations->size(), kMaxSlots); ++i) {
     if (reader.try_slot((*relocations)[i])) return plan;
   }
-  if (relocations->size() > kMaxSlots) {
-    plan.notes.push_back(std::to_string(relocations->size() - kMaxSlots) +
-                         " more relocations were not tried");
-  }
   if (reader.try_records()) return plan;
+  reasons.insert(reasons.end(), reader.reasons().begin(), reader.reasons().end());
+  if (relocations->size() > kMaxSlots) {
+    reasons.push_back(std::to_string(relocations->size() - kMaxSlots) +
+                      " more relocations were not tried");
+  }
   // Where the loader keeps records, this module's may be missing only because it is still loading.
   bool waiting = reader.waiting();
-  if (plan.notes.empty()) {
-    plan.notes.emplace_back("no relocation reaches the variable");
+  if (reasons.empty()) {
+    reasons.emplace_back("no relocation reaches the variable");
     waiting = libc().has_records();
   }
+  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting));
   plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;
 }

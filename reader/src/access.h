@@ -14,11 +14,13 @@ namespace labelscope {
 struct AccessPlan {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};
-  std::vector<std::string> notes;  // candidates that were refused, and why
+  std::vector<Finding> findings;
 };
 
-// `libc` is asked only when the answer depends on it (not for the main executable).
+// `libc` is asked only when the answer depends on it (not for the main executable). `trace` may be
+// null; otherwise its slots and its record are filled.
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const MemorySource& memory);
+                       const std::function<const LibcTls&()>& libc, const MemorySource& memory,
+                       ModuleTrace* trace);
 
 }  // namespace labelscope

@@ -238,6 +238,18 @@ Result<std::optional<ElfSymbol>> ElfImage::find_dynamic_symbol(std::string_view 
   return std::optional(to_symbol(*sym, **index, SymbolTable::kDynamic));
 }
 
+bool ElfImage::has_dynamic_symbols() const { return impl_->tables.symbols != 0; }
+
+bool ElfImage::has_symtab() const {
+  Elf* elf = impl_->elf.get();
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
 Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view name) const {
   Elf* elf = impl_->elf.get();
   std::optional<ElfSymbol> local;

@@ -2,77 +2,35 @@
 // access.
 #include "labelscope/plan.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "access.h"
-#include "customlabels/label_abi.h"
 #include "labelscope/outcome.h"
 #include "libc_tls.h"
 #include "modules.h"
+#include "publication.h"
 
 namespace labelscope {
 namespace {
-
-struct Symbols {
-  std::optional<ElfSymbol> version;
-  std::optional<ElfSymbol> variable;
-};
-
-Result<Symbols> find_symbols(const ElfImage& image, bool symtab_too) {
-  Symbols symbols;
-  auto find = [&](const char* name) -> Result<std::optional<ElfSymbol>> {
-    auto found = image.find_dynamic_symbol(name);
-    if (!found) return found;
-    if (*found && !(*found)->defined) found->reset();
-    if (!*found && symtab_too) return image.find_symtab_symbol(name);
-    return found;
-  };
-  auto version = find(CUSTOM_LABELS_VERSION_SYMBOL);
-  if (!version) return std::move(version).error();
-  auto variable = find(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
-  if (!variable) return std::move(variable).error();
-  symbols.version = *version;
-  symbols.variable = *variable;
-  return symbols;
-}
 
 bool is_main_executable(const Module& module, std::optional<Address> program_headers) {
   auto headers = module.image->program_headers_address();
   return program_headers && headers && module.load_bias + *headers == *program_headers;
 }
 
-// Why the module is no publisher, or nullopt if it is one.
-std::optional<std::string> disqualify(const Module& module, const Symbols& symbols,
-                                      const MemorySource& memory) {
-  if (!symbols.version) {
-    return "declares " CUSTOM_LABELS_CURRENT_SET_SYMBOL " without " CUSTOM_LABELS_VERSION_SYMBOL
-           ": define both in one module";
+std::string libc_clause(const LibcTls& libc) {
+  switch (libc.kind()) {
+    case LibcTls::Kind::kGlibc:
+      return libc.has_records() ? "glibc, whose loader's records of modules can be read"
+                                : "glibc, whose loader's records of modules cannot be read";
+    case LibcTls::Kind::kMusl:
+      return "musl";
+    case LibcTls::Kind::kUnknown:
+      break;
   }
-  if (!symbols.variable) {
-    return "declares " CUSTOM_LABELS_VERSION_SYMBOL " without " CUSTOM_LABELS_CURRENT_SET_SYMBOL
-           ": define both in one module and export them";
-  }
-  if (symbols.version->size != 4) {
-    return CUSTOM_LABELS_VERSION_SYMBOL " has " + std::to_string(symbols.version->size) +
-           " bytes: the ABI wants a 4-byte integer";
-  }
-  if (symbols.variable->type != STT_TLS) {
-    return CUSTOM_LABELS_CURRENT_SET_SYMBOL " is not thread-local: declare it __thread";
-  }
-  if (symbols.variable->size != 8) {
-    return CUSTOM_LABELS_CURRENT_SET_SYMBOL " has " + std::to_string(symbols.variable->size) +
-           " bytes: the ABI wants a pointer";
-  }
-  auto version = read_value<std::uint32_t>(memory, module.load_bias + symbols.version->value);
-  if (!version) return "the ABI version cannot be read: " + version.error().context;
-  if (*version != CUSTOM_LABELS_ABI_VERSION) {
-    return "ABI version " + std::to_string(*version) + ": only version 1 is known";
-  }
-  return std::nullopt;
+  return "not one that is known, so glibc's layout is assumed";
 }
 
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
@@ -120,33 +78,171 @@ std::string ProcessPlan::absence() const {
   if (modules == 0) return "none of its files could be read";
   std::string text =
       "none of its " + std::to_string(modules) + " loaded files publishes labels (ABI v1)";
-  for (const Refusal& refusal : refusals) text += "; " + refusal.path + ": " + refusal.reason;
+  for (const Refusal& refusal : refusals) {
+    text += "; " + refusal.path + ": " + finding_clause(refusal.finding);
+  }
   return text;
 }
 
-Result<ProcessPlan> Planner::plan(const Target& target) {
-  auto mappings = target.mappings();
-  if (!mappings) return std::move(mappings).error();
-  std::size_t known_to_be_none = 0;
-  ModuleList list = list_modules(target, *mappings, [&](const FileId& file) {
-    auto verdict = verdicts_.find(file);
-    bool none = verdict != verdicts_.end() && !verdict->second.may_publish;
-    known_to_be_none += none ? 1 : 0;
-    return !none;
-  });
-  const MemorySource& memory = target.memory();
-  auto program_headers = target.program_headers_address();
+// One planning: what it shares between modules, and the plan as it grows.
+class Planner::Round {
+ public:
+  Round(const Target& target, const std::vector<Mapping>& mappings,
+        std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
+      : target_(target),
+        mappings_(mappings),
+        verdicts_(verdicts),
+        trace_(trace),
+        program_headers_(target.program_headers_address()) {}
 
-  ProcessPlan plan;
-  plan.modules = list.modules.size() + known_to_be_none;
-  for (const ModuleProblem& problem : list.problems) {
+  void look_at(const Module& module);
+  void refuse_files(const std::vector<ModuleProblem>& problems);
+  ProcessPlan take_plan() { return std::move(plan_); }
+
+ private:
+  const LibcTls& libc(Machine machine);
+  void look_closer(const Module& module, ModuleTrace& seen);
+  std::optional<Finding> judge(const Module& module, ModuleTrace& seen) const;
+  void publish(const Module& module, ModuleTrace& seen);
+  void refuse(ModuleTrace& seen, Finding finding) {
+    plan_.refusals.push_back({seen.path, finding});
+    seen.refused = std::move(finding);
+  }
+
+  const Target& target_;
+  const std::vector<Mapping>& mappings_;
+  std::map<FileId, Verdict>& verdicts_;
+  PlanTrace* trace_;
+  std::optional<Address> program_headers_;
+  std::optional<LibcTls> libc_;
+  ProcessPlan plan_;
+};
+
+// The libc itself publishes nothing, so its files are known and closed: they are opened again when
+// the answer for some publisher depends on it.
+const LibcTls& Planner::Round::libc(Machine machine) {
+  if (!libc_) {
+    ModuleList runtime = list_modules(target_, mappings_, [&](const FileId& file) {
+      auto verdict = verdicts_.find(file);
+      return verdict != verdicts_.end() && verdict->second.is_runtime;
+    });
+    libc_ = LibcTls::inspect(runtime, target_.memory(), machine);
+    if (trace_ != nullptr) trace_->libc = libc_clause(*libc_);
+  }
+  return *libc_;
+}
+
+void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
+  for (const ModuleProblem& problem : problems) {
     // A file that is mapped executable and is no ELF file (a JIT's cache, say) has no symbols to
     // miss.
     if (problem.error.code == ErrorCode::kMalformed && !is_abi_library_name(problem.path)) continue;
-    plan.refusals.push_back({problem.path, problem.error.context});
+    plan_.refusals.push_back(
+        {problem.path, {FindingCode::kUnreadableFile, problem.error.context, {}}});
   }
+}
+
+void Planner::Round::look_at(const Module& module) {
+  ModuleTrace seen;
+  seen.path = module.path;
+  seen.machine = module.image->machine();
+  seen.load_bias = module.load_bias;
+  seen.main_executable = is_main_executable(module, program_headers_);
+  seen.tls = module.image->tls();
+  if (trace_ != nullptr && seen.main_executable) {
+    trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
+                               module.image->has_symtab()};
+  }
+  // What a linker did not export is only looked for where the ABI lets us expect it, and where
+  // there is a thread-local variable at all.
+  const bool symtab_too = seen.tls && (seen.main_executable || is_abi_library_name(module.path));
+  auto publication = find_publication(*module.image, symtab_too);
+  if (!publication) {
+    refuse(seen, {FindingCode::kUnreadableFile, publication.error().context, {}});
+  } else {
+    verdicts_[module.file].may_publish = !publication->none();
+    seen.publication = *publication;
+    if (publication->none()) {
+      if (trace_ != nullptr) look_closer(module, seen);
+    } else if (auto reason = judge(module, seen)) {
+      refuse(seen, *std::move(reason));
+    } else {
+      publish(module, seen);
+    }
+  }
+  if (trace_ == nullptr) return;
+  if (seen.publication.none() && !seen.refused) {
+    ++trace_->without_symbols;
+  } else {
+    trace_->modules.push_back(std::move(seen));
+  }
+}
+
+// Symbols that planning does not look for, because finding them in every library is slow and makes
+// no publisher: whoever asks why there are no labels wants to know of them.
+void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
+  auto hidden = find_publication(*module.image, /*symtab_too=*/true);
+  if (!hidden || hidden->none()) return;
+  seen.publication = *hidden;
+  seen.refused = find_hidden(*hidden, !seen.main_executable);
+}
+
+// Why the module is no publisher, or nullopt if it is one.
+std::optional<Finding> Planner::Round::judge(const Module& module, ModuleTrace& seen) const {
+  if (auto reason = disqualify(seen.publication)) return reason;
+  auto version = read_value<std::uint32_t>(target_.memory(),
+                                           module.load_bias + seen.publication.version->value);
+  if (!version) {
+    return Finding{FindingCode::kVersionUnreadable,
+                   "the ABI version cannot be read: " + version.error().context,
+                   {}};
+  }
+  seen.version_word = *version;
+  return disqualify_version(*version);
+}
+
+void Planner::Round::publish(const Module& module, ModuleTrace& seen) {
+  auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
+  AccessPlan access = plan_access(module, seen.main_executable, *seen.publication.variable,
+                                  libc_of_target, target_.memory(), trace_ ? &seen : nullptr);
+  // Two modules that define the variable share one if the loader bound both to the first.
+  const auto first = std::find_if(
+      plan_.publishers.begin(), plan_.publishers.end(),
+      [&](const Publisher& earlier) { return same_place(earlier.recipe, access.recipe); });
+  if (first != plan_.publishers.end()) {
+    seen.shares_with = first->path;
+    return;
+  }
+  if (plan_.publishers.size() == LS_MAX_PUBLISHERS) {
+    refuse(seen, {FindingCode::kTooManyPublishers,
+                  "more than " + std::to_string(LS_MAX_PUBLISHERS) + " publishers in one process",
+                  "let one library publish the labels of all"});
+    return;
+  }
+  Publisher publisher{module.path,  module.load_bias, *seen.publication.variable,
+                      access.model, access.recipe,    std::move(access.findings)};
+  for (Finding& deviation : find_deviations(seen.publication, module.path, !seen.main_executable)) {
+    publisher.findings.push_back(std::move(deviation));
+  }
+  if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
+  seen.publisher = plan_.publishers.size();
+  plan_.publishers.push_back(std::move(publisher));
+}
+
+Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
+  auto mappings = target.mappings();
+  if (!mappings) return std::move(mappings).error();
+  std::size_t known_to_be_none = 0;
+  const ModuleList list = list_modules(target, *mappings, [&](const FileId& file) {
+    const auto verdict = verdicts_.find(file);
+    const bool none =
+        trace == nullptr && verdict != verdicts_.end() && !verdict->second.may_publish;
+    known_to_be_none += none ? 1 : 0;
+    return !none;
+  });
+  const std::size_t modules = list.modules.size() + known_to_be_none;
   // Not a process without labels, but one that may not be looked at.
-  if (plan.modules == 0) {
+  if (modules == 0) {
     for (const ModuleProblem& problem : list.problems) {
       if (problem.error.code == ErrorCode::kPermission) return problem.error;
     }
@@ -154,58 +250,11 @@ Result<ProcessPlan> Planner::plan(const Target& target) {
   for (const Module& module : list.modules) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }
-  std::optional<LibcTls> inspected;
-  for (const Module& module : list.modules) {
-    bool main_executable = is_main_executable(module, program_headers);
-    // What a linker did not export is only looked for where the ABI lets us expect it, and where
-    // there is a thread-local variable at all.
-    bool symtab_too = module.image->tls() && (main_executable || is_abi_library_name(module.path));
-    auto symbols = find_symbols(*module.image, symtab_too);
-    if (!symbols) {
-      plan.refusals.push_back({module.path, symbols.error().context});
-      continue;
-    }
-    verdicts_[module.file].may_publish = symbols->version || symbols->variable;
-    if (!symbols->version && !symbols->variable) continue;
-    if (auto reason = disqualify(module, *symbols, memory)) {
-      plan.refusals.push_back({module.path, *reason});
-      continue;
-    }
-    if (plan.publishers.size() == LS_MAX_PUBLISHERS) {
-      plan.refusals.push_back({module.path, "more than " + std::to_string(LS_MAX_PUBLISHERS) +
-                                                " publishers in one process"});
-      continue;
-    }
-    auto libc = [&]() -> const LibcTls& {
-      if (!inspected) {  // the libc itself publishes nothing: open its files again
-        ModuleList all = list_modules(target, *mappings, [&](const FileId& file) {
-          auto verdict = verdicts_.find(file);
-          return verdict != verdicts_.end() && verdict->second.is_runtime;
-        });
-        inspected = LibcTls::inspect(all, memory, module.image->machine());
-      }
-      return *inspected;
-    };
-    AccessPlan access = plan_access(module, main_executable, *symbols->variable, libc, memory);
-    Publisher publisher{module.path,  module.load_bias, *symbols->variable,
-                        access.model, access.recipe,    std::move(access.notes)};
-    if (!main_executable && !is_abi_library_name(module.path)) {
-      publisher.notes.emplace_back(
-          "the file name is not one that the ABI names: other readers will not find it");
-    }
-    if (symbols->variable->table == SymbolTable::kSymtab) {
-      publisher.notes.emplace_back(
-          "the variable is not a dynamic symbol: other readers will not find it; link with "
-          "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL);
-    }
-    // Two modules that define the variable share one if the loader bound both to the first.
-    bool known = std::any_of(
-        plan.publishers.begin(), plan.publishers.end(),
-        [&](const Publisher& earlier) { return same_place(earlier.recipe, publisher.recipe); });
-    if (known) continue;
-    if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan.plan_again = true;
-    plan.publishers.push_back(std::move(publisher));
-  }
+  Round round(target, *mappings, verdicts_, trace);
+  round.refuse_files(list.problems);
+  for (const Module& module : list.modules) round.look_at(module);
+  ProcessPlan plan = round.take_plan();
+  plan.modules = modules;
   return plan;
 }
 

@@ -56,7 +56,9 @@ void check_variable(const MatrixCase& matrix_case, const Publisher& publisher,
                     const TruthVariable& variable, Address thread_pointer,
                     const MemorySource& memory) {
   INFO("publisher " << variable.module << ", " << access_model_name(publisher.model));
-  for (const std::string& note : publisher.notes) UNSCOPED_INFO("note: " << note);
+  for (const Finding& finding : publisher.findings) {
+    UNSCOPED_INFO("finding: " << finding_clause(finding));
+  }
   const Located located = locate(publisher.recipe, thread_pointer, memory);
   if (variable.address) {
     REQUIRE(located.address);
@@ -116,7 +118,7 @@ TEST_CASE("resolver_matrix: every stopped thread is read where and as the target
   if (!process) FAIL(process.error().context);
   const ProcessPlan plan = require_plan(**process);
   for (const Refusal& refusal : plan.refusals)
-    UNSCOPED_INFO(refusal.path << ": " << refusal.reason);
+    UNSCOPED_INFO(refusal.path << ": " << finding_clause(refusal.finding));
   CHECK(plan.refusals.empty());
   const TruthThread& main_thread = target.threads().front();
   CHECK(plan.publishers.size() >= count_variables(main_thread));

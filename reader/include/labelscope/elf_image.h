@@ -92,6 +92,10 @@ class ElfImage {
   // A linear search of .symtab for a defined symbol: slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
 
+  // Whether there is such a table, whatever is in it.
+  bool has_dynamic_symbols() const;
+  bool has_symtab() const;
+
   // Every relocation by which code of this module may reach the thread-local variable `name`: those
   // that name it, and the symbol-less ones (whose base is this module's own TLS block). kLimit:
   // more than any linker writes.

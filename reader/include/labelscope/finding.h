@@ -10,6 +10,7 @@ namespace labelscope {
 
 enum class FindingCode {
   kNotExported,        // defined, but only in .symtab
+  kNoPublisher,        // no loaded file has either symbol
   kNoSymbols,          // no symbol table that could have them (stripped, static)
   kLocalSymbol,        // STB_LOCAL: declared static, or hidden by a version script
   kVersionMissing,     // current set without version
@@ -39,5 +40,8 @@ struct Finding {
   std::string text;  // what was found, a clause
   std::string fix;   // the smallest fix, a clause; may be empty
 };
+
+// Both in one clause: "what was found: the fix".
+std::string finding_clause(const Finding& finding);
 
 }  // namespace labelscope

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "labelscope/elf_image.h"
+#include "labelscope/finding.h"
 #include "labelscope/ids.h"
+#include "labelscope/plan_trace.h"
 #include "labelscope/target.h"
 #include "labelscope/tls_recipe.h"
 
@@ -34,14 +36,14 @@ struct Publisher {
   Address load_bias = 0;
   ElfSymbol variable;
   AccessModel model = AccessModel::kUnresolved;
-  ls_tls_recipe recipe{};          // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
-  std::vector<std::string> notes;  // deviations from the ABI, candidates refused and why; in words
+  ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
+  std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
 };
 
 // A module that looks like a publisher and is none.
 struct Refusal {
   std::string path;
-  std::string reason;  // with the smallest fix
+  Finding finding;
 };
 
 struct ProcessPlan {
@@ -58,14 +60,16 @@ struct ProcessPlan {
 class Planner {
  public:
   // kVanished, kPermission: the process cannot be looked at. A module that cannot be read is a
-  // refusal.
-  Result<ProcessPlan> plan(const Target& target);
+  // refusal. With a trace, every file is looked at again, also at symbols that no plan uses (those
+  // of .symtab in libraries); the plan is the same.
+  Result<ProcessPlan> plan(const Target& target, PlanTrace* trace = nullptr);
 
  private:
   struct Verdict {
     bool may_publish = true;  // it has one of the symbols, or could not be asked
     bool is_runtime = false;  // it belongs to the libc: what it says about TLS may be needed
   };
+  class Round;
   std::map<FileId, Verdict> verdicts_;
 };
 

@@ -66,7 +66,7 @@ Publisher check_library(const std::string& name) {
   REQUIRE(plan.publishers.size() == 1);
   const Publisher& publisher = plan.publishers.front();
   INFO(name << ": " << access_model_name(publisher.model));
-  for (const std::string& note : publisher.notes) UNSCOPED_INFO(note);
+  for (const Finding& finding : publisher.findings) UNSCOPED_INFO(finding.text);
   CHECK(publisher.path == std::filesystem::canonical(fixture_path(name)));
   CHECK(locate_own(publisher).address == reinterpret_cast<Address>(variable()));
   Address truth = 0;
@@ -84,9 +84,10 @@ void check_refusal(const std::string& name, const std::string& reason) {
   const ProcessPlan plan = plan_own();
   CHECK(plan.publishers.empty());
   REQUIRE(plan.refusals.size() == 1);
-  INFO(plan.refusals.front().reason);
+  const std::string clause = finding_clause(plan.refusals.front().finding);
+  INFO(clause);
   CHECK(mentions(plan.refusals.front().path, name));
-  CHECK(mentions(plan.refusals.front().reason, reason));
+  CHECK(mentions(clause, reason));
   CHECK(mentions(plan.absence(), reason));
 }
 
@@ -102,7 +103,8 @@ TEST_CASE("plan_module: a process without publishers says how many files were lo
 TEST_CASE("plan_module: a library of general dynamic code is found") {
   const Publisher publisher = check_library("libcustomlabels_gnu.so");
   CHECK(publisher.model == AccessModel::kGeneralDynamic);
-  CHECK(publisher.notes.empty());
+  REQUIRE(publisher.findings.size() == 1);
+  CHECK(publisher.findings.front().code == FindingCode::kNoTlsDesc);
 }
 
 TEST_CASE("plan_module: a library with TLS descriptors is found") {
@@ -110,7 +112,7 @@ TEST_CASE("plan_module: a library with TLS descriptors is found") {
   const bool descriptor = publisher.model == AccessModel::kTlsDescStatic ||
                           publisher.model == AccessModel::kTlsDescDynamic;
   CHECK(descriptor);
-  CHECK(publisher.notes.empty());
+  CHECK(publisher.findings.empty());
 }
 
 TEST_CASE("plan_module: a library of initial-exec code is found") {
@@ -118,13 +120,15 @@ TEST_CASE("plan_module: a library of initial-exec code is found") {
 }
 
 TEST_CASE("plan_module: a protected variable under lld is found through a symbol-less descriptor") {
-  CHECK(check_library("libcustomlabels_protected.so").notes.empty());
+  const Publisher publisher = check_library("libcustomlabels_protected.so");
+  REQUIRE(publisher.findings.size() == 1);  // ABI v1 wants the descriptor to name the variable
+  CHECK(publisher.findings.front().code == FindingCode::kNoTlsDesc);
 }
 
 TEST_CASE("plan_module: a publisher under another file name is read, with a note") {
   const Publisher publisher = check_library("publishes_under_another_name.so");
-  REQUIRE(publisher.notes.size() == 1);
-  CHECK(mentions(publisher.notes.front(), "file name"));
+  REQUIRE(publisher.findings.size() == 1);
+  CHECK(publisher.findings.front().code == FindingCode::kFileName);
 }
 
 TEST_CASE("plan_module: a thread that never touched the variable has none") {
@@ -147,7 +151,7 @@ TEST_CASE("plan_module: four publishers are read, the fifth is refused with a re
   const ProcessPlan plan = plan_own();
   CHECK(plan.publishers.size() == LS_MAX_PUBLISHERS);
   REQUIRE(plan.refusals.size() == 1);
-  CHECK(mentions(plan.refusals.front().reason, "more than 4 publishers"));
+  CHECK(mentions(plan.refusals.front().finding.text, "more than 4 publishers"));
   CHECK(plan.absence().empty());
 }
 

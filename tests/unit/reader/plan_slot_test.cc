@@ -50,14 +50,15 @@ ProcessPlan plan_of(const Target& target) {
 
 Publisher only_publisher(const Target& target) {
   const ProcessPlan plan = plan_of(target);
-  for (const Refusal& refusal : plan.refusals) UNSCOPED_INFO(refusal.reason);
+  for (const Refusal& refusal : plan.refusals) UNSCOPED_INFO(refusal.finding.text);
   REQUIRE(plan.publishers.size() == 1);
   return plan.publishers.front();
 }
 
-bool any_note(const Publisher& publisher, const std::string& part) {
-  return std::any_of(publisher.notes.begin(), publisher.notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+bool any_finding(const Publisher& publisher, const std::string& part) {
+  return std::any_of(publisher.findings.begin(), publisher.findings.end(), [&](const Finding& one) {
+    return finding_clause(one).find(part) != std::string::npos;
+  });
 }
 
 void check_tp_offset(const Publisher& publisher, AccessModel model, std::int64_t offset) {
@@ -73,7 +74,7 @@ void check_waiting(const Target& target, const std::string& note) {
   CHECK(plan.plan_again);
   CHECK(plan.publishers[0].model == AccessModel::kUnresolved);
   CHECK(plan.publishers[0].recipe.kind == LS_RECIPE_NOT_RELOCATED);
-  CHECK(any_note(plan.publishers[0], note));
+  CHECK(any_finding(plan.publishers[0], note));
   const Located located = locate(plan.publishers[0].recipe, kThread, target.memory());
   CHECK(located.outcome == LS_UNREADABLE_NOT_RELOCATED);
 }
@@ -204,22 +205,22 @@ TEST_CASE("plan_slot: slots that cannot be true are refused with a reason, and e
   SlotTarget no_index;
   no_index.put_slot(kDynamicResolver, 0x10);
   CHECK(only_publisher(no_index).recipe.kind == LS_RECIPE_NONE);
-  CHECK(any_note(only_publisher(no_index), "leads nowhere"));
+  CHECK(any_finding(only_publisher(no_index), "leads nowhere"));
   CHECK_FALSE(plan_of(no_index).plan_again);
   SlotTarget no_module;
   no_module.put_slot(kDynamicResolver, kIndex);
   no_module.fake_memory().put(kIndex, std::array<std::uint64_t, 3>{kIndex, 0, 0});
-  CHECK(any_note(only_publisher(no_module), "is no module ID"));
+  CHECK(any_finding(only_publisher(no_module), "is no module ID"));
   SlotTarget no_code;
   no_code.put_slot(0x10, 0);
-  CHECK(any_note(only_publisher(no_code), "cannot be read"));
+  CHECK(any_finding(only_publisher(no_code), "cannot be read"));
 }
 
 TEST_CASE("plan_slot: relocations that cannot be read are said, and there is nothing to wait for") {
   const SlotTarget target({"RELASZ=0x100000"});
   const Publisher publisher = only_publisher(target);
   CHECK(publisher.recipe.kind == LS_RECIPE_NONE);
-  CHECK(any_note(publisher, "relocations cannot be read"));
+  CHECK(any_finding(publisher, "relocations cannot be read"));
 }
 
 TEST_CASE(
@@ -229,7 +230,7 @@ TEST_CASE(
   const Publisher publisher = only_publisher(target);
   // size 0x20, alignment 0x40, variable at 0x18.
   check_tp_offset(publisher, AccessModel::kLocalExec, -40);
-  CHECK(publisher.notes.empty());
+  CHECK(publisher.findings.empty());
 }
 
 TEST_CASE("plan_slot: an executable that exports nothing is read through .symtab, with a note") {
@@ -237,7 +238,7 @@ TEST_CASE("plan_slot: an executable that exports nothing is read through .symtab
   target.load("/usr/bin/service", read_file(fixture_path("exe_symtab_only")), kBias, /*main=*/true);
   const Publisher publisher = only_publisher(target);
   CHECK(publisher.model == AccessModel::kLocalExec);
-  CHECK(any_note(publisher, "--export-dynamic-symbol"));
+  CHECK(any_finding(publisher, "--export-dynamic-symbol"));
 }
 
 TEST_CASE(
@@ -321,10 +322,10 @@ TEST_CASE("plan_slot: a file that cannot be opened is a refusal, not the end") {
 TEST_CASE("plan_slot: a variable of a wrong type or size is refused by what is wrong") {
   const SlotTarget plain({"SET_TYPE=STT_OBJECT"});
   REQUIRE(plan_of(plain).refusals.size() == 1);
-  CHECK(plan_of(plain).refusals[0].reason.find("not thread-local") != std::string::npos);
+  CHECK(plan_of(plain).refusals[0].finding.text.find("not thread-local") != std::string::npos);
   const SlotTarget wide({"SET_SIZE=16"});
   REQUIRE(plan_of(wide).refusals.size() == 1);
-  CHECK(plan_of(wide).refusals[0].reason.find("16 bytes") != std::string::npos);
+  CHECK(plan_of(wide).refusals[0].finding.text.find("16 bytes") != std::string::npos);
 }
 
 }  // namespace labelscope::test

@@ -1,0 +1,70 @@
+// What planning saw on its way, kept only if somebody asks (explain.h): Planner::plan() fills it
+// while it does what it does anyway. Strings that came from the target are bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/elf_image.h"
+#include "labelscope/finding.h"
+#include "labelscope/ids.h"
+
+namespace labelscope {
+
+// The two symbols of ABI v1 as one file defines them.
+struct Publication {
+  std::optional<ElfSymbol> version;
+  std::optional<ElfSymbol> variable;
+
+  bool none() const { return !version && !variable; }
+};
+
+// One relocation that was tried, and the live words in the slot that it names.
+struct SlotTrace {
+  TlsRelocation relocation;
+  Address address = 0;               // of the slot, at run time
+  std::vector<std::uint64_t> words;  // one or two; empty if they could not be read
+  std::string taken_for;             // a clause: what the words are, or why they do not help
+  bool used = false;                 // the recipe comes from here
+};
+
+// What the loader itself recorded about a module (glibc).
+struct LoaderRecordTrace {
+  std::uint32_t module_id = 0;
+  std::uint64_t generation = 0;
+  std::optional<std::int64_t> static_offset;  // of the block from the thread pointer
+};
+
+// One loaded module that has either symbol.
+struct ModuleTrace {
+  std::string path;
+  Machine machine{};
+  Address load_bias = 0;
+  bool main_executable = false;
+  std::optional<TlsSegment> tls;
+  Publication publication;
+  std::optional<std::uint32_t> version_word;  // in the target's memory
+  std::vector<SlotTrace> slots;               // in the order in which they were tried
+  std::optional<LoaderRecordTrace> record;    // if it was asked for
+  std::optional<std::size_t> publisher;       // index in ProcessPlan::publishers
+  std::string shares_with;                    // path of the earlier publisher of the same variable
+  std::optional<Finding> refused;             // why it is no publisher
+};
+
+struct MainExecutableTrace {
+  std::string path;  // empty if it could not be told
+  bool has_dynamic_symbols = false;
+  bool has_symtab = false;
+};
+
+struct PlanTrace {
+  std::vector<ModuleTrace> modules;  // by address
+  std::size_t without_symbols = 0;   // modules with neither symbol
+  std::string libc;                  // a clause about the libc; empty if it made no difference
+  MainExecutableTrace main_executable;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,58 @@
+// Names of findings.
+#include "labelscope/finding.h"
+
+namespace labelscope {
+
+std::string_view finding_name(FindingCode code) {
+  switch (code) {
+    case FindingCode::kNotExported:
+      return "not-exported";
+    case FindingCode::kNoPublisher:
+      return "no-publisher";
+    case FindingCode::kNoSymbols:
+      return "no-symbols";
+    case FindingCode::kLocalSymbol:
+      return "local-symbol";
+    case FindingCode::kVersionMissing:
+      return "version-missing";
+    case FindingCode::kCurrentSetMissing:
+      return "current-set-missing";
+    case FindingCode::kVersionSize:
+      return "version-size";
+    case FindingCode::kVersionUnknown:
+      return "version-unknown";
+    case FindingCode::kVersionUnreadable:
+      return "version-unreadable";
+    case FindingCode::kNotThreadLocal:
+      return "not-thread-local";
+    case FindingCode::kCurrentSetSize:
+      return "current-set-size";
+    case FindingCode::kFileName:
+      return "file-name";
+    case FindingCode::kNoTlsDesc:
+      return "no-tlsdesc";
+    case FindingCode::kNotRelocated:
+      return "not-relocated";
+    case FindingCode::kUnresolved:
+      return "unresolved";
+    case FindingCode::kUnreadableFile:
+      return "unreadable-file";
+    case FindingCode::kTooManyPublishers:
+      return "too-many-publishers";
+    case FindingCode::kNeverTouched:
+      return "never-touched";
+    case FindingCode::kBadPointer:
+      return "bad-pointer";
+    case FindingCode::kMalformedSet:
+      return "malformed-set";
+    case FindingCode::kNullValue:
+      return "null-value";
+  }
+  return "unknown";
+}
+
+std::string finding_clause(const Finding& finding) {
+  return finding.fix.empty() ? finding.text : finding.text + ": " + finding.fix;
+}
+
+}  // namespace labelscope
