@@ -27,14 +27,18 @@ Status LoadedFile::read(std::uint64_t vaddr, std::span<std::byte> out) const {
 }
 
 Status LoadedFile::read_offset(std::uint64_t offset, std::span<std::byte> out) const {
+  return read_fully(fd, offset, out);
+}
+
+Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byte> out) {
   constexpr auto kLast = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   if (offset > kLast || out.size() > kLast - offset) {
     return Error{ErrorCode::kMalformed, "a table lies outside the file"};
   }
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got =
-        ::pread(fd.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(file.get(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(errno, "the file cannot be read");
     if (got == 0) return Error{ErrorCode::kMalformed, "a table lies outside the file"};

@@ -16,6 +16,9 @@
 
 namespace labelscope {
 
+// Fills `out` from the file's bytes, or fails: kMalformed where there are none.
+Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byte> out);
+
 struct LoadedFile {
   UniqueFd fd;
   std::vector<LoadSegment> loads;

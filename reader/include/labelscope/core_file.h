@@ -30,17 +30,21 @@ struct CoreOptions {
 
 struct CoreThread {
   Tid tid{};
-  std::string name;  // the kernel stores only the process's, which the first thread gets
-  int signal = 0;    // pr_cursig
+  std::string name;  // a core has only the process's, which is that of the thread with its number
+  // pr_cursig. The kernel gives every thread the signal that the process died of; the thread that
+  // it hit is the first.
+  int signal = 0;
   std::optional<Address> thread_pointer;
   Registers registers;
 };
 
-// A file of the process that was not found, or was found and is another one.
+// A file of the process that was not found, or was found and is another one, or cannot be told to
+// be the right one.
 struct CoreFileProblem {
-  std::string path;  // as the core names it
+  std::string path;  // as the core names it; empty if it names no files at all
   std::string build_id;
   std::string reason;
+  bool used = false;  // it is read, although nothing in the core proves that it is the right one
 };
 
 class CoreFile final : public Target {
@@ -57,9 +61,9 @@ class CoreFile final : public Target {
 
   Machine machine() const;
   Pid pid() const;
-  std::string comm() const;
+  std::string comm() const;          // 15 bytes at most; empty where the core does not have it
   std::string command_line() const;  // the first 80 bytes of it
-  const std::vector<CoreThread>& threads() const;
+  const std::vector<CoreThread>& threads() const;  // at least one; the one that died is first
   // Files that could not be had; filled as they are asked for.
   std::vector<CoreFileProblem> problems() const;
   // True if the core is shorter than its program headers say (a full disk, a size limit).

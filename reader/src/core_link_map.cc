@@ -1,0 +1,149 @@
+// The list may loop or lead anywhere: it is followed for a bounded number of steps.
+#include "core_link_map.h"
+
+#include <elf.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace labelscope {
+namespace {
+
+constexpr std::size_t kMaxLinks = 4096;
+constexpr std::size_t kMaxDynamicEntries = 512;
+constexpr std::size_t kMaxPath = 4096;
+constexpr std::uint64_t kPage = 4096;
+
+// struct link_map, as far as it is public.
+struct Link {
+  Address bias;
+  Address name;
+  Address dynamic;
+  Address next;
+};
+
+// Shorter than kMaxPath, or cut there. Read in pieces, since what follows may not be there.
+std::string text_at(const MemorySource& memory, Address address) {
+  std::string text;
+  std::array<char, 64> piece;
+  while (text.size() < kMaxPath) {
+    const std::size_t size = piece.size() - (address + text.size()) % piece.size();
+    const std::span<char> part = std::span(piece).first(size);
+    if (!memory.read(address + text.size(), std::as_writable_bytes(part))) break;
+    const auto end = std::find(part.begin(), part.end(), '\0');
+    text.append(part.begin(), end);
+    if (end != part.end()) break;
+  }
+  return text;
+}
+
+void add_segments(const ElfImage& image, Address bias, const std::string& path,
+                  std::vector<MappedRange>& ranges) {
+  for (const LoadSegment& load : image.load_segments()) {
+    const Address start = (bias + load.vaddr) & ~(kPage - 1);
+    const Address end = (bias + load.vaddr + load.file_size + kPage - 1) & ~(kPage - 1);
+    if (start < end) ranges.push_back({start, end, load.file_offset & ~(kPage - 1), path});
+  }
+}
+
+class LinkMapWalk {
+ public:
+  LinkMapWalk(const CoreNotes& notes, const DumpedMemory& dumped, Machine machine,
+              FileFinder& finder, LinkedFiles& list)
+      : notes_(notes), dumped_(dumped), machine_(machine), finder_(finder), list_(list) {}
+
+  void walk() {
+    const auto dynamic = add_main_executable();
+    if (!dynamic) return;
+    const auto debug = find_debug(*dynamic);
+    if (!debug) return;
+    constexpr Address kOffsetOfMap = 8;
+    auto next = read_value<Address>(dumped_, *debug + kOffsetOfMap);
+    for (std::size_t i = 0; next && *next != 0 && i < kMaxLinks; ++i) {
+      auto link = read_value<Link>(dumped_, *next);
+      if (!link) return;
+      // The executable has no name here, and the kernel's own object no path.
+      const std::string name = text_at(dumped_, link->name);
+      if (name.find('/') != std::string::npos) add_library(name, *link);
+      next = link->next;
+    }
+  }
+
+ private:
+  // Opens the file of that name whose image `fits`.
+  template <class Fits>
+  std::optional<ElfImage> open(const WantedFile& wanted, Fits fits) {
+    auto fd = finder_.find(wanted, [&](const UniqueFd& candidate) -> Status {
+      auto image = image_of(candidate);
+      if (!image) return Error{ErrorCode::kNotFound, "cannot be used: " + image.error().context};
+      if (image->machine() == machine_ && fits(*image, candidate)) return {};
+      return Error{ErrorCode::kNotFound, "is not the file that the process had loaded"};
+    });
+    if (!fd) {
+      list_.problems.push_back({wanted.path, {}, fd.error().context, false});
+      return std::nullopt;
+    }
+    auto image = ElfImage::open(*std::move(fd));
+    if (!image) return std::nullopt;
+    return *std::move(image);
+  }
+  static Result<ElfImage> image_of(const UniqueFd& fd) {
+    return ElfImage::open(UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)));
+  }
+
+  // The runtime address of its dynamic section.
+  std::optional<Address> add_main_executable() {
+    if (!notes_.program_headers) return std::nullopt;
+    std::string path = notes_.executable_name ? text_at(dumped_, *notes_.executable_name) : "";
+    if (path.empty()) path = notes_.comm;
+    const auto bias_of = [&](const ElfImage& image) {
+      return *notes_.program_headers - image.program_headers_address().value_or(0);
+    };
+    auto image = open({path, {}, true}, [&](const ElfImage& one, const UniqueFd& fd) {
+      if (!one.program_headers_address()) return false;
+      if (!one.position_independent() && bias_of(one) != 0) return false;
+      Elf64_Ehdr header;
+      if (!read_fully(fd, 0, std::as_writable_bytes(std::span(&header, 1)))) return false;
+      return !notes_.entry || header.e_entry + bias_of(one) == *notes_.entry;
+    });
+    if (!image) return std::nullopt;
+    add_segments(*image, bias_of(*image), path, list_.ranges);
+    if (!image->dynamic_address()) return std::nullopt;
+    return bias_of(*image) + *image->dynamic_address();
+  }
+
+  std::optional<Address> find_debug(Address dynamic) const {
+    for (std::size_t i = 0; i < kMaxDynamicEntries; ++i, dynamic += sizeof(Elf64_Dyn)) {
+      auto entry = read_value<Elf64_Dyn>(dumped_, dynamic);
+      if (!entry || entry->d_tag == DT_NULL) return std::nullopt;
+      if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr != 0) return entry->d_un.d_ptr;
+    }
+    return std::nullopt;
+  }
+
+  void add_library(const std::string& name, const Link& link) {
+    auto image = open({name, {}, false}, [&](const ElfImage& one, const UniqueFd&) {
+      return one.dynamic_address() && link.bias + *one.dynamic_address() == link.dynamic;
+    });
+    if (image) add_segments(*image, link.bias, name, list_.ranges);
+  }
+
+  const CoreNotes& notes_;
+  const DumpedMemory& dumped_;
+  Machine machine_;
+  FileFinder& finder_;
+  LinkedFiles& list_;
+};
+
+}  // namespace
+
+LinkedFiles list_linked_files(const CoreNotes& notes, const DumpedMemory& dumped, Machine machine,
+                              FileFinder& finder) {
+  LinkedFiles list;
+  LinkMapWalk(notes, dumped, machine, finder, list).walk();
+  return list;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,26 @@
+// Which files a dead process had mapped, where the core does not say it (no NT_FILE note: kernels
+// before 3.7, emulators, gcore of an old gdb): from the loader's own list, which debuggers follow.
+//
+//   AT_PHDR -> main executable -> DT_DEBUG -> struct r_debug -> struct link_map -> next ...
+//
+// Source: <link.h>; System V gABI chapter 5, "Dynamic Section".
+#pragma once
+
+#include <vector>
+
+#include "core_memory.h"
+#include "core_notes.h"
+#include "file_finder.h"
+
+namespace labelscope {
+
+struct LinkedFiles {
+  std::vector<MappedRange> ranges;
+  std::vector<CoreFileProblem> problems;  // files whose segments cannot be known without them
+};
+
+// The files themselves tell where their segments are, so they must be found.
+LinkedFiles list_linked_files(const CoreNotes& notes, const DumpedMemory& dumped, Machine machine,
+                              FileFinder& finder);
+
+}  // namespace labelscope

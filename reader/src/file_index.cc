@@ -1,0 +1,86 @@
+// A directory that somebody names may be "/": depth and number of files have bounds, and links to
+// directories are not followed.
+#include "file_index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "labelscope/elf_image.h"
+
+namespace labelscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A container's whole root file system has some ten thousand.
+constexpr std::size_t kMaxFiles = 100000;
+constexpr int kMaxDepth = 12;
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+UniqueFd open_regular_file(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  if (S_ISREG(found.st_mode)) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd.valid() || (::fstat(fd.get(), &found) == 0 && S_ISREG(found.st_mode))) return fd;
+  }
+  errno = ENOENT;
+  return {};
+}
+
+void FileIndex::list() {
+  if (listed_) return;
+  listed_ = true;
+  std::error_code error;
+  fs::recursive_directory_iterator at(directory_, fs::directory_options::skip_permission_denied,
+                                      error);
+  std::vector<std::pair<int, std::string>> found;
+  for (; !error && at != fs::recursive_directory_iterator() && found.size() < kMaxFiles;
+       at.increment(error)) {
+    if (at.depth() >= kMaxDepth) at.disable_recursion_pending();
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) found.emplace_back(at.depth(), at->path().string());
+  }
+  std::sort(found.begin(), found.end());
+  for (auto& [depth, path] : found) paths_.push_back(std::move(path));
+}
+
+std::vector<std::string> FileIndex::named(const std::string& name) {
+  list();
+  std::vector<std::string> found;
+  std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(found),
+               [&](const std::string& path) { return file_name(path) == name; });
+  return found;
+}
+
+void FileIndex::read_build_ids() {
+  if (build_ids_read_) return;
+  build_ids_read_ = true;
+  list();
+  for (const std::string& path : paths_) {
+    UniqueFd fd = open_regular_file(path);
+    if (!fd.valid()) continue;
+    auto image = ElfImage::open(std::move(fd));
+    if (!image) continue;
+    if (std::string id = image->build_id(); !id.empty()) by_build_id_.emplace(std::move(id), path);
+  }
+}
+
+std::vector<std::string> FileIndex::with_build_id(const std::string& build_id) {
+  read_build_ids();
+  std::vector<std::string> found;
+  const auto [first, last] = by_build_id_.equal_range(build_id);
+  std::transform(first, last, std::back_inserter(found),
+                 [](const auto& entry) { return entry.second; });
+  return found;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,38 @@
+// The files below one directory, found by their name or by their build ID: for a folder into which
+// somebody has put what belongs to a core file, in whatever order.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+// Opens a regular file for reading, and nothing else: the name may come from a core file, and
+// opening a FIFO waits while opening a device does something. Invalid, with errno, if it cannot.
+UniqueFd open_regular_file(const std::string& path);
+
+// Reads the directory when it is first asked. Not thread-safe.
+class FileIndex {
+ public:
+  explicit FileIndex(std::string directory) : directory_(std::move(directory)) {}
+
+  // Paths, those nearest to the directory first.
+  std::vector<std::string> named(const std::string& name);
+  // Opens every file once; so ask for names first.
+  std::vector<std::string> with_build_id(const std::string& build_id);
+
+ private:
+  void list();
+  void read_build_ids();
+
+  std::string directory_;
+  bool listed_ = false;
+  bool build_ids_read_ = false;
+  std::vector<std::string> paths_;
+  std::multimap<std::string, std::string> by_build_id_;
+};
+
+}  // namespace labelscope
