@@ -148,16 +148,8 @@ static void move_tail(struct label_block* block, size_t start, size_t shift, siz
   copy_labels(block->labels + first, block->labels + first, block->set.count - first, shift);
 }
 
-enum block_change cl_block_put(struct label_block* block, struct block_relation* relation,
-                               custom_labels_string_t key, custom_labels_string_t value,
-                               size_t limit) {
-  const size_t index = block_find(block, key);
-  if (index == block->set.count) {
-    if (index >= limit) return kBlockFull;
-    block_append(block, key, value);
-    relation->one_value = false;
-    return kBlockAdded;
-  }
+void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
+                      custom_labels_string_t value) {
   custom_labels_string_t* old = &block->labels[index].value;
   const size_t at = (uintptr_t)old->buf - origin(block);
   if (value.len != old->len) {
@@ -167,7 +159,6 @@ enum block_change cl_block_put(struct label_block* block, struct block_relation*
   copy_bytes(block_strings(block) + at, value.buf, value.len);
   relation->common = smaller(relation->common, index);
   relation->one_value = false;
-  return kBlockReplaced;
 }
 
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index) {

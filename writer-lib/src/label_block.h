@@ -82,9 +82,8 @@ void cl_block_take_without(struct label_block* to, const struct label_block* fro
 
 /* Changes in place, for what needs several. The strings do not lie in the block. What has been done
  * is taken out of the relation to the other block. */
-enum block_change cl_block_put(struct label_block* block, struct block_relation* relation,
-                               custom_labels_string_t key, custom_labels_string_t value,
-                               size_t limit);
+void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
+                      custom_labels_string_t value);
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index);
 
 /* A string descriptor as one vector, so that its length and pointer are moved by one load and one
@@ -106,6 +105,22 @@ static inline void block_append(struct label_block* block, custom_labels_string_
   copy_bytes(end + key.len, value.buf, value.len);
   put_string(&label->key, key.len, end);
   put_string(&label->value, value.len, end + key.len);
+}
+
+/* Sets a label in place: replaces its value or adds it. */
+static inline enum block_change block_put(struct label_block* block,
+                                          struct block_relation* relation,
+                                          custom_labels_string_t key, custom_labels_string_t value,
+                                          size_t limit) {
+  const size_t index = block_find(block, key);
+  if (index < block->set.count) {
+    cl_block_replace(block, relation, index, value);
+    return kBlockReplaced;
+  }
+  if (index >= limit) return kBlockFull;
+  block_append(block, key, value);
+  relation->one_value = false;
+  return kBlockAdded;
 }
 
 /* Adds the labels of `from` from an index on; their keys are not there. */

@@ -12,9 +12,9 @@ const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set
   if (is_object(set)) return set_object(set)->live;
   if (!is_thread_set(set)) return set;
   /* Another thread's, or one whose labels have been dropped: nothing can be said about those. */
-  if ((const void*)set != (const void*)cl_own_thread.handle || cl_own_thread.live == NULL)
-    return NULL;
-  return &cl_own_thread.live->set;
+  const struct thread_state* thread = this_thread();
+  if ((const void*)set != (const void*)thread->handle || thread->live == NULL) return NULL;
+  return &thread->live->set;
 }
 
 const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
@@ -56,25 +56,28 @@ int cl_error_of(custom_labels_result_t result) {
 
 int cl_check_own(const custom_labels_labelset_t* set) {
   if (!is_thread_set(set)) return EINVAL;
-  return set == cl_current_handle(&cl_own_thread) ? 0 : EPERM;
+  return set == cl_current_handle(this_thread()) ? 0 : EPERM;
 }
 
 API custom_labels_labelset_t* custom_labels_current(void) {
-  return cl_current_handle(&cl_own_thread);
+  return cl_current_handle(this_thread());
 }
 
-API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* set) {
-  struct thread_state* thread = &cl_own_thread;
-  const custom_labels_labelset_t* shown = thread->shown;
-  /* One set object in place of another, as a scheduler does it all the time. What has been shown is
-   * still current, so the slot is known. */
-  if (set != NULL && is_object(set) && shown != NULL && *thread->slot == shown) {
-    const custom_labels_labelset_t* labels = set_object(set)->live;
-    publish(thread->slot, labels);
-    thread->shown = labels;
-    return &owner_of(shown)->handle.empty;
-  }
+static __attribute__((noinline)) custom_labels_labelset_t* replace_any(
+    struct thread_state* thread, custom_labels_labelset_t* set) {
   custom_labels_labelset_t* before = cl_current_handle(thread);
   install(thread, set);
   return before;
+}
+
+API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* set) {
+  struct thread_state* thread = this_thread();
+  const custom_labels_labelset_t* shown = thread->shown;
+  if (set == NULL || !is_object(set) || shown == NULL || *thread->slot != shown)
+    return replace_any(thread, set);
+  /* One set object in place of another, as a scheduler does it all the time. */
+  const custom_labels_labelset_t* labels = set_object(set)->live;
+  publish(thread->slot, labels);
+  thread->shown = labels;
+  return &owner_of(shown)->handle.empty;
 }

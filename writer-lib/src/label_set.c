@@ -10,7 +10,7 @@
 static const struct block_relation kUnrelated = {0, false};
 
 static bool is_current(const struct label_set* set) {
-  return *current_slot(&cl_own_thread) == set->live;
+  return *current_slot(this_thread()) == set->live;
 }
 
 static struct set_block* allocate_block(struct label_set* owner, size_t labels, size_t bytes) {
@@ -48,7 +48,7 @@ struct label_set* cl_set_create(size_t capacity) {
 }
 
 void cl_set_free(struct label_set* set) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (is_current(set)) publish(thread->slot, NULL);
   /* The address may come back as somebody else's set. */
   if (thread->shown == set->live) thread->shown = NULL;
@@ -82,7 +82,7 @@ struct set_block* cl_set_take_spare(struct label_set* set, size_t labels, size_t
 
 void cl_set_switch(struct label_set* set, struct set_block* block, struct block_relation relation,
                    bool keep_old) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   struct set_block* old = live_block(set);
   const custom_labels_labelset_t* labels = block == NULL ? &set->handle.empty : &block->block.set;
   if (is_current(set)) {
@@ -154,7 +154,7 @@ static int build_beside(struct label_set* set, const custom_labels_label_t* labe
     cl_block_take(&to->block, &from->block, &relation, from->block.set.count);
   }
   for (; next < n; next++)
-    cl_block_put(&to->block, &relation, labels[next].key, labels[next].value, SIZE_MAX);
+    block_put(&to->block, &relation, labels[next].key, labels[next].value, SIZE_MAX);
   cl_set_switch(set, to, relation, keep_old);
   set->relation = relation;
   return 0;
@@ -170,7 +170,7 @@ int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, si
   if (!fits_in_place(set, live, labels, n, count, bytes))
     return build_beside(set, labels, n, count, bytes, true);
   for (size_t i = 0; i < n; i++)
-    cl_block_put(&live->block, &set->relation, labels[i].key, labels[i].value, SIZE_MAX);
+    block_put(&live->block, &set->relation, labels[i].key, labels[i].value, SIZE_MAX);
   set->changes++;
   return 0;
 }

@@ -83,7 +83,7 @@ API int custom_labels_clear(custom_labels_labelset_t* set) {
   struct label_set* object = set_object(set);
   if (object != NULL) return cl_set_clear(object);
   const int refused = cl_check_own(set);
-  if (refused == 0) publish_own(&cl_own_thread, NULL);
+  if (refused == 0) publish_own(this_thread(), NULL);
   return refused;
 }
 

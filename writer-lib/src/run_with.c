@@ -39,7 +39,7 @@ static bool merge(const struct run* run) {
   for (size_t i = 0; i < run->n; i++) {
     const custom_labels_label_t* old = cl_find_label(before, run->labels[i].key);
     if (old != NULL) {
-      cl_block_put(&to->block, &relation, old->key, old->value, SIZE_MAX);
+      block_put(&to->block, &relation, old->key, old->value, SIZE_MAX);
       continue;
     }
     const size_t index = block_find(&to->block, run->labels[i].key);

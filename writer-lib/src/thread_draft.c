@@ -87,7 +87,7 @@ static custom_labels_result_t import_program_label(struct draft* draft,
     return CUSTOM_LABELS_SET;
   }
   const size_t limit = draft->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS;
-  return cl_block_put(draft->block, &draft->relation, key, value, limit) == kBlockFull
+  return block_put(draft->block, &draft->relation, key, value, limit) == kBlockFull
              ? CUSTOM_LABELS_FULL
              : CUSTOM_LABELS_SET;
 }

@@ -25,7 +25,7 @@ static inline custom_labels_result_t put_labels(struct label_block* block,
     if (refused != CUSTOM_LABELS_SET) return refused;
     cut |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
     cut |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
-    if (cl_block_put(block, relation, key, value, limit) == kBlockFull) return CUSTOM_LABELS_FULL;
+    if (block_put(block, relation, key, value, limit) == kBlockFull) return CUSTOM_LABELS_FULL;
   }
   return cut ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_SET;
 }
@@ -48,11 +48,18 @@ custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start s
                                  const custom_labels_label_t* labels, size_t n) {
   const struct label_block* from = thread->live;
   if (labels == NULL) return CUSTOM_LABELS_INVALID;
-  if (from == NULL || !own_is_current(thread)) return update_other(thread, start, labels, n);
+  if (thread->blocks == NULL || !own_is_current(thread))
+    return update_other(thread, start, labels, n);
   struct label_block* block = thread->next;
   thread->builds++;
-  cl_block_take(block, from, &thread->relation,
-                start == kTraceLabels ? thread->trace : from->set.count);
+  if (from == NULL) {
+    thread->trace = 0;
+    thread->relation.common = 0;
+    block->set.count = 0;
+  } else {
+    cl_block_take(block, from, &thread->relation,
+                  start == kTraceLabels ? thread->trace : from->set.count);
+  }
   const custom_labels_result_t result = put_labels(
       block, &thread->relation, labels, n, thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
   if (result >= 0)
@@ -80,7 +87,7 @@ static inline custom_labels_result_t set_in_own(struct thread_state* thread,
 }
 
 API custom_labels_result_t custom_labels_thread_prepare(void) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   const bool has = has_memory(thread);
   leave_call(thread);
@@ -98,7 +105,7 @@ static custom_labels_result_t set_in_other(struct thread_state* thread, custom_l
 
 API custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_len,
                                                     const void* value, size_t value_len) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   const custom_labels_string_t key_string = {key_len, key};
   const custom_labels_string_t value_string = {value_len, value};
   custom_labels_result_t result = check(key_string, value_string);
@@ -114,7 +121,7 @@ API custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_
 
 static custom_labels_result_t update(enum draft_start start, const custom_labels_label_t* labels,
                                      size_t n) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   const custom_labels_result_t result = cl_update(thread, start, labels, n);
   leave_call(thread);
@@ -143,7 +150,7 @@ static custom_labels_result_t keep(struct thread_state* thread, enum draft_start
 }
 
 API custom_labels_result_t custom_labels_thread_remove(const void* key, size_t key_len) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   custom_labels_string_t cut = {key_len, key};
   if (key == NULL || key_len == 0) return CUSTOM_LABELS_INVALID;
   if (is_reserved(cut)) return CUSTOM_LABELS_RESERVED;
@@ -162,7 +169,7 @@ static void clear_all(struct thread_state* thread) {
 }
 
 API custom_labels_result_t custom_labels_thread_clear(void) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   const custom_labels_labelset_t* labels = *current_slot(thread);
   const size_t trace = cl_shown_trace(thread);
@@ -190,7 +197,7 @@ static custom_labels_result_t set_trace(struct thread_state* thread,
 }
 
 API custom_labels_result_t custom_labels_thread_set_trace(uint64_t span_id, uint64_t root_span_id) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   struct trace_labels trace;
   cl_write_trace(&trace, span_id, root_span_id);
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
@@ -200,7 +207,7 @@ API custom_labels_result_t custom_labels_thread_set_trace(uint64_t span_id, uint
 }
 
 API custom_labels_result_t custom_labels_thread_clear_trace(void) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   custom_labels_result_t result = CUSTOM_LABELS_ABSENT;
   if (cl_shown_trace(thread) > 0) result = keep(thread, kProgramLabels, kNone);

@@ -32,7 +32,7 @@ static pthread_key_t thread_end_key;
 static int key_error;
 
 static void end_thread(void* memory) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   publish(thread->slot, NULL);
   thread->shown = NULL;
   thread->live = NULL;

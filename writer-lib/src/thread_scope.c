@@ -34,7 +34,7 @@ static inline void save(struct thread_state* thread, custom_labels_saved_t* save
 API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* saved,
                                                       const custom_labels_label_t* labels,
                                                       size_t n) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   saved->blocks = &refused;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   save(thread, saved);
@@ -46,7 +46,7 @@ API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* sav
 
 API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t* saved,
                                                           custom_labels_labelset_t* set) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   saved->blocks = &refused;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   save(thread, saved);
@@ -75,8 +75,19 @@ static bool restore_own(struct thread_state* thread, const custom_labels_saved_t
   return true;
 }
 
-static custom_labels_result_t leave(struct thread_state* thread,
-                                    const custom_labels_saved_t* saved) {
+/* The usual way out: the own set was current, and its block has not been touched. */
+static inline bool leave_in_place(struct thread_state* thread, const custom_labels_saved_t* saved) {
+  if (saved->own == NULL || saved->current != saved->handle || saved->blocks != thread->blocks ||
+      thread->builds - saved->builds > 1)
+    return false;
+  thread->handle = (struct label_handle*)(uintptr_t)saved->handle;
+  thread->trace = (uint32_t)saved->trace;
+  publish_own(thread, (struct label_block*)(uintptr_t)saved->own);
+  return true;
+}
+
+static __attribute__((noinline)) custom_labels_result_t leave(struct thread_state* thread,
+                                                              const custom_labels_saved_t* saved) {
   /* A thread that had no memory yet had no own set: nothing but its absence to restore. */
   const bool same_thread = saved->blocks == thread->blocks || saved->blocks == NULL;
   const bool own_was_current =
@@ -105,9 +116,10 @@ static custom_labels_result_t leave(struct thread_state* thread,
 }
 
 API custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved) {
-  struct thread_state* thread = &cl_own_thread;
+  struct thread_state* thread = this_thread();
   if (saved->blocks == &refused || !enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  const custom_labels_result_t result = leave(thread, saved);
+  custom_labels_result_t result = CUSTOM_LABELS_SET;
+  if (!leave_in_place(thread, saved)) result = leave(thread, saved);
   leave_call(thread);
   return result;
 }

@@ -44,6 +44,15 @@ _Static_assert(sizeof(struct thread_state) + sizeof(void*) == CUSTOM_LABELS_THRE
 
 extern __attribute__((visibility("hidden"))) __thread struct thread_state cl_own_thread;
 
+/* The calling thread's state. The compiler takes the address of a thread-local variable for so
+ * cheap that it computes it again after each branch, by a call; a value out of an asm it has to
+ * keep. */
+static inline struct thread_state* this_thread(void) {
+  struct thread_state* thread = &cl_own_thread;
+  __asm__("" : "+r"(thread));
+  return thread;
+}
+
 static inline custom_labels_labelset_t** current_slot(struct thread_state* thread) {
   if (__builtin_expect(thread->slot == NULL, 0)) thread->slot = &custom_labels_current_set;
   return thread->slot;
