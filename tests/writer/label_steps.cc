@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "customlabels/labels.hpp"
+#include "writer/step_chain.h"
 
 namespace {
 
@@ -50,31 +51,6 @@ void replace_with_full_set() {
 std::optional<Scope> outer;
 std::optional<Scope> inner;
 
-class Chain {
- public:
-  void step(std::string name, std::function<void()> act, Labels after) {
-    now_ = after;
-    steps_.push_back({std::move(name), std::move(act), std::move(after)});
-  }
-  void set(std::string name, const char* key, const std::string& value) {
-    step(
-        std::move(name), [key, &value] { customlabels::set(key, value); }, with(now_, key, value));
-  }
-  void remove(std::string name, const std::string& key) {
-    step(
-        std::move(name), [&key] { customlabels::remove(key); }, without(now_, key));
-  }
-  void unchanged(std::string name, std::function<void()> act) {
-    step(std::move(name), std::move(act), now_);
-  }
-  const Labels& now() const { return now_; }
-  std::vector<LabelStep> steps() && { return std::move(steps_); }
-
- private:
-  Labels now_;
-  std::vector<LabelStep> steps_;
-};
-
 const std::string kTenant = "tenant";
 const std::string kRoute = "route";
 const std::string kEmpty;
@@ -84,16 +60,25 @@ const std::string kCart = "/cart";
 const std::string kRoot = "/";
 const std::string kPost = "/post";
 
-void single_label_steps(Chain& chain) {
-  chain.set("the first label", "tenant", kAcme);
-  chain.set("a second label", "route", kPay);
-  chain.set("a third label, with an empty value", "note", kEmpty);
-  chain.set("a longer value for the first", "tenant", kLongest);
-  chain.set("a shorter value for the first", "tenant", kAcme);
-  chain.set("a longer value in the middle", "route", kCart);
-  chain.set("an equally long value in the middle", "route", kPost);
-  chain.set("an empty value in the middle", "route", kEmpty);
-  chain.set("the same value again", "tenant", kAcme);
+void set(StepChain& chain, const char* name, const char* key, const std::string& value) {
+  chain.step(
+      name, [key, &value] { customlabels::set(key, value); }, with(chain.now(), key, value));
+}
+void remove(StepChain& chain, const char* name, const std::string& key) {
+  chain.step(
+      name, [&key] { customlabels::remove(key); }, without(chain.now(), key));
+}
+
+void single_label_steps(StepChain& chain) {
+  set(chain, "the first label", "tenant", kAcme);
+  set(chain, "a second label", "route", kPay);
+  set(chain, "a third label, with an empty value", "note", kEmpty);
+  set(chain, "a longer value for the first", "tenant", kLongest);
+  set(chain, "a shorter value for the first", "tenant", kAcme);
+  set(chain, "a longer value in the middle", "route", kCart);
+  set(chain, "an equally long value in the middle", "route", kPost);
+  set(chain, "an empty value in the middle", "route", kEmpty);
+  set(chain, "the same value again", "tenant", kAcme);
   chain.step(
       "a value that is cut", [] { customlabels::set("note", kTooLong); },
       with(chain.now(), "note", kTooLongCut));
@@ -103,14 +88,14 @@ void single_label_steps(Chain& chain) {
         customlabels::update({{"route", kRoot}, {"user", kAcme}});
       },
       with(with(chain.now(), "route", kRoot), "user", kAcme));
-  chain.remove("remove the first", kTenant);
+  remove(chain, "remove the first", kTenant);
   chain.step(
       "remove the last", [] { customlabels::remove("user"); }, without(chain.now(), "user"));
   chain.unchanged("remove what is not there", [] { customlabels::remove("user"); });
   chain.unchanged("refused: an empty key", [] { customlabels::set("", kAcme); });
 }
 
-void whole_set_steps(Chain& chain) {
+void whole_set_steps(StepChain& chain) {
   chain.step("replace all by eight labels at their limits", replace_with_full_set, full_set());
   chain.unchanged("refused: a ninth label", [] { customlabels::set("one more", kAcme); });
   chain.unchanged("refused: several, of which one is the ninth", [] {
@@ -119,13 +104,13 @@ void whole_set_steps(Chain& chain) {
   chain.step(
       "a shorter value in the full set", [] { customlabels::set(kFullKeys[7], kAcme); },
       with(chain.now(), kFullKeys[7], kAcme));
-  chain.remove("remove from the middle of the full set", kFullKeys[4]);
+  remove(chain, "remove from the middle of the full set", kFullKeys[4]);
   chain.step("replace all by one",
              [] {
                customlabels::replace({{kTenant, kAcme}});
              },
              {{kTenant, kAcme}});
-  chain.remove("remove the only one", kTenant);
+  remove(chain, "remove the only one", kTenant);
   chain.unchanged("clear nothing", [] { customlabels::clear(); });
   chain.step("replace nothing by two",
              [] {
@@ -134,7 +119,7 @@ void whole_set_steps(Chain& chain) {
              {{kRoute, kPay}, {kTenant, kAcme}});
 }
 
-void scope_steps(Chain& chain) {
+void scope_steps(StepChain& chain) {
   const Labels before = chain.now();
   chain.step(
       "enter a scope",
@@ -146,13 +131,13 @@ void scope_steps(Chain& chain) {
       "leave it at once", [] { outer.reset(); }, before);
   chain.step(
       "enter it again", [] { outer.emplace("job", kAcme); }, with(before, "job", kAcme));
-  chain.remove("remove within the scope", kTenant);
+  remove(chain, "remove within the scope", kTenant);
   const Labels between = chain.now();
   chain.step(
       "enter a scope in the scope", [] { inner.emplace("tenant", kLongest); },
       with(between, "tenant", kLongest));
   chain.step("clear within both", [] { customlabels::clear(); }, {});
-  chain.set("set within both", "user", kAcme);
+  set(chain, "set within both", "user", kAcme);
   chain.step(
       "leave the inner scope", [] { inner.reset(); }, between);
   chain.step(
@@ -162,12 +147,46 @@ void scope_steps(Chain& chain) {
   chain.step("leave it to nothing", [] { outer.reset(); }, {});
 }
 
+void trace_steps(StepChain& chain) {
+  const Labels first = {{"root-span-id", "18446744073709551615"}, {"span-id", "1"}};
+  const Labels second = {{"root-span-id", "0"}, {"span-id", "22"}};
+  chain.step(
+      "a trace context from nothing", [] { customlabels::set_trace(1, UINT64_MAX); }, first);
+  set(chain, "a label beside it", "tenant", kAcme);
+  chain.step(
+      "another trace context", [] { customlabels::set_trace(22, 0); },
+      with(second, kTenant, kAcme));
+  chain.unchanged("the same trace context", [] { customlabels::set_trace(22, 0); });
+  chain.unchanged("refused: its key", [] { customlabels::set("span-id", kAcme); });
+  chain.step(
+      "enter a scope under a trace context", [] { outer.emplace("job", kAcme); },
+      with(chain.now(), "job", kAcme));
+  chain.step(
+      "another trace context within", [] { customlabels::set_trace(1, UINT64_MAX); },
+      with(with(first, "job", kAcme), kTenant, kAcme));
+  chain.step(
+      "leave to the trace context from before", [] { outer.reset(); },
+      with(second, kTenant, kAcme));
+  chain.step(
+      "clear all but the trace context", [] { customlabels::clear(); }, second);
+  chain.step(
+      "replace beside the trace context",
+      [] {
+        customlabels::replace({{kTenant, kPay}});
+      },
+      with(second, kTenant, kPay));
+  chain.step("clear the trace context", [] { customlabels::clear_trace(); }, {{kTenant, kPay}});
+  chain.unchanged("clear it again", [] { customlabels::clear_trace(); });
+  remove(chain, "remove the last label", kTenant);
+}
+
 }  // namespace
 
 std::vector<LabelStep> label_steps() {
-  Chain chain;
+  StepChain chain;
   single_label_steps(chain);
   whole_set_steps(chain);
   scope_steps(chain);
+  trace_steps(chain);
   return std::move(chain).steps();
 }

@@ -9,7 +9,7 @@
 namespace {
 
 constexpr std::size_t kMaxLabels = 64;
-constexpr std::size_t kMaxString = 4096;
+constexpr std::size_t kMaxString = 65536;
 
 std::string_view view(const custom_labels_string_t& string, std::string_view if_null) {
   if (string.buf == nullptr) return if_null;

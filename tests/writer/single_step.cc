@@ -1,5 +1,5 @@
-// The tracer and its child. The child raises SIGSTOP before the first step and after each; in
-// between, the tracer steps it and has the watcher look.
+// The tracer and its child. The child raises SIGSTOP before the first step and at the end of each;
+// in between, the tracer steps it and has the watcher look.
 #include "writer/single_step.h"
 
 #include <pthread.h>
@@ -15,23 +15,10 @@ constexpr int kExitNotTraceable = 77;
 // The longest step here takes some ten thousand; one that loops for ever must still end the test.
 constexpr std::size_t kMaxInstructionsPerStep = 5'000'000;
 
-void raise_marker(void*) { raise(SIGSTOP); }
-
-[[noreturn]] void run_child(std::size_t count, const std::function<void(std::size_t)>& act,
-                            LastStep last) {
+[[noreturn]] void run_child(const std::function<void()>& body) {
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kExitNotTraceable);
-  raise(SIGSTOP);
-  for (std::size_t step = 0; step < count; ++step) {
-    if (last == LastStep::kEndsThread && step + 1 == count) {
-      // Keys are destroyed in the order of their creation: this marker comes after the library's
-      // own key.
-      pthread_key_t key{};
-      if (pthread_key_create(&key, raise_marker) != 0 || pthread_setspecific(key, &key) != 0)
-        _exit(1);
-    }
-    act(step);
-    raise(SIGSTOP);
-  }
+  end_step();
+  body();
   _exit(0);
 }
 
@@ -83,13 +70,22 @@ class Tracer {
 
 }  // namespace
 
-std::optional<Stepping> single_step(std::size_t count, const std::function<void(std::size_t)>& act,
-                                    StepWatcher& watcher, LastStep last) {
+void end_step() { raise(SIGSTOP); }
+
+void end_step_with_thread() {
+  // Keys are destroyed in the order of their creation: this one comes after the library's own.
+  pthread_key_t key{};
+  const auto at_end = [](void*) { end_step(); };
+  if (pthread_key_create(&key, at_end) != 0 || pthread_setspecific(key, &key) != 0) _exit(1);
+}
+
+std::optional<Stepping> single_step(std::size_t steps, const std::function<void()>& body,
+                                    StepWatcher& watcher) {
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
-  if (child == 0) run_child(count, act, last);
+  if (child == 0) run_child(body);
   Tracer tracer(child, watcher);
   if (!tracer.wait_for_start()) return std::nullopt;
-  for (std::size_t step = 0; step < count && tracer.run(step); ++step) continue;
+  for (std::size_t step = 0; step < steps && tracer.run(step); ++step) continue;
   return std::move(tracer).stepping();
 }

@@ -1,5 +1,6 @@
-// Runs a chain of acts in a child process one machine instruction at a time, and has somebody look
-// at the child after each, as a profiler would that happened to interrupt it there.
+// Runs code in a child process one machine instruction at a time, and has somebody look at the
+// child after each, as a profiler would that happened to interrupt it there. The code says where
+// one step ends and the next begins.
 //
 // The child is a copy of the calling thread: it starts with that thread's thread-local variables,
 // at the same addresses.
@@ -24,12 +25,12 @@ struct Stepping {
   std::string failure;           // why a step did not come to its end; empty: all did
 };
 
-// What the last step does to end the thread it runs on, before the end is noticed.
-enum class LastStep {
-  kReturns,
-  kEndsThread,  // by pthread_exit: the destructors of its pthread keys belong to the step
-};
+// Runs the body, which ends that many steps. Nothing if this process may not trace its child.
+std::optional<Stepping> single_step(std::size_t steps, const std::function<void()>& body,
+                                    StepWatcher& watcher);
 
-// Runs act(0) to act(count - 1). Nothing if this process may not trace its child.
-std::optional<Stepping> single_step(std::size_t count, const std::function<void(std::size_t)>& act,
-                                    StepWatcher& watcher, LastStep last = LastStep::kReturns);
+// For the body: ends a step.
+void end_step();
+// For the body: the step ends with the thread, after the destructors of the pthread keys that were
+// created before. The caller ends it, by pthread_exit.
+void end_step_with_thread();

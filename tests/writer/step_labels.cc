@@ -73,13 +73,19 @@ class LabelWatcher final : public StepWatcher {
 
 }  // namespace
 
-LabelStepReport step_labels(const std::vector<LabelStep>& steps, LastStep last) {
+LabelStepReport step_labels(const std::vector<LabelStep>& steps) {
 #if defined(__SANITIZE_THREAD__)
   skip_test("the thread sanitizer's own instructions would be stepped too: far too many");
 #endif
   LabelWatcher watcher(steps);
-  const auto act = [&](std::size_t step) { steps[step].act(); };
-  const std::optional<Stepping> stepping = single_step(steps.size(), act, watcher, last);
+  const auto body = [&] {
+    for (const LabelStep& step : steps) {
+      if (!step.act) continue;
+      step.act();
+      end_step();
+    }
+  };
+  const std::optional<Stepping> stepping = single_step(steps.size(), body, watcher);
   if (!stepping) skip_test("this process may not trace its own child (seccomp or yama?)");
   INFO(stepping->failure);
   REQUIRE(stepping->failure.empty());

@@ -28,6 +28,6 @@ struct LabelStepReport {
   std::vector<Finding> findings;  // each violation once a step
 };
 
-// The calling thread must have no labels. Skips the test case where its child cannot be traced.
-LabelStepReport step_labels(const std::vector<LabelStep>& steps,
-                            LastStep last = LastStep::kReturns);
+// The calling thread must have no labels. Skips the test case where its child cannot be traced. A
+// step without an act is what the act before it does after a call of end_step().
+LabelStepReport step_labels(const std::vector<LabelStep>& steps);

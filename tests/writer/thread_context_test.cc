@@ -250,12 +250,11 @@ class TornCounter final : public StepWatcher {
   std::size_t torn = 0;
 };
 
-Stepping step_or_skip(std::size_t count, const std::function<void(std::size_t)>& act,
-                      StepWatcher& watcher) {
+Stepping step_or_skip(std::size_t steps, const std::function<void()>& body, StepWatcher& watcher) {
 #if defined(__SANITIZE_THREAD__)
   skip_test("the thread sanitizer's own instructions would be stepped too: far too many");
 #endif
-  std::optional<Stepping> stepping = single_step(count, act, watcher);
+  std::optional<Stepping> stepping = single_step(steps, body, watcher);
   if (!stepping) skip_test("this process may not trace its own child (seccomp or yama?)");
   INFO(stepping->failure);
   REQUIRE(stepping->failure.empty());
@@ -284,8 +283,13 @@ TEST_CASE_METHOD(NoContext,
       {"end without", thread_context_clear, {}},
   };
   ContextWatcher watcher(steps);
-  const Stepping stepping = step_or_skip(
-      steps.size(), [&](std::size_t step) { steps[step].act(); }, watcher);
+  const auto body = [&] {
+    for (const ContextStep& step : steps) {
+      step.act();
+      end_step();
+    }
+  };
+  const Stepping stepping = step_or_skip(steps.size(), body, watcher);
   CHECK(stepping.instructions > 10 * steps.size());
   CHECK(watcher.in_progress() > steps.size());
 }
@@ -293,7 +297,12 @@ TEST_CASE_METHOD(NoContext,
 TEST_CASE_METHOD(NoContext,
                  "thread_context: a writer without the protocol is caught by the checksum") {
   TornCounter counter;
-  step_or_skip(
-      2, [](std::size_t step) { put_without_protocol(step + 1, step + 100); }, counter);
+  const auto body = [] {
+    for (const std::uint64_t i : {1, 2}) {
+      put_without_protocol(i, 100 + i);
+      end_step();
+    }
+  };
+  step_or_skip(2, body, counter);
   CHECK(counter.torn > 0);
 }
