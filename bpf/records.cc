@@ -44,14 +44,7 @@ Result<WireLabels> take_labels(Cursor& cursor) {
   if (!head) return malformed("no label head");
   auto bytes = cursor.take_bytes(sizeof(*head) + head->size);
   if (!bytes.data()) return malformed("labels that do not fit");
-  WireLabels labels;
-  const auto* first = reinterpret_cast<const unsigned char*>(bytes.data());
-  if (const char* problem = ls_open_labels(&labels.start, first, bytes.size())) {
-    return malformed(problem);
-  }
-  labels.outcome = static_cast<ls_outcome>(head->outcome);
-  labels.flags = head->flags;
-  return labels;
+  return decode_labels(bytes);
 }
 
 Result<Record> decode_sample(Cursor& cursor) {
@@ -104,6 +97,19 @@ struct KeyHead {
 };
 
 }  // namespace
+
+Result<WireLabels> decode_labels(std::span<const std::byte> bytes) {
+  WireLabels labels;
+  const auto* first = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (const char* problem = ls_open_labels(&labels.start, first, bytes.size())) {
+    return malformed(problem);
+  }
+  ls_label_head head{};
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  labels.outcome = static_cast<ls_outcome>(head.outcome);
+  labels.flags = head.flags;
+  return labels;
+}
 
 Result<Record> decode_record(std::span<const std::byte> bytes) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
@@ -178,6 +184,15 @@ Observation decode_label_key(std::span<const std::byte> key) {
   }
   finish_publisher();
   return total;
+}
+
+Observation observation_of(const WireLabels& labels) {
+  std::vector<std::byte> key;
+  append_label_key(labels, key);
+  Observation seen = decode_label_key(key);
+  seen.outcome = labels.outcome;
+  seen.flags |= labels.flags;
+  return seen;
 }
 
 }  // namespace labelscope

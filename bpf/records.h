@@ -22,6 +22,9 @@ struct WireLabels {
   ls_label_cursor start{};  // before the first label
 };
 
+// A ls_label_head and what follows it, exactly.
+Result<WireLabels> decode_labels(std::span<const std::byte> bytes);
+
 struct SampleRecord {
   std::uint64_t time_ns = 0;
   std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
@@ -61,5 +64,8 @@ void append_label_key(const WireLabels& labels, std::vector<std::byte>& key);
 // of the result has what only this finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add those of the
 // sample.
 Observation decode_label_key(std::span<const std::byte> key);
+
+// Outcome, flags and labels, by the same rules.
+Observation observation_of(const WireLabels& labels);
 
 }  // namespace labelscope

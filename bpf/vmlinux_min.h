@@ -35,13 +35,67 @@ struct signal_struct {
   atomic_t live;
 };
 
+struct mm_struct {
+  unsigned long saved_auxv[1];
+};
+
 struct task_struct {
   unsigned int flags;
+  unsigned int __state; /* since 5.14 */
+  int exit_state;
   int pid;
   int tgid;
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct signal_struct* signal;
+  struct mm_struct* mm;
+  unsigned long long start_time;
+  unsigned long long self_exec_id; /* 64 bits since 5.7 */
+  char comm[16];
+};
+
+struct super_block {
+  unsigned int s_dev;
+};
+
+struct inode {
+  unsigned long i_ino;
+  struct super_block* i_sb;
+};
+
+struct path {
+  void* dentry;
+};
+
+struct file {
+  struct path f_path;
+  struct inode* f_inode;
+};
+
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_end;
+  unsigned long vm_flags;
+  unsigned long vm_pgoff;
+  struct file* vm_file;
+};
+
+/* Contexts of iterators. */
+struct seq_file;
+
+struct bpf_iter_meta {
+  struct seq_file* seq;
+};
+
+struct bpf_iter__task {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
+};
+
+struct bpf_iter__task_vma {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
+  struct vm_area_struct* vma;
 };
 
 /* Only ever pointed to; complete because libbpf compares the callback's type with the kernel's. */

@@ -41,10 +41,7 @@ class NativeReader {
     const auto& answer = std::get<AnswerRecord>(*record);
     key_.clear();
     append_label_key(answer.labels, key_);
-    Observation seen = decode_label_key(key_);
-    seen.flags |= answer.labels.flags;
-    seen.outcome = answer.labels.outcome;
-    return seen;
+    return observation_of(answer.labels);
   }
 
   // A variable at a fixed place.

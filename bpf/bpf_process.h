@@ -1,0 +1,49 @@
+// A process seen without ptrace's permission: where /proc or process_vm_readv refuse (yama, another
+// user's process, one that is not dumpable), BPF iterators answer instead. CAP_BPF and CAP_PERFMON
+// stand for the permission.
+//
+//   what            asked first           and if that is refused
+//   mappings        /proc/PID/maps        an iterator over the mappings
+//   files           LiveProcess           by name, in our own root, if it is the same file
+//   memory          an iterator           -
+//   AT_PHDR         /proc/PID/auxv        an iterator
+#pragma once
+
+#include <memory>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/target.h"
+
+namespace labelscope {
+
+class TaskIterators;
+
+class BpfProcess final : public Target {
+ public:
+  // Errors as LiveProcess::open() and TaskIterators::load().
+  static Result<std::unique_ptr<BpfProcess>> open(Pid pid);
+  ~BpfProcess() override;
+
+  Result<std::vector<Mapping>> mappings() const override;
+  Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  // Each read runs an iterator, some 10 us; running threads are seen mid-write. kVanished also when
+  // the process has executed another program since it was opened.
+  const MemorySource& memory() const override { return *memory_; }
+  std::optional<Address> program_headers_address() const override;
+
+  Pid pid() const { return live_->pid(); }
+  std::string comm() const { return live_->comm(); }
+  TaskIterators& iterators() const { return *iterators_; }
+
+ private:
+  BpfProcess(std::unique_ptr<LiveProcess> live, std::unique_ptr<TaskIterators> iterators);
+  Result<UniqueFd> open_by_name(const Mapping& mapping) const;
+  Status require_same(const Mapping& mapping, int file) const;
+
+  std::unique_ptr<LiveProcess> live_;
+  std::unique_ptr<TaskIterators> iterators_;
+  std::unique_ptr<MemorySource> memory_;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,36 @@
+// Records of the iterators (snapshot_wire.h) as values: bounds checked once, here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "labelscope/ids.h"
+#include "labelscope/mapping.h"
+#include "labelscope/result.h"
+#include "labelscope/snapshot.h"
+
+namespace labelscope {
+
+// kMalformed for anything that snapshot_wire.h does not describe.
+struct ThreadRecord {
+  ThreadSnapshot thread;
+  bool ended = false;  // it has given up its memory: what is said about its labels means nothing
+};
+Result<ThreadRecord> decode_thread(std::span<const std::byte> record);
+
+// The bytes asked for; kUnreadable if one of them is not there.
+Result<std::span<const std::byte>> decode_bytes(std::span<const std::byte> record,
+                                                std::size_t size);
+
+// With the path as /proc/PID/maps prints it.
+Result<Mapping> decode_mapping(std::span<const std::byte> record);
+
+// The value of one entry of the auxiliary vector (AT_PHDR, ...).
+std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> record, std::uint64_t type);
+
+// The letter that /proc/PID/stat shows for the kernel's state of a task.
+char state_letter(std::uint32_t state, std::uint32_t exit_state);
+
+}  // namespace labelscope

@@ -1,0 +1,78 @@
+#include "bpf/task_snapshot.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bpf/task_iterators.h"
+#include "bpf/task_records.h"
+
+namespace labelscope {
+namespace {
+
+ls_request request_for(const ProcessPlan& plan) {
+  ls_request request{};
+  for (const Publisher& publisher : plan.publishers) {
+    if (request.recipes.count == LS_MAX_PUBLISHERS) break;
+    request.recipes.recipe[request.recipes.count++] = publisher.recipe;
+  }
+  return request;
+}
+
+// A thread as it is listed; nothing for one that ended meanwhile. The first thread stays listed by
+// the kernel too until the last one ends.
+std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
+  ThreadSnapshot& thread = record.thread;
+  if (record.ended) {
+    if (raw(thread.tid) != raw(pid)) return std::nullopt;
+    thread.seen = {};
+    thread.seen.outcome = LS_UNREADABLE_VANISHED;
+    thread.thread_pointer.reset();
+    thread.problem = "the first thread has ended";
+  } else if (!thread.thread_pointer) {
+    thread.problem =
+        "the kernel has not saved its thread pointer: it has set one and was not switched out "
+        "since, or has none";
+  }
+  return std::move(thread);
+}
+
+}  // namespace
+
+Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan) {
+  ProcessSnapshot snapshot;
+  snapshot.source = SnapshotSource::kBpf;
+  snapshot.pid = process.pid();
+  snapshot.comm = process.comm();
+  Status status =
+      process.iterators().run(TaskIterators::Kind::kThreads, request_for(plan),
+                              [&](std::span<const std::byte> bytes) -> Status {
+                                auto record = decode_thread(bytes);
+                                if (!record) return std::move(record).error();
+                                if (auto thread = listed(*std::move(record), process.pid())) {
+                                  snapshot.threads.push_back(*std::move(thread));
+                                } else {
+                                  ++snapshot.vanished;
+                                }
+                                return {};
+                              });
+  if (!status) return std::move(status).error();
+  if (snapshot.threads.empty()) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(process.pid())) + " has ended"};
+  }
+  std::sort(snapshot.threads.begin(), snapshot.threads.end(),
+            [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return a.tid < b.tid; });
+  snapshot.plan = std::move(plan);
+  return snapshot;
+}
+
+Result<ProcessSnapshot> snapshot_by_bpf(Pid pid) {
+  auto process = BpfProcess::open(pid);
+  if (!process) return std::move(process).error();
+  auto plan = Planner().plan(**process);
+  if (!plan) return std::move(plan).error();
+  return snapshot_by_bpf(**process, *std::move(plan));
+}
+
+}  // namespace labelscope
