@@ -45,46 +45,51 @@ Error gone(Pid pid) {
   return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
 }
 
-}  // namespace
-
-// The name in the first line may contain anything but newlines, so a field starts after one.
-std::string_view status_field(std::string_view status, std::string_view name) {
-  const std::string start = "\n" + std::string(name) + ":";
-  std::size_t at = status.find(start);
-  if (at == std::string_view::npos) return {};
-  status.remove_prefix(at + start.size());
-  status = status.substr(0, status.find('\n'));
-  status.remove_prefix(std::min(status.find_first_not_of(" \t"), status.size()));
-  return status;
+Result<std::vector<Tid>> list_threads(Pid pid) {
+  const std::string path = "/proc/" + std::to_string(raw(pid)) + "/task";
+  DIR* dir = ::opendir(path.c_str());
+  if (dir == nullptr) return errno == ENOENT ? gone(pid) : system_error(errno, path);
+  std::vector<Tid> tids;
+  while (const dirent* entry = ::readdir(dir)) {
+    std::string_view name = entry->d_name;
+    std::int32_t tid = 0;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
+    if (error == std::errc{} && end == name.data() + name.size()) tids.push_back(Tid{tid});
+  }
+  ::closedir(dir);
+  return tids;
 }
+
+std::optional<Tid> find_running_thread(Pid pid) {
+  auto tids = list_threads(pid);
+  if (!tids) return std::nullopt;
+  for (Tid tid : *tids) {
+    auto stat = read_thread_stat("/proc/" + std::to_string(raw(tid)) + "/stat");
+    if (stat && !has_ended(stat->state)) return tid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
   return std::make_unique<ProcessMemory>(pid);
 }
 
-Result<std::string> read_proc_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return system_error(errno, path);
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0) return system_error(errno, path);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
+LiveProcess::LiveProcess(Pid pid, Tid door)
+    : pid_(pid), door_(door), memory_(open_process_memory(Pid{raw(door)})) {
+  program_ = read_auxv();
 }
 
-LiveProcess::LiveProcess(Pid pid) : pid_(pid), memory_(open_process_memory(pid)) {}
-
+// Every thread of a process has a folder of its own in /proc, unlisted, with the same memory in it.
 std::string LiveProcess::path(const char* name) const {
-  return "/proc/" + std::to_string(raw(pid_)) + "/" + name;
+  return "/proc/" + std::to_string(raw(door_)) + "/" + name;
 }
 
 Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
   if (raw(pid) <= 0) return gone(pid);
-  std::unique_ptr<LiveProcess> process(new LiveProcess(pid));
-  auto status = read_proc_file(process->path("status"));
+  const std::string number = std::to_string(raw(pid));
+  auto status = read_proc_file("/proc/" + number + "/status");
   if (!status) {
     if (status.error().code == ErrorCode::kNotFound ||
         status.error().code == ErrorCode::kVanished) {
@@ -92,24 +97,20 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
     }
     return std::move(status).error();
   }
-  const std::string number = std::to_string(raw(pid));
   const std::string_view group = status_field(*status, "Tgid");
   if (!group.empty() && group != number) {
     return Error{ErrorCode::kNotFound, "thread " + number + " belongs to process " +
                                            std::string(group) + ": name the process"};
   }
+  Tid door{raw(pid)};
   const std::string_view state = status_field(*status, "State");
-  if (state.starts_with('Z') || state.starts_with('X')) {
-    // /proc/PID shows memory and files of the first thread only.
-    if (const std::string_view threads = status_field(*status, "Threads");
-        threads != "0" && threads != "1") {
-      return Error{ErrorCode::kUnsupported, "the first thread of process " + number +
-                                                " has ended while others run on: the kernel no "
-                                                "longer shows its memory"};
-    }
-    return Error{ErrorCode::kVanished, "process " + number + " has ended"};
+  if (!state.empty() && has_ended(state.front())) {
+    // Its first thread has ended, and what /proc/PID shows of memory and files is that thread's.
+    auto other = find_running_thread(pid);
+    if (!other) return Error{ErrorCode::kVanished, "process " + number + " has ended"};
+    door = *other;
   }
-  return process;
+  return std::unique_ptr<LiveProcess>(new LiveProcess(pid, door));
 }
 
 Result<std::vector<Mapping>> LiveProcess::mappings() const {
@@ -150,34 +151,31 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   return fd;
 }
 
-std::optional<Address> LiveProcess::program_headers_address() const {
+std::string LiveProcess::read_auxv() const {
   auto bytes = read_proc_file(path("auxv"));
-  if (!bytes) return std::nullopt;
-  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes->size(); at += sizeof(Elf64_auxv_t)) {
+  return bytes ? *std::move(bytes) : std::string();
+}
+
+bool LiveProcess::has_replaced_program() const { return read_auxv() != program_; }
+
+std::optional<Address> LiveProcess::program_headers_address() const {
+  const std::string bytes = read_auxv();
+  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
     Elf64_auxv_t entry;
-    std::memcpy(&entry, bytes->data() + at, sizeof entry);
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
     if (entry.a_type == AT_PHDR) return entry.a_un.a_val;
   }
   return std::nullopt;
 }
 
 Result<std::vector<Tid>> LiveProcess::threads() const {
-  DIR* dir = ::opendir(path("task").c_str());
-  if (dir == nullptr) return errno == ENOENT ? gone(pid_) : system_error(errno, path("task"));
-  std::vector<Tid> tids;
-  while (const dirent* entry = ::readdir(dir)) {
-    std::string_view name = entry->d_name;
-    std::int32_t tid = 0;
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
-    if (error == std::errc{} && end == name.data() + name.size()) tids.push_back(Tid{tid});
-  }
-  ::closedir(dir);
-  if (tids.empty()) return gone(pid_);
+  auto tids = list_threads(pid_);
+  if (tids && tids->empty()) return gone(pid_);
   return tids;
 }
 
 std::string LiveProcess::comm() const {
-  auto text = read_proc_file(path("comm"));
+  auto text = read_proc_file("/proc/" + std::to_string(raw(pid_)) + "/comm");
   if (!text) return {};
   if (!text->empty() && text->back() == '\n') text->pop_back();
   return *std::move(text);

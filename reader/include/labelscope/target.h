@@ -31,7 +31,8 @@ class Target {
 class LiveProcess final : public Target {
  public:
   // kVanished: no such process (or a zombie); kNotFound: the number is that of another thread of a
-  // process; kUnsupported: only its first thread has ended; kPermission: it may not be looked at.
+  // process; kPermission: it may not be looked at. Where only its first thread has ended, the
+  // process is seen through another one, for as long as that one runs.
   static Result<std::unique_ptr<LiveProcess>> open(Pid pid);
 
   Result<std::vector<Mapping>> mappings() const override;
@@ -44,12 +45,18 @@ class LiveProcess final : public Target {
   Result<std::vector<Tid>> threads() const;
   // The process's name, 15 bytes at most; empty if it is gone.
   std::string comm() const;
+  // The process has executed another program since it was opened: what was learned of its memory is
+  // no longer true. (Or it has ended.)
+  bool has_replaced_program() const;
 
  private:
-  explicit LiveProcess(Pid pid);
+  LiveProcess(Pid pid, Tid door);
   std::string path(const char* name) const;
+  std::string read_auxv() const;
 
   Pid pid_;
+  Tid door_;  // the thread through which /proc shows the process's memory: mostly the first one
+  std::string program_;  // the auxiliary vector: it holds a random address, new with each exec
   std::unique_ptr<MemorySource> memory_;
 };
 
