@@ -1,71 +1,186 @@
-// StoppedThread: PTRACE_SEIZE, PTRACE_INTERRUPT, wait, and detach.
+// StoppedThread: seize, interrupt, wait, and let go; and the threads that did not stop in time.
+//
+// What can happen between the interrupt and the stop, and what becomes of the thread:
+//   it stops on the way to a signal    held; the signal is delivered when it is let go
+//   it ends                            collected, or its process could neither end nor exec
+//   it executes another program        it goes on under its process's number, still seized: awaited
+//                                      there, and let go
+//   its process's first thread ends    a zombie until the others have ended; awaited until then
+//   it sleeps uninterruptibly          awaited
 #include "labelscope/stopped_thread.h"
 
 #include <elf.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "proc_fs.h"
+#include "ptrace_refusal.h"
 #include "register_set.h"
+#include "seized_thread.h"
 
 namespace labelscope {
 namespace {
 
-std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
-
-// waitid() gives the signal in the low byte and the event above it.
-bool stopped_by_event(const siginfo_t& seen) { return (seen.si_status >> 8) == PTRACE_EVENT_STOP; }
-
-// 0, or errno.
-int wait_for(id_t id, siginfo_t& seen, int options) {
-  int result = 0;
-  do {
-    result = waitid(P_PID, id, &seen, options | __WALL);
-  } while (result < 0 && errno == EINTR);
-  return result < 0 ? errno : 0;
-}
-
-std::string status_of(Tid tid) {
-  auto status = read_proc_file("/proc/" + std::to_string(raw(tid)) + "/status");
-  return status ? *std::move(status) : std::string();
-}
-
-// EPERM has several meanings; /proc tells which.
-Error refusal(Tid tid, int errno_value) {
-  const std::string status = status_of(tid);
-  const std::string_view state = status_field(status, "State");
-  if (state.starts_with('Z') || state.starts_with('X')) {
-    return Error{ErrorCode::kVanished, name_of(tid) + " has ended"};
-  }
-  const std::string_view tracer = status_field(status, "TracerPid");
-  if (!tracer.empty() && tracer != "0") {
-    return Error{ErrorCode::kPermission,
-                 name_of(tid) + " is already traced by process " + std::string(tracer)};
-  }
-  return system_error(errno_value, "ptrace does not attach to " + name_of(tid));
-}
-
-// Whether the thread is a process that this one has started: then its status is somebody's to
-// collect who does not know of us.
-bool is_own_child(Tid tid) {
-  const std::string status = status_of(tid);
-  return status_field(status, "PPid") == std::to_string(getpid()) &&
-         status_field(status, "Tgid") == std::to_string(raw(tid));
-}
+using Clock = StoppedThread::Clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
 
 #if defined(__x86_64__)
 constexpr Machine kThisMachine = Machine::kX86_64;
 #elif defined(__aarch64__)
 constexpr Machine kThisMachine = Machine::kAarch64;
 #endif
+
+// A thread that was killed, or has executed another program, is through with it in microseconds;
+// on a loaded machine in milliseconds.
+constexpr milliseconds kSoon{100};
+
+std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
+
+std::string proc_path(Tid tid, const char* name) {
+  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
+}
+
+// Between two looks at a thread. Mostly it stops at once: an interrupt if it runs, a turn on a
+// processor if it sleeps. waitid() without a limit would be simpler, and has none.
+class Pause {
+ public:
+  void wait() {
+    if (yields_ < kYields) {
+      ++yields_;
+      ::sched_yield();
+      return;
+    }
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min<microseconds>(2 * sleep_, milliseconds(1));
+  }
+  bool is_long() const { return sleep_ >= milliseconds(1); }
+
+ private:
+  static constexpr int kYields = 50;
+  int yields_ = 0;
+  microseconds sleep_{20};
+};
+
+struct Awaited {
+  Tid tid;
+  Tid process;
+};
+
+// Seized by this thread and not stopped yet. It belongs to the thread and not to an object because
+// ptrace does: no other thread can let go of them, and the end of this one does.
+std::vector<Awaited>& awaited() {
+  thread_local std::vector<Awaited> threads;
+  return threads;
+}
+
+// True if there is nothing more to let go of.
+bool try_let_go(Awaited& thread) {
+  const ThreadEvent event = poll_thread(thread.tid);
+  switch (event.kind) {
+    case ThreadEvent::Kind::kNothing:
+      return false;
+    case ThreadEvent::Kind::kStopped:
+      return detach_thread(thread.tid, event.signal) == 0;
+    case ThreadEvent::Kind::kEnded:
+      collect_ended(thread.tid);
+      return true;
+    case ThreadEvent::Kind::kGone:
+      if (thread.tid == thread.process) return true;
+      thread.tid = thread.process;
+      // Seizing waits for an exec to be done, and then has a thread that the interrupt under the
+      // old number did not reach.
+      interrupt_thread(thread.tid);
+      return try_let_go(thread);
+  }
+  return true;
+}
+
+// For a thread that will stop or end any moment: waits for that a little.
+void let_go_soon(Awaited thread) {
+  Pause pause;
+  for (const auto deadline = Clock::now() + kSoon; Clock::now() < deadline; pause.wait()) {
+    if (try_let_go(thread)) return;
+  }
+  awaited().push_back(thread);
+}
+
+bool take_awaited(Tid tid) {
+  auto& threads = awaited();
+  auto found = std::find_if(threads.begin(), threads.end(),
+                            [&](const Awaited& thread) { return thread.tid == tid; });
+  if (found == threads.end()) return false;
+  threads.erase(found);
+  return true;
+}
+
+Error did_not_stop(Tid tid) {
+  return Error{ErrorCode::kLimit,
+               name_of(tid) +
+                   " does not stop: it waits in the kernel for something that nothing interrupts "
+                   "(a disk, a network file system, or the child of a vfork)"};
+}
+
+Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }
+
+// What is asleep uninterruptibly is better not seized at all: it could not be let go.
+bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
+  for (Pause pause;; pause.wait()) {
+    const auto stat = read_thread_stat(proc_path(tid, "stat"));
+    if (!stat || stat->state != 'D') return true;
+    if (Clock::now() >= deadline) return false;
+  }
+}
+
+struct Stop {
+  Clock::time_point since;  // it ran after this, if only for a moment
+  int signal = 0;
+};
+
+Result<Stop> wait_for_stop(const Awaited& thread, Clock::time_point since,
+                           Clock::time_point deadline) {
+  for (Pause pause;; pause.wait()) {
+    const auto asked = Clock::now();
+    const ThreadEvent event = poll_thread(thread.tid);
+    switch (event.kind) {
+      case ThreadEvent::Kind::kStopped:
+        return Stop{since, event.signal};
+      case ThreadEvent::Kind::kEnded:
+        collect_ended(thread.tid);
+        return vanished(thread.tid, " ended");
+      case ThreadEvent::Kind::kGone:
+        let_go_soon(thread);
+        return vanished(thread.tid, " ended, or executed another program");
+      case ThreadEvent::Kind::kNothing:
+        break;
+    }
+    since = asked;
+    if (pause.is_long()) {
+      // A first thread that ends before the others is not reported as ended.
+      const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
+      if (stat && has_ended(stat->state)) {
+        awaited().push_back(thread);
+        return vanished(thread.tid, " ended");
+      }
+    }
+    if (asked >= deadline) {
+      awaited().push_back(thread);
+      return did_not_stop(thread.tid);
+    }
+  }
+}
 
 Result<RegisterSet> read_register_set(Tid tid) {
   std::array<std::byte, sizeof(user_regs_struct)> bytes{};
@@ -76,49 +191,56 @@ Result<RegisterSet> read_register_set(Tid tid) {
   return decode_register_set(kThisMachine, std::span(bytes).first(io.iov_len));
 }
 
+// The first thread of its process; nothing if it is gone.
+std::optional<Tid> process_of(Tid tid) {
+  auto status = read_proc_file(proc_path(tid, "status"));
+  if (!status) return std::nullopt;
+  const std::string_view group = status_field(*status, "Tgid");
+  std::int32_t number = 0;
+  std::from_chars(group.data(), group.data() + group.size(), number);
+  return number > 0 ? std::optional(Tid{number}) : std::nullopt;
+}
+
 }  // namespace
 
-Result<StoppedThread> StoppedThread::stop(Tid tid) {
-  auto since = std::chrono::steady_clock::now();
-  if (ptrace(PTRACE_SEIZE, raw(tid), nullptr, nullptr) != 0) {
-    return refusal(tid, errno);
+Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  const auto process = process_of(tid);
+  const bool seized_before = take_awaited(tid);
+  settle();
+  if (!process && !seized_before) return explain_refusal(gather_refusal_facts(tid, ESRCH));
+  const Awaited thread{tid, process.value_or(tid)};
+  auto since = Clock::now();
+  if (!seized_before) {
+    if (!becomes_interruptible(tid, deadline)) return did_not_stop(tid);
+    since = Clock::now();
+    if (const int failure = seize_thread(tid); failure != 0) {
+      return explain_refusal(gather_refusal_facts(tid, failure));
+    }
+    // It fails where the thread has ended meanwhile; waiting tells.
+    interrupt_thread(tid);
   }
-  StoppedThread thread(tid, since);
-  if (ptrace(PTRACE_INTERRUPT, raw(tid), nullptr, nullptr) != 0) {
-    return system_error(errno, "ptrace does not interrupt " + name_of(tid));
-  }
-  // Looked at first and collected afterwards: the status of an own child that ended stays for
-  // whoever started it. Anybody else's must be collected, or its parent would never see it.
-  siginfo_t seen{};
-  const auto id = static_cast<id_t>(raw(tid));
-  if (const int failure = wait_for(id, seen, WEXITED | WSTOPPED | WNOWAIT); failure != 0) {
-    return system_error(failure, "waiting for " + name_of(tid) + " to stop");
-  }
-  if (seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED) {
-    thread.owned_ = false;
-    if (!is_own_child(tid)) wait_for(id, seen, WEXITED | WNOHANG);
-    return Error{ErrorCode::kVanished, name_of(tid) + " ended"};
-  }
-  seen = {};
-  if (const int failure = wait_for(id, seen, WSTOPPED | WNOHANG);
-      failure != 0 || seen.si_pid == 0) {
-    thread.owned_ = false;
-    return Error{ErrorCode::kVanished, name_of(tid) + " was killed"};
-  }
-  // Stopped on the way to a signal, before our interrupt: hand that signal over when we let go.
-  if (!stopped_by_event(seen)) thread.pending_signal_ = seen.si_status;
-  return thread;
+  auto stop = wait_for_stop(thread, since, deadline);
+  if (!stop) return std::move(stop).error();
+  return StoppedThread(tid, thread.process, stop->since, stop->signal);
+}
+
+std::size_t StoppedThread::settle() {
+  std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });
+  return awaited().size();
 }
 
 StoppedThread::StoppedThread(StoppedThread&& other) noexcept
     : tid_(other.tid_),
+      process_(other.process_),
       owned_(std::exchange(other.owned_, false)),
       pending_signal_(other.pending_signal_),
       since_(other.since_) {}
 
 StoppedThread::~StoppedThread() {
-  if (!owned_) return;
-  ptrace(PTRACE_DETACH, raw(tid_), nullptr, static_cast<long>(pending_signal_));
+  if (!owned_ || detach_thread(tid_, pending_signal_) == 0) return;
+  // It was killed as it stood still.
+  let_go_soon({tid_, process_});
 }
 
 Result<Address> StoppedThread::thread_pointer() const {
@@ -142,8 +264,6 @@ Result<Registers> StoppedThread::registers() const {
   return set->registers;
 }
 
-std::chrono::nanoseconds StoppedThread::held() const {
-  return std::chrono::steady_clock::now() - since_;
-}
+std::chrono::nanoseconds StoppedThread::held() const { return Clock::now() - since_; }
 
 }  // namespace labelscope

@@ -4,9 +4,15 @@
 // job-control stop stays what it was. If labelscope dies, the kernel detaches and the thread runs
 // on (no PTRACE_O_EXITKILL). ptrace belongs to the calling thread: create, use and destroy a
 // StoppedThread on the same thread.
+//
+// A thread that has not stopped by its deadline cannot be let go yet, because the kernel lets go of
+// stopped threads only. It stays with the calling thread: each later stop() and settle() on that
+// thread lets go of those that have stopped since, and so does the kernel when the calling thread
+// ends. So whoever stops threads does it on a thread that either goes on doing so or ends soon.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 
 #include "labelscope/ids.h"
 #include "labelscope/registers.h"
@@ -16,9 +22,16 @@ namespace labelscope {
 
 class StoppedThread {
  public:
-  // kVanished: the thread is gone; kPermission: refused (missing CAP_SYS_PTRACE, yama, or already
-  // traced).
-  static Result<StoppedThread> stop(Tid tid);
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kPatience{1};
+
+  // kVanished: the thread is gone, or has executed another program; kPermission: refused, with the
+  // reason and what helps; kLimit: it did not stop in time, because it waits in the kernel for
+  // something that nothing interrupts.
+  static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
+  // Lets go of threads that stopped after their deadline; how many are still awaited.
+  static std::size_t settle();
+
   StoppedThread(StoppedThread&& other) noexcept;
   StoppedThread& operator=(StoppedThread&&) = delete;
   ~StoppedThread();
@@ -27,15 +40,17 @@ class StoppedThread {
   Result<Address> thread_pointer() const;
   // The general registers, in DWARF order.
   Result<Registers> registers() const;
-  // How long it has been held.
+  // How long it has been held, at most.
   std::chrono::nanoseconds held() const;
 
  private:
-  StoppedThread(Tid tid, std::chrono::steady_clock::time_point since) : tid_(tid), since_(since) {}
+  StoppedThread(Tid tid, Tid process, Clock::time_point since, int pending_signal)
+      : tid_(tid), process_(process), pending_signal_(pending_signal), since_(since) {}
   Tid tid_;
+  Tid process_;  // its process's first thread
   bool owned_ = true;
   int pending_signal_ = 0;  // delivered on detach: a signal that arrived as we stopped is not lost
-  std::chrono::steady_clock::time_point since_;
+  Clock::time_point since_;
 };
 
 }  // namespace labelscope

@@ -54,6 +54,7 @@ class Child {
  public:
   explicit Child(const std::function<void()>& body = [] {}) {
     Shared* page = shared();
+    page->signals = 0;
     pid_ = ::fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
@@ -219,7 +220,7 @@ TEST_CASE("stopped_thread: a thread that somebody else traces is refused, and to
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().code == ErrorCode::kPermission);
   INFO(stopped.error().context);
-  CHECK(stopped.error().context.find("already traced by process " + std::to_string(::getpid())) !=
+  CHECK(stopped.error().context.find("labelscope traces it already") !=
         std::string::npos);
 }
 

@@ -1,0 +1,301 @@
+// Threads that do not stop in time, end, are killed or execute another program while they are
+// stopped: none of them may stay stopped, or be lost to the parent that waits for it.
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "labelscope/stopped_thread.h"
+#include "labelscope/target.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string status_line(pid_t tid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(tid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(name + ":\t", 0) == 0) return line.substr(name.size() + 2);
+  }
+  return {};
+}
+char state_of(pid_t tid) {
+  const std::string state = status_line(tid, "State");
+  return state.empty() ? '?' : state.front();
+}
+bool is_traced(pid_t tid) { return status_line(tid, "TracerPid") != "0"; }
+
+void wait_until(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+  while (!condition()) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+// A process that runs `body` and ends with it; killed at the latest with the object.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& body) {
+    REQUIRE(::pipe(pipe_.data()) == 0);
+    REQUIRE(::pipe(go_.data()) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      tell_fd_ = pipe_[1];
+      go_fd_ = go_[0];
+      body();
+      ::_exit(0);
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    if (!waited_) ::waitpid(pid_, nullptr, 0);
+    for (int fd : pipe_) ::close(fd);
+    for (int fd : go_) ::close(fd);
+  }
+  pid_t pid() const { return pid_; }
+  // A number that the child told.
+  pid_t hear() const {
+    pid_t number = 0;
+    REQUIRE(::read(pipe_[0], &number, sizeof number) == sizeof number);
+    return number;
+  }
+  int wait_status() {
+    int status = 0;
+    REQUIRE(::waitpid(pid_, &status, 0) == pid_);
+    waited_ = true;
+    return status;
+  }
+  void release() const { REQUIRE(::write(go_[1], "x", 1) == 1); }
+  // In the child.
+  static void wait_for_release() {
+    char byte = 0;
+    if (::read(go_fd_, &byte, 1) != 1) ::_exit(95);
+  }
+  static void tell(pid_t number) {
+    if (::write(tell_fd_, &number, sizeof number) != sizeof number) ::_exit(99);
+  }
+
+ private:
+  static inline int tell_fd_ = -1;
+  static inline int go_fd_ = -1;
+  std::array<int, 2> pipe_{};
+  std::array<int, 2> go_{};
+  pid_t pid_ = 0;
+  bool waited_ = false;
+};
+
+[[noreturn]] void spin() {
+  for (std::atomic<std::uint64_t> count{0};;) ++count;
+}
+
+void* spin_in_thread(void*) {
+  Child::tell(static_cast<pid_t>(::syscall(SYS_gettid)));
+  spin();
+}
+
+void start_thread(void* (*body)(void*)) {
+  pthread_t thread{};
+  if (::pthread_create(&thread, nullptr, body, nullptr) != 0) ::_exit(98);
+}
+
+// Seizes the thread without giving it time to stop. It may be quicker all the same.
+void give_up_on(pid_t tid) {
+  wait_until([&] {
+    auto stopped = StoppedThread::stop(Tid{tid}, seconds(0));
+    if (!stopped) REQUIRE(stopped.error().code == ErrorCode::kLimit);
+    return !stopped;
+  });
+}
+
+// CPU time in clock ticks grows: it runs.
+std::uint64_t ticks_of(pid_t tid) {
+  std::ifstream file("/proc/" + std::to_string(tid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  text = text.substr(text.rfind(')') + 2);
+  for (int i = 0; i < 11; ++i) text = text.substr(text.find(' ') + 1);
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+void require_running(pid_t tid) {
+  const std::uint64_t before = ticks_of(tid);
+  wait_until([&] { return ticks_of(tid) > before + 1; });
+  CHECK_FALSE(is_traced(tid));
+}
+
+}  // namespace
+
+TEST_CASE("late_stop: a thread that stops after its deadline is let go by settle()") {
+  const Child child(spin);
+  wait_until([&] { return ticks_of(child.pid()) > 0; });
+  for (int i = 0; i < 50; ++i) {
+    give_up_on(child.pid());
+    wait_until([] { return StoppedThread::settle() == 0; });
+    CHECK_FALSE(is_traced(child.pid()));
+  }
+  require_running(child.pid());
+}
+
+TEST_CASE("late_stop: a thread that stops after its deadline is let go by the next stop") {
+  const Child late(spin);
+  const Child other(spin);
+  give_up_on(late.pid());
+  wait_until([&] { return state_of(late.pid()) == 't'; });
+  { auto stopped = StoppedThread::stop(Tid{other.pid()}); }
+  require_running(late.pid());
+}
+
+TEST_CASE("late_stop: a thread that was given up can be stopped again") {
+  const Child child(spin);
+  give_up_on(child.pid());
+  {
+    auto stopped = StoppedThread::stop(Tid{child.pid()}, seconds(20));
+    REQUIRE(stopped);
+    CHECK(stopped->thread_pointer());
+    CHECK(state_of(child.pid()) == 't');
+  }
+  CHECK(StoppedThread::settle() == 0);
+  require_running(child.pid());
+}
+
+TEST_CASE("late_stop: the end of the tracing thread lets go of what has not stopped yet") {
+  const Child child(spin);
+  for (int i = 0; i < 50; ++i) {
+    std::thread([&] { give_up_on(child.pid()); }).join();
+    wait_until([&] { return !is_traced(child.pid()); });
+  }
+  require_running(child.pid());
+}
+
+TEST_CASE("late_stop: the parent of a vfork is not seized, and said to wait") {
+  const Child child([] {
+    if (::vfork() == 0) {
+      Child::tell(static_cast<pid_t>(::syscall(SYS_getpid)));
+      for (;;) ::syscall(SYS_pause);
+    }
+  });
+  const pid_t borrower = child.hear();
+  wait_until([&] { return state_of(child.pid()) == 'D'; });
+  const auto stopped = StoppedThread::stop(Tid{child.pid()}, milliseconds(20));
+  ::kill(borrower, SIGKILL);
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().code == ErrorCode::kLimit);
+  INFO(stopped.error().context);
+  CHECK(stopped.error().context.find("vfork") != std::string::npos);
+  CHECK(StoppedThread::settle() == 0);
+}
+
+TEST_CASE("late_stop: a process whose first thread has ended is read through the others") {
+  static std::atomic<std::uint64_t> in_child{0};
+  const Child child([] {
+    in_child = 0x5ca1ab1e;
+    start_thread(spin_in_thread);
+    ::syscall(SYS_exit, 0);  // pthread_exit() would unwind the test
+  });
+  const pid_t thread = child.hear();
+  wait_until([&] { return state_of(child.pid()) == 'Z'; });
+  auto first = StoppedThread::stop(Tid{child.pid()});
+  REQUIRE_FALSE(first);
+  CHECK(first.error().code == ErrorCode::kVanished);
+
+  auto process = LiveProcess::open(Pid{child.pid()});
+  REQUIRE(process);
+  CHECK((*process)->threads()->size() == 2);
+  auto mappings = (*process)->mappings();
+  REQUIRE(mappings);
+  const auto address = reinterpret_cast<Address>(&in_child);
+  const Mapping* own = find_mapping(*mappings, address);
+  REQUIRE(own != nullptr);
+  CHECK((*process)->program_headers_address());
+  auto stopped = StoppedThread::stop(Tid{thread});
+  REQUIRE(stopped);
+  auto value = read_value<std::uint64_t>((*process)->memory(), address);
+  REQUIRE(value);
+  CHECK(*value == 0x5ca1ab1e);
+}
+
+TEST_CASE("late_stop: a first thread that ends while it is stopped keeps nobody waiting") {
+  for (int i = 0; i < 30; ++i) {
+    Child child([] {
+      start_thread([](void*) -> void* {
+        ::usleep(20'000);
+        ::_exit(42);
+      });
+      ::syscall(SYS_exit, 0);  // pthread_exit() would unwind the test
+    });
+    while (auto stopped = StoppedThread::stop(Tid{child.pid()})) {
+    }
+    const int status = child.wait_status();
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 42);
+    StoppedThread::settle();
+  }
+}
+
+TEST_CASE("late_stop: a thread that executes another program meanwhile is let go there") {
+  for (int i = 0; i < 40; ++i) {
+    const Child child([] {
+      start_thread([](void*) -> void* {
+        Child::tell(static_cast<pid_t>(::syscall(SYS_gettid)));
+        Child::wait_for_release();
+        for (std::atomic<int> count{0}; count < 200'000; ++count) {
+        }
+        ::execl("/bin/sleep", "sleep", "100", nullptr);
+        ::_exit(97);
+      });
+      for (;;) ::pause();
+    });
+    const pid_t thread = child.hear();
+    auto process = LiveProcess::open(Pid{child.pid()});
+    REQUIRE(process);
+    CHECK_FALSE((*process)->has_replaced_program());
+    child.release();
+    for (bool there = true; there;) {
+      auto stopped = StoppedThread::stop(Tid{thread});
+      there = stopped.has_value();
+    }
+    INFO("round " << i);
+    wait_until([&] { return status_line(child.pid(), "Name") == "sleep"; });
+    wait_until([] { return StoppedThread::settle() == 0; });
+    wait_until([&] { return state_of(child.pid()) == 'S'; });
+    CHECK_FALSE(is_traced(child.pid()));
+    CHECK((*process)->has_replaced_program());
+  }
+}
+
+TEST_CASE("late_stop: the parent of a process that is killed while stopped hears of it") {
+  Child child([] {
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) spin();
+    Child::tell(grandchild);
+    int status = 0;
+    ::waitpid(grandchild, &status, 0);
+    ::_exit(WIFSIGNALED(status) ? WTERMSIG(status) : 96);
+  });
+  const pid_t grandchild = child.hear();
+  {
+    auto stopped = StoppedThread::stop(Tid{grandchild});
+    REQUIRE(stopped);
+    ::kill(grandchild, SIGKILL);
+  }
+  const int status = child.wait_status();
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == SIGKILL);
+  CHECK(StoppedThread::settle() == 0);
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,233 @@
+// Why a thread may not be looked at: each reason has its own sentence, and the fix that fits it.
+#include "ptrace_refusal.h"
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <functional>
+
+#include "labelscope/stopped_thread.h"
+#include "proc_fs.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+RefusalFacts refused() {
+  RefusalFacts facts;
+  facts.what = "thread 17";
+  facts.errno_value = EPERM;
+  facts.own_uid = 1000;
+  facts.uid = 1000;
+  return facts;
+}
+
+void expect(const RefusalFacts& facts, const std::string& reason, const std::string& fix) {
+  const Error error = explain_refusal(facts);
+  CHECK(error.code == ErrorCode::kPermission);
+  INFO(error.context);
+  CHECK(error.context.find("thread 17") != std::string::npos);
+  CHECK(error.context.find(reason) != std::string::npos);
+  CHECK(error.context.find(fix) != std::string::npos);
+}
+
+// What a process says that has become somebody else and then tries to stop its parent.
+std::string refusal_of_parent_after(const std::function<void()>& change) {
+  std::array<int, 2> channel{};
+  REQUIRE(::pipe(channel.data()) == 0);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    change();
+    auto stopped = StoppedThread::stop(Tid{parent});
+    const std::string text = stopped ? "stopped" : stopped.error().context;
+    [[maybe_unused]] auto written = ::write(channel[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(channel[1]);
+  std::string said;
+  std::array<char, 1024> buffer{};
+  for (ssize_t got = 0; (got = ::read(channel[0], buffer.data(), buffer.size())) > 0;) {
+    said.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  ::close(channel[0]);
+  ::waitpid(child, nullptr, 0);
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
+  RefusalFacts facts = refused();
+  SECTION("ended") {
+    facts.ended = true;
+    CHECK(explain_refusal(facts).code == ErrorCode::kVanished);
+  }
+  SECTION("another tracer") {
+    facts.tracer = 812;
+    facts.tracer_name = "gdb";
+    expect(facts, "traced by gdb (812)", "detach");
+  }
+  SECTION("a tracer outside of the container") {
+    facts.tracer = -1;
+    expect(facts, "outside of this container", "one tracer");
+  }
+  SECTION("another user") {
+    facts.other_user = true;
+    facts.uid = 0;
+    facts.yama = 1;  // has no say here
+    expect(facts, "belongs to root and labelscope runs as user 1000", "sudo");
+  }
+  SECTION("not dumpable") {
+    facts.not_dumpable = true;
+    expect(facts, "PR_SET_DUMPABLE 0", "CAP_SYS_PTRACE");
+  }
+  SECTION("capabilities that we do not have") {
+    facts.more_capable = true;
+    expect(facts, "capabilities that labelscope does not have", "sudo");
+  }
+  SECTION("yama 1") {
+    facts.yama = 1;
+    expect(facts, "ptrace_scope is 1", "sysctl kernel.yama.ptrace_scope=0");
+  }
+  SECTION("yama 2") {
+    facts.yama = 2;
+    expect(facts, "ptrace_scope is 2", "sudo");
+  }
+  SECTION("yama 3, and no capability helps") {
+    facts.yama = 3;
+    facts.may_trace_others = true;
+    expect(facts, "ptrace_scope is 3", "boot");
+  }
+  SECTION("yama 1 is no reason for who has the capability") {
+    facts.yama = 1;
+    facts.may_trace_others = true;
+    expect(facts, "another rule of the system", "kernel's log");
+  }
+  SECTION("a seccomp filter") {
+    facts.filtered = true;
+    facts.may_trace_others = true;
+    expect(facts, "seccomp", "--cap-add SYS_PTRACE");
+  }
+  SECTION("no ptrace at all") {
+    facts.errno_value = ENOSYS;
+    facts.filtered = true;
+    expect(facts, "no ptrace()", "outside of it");
+  }
+  SECTION("another user namespace") {
+    facts.may_trace_others = true;
+    facts.other_user_namespace = true;
+    expect(facts, "another user namespace", "root of the host");
+  }
+  SECTION("the kernel") {
+    facts.kernel_thread = true;
+    facts.may_trace_others = true;
+    expect(facts, "part of the kernel", "");
+  }
+}
+
+TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
+  if (::geteuid() != 0) skip_test("becoming another user needs root");
+  const std::string said = refusal_of_parent_after([] {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
+        ::setresuid(65534, 65534, 65534) != 0) {
+      ::_exit(1);
+    }
+  });
+  INFO(said);
+  CHECK(said.find("belongs to root and labelscope runs as user 65534") != std::string::npos);
+}
+
+TEST_CASE("ptrace_refusal: a process of the same user that may not be dumped says so") {
+  if (::geteuid() != 0) skip_test("becoming another user needs root");
+  // Both without privileges: the process that tries, and the one that does not allow it.
+  std::array<int, 2> channel{};
+  REQUIRE(::pipe(channel.data()) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
+        ::setresuid(65534, 65534, 65534) != 0 || ::prctl(PR_SET_DUMPABLE, 0) != 0) {
+      ::_exit(1);
+    }
+    const std::string said = refusal_of_parent_after([] { ::prctl(PR_SET_DUMPABLE, 1); });
+    [[maybe_unused]] auto written = ::write(channel[1], said.data(), said.size());
+    ::_exit(0);
+  }
+  ::close(channel[1]);
+  std::string said(1024, '\0');
+  const ssize_t got = ::read(channel[0], said.data(), said.size());
+  ::close(channel[0]);
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(got > 0);
+  said.resize(static_cast<std::size_t>(got));
+  INFO(said);
+  CHECK(said.find("PR_SET_DUMPABLE 0") != std::string::npos);
+}
+
+TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
+  // kthreadd, where this pid namespace is the first one.
+  auto stat = read_thread_stat("/proc/2/stat");
+  if (!stat || stat->name != "kthreadd") skip_test("no kernel threads in this pid namespace");
+  const auto stopped = StoppedThread::stop(Tid{2});
+  REQUIRE_FALSE(stopped);
+  INFO(stopped.error().context);
+  CHECK(stopped.error().context.find("part of the kernel") != std::string::npos);
+}
+
+TEST_CASE("ptrace_refusal: the tracer is named") {
+  std::array<int, 2> channel{};
+  REQUIRE(::pipe(channel.data()) == 0);
+  const pid_t target = ::fork();
+  REQUIRE(target >= 0);
+  if (target == 0) {
+    for (;;) ::pause();
+  }
+  const pid_t tracer = ::fork();
+  REQUIRE(tracer >= 0);
+  if (tracer == 0) {
+    ::prctl(PR_SET_NAME, "a debugger");
+    const char done = ::ptrace(PTRACE_SEIZE, target, nullptr, nullptr) == 0 ? 'y' : 'n';
+    [[maybe_unused]] auto written = ::write(channel[1], &done, 1);
+    for (;;) ::pause();
+  }
+  char done = 0;
+  REQUIRE(::read(channel[0], &done, 1) == 1);
+  std::string said = "not tried";
+  if (done == 'y') {
+    auto stopped = StoppedThread::stop(Tid{target});
+    said = stopped ? "stopped" : stopped.error().context;
+  }
+  for (pid_t pid : {tracer, target}) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  for (int fd : channel) ::close(fd);
+  REQUIRE(done == 'y');
+  INFO(said);
+  CHECK(said.find("traced by a debugger (" + std::to_string(tracer) + ")") != std::string::npos);
+}
+
+TEST_CASE("proc_fs: the state behind a name that looks like one") {
+  auto stat = parse_thread_stat("17 (a) Z (b) S 1 17 17 0 -1 2097216 0 0 0");
+  REQUIRE(stat);
+  CHECK(stat->name == "a) Z (b");
+  CHECK(stat->state == 'S');
+  CHECK(stat->flags == 2097216);
+}
+
+TEST_CASE("proc_fs: what is no line of stat is none") {
+  for (const char* text : {"", "17", "17 (", "17 (x", "17 (x)", "17 (x) ", ") (", ") S ("}) {
+    INFO(text);
+    CHECK_FALSE(parse_thread_stat(text));
+  }
+}
+
+}  // namespace labelscope::test
