@@ -145,6 +145,7 @@ std::vector<Mapping> CoreFile::Impl::list_mappings() const {
     mapping.readable = segment.readable;
     mapping.writable = segment.writable;
     mapping.executable = segment.executable;
+    if (notes.vdso == segment.start) mapping.path = "[vdso]";
     mappings.push_back(std::move(mapping));
   }
   std::sort(mappings.begin(), mappings.end(),

@@ -39,6 +39,21 @@ std::string text_at(const MemorySource& memory, Address address) {
   return text;
 }
 
+// PT_INTERP: the path of the loader.
+std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr ph;
+    if (!read_fully(fd, header.e_phoff + i * sizeof ph, std::as_writable_bytes(std::span(&ph, 1))))
+      return {};
+    if (ph.p_type != PT_INTERP || ph.p_filesz > kMaxPath) continue;
+    std::string path(ph.p_filesz, '\0');
+    if (!read_fully(fd, ph.p_offset, std::as_writable_bytes(std::span(path)))) return {};
+    path.resize(std::min(path.find('\0'), path.size()));
+    return path;
+  }
+  return {};
+}
+
 void add_segments(const ElfImage& image, Address bias, const std::string& path,
                   std::vector<MappedRange>& ranges) {
   for (const LoadSegment& load : image.load_segments()) {
@@ -64,8 +79,10 @@ class LinkMapWalk {
     for (std::size_t i = 0; next && *next != 0 && i < kMaxLinks; ++i) {
       auto link = read_value<Link>(dumped_, *next);
       if (!link) return;
-      // The executable has no name here, and the kernel's own object no path.
-      const std::string name = text_at(dumped_, link->name);
+      std::string name = text_at(dumped_, link->name);
+      // The loader's own name is in the executable, of which nothing else may have been dumped.
+      if (name.empty() && link->dynamic != *dynamic) name = interpreter_;
+      // The kernel's own object has no path.
       if (name.find('/') != std::string::npos) add_library(name, *link);
       next = link->next;
     }
@@ -101,13 +118,15 @@ class LinkMapWalk {
     const auto bias_of = [&](const ElfImage& image) {
       return *notes_.program_headers - image.program_headers_address().value_or(0);
     };
-    auto image = open({path, {}, true}, [&](const ElfImage& one, const UniqueFd& fd) {
+    const auto fits = [&](const ElfImage& one, const UniqueFd& fd) {
       if (!one.program_headers_address()) return false;
       if (!one.position_independent() && bias_of(one) != 0) return false;
       Elf64_Ehdr header;
       if (!read_fully(fd, 0, std::as_writable_bytes(std::span(&header, 1)))) return false;
+      interpreter_ = interpreter_of(fd, header);
       return !notes_.entry || header.e_entry + bias_of(one) == *notes_.entry;
-    });
+    };
+    auto image = open({path, {}, true}, fits);
     if (!image) return std::nullopt;
     add_segments(*image, bias_of(*image), path, list_.ranges);
     if (!image->dynamic_address()) return std::nullopt;
@@ -135,6 +154,7 @@ class LinkMapWalk {
   Machine machine_;
   FileFinder& finder_;
   LinkedFiles& list_;
+  std::string interpreter_;
 };
 
 }  // namespace

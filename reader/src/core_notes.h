@@ -40,6 +40,7 @@ struct CoreNotes {
   std::optional<Address> program_headers;  // AT_PHDR
   std::optional<Address> entry;            // AT_ENTRY
   std::optional<Address> executable_name;  // AT_EXECFN: address of the name it was started by
+  std::optional<Address> vdso;             // AT_SYSINFO_EHDR: the kernel's own object
   std::vector<MappedRange> files;
   bool cut = false;  // the file, or a note, ends too early; what came before is here
 };

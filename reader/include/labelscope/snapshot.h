@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "labelscope/core_file.h"
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/plan.h"
@@ -67,5 +68,13 @@ struct SnapshotOptions {
 // was made (then plan again).
 Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
                                          const SnapshotOptions& options);
+
+// The threads of a core file. Where a file that may be a publisher was not found (the main
+// executable, or one with a name that ABI v1 gives), a thread without labels is
+// LS_UNREADABLE_NO_RECIPE, not unlabelled: core.problems() names the files. Nothing is stopped and
+// nothing has to be quick, so of the options only `stacks` and `while_held` count, the latter on
+// the caller's thread. Fails only where a stack was asked for and nothing can be unwound.
+Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
+                                      const SnapshotOptions& options);
 
 }  // namespace labelscope

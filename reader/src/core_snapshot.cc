@@ -1,0 +1,85 @@
+// Every thread of a core file, read once.
+#include <algorithm>
+
+#include "labelscope/label_walk.h"
+#include "labelscope/snapshot.h"
+
+namespace labelscope {
+namespace {
+
+constexpr const char* kNoThreadPointer =
+    "the core has no thread pointer of this thread (no NT_ARM_TLS note)";
+
+// A publisher is the main executable or bears a name that the ABI gives. If such a file was not
+// found, a thread without labels may have some all the same.
+bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
+  if (plan.modules == 0) return true;
+  std::string executable;
+  const auto headers = core.program_headers_address();
+  if (auto mappings = core.mappings(); mappings && headers) {
+    const Mapping* mapping = find_mapping(*mappings, *headers);
+    if (mapping != nullptr) executable = mapping->path;
+  }
+  const auto missing = [&](const CoreFileProblem& problem) {
+    return !problem.used &&
+           (executable.empty() || problem.path == executable || is_abi_library_name(problem.path));
+  };
+  const std::vector<CoreFileProblem> problems = core.problems();
+  return std::any_of(problems.begin(), problems.end(), missing);
+}
+
+ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
+                           const MemorySource& memory) {
+  ThreadSnapshot seen;
+  seen.tid = thread.tid;
+  seen.name = thread.name;
+  seen.thread_pointer = thread.thread_pointer;
+  if (!thread.thread_pointer) {
+    seen.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+    seen.problem = kNoThreadPointer;
+    return seen;
+  }
+  seen.seen = observe(recipes, *thread.thread_pointer, memory);
+  return seen;
+}
+
+}  // namespace
+
+Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
+                                      const SnapshotOptions& options) {
+  std::unique_ptr<Unwinder> unwinder;
+  if (options.stacks) {
+    auto opened = Unwinder::open(core);
+    if (!opened) return std::move(opened).error();
+    unwinder = *std::move(opened);
+  }
+  std::vector<ls_tls_recipe> recipes;
+  recipes.reserve(plan.publishers.size());
+  for (const Publisher& publisher : plan.publishers) recipes.push_back(publisher.recipe);
+
+  ProcessSnapshot snapshot;
+  snapshot.source = SnapshotSource::kCore;
+  snapshot.pid = core.pid();
+  snapshot.comm = core.comm();
+  snapshot.plan = std::move(plan);
+  const bool may_miss = may_miss_publisher(core, snapshot.plan);
+  for (const CoreThread& thread : core.threads()) {
+    ThreadSnapshot seen = read_thread(thread, recipes, core.memory());
+    if (may_miss && seen.seen.outcome == LS_UNLABELLED) {
+      seen.seen = {LS_UNREADABLE_NO_RECIPE, 0, {}};
+    }
+    // The kernel notes the same signal for every thread; it has hit the first.
+    if (snapshot.threads.empty()) seen.signal = thread.signal;
+    if (unwinder) {
+      seen.stack = unwinder->unwind(thread.registers, core.memory(), std::nullopt);
+    }
+    if (options.while_held) options.while_held(seen, core.memory());
+    snapshot.threads.push_back(std::move(seen));
+  }
+  std::stable_sort(
+      snapshot.threads.begin(), snapshot.threads.end(),
+      [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return raw(a.tid) < raw(b.tid); });
+  return snapshot;
+}
+
+}  // namespace labelscope
