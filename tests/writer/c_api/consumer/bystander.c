@@ -1,0 +1,2 @@
+/* Links the library and calls nothing of it: the symbols must be there all the same. */
+int main(void) { return 0; }
