@@ -1,0 +1,26 @@
+# The library inside of an executable: labelscope::customlabels_static. ABI v1 wants the two symbols in the dynamic
+# symbol table of the executable, where a linker puts only what it is told to: the target's link options tell it, so
+# that its users need not. One word of the archive is asked for by name (-u), or a program that loses all its calls
+# to --gc-sections would lose the symbols too. For executables alone, PIE or not: linked into a shared library its
+# relocations are refused, which is right, since readers do not look into libraries of other names. (A fully static
+# executable, -static, has no dynamic symbols: nobody finds its labels.)
+add_library(customlabels_static STATIC ${customlabels_sources})
+add_library(labelscope::customlabels_static ALIAS customlabels_static)
+target_include_directories(customlabels_static PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_include_directories(customlabels_static INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include/customlabels>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/customlabels>)
+target_link_libraries(customlabels_static PRIVATE $<BUILD_INTERFACE:labelscope_flags> Threads::Threads)
+# Position-independent for executables: the variables are at fixed distances from the thread pointer.
+target_compile_options(customlabels_static PRIVATE ${customlabels_optimization} -fPIE)
+set_target_properties(customlabels_static PROPERTIES C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF
+  POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+set(customlabels_static_options -Wl,-u,custom_labels_abi_version,-u,custom_labels_current_set
+  -Wl,--export-dynamic-symbol=custom_labels_abi_version,--export-dynamic-symbol=custom_labels_current_set)
+target_link_options(customlabels_static INTERFACE ${customlabels_static_options})
+
+install(TARGETS customlabels_static EXPORT customlabelsTargets)
+list(JOIN customlabels_static_options " " customlabels_static_options)
+configure_file(cmake/customlabels-static.pc.in customlabels-static.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/customlabels-static.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
