@@ -1,6 +1,10 @@
 // Labels as runtime/pprof has them: Do, Labels, Label, ForLabels, and contexts that travel.
 #include "customlabels/pprof.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -273,6 +277,54 @@ TEST_CASE_METHOD(NoLabels,
   cl::set("other", "labels");
   CHECK(task(1) == Labels{{"tenant", "acme"}});
   CHECK(current_labels() == Labels{{"other", "labels"}});
+}
+
+TEST_CASE_METHOD(NoLabels,
+                 "pprof: labels and contexts work while a thread ends, and leave nothing") {
+  static Labels in_scope;
+  static Labels in_context;
+  struct AtThreadEnd {
+    Context context = context_of("job", "cleanup");
+    ~AtThreadEnd() {
+      Do(labels::Labels("at", "end"), [] { in_scope = current_labels(); });
+      Do(context, [] { in_context = current_labels(); });
+    }
+  };
+  std::thread([] {
+    thread_local AtThreadEnd at_end;
+    cl::set("tenant", at_end.context.empty() ? "" : "acme");
+  }).join();
+  CHECK(in_scope == Labels{{"at", "end"}, {"tenant", "acme"}});
+  CHECK(in_context == Labels{{"job", "cleanup"}});
+}
+
+TEST_CASE_METHOD(NoLabels,
+                 "pprof: a forked child may adopt its parent's contexts and go on in them") {
+  const Context context = context_of("job", "import");
+  const labels::Adopted adopted(context);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    bool right = current_labels() == Labels{{"job", "import"}};
+    Do(labels::Labels("who", "child"), [&] {
+      right &= current_labels() == Labels{{"job", "import"}, {"who", "child"}};
+    });
+    Do(context, [&] { right &= current_labels() == Labels{{"job", "import"}}; });
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(current_labels() == Labels{{"job", "import"}});
+}
+
+TEST_CASE_METHOD(
+    NoLabels, "pprof: values that are not UTF-8 arrive as they are, long ones cut at the limit") {
+  const std::string broken(300, '\x80');
+  Do(labels::Labels("k", "\xff\xfe", "long", broken), [&] {
+    CHECK(labels::Label("k") == "\xff\xfe");
+    CHECK(labels::Label("long") == broken.substr(0, CUSTOM_LABELS_THREAD_MAX_VALUE));
+  });
 }
 
 TEST_CASE_METHOD(NoLabels, "pprof: what Inherit returns is called as the function is") {
