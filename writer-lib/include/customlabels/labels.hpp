@@ -68,8 +68,8 @@ inline Result replace(std::initializer_list<Label> labels) noexcept {
 }
 
 // Adds labels; on every exit from the scope, exceptions included, the set from before is current
-// again, absence included. Stays on its thread and on the stack (it is 4 KiB large, and never
-// allocates beyond the thread's blocks).
+// again, absence included. Stays on its thread and on the stack (it has room for a thread's set,
+// some 3.5 KiB, and never allocates beyond the thread's memory).
 class Scope {
  public:
   Scope(const Label* labels, std::size_t count) noexcept
