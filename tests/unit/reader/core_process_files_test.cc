@@ -1,0 +1,273 @@
+// The files of a dead process: where they are looked for, and that none counts but the one that was
+// mapped.
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "core_bytes.h"
+#include "elf_bytes.h"
+#include "made_core.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+constexpr Address kBias = 0x7f0000000000;
+constexpr const char* kPath = "/opt/service/libservice.so.1";
+
+const std::string& library() {
+  static const std::string bytes = read_file(fixture_path("libcustomlabels_gnu2.so"));
+  return bytes;
+}
+// Another build of about the same: one segment layout, one more thread-local variable.
+const std::string& other_library() {
+  static const std::string bytes = read_file(fixture_path("libcustomlabels_gnu.so"));
+  return bytes;
+}
+
+std::string build_id(const std::string& bytes) { return require_image(bytes).build_id(); }
+
+// The same file without the note that holds its build ID.
+std::string without_build_id(std::string bytes) {
+  const std::size_t owner = bytes.find(std::string("\x14\0\0\0\x03\0\0\0GNU\0", 12));
+  REQUIRE(owner != std::string::npos);
+  bytes[owner + 4] = 0x7f;
+  return bytes;
+}
+
+CoreBytes core_with(const std::string& file, bool first_page = true) {
+  CoreBytes made;
+  made.add_thread({.tid = 1});
+  made.add_library(kPath, file, kBias, {}, first_page);
+  made.add_loaded_files();
+  return made;
+}
+
+// Looks for the library's file once, and reads memory that is in it alone.
+struct Looked {
+  Result<UniqueFd> file;
+  Status memory;
+  std::string bytes;
+  std::vector<CoreFileProblem> problems;
+};
+
+Looked look(const CoreBytes& made, const CoreOptions& options) {
+  const MadeCore core(made.bytes(), options);
+  REQUIRE(core.opened());
+  const auto mappings = core->mappings();
+  REQUIRE(mappings);
+  const Mapping* mapping = find_mapping(*mappings, kBias + 0x1000);
+  REQUIRE(mapping != nullptr);
+  CHECK(mapping->executable);
+  CHECK(mapping->path == kPath);
+  Looked looked{core->open_file(*mapping), {}, std::string(64, '\0'), {}};
+  looked.memory =
+      core->memory().read(kBias + 0x1000, std::as_writable_bytes(std::span(looked.bytes)));
+  looked.problems = core->problems();
+  return looked;
+}
+
+void check_found(const Looked& looked, const std::string& file) {
+  if (!looked.file) FAIL(looked.file.error().context);
+  CHECK(looked.memory);
+  CHECK(looked.bytes == file.substr(0x1000, looked.bytes.size()));
+  CHECK(looked.problems.empty());
+}
+
+void check_refused(const Looked& looked, const std::string& why) {
+  REQUIRE_FALSE(looked.file);
+  INFO(looked.file.error().context);
+  CHECK(looked.file.error().context.find(why) != std::string::npos);
+  REQUIRE_FALSE(looked.memory);
+  CHECK(looked.memory.error().code == ErrorCode::kUnreadable);
+  REQUIRE(looked.problems.size() == 1);
+  CHECK(looked.problems[0].path == kPath);
+  CHECK_FALSE(looked.problems[0].used);
+  CHECK(looked.problems[0].reason.find(why) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("core_file: a file is found under its own path below a system root") {
+  const TempFolder empty;
+  const TempFolder root;
+  write_file(root.path() + kPath, library());
+  check_found(look(core_with(library()), {{}, {empty.path(), root.path()}, {}}), library());
+}
+
+TEST_CASE("core_file: a file is found by its build ID below a system root") {
+  const std::string id = build_id(library());
+  const std::string name = ".build-id/" + id.substr(0, 2) + "/" + id.substr(2);
+  for (const std::string& path :
+       {"/usr/lib/debug/" + name + ".debug", "/usr/lib/debug/" + name, "/usr/lib/" + name}) {
+    INFO(path);
+    const TempFolder root;
+    write_file(root.path() + path, library());
+    check_found(look(core_with(library()), {{}, {root.path()}, {}}), library());
+  }
+}
+
+TEST_CASE("core_file: a file is found in a directory, by its name or by its build ID alone") {
+  const std::string id = build_id(library());
+  for (const std::string& name : {std::string("libservice.so.1"), std::string("some/where/x"), id,
+                                  id + ".debug", "cache/" + id + "/executable"}) {
+    INFO(name);
+    const TempFolder files;
+    write_file(files.path() + "/" + name, library());
+    write_file(files.path() + "/other", other_library());
+    write_file(files.path() + "/text", "no ELF file");
+    check_found(look(core_with(library()), {{}, {"/nonexistent"}, {files.path()}}), library());
+  }
+}
+
+TEST_CASE("core_file: what the process had changed counts, not the file") {
+  const TempFolder root;
+  write_file(root.path() + kPath, library());
+  CoreBytes made;
+  made.add_thread({.tid = 1});
+  constexpr std::uint64_t kWritable = 0x3f00;
+  made.add_library(kPath, library(), kBias, {{kWritable, "changed"}});
+  made.add_loaded_files();
+  const MadeCore core(made.bytes(), {{}, {root.path()}, {}});
+  REQUIRE(core.opened());
+  // From the last read-only page, which is in the file only, to the first writable one.
+  std::string text(kWritable + 7 - 0x2f00, '\0');
+  REQUIRE(core->memory().read(kBias + 0x2f00, std::as_writable_bytes(std::span(text))));
+  CHECK(text.substr(0, 0x100) == library().substr(0x2f00, 0x100));
+  CHECK(text.ends_with("changed"));
+}
+
+TEST_CASE("core_file: a file that was not found is named with its build ID") {
+  const TempFolder root;
+  const Looked looked = look(core_with(library()), {{}, {root.path()}, {}});
+  check_refused(looked, "build ID " + build_id(library()));
+  check_refused(looked, "not found");
+  CHECK(looked.problems[0].build_id == build_id(library()));
+}
+
+TEST_CASE("core_file: a file with another build ID is refused, by its name too") {
+  const TempFolder root;
+  write_file(root.path() + kPath, other_library());
+  const TempFolder files;
+  write_file(files.path() + "/libservice.so.1", without_build_id(library()));
+  const Looked looked = look(core_with(library()), {{}, {root.path()}, {files.path()}});
+  check_refused(looked,
+                root.path() + kPath + ": has another build ID, " + build_id(other_library()));
+  check_refused(looked, "has no build ID");
+}
+
+TEST_CASE("core_file: without a build ID the first page tells") {
+  const TempFolder root;
+  const std::string file = without_build_id(library());
+  write_file(root.path() + kPath, file);
+  check_found(look(core_with(file), {{}, {root.path()}, {}}), file);
+  std::string changed = file;
+  changed[offsetof(Elf64_Ehdr, e_shoff)] ^= 1;
+  write_file(root.path() + kPath, changed);
+  check_refused(look(core_with(file), {{}, {root.path()}, {}}), "its first page differs");
+}
+
+TEST_CASE("core_file: what nothing proves is used only if it fits, and called not verified") {
+  const TempFolder root;
+  write_file(root.path() + kPath, library());
+  const Looked looked = look(core_with(library(), false), {{}, {root.path()}, {}});
+  CHECK(looked.file);
+  CHECK(looked.memory);
+  REQUIRE(looked.problems.size() == 1);
+  CHECK(looked.problems[0].used);
+  CHECK(looked.problems[0].reason.find("not verified") != std::string::npos);
+
+  CoreBytes elsewhere;
+  elsewhere.add_thread({.tid = 1});
+  elsewhere.add_memory(kBias, "", 0x10000, PF_R | PF_X);
+  elsewhere.add_files({{kBias, kBias + 0x10000, 0x400, kPath}});
+  check_refused(look(elsewhere, {{}, {root.path()}, {}}), "its segments are not those");
+}
+
+TEST_CASE("core_file: a file of debug information does not stand in for the library") {
+  const TempFolder root;
+  const std::string path = root.path() + kPath;
+  write_file(path, library());
+  const std::string command = "objcopy --only-keep-debug '" + path + "' 2>&1";
+  if (std::system(command.c_str()) != 0) skip_test("objcopy does not work here");
+  CHECK(build_id(read_file(path)) == build_id(library()));
+  check_refused(look(core_with(library()), {{}, {root.path()}, {}}), "only debug information");
+}
+
+TEST_CASE("core_file: neither dots nor links in a path leave the system root") {
+  const TempFolder outside;
+  write_file(outside.path() + "/secret", library());
+  const TempFolder root;
+  std::filesystem::create_directories(root.path() + "/opt");
+  std::filesystem::create_symlink(outside.path(), root.path() + "/opt/link");
+  for (const std::string& path : {"/../../../../../../../../../.." + outside.path() + "/secret",
+                                  std::string("/opt/link/secret"),
+                                  "/opt/../../../../../../../../.." + outside.path() + "/secret"}) {
+    INFO(path);
+    CoreBytes made;
+    made.add_thread({.tid = 1});
+    made.add_library(path, library(), kBias);
+    made.add_loaded_files();
+    const MadeCore core(made.bytes(), {{}, {root.path()}, {}});
+    REQUIRE(core.opened());
+    const auto mappings = core->mappings();
+    REQUIRE(mappings);
+    CHECK_FALSE(core->open_file(mappings->front()));
+  }
+  // An absolute link is one within the root.
+  write_file(root.path() + "/real/libservice.so.1", library());
+  std::filesystem::create_directories(root.path() + "/opt/service");
+  std::filesystem::create_symlink("/real/libservice.so.1", root.path() + kPath);
+  check_found(look(core_with(library()), {{}, {root.path()}, {}}), library());
+}
+
+TEST_CASE("core_file: what is no regular file is not opened, and nobody waits for it") {
+  const TempFolder root;
+  std::filesystem::create_directories(root.path() + "/opt/service");
+  REQUIRE(::mkfifo((root.path() + kPath).c_str(), 0600) == 0);
+  check_refused(look(core_with(library()), {{}, {root.path()}, {root.path()}}), "not found");
+}
+
+TEST_CASE("core_file: the main executable can be given, wherever it is and whatever its name") {
+  const TempFolder folder;
+  const std::string given = folder.path() + "/renamed";
+  write_file(given, library());
+  CoreBytes made = core_with(library());
+  made.add_auxv({{AT_PHDR, kBias + sizeof(Elf64_Ehdr)}});
+  check_found(look(made, {given, {"/nonexistent"}, {}}), library());
+  // It stands in for no other file.
+  CoreBytes other = core_with(library());
+  other.add_auxv({{AT_PHDR, kBias - 0x10000}});
+  check_refused(look(other, {given, {"/nonexistent"}, {}}), "not found");
+}
+
+TEST_CASE("core_file: a data file that is mapped is neither a module nor memory from a file") {
+  const TempFolder root;
+  write_file(root.path() + "/var/data", std::string(8192, 'x'));
+  CoreBytes made;
+  made.add_thread({.tid = 1});
+  // As gcore has it: no segment for what it leaves out.
+  made.add_memory(kBias, std::string(4096, 'x'));
+  made.add_files(
+      {{kBias, kBias + 4096, 0, "/var/data"}, {kBias + 4096, kBias + 8192, 1, "/var/data"}});
+  const MadeCore core(made.bytes(), {{}, {root.path()}, {}});
+  REQUIRE(core.opened());
+  const auto mappings = core->mappings();
+  REQUIRE(mappings);
+  REQUIRE(mappings->size() == 2);
+  CHECK_FALSE((*mappings)[1].executable);
+  CHECK_FALSE(read_value<char>(core->memory(), kBias + 4096));
+  CHECK(core->problems().empty());
+}
+
+TEST_CASE("core_file: memory that a debugger left out may be code, so its file is a module") {
+  const TempFolder root;
+  write_file(root.path() + kPath, library());
+  CoreBytes made;
+  made.add_thread({.tid = 1});
+  made.add_memory(kBias, library().substr(0, 4096), 0, PF_R);
+  made.add_files({{kBias, kBias + 0x1000, 0, kPath}, {kBias + 0x1000, kBias + 0x2000, 1, kPath}});
+  check_found(look(made, {{}, {root.path()}, {}}), library());
+}
+
+}  // namespace labelscope::test
