@@ -27,10 +27,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <span>
 
 #include "customlabels/label_abi.h"
+#include "hex.h"
 #include "labelscope/tls_layout.h"
 #include "publication.h"
 
@@ -42,18 +42,6 @@ constexpr std::uint64_t kMaxModuleId = 65536;
 constexpr std::size_t kMaxSlots = 64;
 // Reasons given when none of the slots helps; they are mostly the same.
 constexpr std::size_t kMaxReasons = 3;
-
-std::string hex(std::uint64_t value) {
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
-
-// Offsets are signed: "-0x20".
-std::string signed_hex(std::int64_t value) {
-  return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
-                   : hex(static_cast<std::uint64_t>(value));
-}
 
 ls_tls_recipe tp_offset(std::int64_t offset) {
   ls_tls_recipe recipe{};

@@ -15,6 +15,7 @@
 
 #include "customlabels/label_abi.h"
 #include "labelscope/locate.h"
+#include "thread_trace.h"
 
 namespace labelscope {
 namespace {
@@ -50,7 +51,20 @@ bool possible(const MemorySource& memory, const RemoteString& string) {
 
 Observation unreadable(ls_outcome outcome, std::uint32_t flags) { return {outcome, flags, {}}; }
 
-// The elements to keep, in order; nullopt if one is impossible.
+// What becomes of an element, given what was kept before it.
+ElementFate judge(const MemorySource& memory, const RemoteLabel& slot, std::size_t labels,
+                  std::uint64_t bytes) {
+  if (slot.key.address == 0) return ElementFate::kNoKey;
+  if (slot.value.address == 0) return ElementFate::kNullValue;
+  if (!possible(memory, slot.key) || !possible(memory, slot.value)) return ElementFate::kImpossible;
+  if (labels == LS_MAX_LABELS) return ElementFate::kBeyondLabels;
+  if (slot.key.length + slot.value.length > LS_MAX_LABEL_BYTES - bytes) {
+    return ElementFate::kBeyondBytes;
+  }
+  return ElementFate::kKept;
+}
+
+// The elements to keep, in order, unless one is impossible.
 struct Selection {
   std::vector<RemoteLabel> labels;
   std::uint64_t bytes = 0;
@@ -58,28 +72,41 @@ struct Selection {
 };
 
 Selection select(const MemorySource& memory, std::span<const RemoteLabel> slots,
-                 std::uint32_t& flags) {
+                 std::uint32_t& flags, WalkTrace* trace) {
   Selection chosen;
   for (const RemoteLabel& slot : slots) {
-    if (slot.key.address == 0) continue;
-    if (slot.value.address == 0) {
-      flags |= LS_NULL_VALUE;
-      continue;
+    const ElementFate fate = judge(memory, slot, chosen.labels.size(), chosen.bytes);
+    if (trace != nullptr) {
+      trace->elements.push_back({fate,
+                                 slot.key.length,
+                                 slot.key.address,
+                                 slot.value.length,
+                                 slot.value.address,
+                                 false,
+                                 {},
+                                 {}});
     }
-    if (!possible(memory, slot.key) || !possible(memory, slot.value)) {
-      chosen.malformed = true;
-      return chosen;
+    switch (fate) {
+      case ElementFate::kNoKey:
+      case ElementFate::kUnreadable:
+        break;
+      case ElementFate::kNullValue:
+        flags |= LS_NULL_VALUE;
+        break;
+      case ElementFate::kImpossible:
+        chosen.malformed = true;
+        return chosen;
+      case ElementFate::kBeyondLabels:
+        flags |= LS_TRUNCATED_LABELS;
+        return chosen;
+      case ElementFate::kBeyondBytes:
+        flags |= LS_TRUNCATED_BYTES;
+        break;
+      case ElementFate::kKept:
+        chosen.bytes += slot.key.length + slot.value.length;
+        chosen.labels.push_back(slot);
+        break;
     }
-    if (chosen.labels.size() == LS_MAX_LABELS) {
-      flags |= LS_TRUNCATED_LABELS;
-      break;
-    }
-    if (slot.key.length + slot.value.length > LS_MAX_LABEL_BYTES - chosen.bytes) {
-      flags |= LS_TRUNCATED_BYTES;
-      continue;
-    }
-    chosen.bytes += slot.key.length + slot.value.length;
-    chosen.labels.push_back(slot);
   }
   return chosen;
 }
@@ -123,12 +150,30 @@ class StringReader {
 
 }  // namespace
 
+namespace {
+
+// The kept element after `last`, as the strings are read in their order.
+ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
+  std::size_t i = last == nullptr ? 0 : static_cast<std::size_t>(last - trace.elements.data()) + 1;
+  while (trace.elements[i].fate != ElementFate::kKept) ++i;
+  return &trace.elements[i];
+}
+
+}  // namespace
+
 Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher) {
+  return walk_label_set(memory, variable, publisher, nullptr);
+}
+
+Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher,
+                           WalkTrace* trace) {
   auto set_address = read_value<Address>(memory, variable);
   if (!set_address) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
+  if (trace != nullptr) trace->set = *set_address;
   if (*set_address == 0) return {};
   auto set = read_value<RemoteSet>(memory, memory.untagged(*set_address));
   if (!set) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
+  if (trace != nullptr) trace->head = {set->storage, set->count, set->capacity};
   if (set->count == 0) return {};
   if (set->storage == 0) return unreadable(LS_UNREADABLE_MALFORMED, 0);
 
@@ -139,14 +184,26 @@ Observation walk_label_set(const MemorySource& memory, Address variable, std::ui
   if (!memory.read(memory.untagged(set->storage), std::as_writable_bytes(used))) {
     return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
   }
-  Selection chosen = select(memory, used, flags);
+  if (trace != nullptr) trace->array_read = true;
+  Selection chosen = select(memory, used, flags, trace);
   if (chosen.malformed) return unreadable(LS_UNREADABLE_MALFORMED, flags);
 
   Observation seen;
   StringReader strings(memory, chosen);
+  ElementTrace* element = nullptr;
   for (const RemoteLabel& label : chosen.labels) {
     auto key = strings.read(label.key);
     auto value = strings.read(label.value);
+    if (trace != nullptr) {
+      element = next_kept(*trace, element);
+      element->read = key && value;
+      if (element->read) {
+        element->key = *key;
+        element->value = *value;
+      } else {
+        element->fate = ElementFate::kUnreadable;
+      }
+    }
     if (!key || !value) return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
     seen.labels.push_back({*std::move(key), *std::move(value), publisher});
   }

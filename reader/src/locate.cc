@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "thread_trace.h"
+
 namespace labelscope {
 namespace {
 
@@ -37,18 +39,25 @@ Result<DtvHead> read_head(const ls_tls_recipe& recipe, Address dtv, const Memory
   return DtvHead{*length, *generation};
 }
 
-Located in_dtv(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory) {
+Located in_dtv(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory,
+               LocateTrace* trace) {
   auto dtv = read_value<std::uint64_t>(
       memory,
       thread_pointer + static_cast<std::uint64_t>(static_cast<std::int64_t>(recipe.dtv_offset)));
+  if (trace != nullptr && dtv) trace->dtv = *dtv;
   if (!dtv || *dtv == 0) return unreadable(LS_UNREADABLE_BAD_DTV);
   auto head = read_head(recipe, *dtv, memory);
   if (!head) return unreadable(LS_UNREADABLE_BAD_DTV);
+  if (trace != nullptr) {
+    trace->length = head->length;
+    if (recipe.generation != 0) trace->generation = head->generation;
+  }
   if (head->length < recipe.module_id || head->generation < recipe.generation) {
     return never_touched();
   }
   auto block = read_value<std::uint64_t>(
       memory, *dtv + static_cast<std::uint64_t>(recipe.module_id) * recipe.entry_size);
+  if (trace != nullptr && block) trace->block = *block;
   if (!block) return unreadable(LS_UNREADABLE_BAD_DTV);
   if (!allocated(*block)) return never_touched();
   return {*block + static_cast<std::uint64_t>(recipe.offset), LS_UNLABELLED, 0};
@@ -57,6 +66,11 @@ Located in_dtv(const ls_tls_recipe& recipe, Address thread_pointer, const Memory
 }  // namespace
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory) {
+  return locate(recipe, thread_pointer, memory, nullptr);
+}
+
+Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory,
+               LocateTrace* trace) {
   if (recipe.kind == LS_RECIPE_NOT_RELOCATED) return unreadable(LS_UNREADABLE_NOT_RELOCATED);
   if (recipe.kind != LS_TP_OFFSET && recipe.kind != LS_DTV_SLOT)
     return unreadable(LS_UNREADABLE_NO_RECIPE);
@@ -64,7 +78,7 @@ Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const Memory
   if (recipe.kind == LS_TP_OFFSET) {
     return {thread_pointer + static_cast<std::uint64_t>(recipe.offset), LS_UNLABELLED, 0};
   }
-  return in_dtv(recipe, thread_pointer, memory);
+  return in_dtv(recipe, thread_pointer, memory, trace);
 }
 
 }  // namespace labelscope

@@ -22,11 +22,11 @@ constexpr const char* kMakeGlobal =
 Finding in_symtab_only(const ElfSymbol& symbol, const char* name, bool library) {
   if (symbol.binding == STB_LOCAL) {
     return {FindingCode::kLocalSymbol,
-            std::string(name) + " is a local symbol: other readers will not find it", kMakeGlobal};
+            std::string(name) + " is a local symbol, not a dynamic one as the ABI asks",
+            kMakeGlobal};
   }
   return {FindingCode::kNotExported,
-          std::string(name) +
-              " is in .symtab only, not a dynamic symbol: other readers will not find it",
+          std::string(name) + " is in .symtab only, not a dynamic symbol as the ABI asks",
           library ? kMakeGlobal : kExport};
 }
 
