@@ -27,7 +27,7 @@ class BpfProcess final : public Target {
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
-  // Each read runs an iterator, some 10 us; running threads are seen mid-write. kVanished also when
+  // Each read runs an iterator, some 30 us; running threads are seen mid-write. kVanished also when
   // the process has executed another program since it was opened.
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;

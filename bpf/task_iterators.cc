@@ -38,27 +38,32 @@ Error malformed(const char* what) {
 }  // namespace
 
 Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
-  if (!kernel_has("bpf_copy_from_user_task") && kernel_version() < 5018) {
+  std::unique_ptr<TaskIterators> loaded(new TaskIterators(pid));
+  Status status = loaded->load();
+  if (status) status = loaded->attach();
+  if (status) return loaded;
+  // Asked only now: it takes longer than loading.
+  if (status.error().code != ErrorCode::kPermission && !kernel_has("bpf_copy_from_user_task")) {
     return Error{ErrorCode::kUnsupported,
                  kernel_name() +
                      " cannot read the memory of another process from a BPF program; "
                      "Linux 5.18 and later can (bpf_copy_from_user_task)"};
   }
+  return std::move(status).error();
+}
+
+Status TaskIterators::load() {
   LibbpfLog log;
-  std::unique_ptr<TaskIterators> loaded(new TaskIterators(pid));
   std::size_t size = 0;
   const void* bytes = task_snapshot_bpf__elf_bytes(&size);
   DECLARE_LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "ls_snapshot");
-  loaded->object_ = bpf_object__open_mem(bytes, size, &options);
-  if (!loaded->object_) return load_error(-errno, log);
+  object_ = bpf_object__open_mem(bytes, size, &options);
+  if (!object_) return load_error(-errno, log);
   ls_snapshot_config config{own_pid_namespace(), worker_flags()};
-  if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
-    return std::move(status).error();
-  }
-  if (int error = bpf_object__load(loaded->object_); error != 0) return load_error(error, log);
-  loaded->request_fd_ = map_fd(loaded->object_, "request");
-  if (Status status = loaded->attach(); !status) return std::move(status).error();
-  return loaded;
+  if (Status status = set_constants(object_, &config, sizeof(config)); !status) return status;
+  if (int error = bpf_object__load(object_); error != 0) return load_error(error, log);
+  request_fd_ = map_fd(object_, "request");
+  return {};
 }
 
 TaskIterators::~TaskIterators() {

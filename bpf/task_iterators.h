@@ -41,6 +41,7 @@ class TaskIterators {
 
  private:
   explicit TaskIterators(Pid pid) : pid_(pid) {}
+  Status load();
   Status attach();
   Result<bpf_link*> attach(bpf_program* program) const;
   Status read_all(int iterator, Kind kind, const Visitor& visit);

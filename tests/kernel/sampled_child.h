@@ -40,6 +40,8 @@ class ChildSide {
   void take() const;
   // Burns until the parent says something, and takes it.
   void burn_until_told() const;
+  // The pipe that the parent's words come through.
+  int input() const { return in_; }
 
  private:
   int in_;
