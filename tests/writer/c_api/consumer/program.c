@@ -1,29 +1,29 @@
 /* A program as it is written for the existing C API: the include line, the names and the types are
  * what is under test, and so is that the labels can be seen. Exits with 0 if all is as it should
  * be, and says what is not. */
-#include "customlabels.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "customlabels.h"
+
 static int failures;
 
-static void expect(int holds, const char *what) {
+static void expect(int holds, const char* what) {
   if (holds) return;
   printf("FAILED: %s\n", what);
   failures++;
 }
 
-static custom_labels_string_t string(const char *text) {
-  custom_labels_string_t result = {strlen(text), (const unsigned char *)text};
+static custom_labels_string_t string(const char* text) {
+  custom_labels_string_t result = {strlen(text), (const unsigned char*)text};
   return result;
 }
 
 /* By the ABI alone: what somebody outside would read. */
-static int is_shown(const char *key, const char *value) {
-  const custom_labels_labelset_t *set = custom_labels_current_set;
+static int is_shown(const char* key, const char* value) {
+  const custom_labels_labelset_t* set = custom_labels_current_set;
   for (size_t i = 0; set != NULL && i < set->count; i++) {
-    const custom_labels_label_t *label = &set->storage[i];
+    const custom_labels_label_t* label = &set->storage[i];
     if (label->key.len == strlen(key) && memcmp(label->key.buf, key, strlen(key)) == 0 &&
         label->value.len == strlen(value) && memcmp(label->value.buf, value, strlen(value)) == 0)
       return 1;
@@ -31,15 +31,15 @@ static int is_shown(const char *key, const char *value) {
   return 0;
 }
 
-static void *in_callback(void *data) {
+static void* in_callback(void* data) {
   expect(is_shown("user", "u1") && is_shown("tenant", "acme"), "both labels in the callback");
   return data;
 }
 
 int main(void) {
-  custom_labels_labelset_t *set = custom_labels_new(0);
+  custom_labels_labelset_t* set = custom_labels_new(0);
   custom_labels_label_t extra = {string("user"), string("u1")};
-  void *out = NULL;
+  void* out = NULL;
   expect(custom_labels_abi_version == 1, "the version");
   expect(custom_labels_replace(set) == NULL, "nothing was current");
   expect(custom_labels_current() == set, "the set is current");

@@ -1,0 +1,137 @@
+// Labels for the time of a callback.
+#include <pthread.h>
+
+#include <cerrno>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "support/catch.h"
+#include "writer/c_api/c_labels.h"
+
+namespace {
+
+void* call(void* act) {
+  (*static_cast<std::function<void()>*>(act))();
+  return act;
+}
+
+int run_with(custom_labels_labelset_t* set, const Labels& labels, std::function<void()> act) {
+  std::vector<custom_labels_label_t> all;
+  for (const auto& [key, value] : labels) all.push_back(raw(key, value));
+  return custom_labels_run_with(set, all.data(), static_cast<int>(all.size()), call, &act, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Unlabelled, "run_with: labels are there in the callback and as before after it") {
+  for (const bool current : {false, true}) {
+    SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+    if (current) custom_labels_replace(set.get());
+    Labels within;
+    CHECK(run_with(set.get(), {{"b", "other"}, {"c", "3"}}, [&] {
+            within = set.labels();
+            if (current) CHECK(current_labels() == within);
+          }) == 0);
+    CHECK(within == Labels{{"a", "1"}, {"b", "other"}, {"c", "3"}});
+    CHECK(set.labels() == Labels{{"a", "1"}, {"b", "2"}});
+    if (current) CHECK(current_labels() == set.labels());
+  }
+}
+
+TEST_CASE_METHOD(Unlabelled,
+                 "run_with: a key that was absent is absent again, in an empty set too") {
+  SetObject set;
+  custom_labels_replace(set.get());
+  CHECK(run_with(set.get(), {{"a", "1"}}, [&] { CHECK(current_labels().size() == 1); }) == 0);
+  CHECK(custom_labels_count(set.get()) == 0);
+  CHECK(current_labels().empty());
+  CHECK(custom_labels_current() == set.get());
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: other changes of the callback stay") {
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+  custom_labels_replace(set.get());
+  CHECK(run_with(set.get(), {{"a", "within"}, {"c", "within"}}, [&] {
+          set.put("d", "4");
+          set.put("a", "changed in the callback");
+          custom_labels_delete(set.get(), raw("b"));
+        }) == 0);
+  CHECK(current_labels() == Labels{{"a", "1"}, {"d", "4"}});
+  CHECK(run_with(set.get(), {{"a", "within"}, {"c", "within"}},
+                 [&] { custom_labels_clear(set.get()); }) == 0);
+  CHECK(current_labels() == Labels{{"a", "1"}});
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: calls nest, with changes in between") {
+  SetObject set(Labels{{"a", "1"}});
+  custom_labels_replace(set.get());
+  for (const bool change : {false, true}) {
+    run_with(set.get(), {{"b", "2"}}, [&] {
+      run_with(set.get(), {{"a", "2"}, {"c", "3"}}, [&] {
+        if (change) set.put("kept", "yes");
+        run_with(set.get(), {{"b", "4"}},
+                 [&] { CHECK(with(current_labels(), "b", "4") == current_labels()); });
+        CHECK(with(current_labels(), "b", "2") == current_labels());
+      });
+      CHECK(without(current_labels(), "kept") == Labels{{"a", "1"}, {"b", "2"}});
+    });
+    CHECK(without(current_labels(), "kept") == Labels{{"a", "1"}});
+  }
+  CHECK(current_labels() == Labels{{"a", "1"}, {"kept", "yes"}});
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: a set that is switched in the callback stays current") {
+  SetObject set(Labels{{"a", "1"}});
+  SetObject other(Labels{{"o", "1"}});
+  custom_labels_replace(set.get());
+  run_with(set.get(), {{"a", "2"}}, [&] { custom_labels_replace(other.get()); });
+  CHECK(custom_labels_current() == other.get());
+  CHECK(set.labels() == Labels{{"a", "1"}});
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: an exception and the end of a thread put the labels back") {
+  SetObject set(Labels{{"a", "1"}});
+  custom_labels_replace(set.get());
+  CHECK_THROWS_AS(run_with(set.get(), {{"a", "2"}}, [] { throw std::runtime_error("within"); }),
+                  std::runtime_error);
+  CHECK(current_labels() == Labels{{"a", "1"}});
+  custom_labels_replace(nullptr);
+  std::thread([&] {
+    run_with(set.get(), {{"a", "2"}, {"b", "3"}}, [] { pthread_exit(nullptr); });
+  }).join();
+  CHECK(set.labels() == Labels{{"a", "1"}});
+}
+
+TEST_CASE_METHOD(Unlabelled,
+                 "run_with: the callback's result is handed on, without a call on error") {
+  SetObject set;
+  custom_labels_label_t label = raw("a", "1");
+  std::function<void()> act = [] {};
+  void* out = nullptr;
+  CHECK(custom_labels_careful_run_with(set.get(), &label, 1, call, &act, &out) == 0);
+  CHECK(out == &act);
+  out = nullptr;
+  act = [] { FAIL("called in spite of the error"); };
+  CHECK(custom_labels_run_with(set.get(), &label, -1, call, &act, &out) == EINVAL);
+  CHECK(custom_labels_run_with(set.get(), nullptr, 1, call, &act, &out) == EINVAL);
+  CHECK(custom_labels_run_with(nullptr, &label, 1, call, &act, &out) == EINVAL);
+  CHECK(custom_labels_run_with(set.get(), &label, 1, nullptr, &act, &out) == EINVAL);
+  label.key.buf = nullptr;
+  CHECK(custom_labels_run_with(set.get(), &label, 1, call, &act, &out) == EINVAL);
+  CHECK(out == nullptr);
+  act = [] {};
+  CHECK(custom_labels_run_with(set.get(), nullptr, 0, call, &act, &out) == 0);
+  CHECK(out == &act);
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: it works on the thread's own set") {
+  set("a", "1");
+  CHECK(run_with(custom_labels_current(), {{"a", "2"}, {"b", "3"}}, [] {
+          CHECK(current_labels() == Labels{{"a", "2"}, {"b", "3"}});
+          set("c", "4");
+        }) == 0);
+  CHECK(current_labels() == Labels{{"a", "1"}});
+  CHECK(run_with(custom_labels_current(), {{"span-id", "2"}}, [] { FAIL("called"); }) == EPERM);
+}
