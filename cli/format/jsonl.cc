@@ -9,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/format/base64.h"
-#include "cli/format/escape.h"
 #include "cli/format/format.h"
+#include "cli/format/json_values.h"
 #include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
@@ -23,20 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-
-// Text as a JSON string, any other bytes as base64. NUL is legal in JSON, but many a reader cuts
-// there.
-Json bytes_json(std::string_view bytes) {
-  if (is_valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) return Json(bytes);
-  return Json{{"base64", base64_encode(bytes)}};
-}
-
-// Addresses do not fit into the 53 bits of a JavaScript number.
-Json address_json(std::uint64_t address) {
-  char text[18] = {'0', 'x'};
-  auto end = std::to_chars(text + 2, text + sizeof(text), address, 16);
-  return Json(std::string(text, end.ptr));
-}
 
 Json index_json(Index index) { return index == kNoIndex ? Json(nullptr) : Json(index); }
 

@@ -1,0 +1,24 @@
+#include "cli/format/json_values.h"
+
+#include <charconv>
+#include <string>
+
+#include "cli/format/base64.h"
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+
+nlohmann::ordered_json bytes_json(std::string_view bytes) {
+  if (is_valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
+    return nlohmann::ordered_json(bytes);
+  }
+  return nlohmann::ordered_json{{"base64", base64_encode(bytes)}};
+}
+
+nlohmann::ordered_json address_json(std::uint64_t address) {
+  char text[18] = {'0', 'x'};
+  auto end = std::to_chars(text + 2, text + sizeof(text), address, 16);
+  return nlohmann::ordered_json(std::string(text, end.ptr));
+}
+
+}  // namespace labelscope::cli

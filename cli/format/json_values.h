@@ -1,0 +1,17 @@
+// What JSON has no type for, as every JSON output of labelscope writes it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace labelscope::cli {
+
+// Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
+// cuts there), as {"base64": "..."}.
+nlohmann::ordered_json bytes_json(std::string_view bytes);
+
+// "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
+nlohmann::ordered_json address_json(std::uint64_t address);
+
+}  // namespace labelscope::cli
