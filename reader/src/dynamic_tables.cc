@@ -66,6 +66,12 @@ Result<DynamicTables> DynamicTables::read(const LoadedFile& file, std::uint64_t 
       case DT_PLTRELSZ:
         tables.plt_rela_size = entry.d_un.d_val;
         break;
+      case DT_SONAME:
+        tables.has_soname = true;
+        break;
+      case DT_FLAGS_1:
+        tables.is_pie = (entry.d_un.d_val & DF_1_PIE) != 0;
+        break;
       default:
         break;
     }

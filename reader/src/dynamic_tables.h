@@ -16,6 +16,8 @@ struct DynamicTables {
   // Link-time addresses and sizes; 0 = not there.
   std::uint64_t gnu_hash = 0, hash = 0, symbols = 0, strings = 0, strings_size = 0;
   std::uint64_t rela = 0, rela_size = 0, plt_rela = 0, plt_rela_size = 0;
+  bool has_soname = false;  // DT_SONAME: a library
+  bool is_pie = false;      // DF_1_PIE: an executable, as linkers since 2018 mark it
 
   // From the bytes of the dynamic section.
   static Result<DynamicTables> read(const LoadedFile& file, std::uint64_t offset,

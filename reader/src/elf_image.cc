@@ -52,6 +52,7 @@ class ElfImage::Impl {
   std::unique_ptr<Elf, ElfCloser> elf;
   Machine machine{};
   bool position_independent = false;
+  bool has_interpreter = false;
   std::vector<GElf_Phdr> notes;
   std::optional<TlsSegment> tls;
   std::optional<std::uint64_t> dynamic_address;
@@ -118,6 +119,8 @@ Status ElfImage::Impl::read_program_headers(const GElf_Ehdr& header) {
       tls = TlsSegment{ph.p_vaddr, ph.p_memsz, align};
     } else if (ph.p_type == PT_DYNAMIC) {
       dynamic = ph;
+    } else if (ph.p_type == PT_INTERP) {
+      has_interpreter = true;
     } else if (ph.p_type == PT_NOTE) {
       notes.push_back(ph);
     }
@@ -221,6 +224,10 @@ Result<ElfImage> ElfImage::open(UniqueFd file) {
 
 Machine ElfImage::machine() const { return impl_->machine; }
 bool ElfImage::position_independent() const { return impl_->position_independent; }
+bool ElfImage::executable() const {
+  if (!impl_->position_independent || impl_->tables.is_pie) return true;
+  return impl_->has_interpreter && !impl_->tables.has_soname;
+}
 const std::vector<LoadSegment>& ElfImage::load_segments() const { return impl_->file.loads; }
 const std::optional<TlsSegment>& ElfImage::tls() const { return impl_->tls; }
 std::optional<std::uint64_t> ElfImage::dynamic_address() const { return impl_->dynamic_address; }
@@ -236,6 +243,19 @@ Result<std::optional<ElfSymbol>> ElfImage::find_dynamic_symbol(std::string_view 
   auto sym = impl_->tables.symbol(file, **index);
   if (!sym) return std::move(sym).error();
   return std::optional(to_symbol(*sym, **index, SymbolTable::kDynamic));
+}
+
+Status ElfImage::read(std::uint64_t vaddr, std::span<std::byte> out) const {
+  for (const LoadSegment& load : impl_->file.loads) {
+    if (vaddr < load.vaddr || vaddr - load.vaddr >= load.memory_size) continue;
+    const std::uint64_t within = vaddr - load.vaddr;
+    if (out.size() > load.memory_size - within) break;
+    const std::uint64_t in_file = load.file_size > within ? load.file_size - within : 0;
+    const std::size_t stored = std::min<std::uint64_t>(in_file, out.size());
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(stored), out.end(), std::byte{0});
+    return stored == 0 ? Status() : impl_->file.read(vaddr, out.first(stored));
+  }
+  return malformed("an address outside of every segment");
 }
 
 bool ElfImage::has_dynamic_symbols() const { return impl_->tables.symbols != 0; }

@@ -11,9 +11,11 @@
 // architecture section 5.7. Not thread-safe: one ElfImage per thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +81,9 @@ class ElfImage {
 
   Machine machine() const;
   bool position_independent() const;  // ET_DYN
+  // A program, not a library: ET_EXEC, or marked as PIE, or with an interpreter and without a name
+  // for the loader (the libc has both).
+  bool executable() const;
   const std::vector<LoadSegment>& load_segments() const;
   const std::optional<TlsSegment>& tls() const;
   // Link-time address of the dynamic section (l_ld of its link map minus the load bias).
@@ -95,6 +100,10 @@ class ElfImage {
   // Whether there is such a table, whatever is in it.
   bool has_dynamic_symbols() const;
   bool has_symtab() const;
+
+  // Bytes that are in memory at this link-time address when the file is loaded, before relocation;
+  // zeros where the file has none (.bss).
+  Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
 
   // Every relocation by which code of this module may reach the thread-local variable `name`: those
   // that name it, and the symbol-less ones (whose base is this module's own TLS block). kLimit:

@@ -1,0 +1,68 @@
+// What an ELF file publishes, from the file alone: no process, no loader. The conditions are the
+// planner's (plan.h), so that a file is called what a process that loads it will be called.
+//
+// Source: Custom Labels ABI v1 (writer-lib/ABI.md). Thread-safe: nothing is shared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/elf_image.h"
+#include "labelscope/finding.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+enum class Verdict {
+  kNothing,    // it does not define the symbols
+  kBroken,     // it means to publish, but no reader can use it
+  kReadable,   // labelscope reads it; readers that keep to the letter of ABI v1 do not
+  kCompliant,  // as ABI v1 wants it
+};
+// A stable word: "nothing", "broken", "readable", "compliant".
+std::string_view verdict_name(Verdict verdict);
+
+// How code reaches the variable, as far as the file tells; a descriptor may turn out static or
+// dynamic only when it is loaded.
+enum class FileAccess { kLocalExec, kTlsDesc, kInitialExec, kGeneralDynamic, kLocalDynamic };
+std::string_view file_access_name(FileAccess access);  // "local exec", "TLSDESC", ...
+
+// One symbol in both tables; a file may have it in one, both or none.
+struct InspectedSymbol {
+  std::optional<ElfSymbol> dynamic;  // imported ones too, where the file lists them
+  std::optional<ElfSymbol> symtab;   // defined ones only
+};
+
+struct FileInspection {
+  Machine machine{};
+  bool executable = false;  // a program, otherwise a library
+  std::string build_id;     // lower-case hex; empty if there is none
+  bool has_dynamic_symbols = false;
+  bool has_symtab = false;  // false: stripped
+  bool abi_name = false;    // the file's name is one that ABI v1 asks of a library
+  std::optional<TlsSegment> tls;
+  InspectedSymbol version;
+  InspectedSymbol variable;
+  // In the file's data; nullopt if the symbol is not there, is not 4 bytes or lies nowhere.
+  std::optional<std::uint32_t> version_value;
+  // Those by which code of this file may reach the variable (at most kMaxRelocations), and all of
+  // them. Symbol-less ones count when they mean the variable or the start of its block.
+  static constexpr std::size_t kMaxRelocations = 64;
+  std::vector<TlsRelocation> relocations;
+  std::size_t relocation_count = 0;
+  std::vector<FileAccess> access;  // each once
+  bool imports_variable = false;   // uses another file's variable
+  Verdict verdict = Verdict::kNothing;
+  std::vector<Finding> findings;  // why it is not compliant, most important first
+};
+
+// Takes the descriptor; `name` is judged, not opened. kMalformed: no ELF file, or one that
+// contradicts itself; kUnsupported: not 64-bit little-endian x86-64 or aarch64, or neither a
+// program nor a shared object; kLimit: a table of impossible size.
+Result<FileInspection> inspect_file(UniqueFd file, std::string_view name);
+
+}  // namespace labelscope
