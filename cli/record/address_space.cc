@@ -3,7 +3,7 @@
 
 namespace labelscope::cli {
 
-Status AddressSpace::load(const LiveProcess& process) {
+Status AddressSpace::load(const Target& process) {
   auto mappings = process.mappings();
   if (!mappings) return std::move(mappings).error();
   for (const Mapping& mapping : *mappings) {
@@ -12,7 +12,7 @@ Status AddressSpace::load(const LiveProcess& process) {
   return {};
 }
 
-void AddressSpace::add(const Mapping& mapping, const LiveProcess* process) {
+void AddressSpace::add(const Mapping& mapping, const Target* process) {
   if (mapping.end <= mapping.start) return;
   Index module = modules_->add(mapping, process);
   auto at = ranges_.upper_bound(mapping.start);

@@ -14,9 +14,9 @@ class AddressSpace {
   explicit AddressSpace(ModuleTable& modules) : modules_(&modules) {}
 
   // All executable mappings that the process has now are added; what was known before stays.
-  Status load(const LiveProcess& process);
+  Status load(const Target& process);
   // One mapping, as the kernel announced it. `process` may be null (it has ended).
-  void add(const Mapping& mapping, const LiveProcess* process);
+  void add(const Mapping& mapping, const Target* process);
   void clear() { ranges_.clear(); }  // after exec
 
   // The module at a user address, or kNoIndex.

@@ -13,6 +13,10 @@ namespace {
 
 // By name, for a process that has ended: only if it is still the file that was mapped.
 Result<UniqueFd> open_by_name(const Mapping& mapping) {
+  // The files of a core are numbered by it, on no device.
+  if (mapping.file.major == 0 && mapping.file.minor == 0) {
+    return Error{ErrorCode::kNotFound, mapping.path + " is not a file of this system"};
+  }
   UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return system_error(errno, mapping.path);
   struct stat found {};
@@ -46,7 +50,7 @@ std::optional<std::uint64_t> load_bias(const std::vector<LoadSegment>& segments,
 
 }  // namespace
 
-const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const LiveProcess* process) {
+const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const Target* process) {
   auto [entry, fresh] = open_files_.try_emplace(mapping.file);
   if (!fresh) return entry->second;
   auto fd = process != nullptr ? process->open_file(mapping) : open_by_name(mapping);
@@ -67,7 +71,7 @@ const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const Liv
   return entry->second;
 }
 
-Index ModuleTable::add(const Mapping& mapping, const LiveProcess* process) {
+Index ModuleTable::add(const Mapping& mapping, const Target* process) {
   Key key{mapping.file, mapping.start, mapping.end, mapping.file_offset, mapping.path};
   auto known = known_.find(key);
   if (known != known_.end()) return known->second;

@@ -20,7 +20,7 @@ class ModuleTable {
  public:
   // `process` may be null: the process is gone, and the file is opened by name if it is still the
   // same.
-  Index add(const Mapping& mapping, const LiveProcess* process);
+  Index add(const Mapping& mapping, const Target* process);
   Index kernel();
 
   const std::vector<ProfileModule>& modules() const { return modules_; }
@@ -35,7 +35,7 @@ class ModuleTable {
     std::string problem;
     std::vector<LoadSegment> segments;  // empty where it is no ELF file
   };
-  const OpenFile& open(const Mapping& mapping, const LiveProcess* process);
+  const OpenFile& open(const Mapping& mapping, const Target* process);
 
   std::vector<ProfileModule> modules_;
   std::vector<ModuleFile> files_;  // parallel to modules_
