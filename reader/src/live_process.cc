@@ -181,4 +181,14 @@ std::string LiveProcess::comm() const {
   return *std::move(text);
 }
 
+std::string LiveProcess::command_line() const {
+  constexpr std::size_t kMost = 4096;
+  auto text = read_proc_file(path("cmdline"));
+  if (!text) return {};
+  text->resize(std::min(text->size(), kMost));
+  while (!text->empty() && text->back() == '\0') text->pop_back();
+  std::replace(text->begin(), text->end(), '\0', ' ');
+  return *std::move(text);
+}
+
 }  // namespace labelscope

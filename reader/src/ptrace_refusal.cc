@@ -165,7 +165,7 @@ RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
 
 Error explain_refusal(const RefusalFacts& facts) {
   if (facts.ended) return Error{ErrorCode::kVanished, facts.what + " has ended"};
-  const std::string start = facts.what + " cannot be stopped: ";
+  const std::string start = facts.what + " cannot be looked into: ";
   auto refused = [&](const std::string& why) { return Error{ErrorCode::kPermission, start + why}; };
   if (facts.own_process) return refused("it is one of labelscope's own");
   if (facts.tracer_is_us) return refused("labelscope traces it already");

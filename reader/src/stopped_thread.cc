@@ -225,6 +225,10 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   return StoppedThread(tid, thread.process, stop->since, stop->signal);
 }
 
+Error StoppedThread::refusal(Tid tid) {
+  return explain_refusal(gather_refusal_facts(tid, EACCES));
+}
+
 std::size_t StoppedThread::settle() {
   std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });
   return awaited().size();

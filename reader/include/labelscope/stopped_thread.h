@@ -29,6 +29,9 @@ class StoppedThread {
   // reason and what helps; kLimit: it did not stop in time, because it waits in the kernel for
   // something that nothing interrupts.
   static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
+  // Why the kernel does not let us look into a thread, for whoever was refused something else than a
+  // stop (its mappings, its memory): kPermission with the reason and what helps, or kVanished.
+  static Error refusal(Tid tid);
   // Lets go of threads that stopped after their deadline; how many are still awaited.
   static std::size_t settle();
 

@@ -45,6 +45,8 @@ class LiveProcess final : public Target {
   Result<std::vector<Tid>> threads() const;
   // The process's name, 15 bytes at most; empty if it is gone.
   std::string comm() const;
+  // Its arguments with spaces between them, the first 4,096 bytes; empty where it has none. Bytes.
+  std::string command_line() const;
   // The process has executed another program since it was opened: what was learned of its memory is
   // no longer true. (Or it has ended.)
   bool has_replaced_program() const;
