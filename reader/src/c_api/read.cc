@@ -1,0 +1,148 @@
+// C API: one thread's labels, and what became of reading them.
+#include "c_api/read.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "c_api/boundary.h"
+#include "c_api/objects.h"
+#include "c_api/plan.h"
+#include "labelscope/label_walk.h"
+#include "labelscope/stopped_thread.h"
+
+namespace labelscope::c_api {
+namespace {
+
+std::string thread_text(Tid tid) { return "thread " + std::to_string(raw(tid)); }
+
+// Recipes of one process mean nothing in another.
+bool has_thread(const LiveProcess& process, Tid tid) {
+  const std::string folder =
+      "/proc/" + std::to_string(raw(process.pid())) + "/task/" + std::to_string(raw(tid));
+  return ::access(folder.c_str(), F_OK) == 0;
+}
+
+Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use) {
+  const std::vector<CoreThread>& threads = core.threads();
+  auto found = std::find_if(threads.begin(), threads.end(),
+                            [&](const CoreThread& thread) { return thread.tid == tid; });
+  if (found == threads.end()) {
+    return Error{ErrorCode::kNotFound, "the core has no " + thread_text(tid)};
+  }
+  // Without a thread pointer (0) the outcome says so.
+  use(found->thread_pointer.value_or(0), core.memory());
+  return {};
+}
+
+Result<std::unique_ptr<ls_observation>> read_at(const ls_target& target, const ls_plan& plan,
+                                                Address thread_pointer) {
+  auto observation = std::make_unique<ls_observation>();
+  observation->seen = observe(plan.recipes, thread_pointer, target.get().memory());
+  observation->thread_pointer = thread_pointer;
+  return observation;
+}
+
+Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, const ls_plan& plan,
+                                                    Tid tid) {
+  auto observation = std::make_unique<ls_observation>();
+  auto held = with_held_thread(target, tid, [&](Address pointer, const MemorySource& memory) {
+    observation->seen = observe(plan.recipes, pointer, memory);
+    observation->thread_pointer = pointer;
+  });
+  if (!held) return std::move(held).error();
+  observation->held = *held;
+  return observation;
+}
+
+}  // namespace
+
+Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, Tid tid,
+                                                  const HeldThreadUse& use) {
+  if (target.core) {
+    if (Status status = with_core_thread(*target.core, tid, use); !status) {
+      return std::move(status).error();
+    }
+    return std::chrono::nanoseconds{0};
+  }
+  if (!has_thread(*target.process, tid)) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(target.process->pid())) +
+                                           " has no " + thread_text(tid)};
+  }
+  auto stopped = StoppedThread::stop(tid);
+  if (!stopped) return std::move(stopped).error();
+  // Asked while the thread is held: then it cannot happen any more.
+  if (target.process->has_replaced_program()) {
+    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(target.process->pid())) +
+                                           " has executed another program: open it again"};
+  }
+  auto thread_pointer = stopped->thread_pointer();
+  if (!thread_pointer) return std::move(thread_pointer).error();
+  use(*thread_pointer, target.process->memory());
+  return stopped->held();
+}
+
+}  // namespace labelscope::c_api
+
+using namespace labelscope;         // NOLINT(google-build-using-namespace): C functions have none
+using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the same
+
+ls_error_code ls_read_thread(const ls_target* target, const ls_plan* plan, int32_t tid,
+                             ls_observation** observation, ls_error* error) {
+  if (observation != nullptr) *observation = nullptr;
+  if (target == nullptr || plan == nullptr || observation == nullptr) {
+    return fail(error, LS_ERROR_ARGUMENT, "ls_read_thread: an argument is NULL");
+  }
+  return hand_out(observation, error, [&] { return read_thread(*target, *plan, Tid{tid}); });
+}
+
+ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* plan,
+                                uint64_t thread_pointer, ls_observation** observation,
+                                ls_error* error) {
+  if (observation != nullptr) *observation = nullptr;
+  if (target == nullptr || plan == nullptr || observation == nullptr) {
+    return fail(error, LS_ERROR_ARGUMENT, "ls_read_thread_at: an argument is NULL");
+  }
+  return hand_out(observation, error, [&] { return read_at(*target, *plan, thread_pointer); });
+}
+
+void ls_free_observation(ls_observation* observation) { delete observation; }
+
+enum ls_outcome ls_observed_outcome(const ls_observation* observation) {
+  return observation == nullptr ? LS_UNREADABLE_VANISHED : observation->seen.outcome;
+}
+
+uint32_t ls_observed_flags(const ls_observation* observation) {
+  return observation == nullptr ? 0 : observation->seen.flags;
+}
+
+uint64_t ls_observed_thread_pointer(const ls_observation* observation) {
+  return observation == nullptr ? 0 : observation->thread_pointer;
+}
+
+uint64_t ls_observed_hold_time(const ls_observation* observation) {
+  return observation == nullptr ? 0 : static_cast<uint64_t>(observation->held.count());
+}
+
+size_t ls_label_count(const ls_observation* observation) {
+  return observation == nullptr ? 0 : observation->seen.labels.size();
+}
+
+ls_bytes ls_label_key(const ls_observation* observation, size_t label) {
+  if (label >= ls_label_count(observation)) return no_bytes();
+  return bytes_of(observation->seen.labels[label].key);
+}
+
+ls_bytes ls_label_value(const ls_observation* observation, size_t label) {
+  if (label >= ls_label_count(observation)) return no_bytes();
+  return bytes_of(observation->seen.labels[label].value);
+}
+
+size_t ls_label_publisher(const ls_observation* observation, size_t label) {
+  if (label >= ls_label_count(observation)) return LS_NO_PUBLISHER;
+  return observation->seen.labels[label].publisher;
+}
+
+// Both give views of string literals, which end with a NUL.
+const char* ls_outcome_name(unsigned outcome) { return outcome_name(outcome).data(); }
+const char* ls_outcome_text(unsigned outcome) { return outcome_text(outcome).data(); }

@@ -1,0 +1,133 @@
+// C API: opening processes and cores, and their threads.
+#include "labelscope/target.h"
+
+#include <algorithm>
+
+#include "c_api/boundary.h"
+#include "c_api/objects.h"
+#include "proc_fs.h"
+
+namespace labelscope::c_api {
+namespace {
+
+// So many are looked at, whatever number a caller passes.
+constexpr std::size_t kMaxPaths = 4096;
+
+// Options of a newer header are taken as long as what is newer in them is not used.
+bool options_are_known(const ls_core_options& options) {
+  if (options.size < sizeof(options)) return false;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&options);
+  return std::all_of(bytes + sizeof(options), bytes + options.size,
+                     [](unsigned char byte) { return byte == 0; });
+}
+
+bool paths_are_valid(const char* const* paths, std::size_t count) {
+  if (count == 0) return true;
+  if (paths == nullptr || count > kMaxPaths) return false;
+  return std::none_of(paths, paths + count, [](const char* path) { return path == nullptr; });
+}
+
+CoreOptions translate(const ls_core_options* given) {
+  CoreOptions options;
+  if (given == nullptr) return options;
+  if (given->executable != nullptr) options.executable = given->executable;
+  options.sysroots.assign(given->sysroots, given->sysroots + given->sysroot_count);
+  options.file_directories.assign(given->file_directories,
+                                  given->file_directories + given->file_directory_count);
+  return options;
+}
+
+// Empty if the thread has ended: then reading it will say so.
+std::string name_of(Pid pid, Tid tid) {
+  auto text = read_proc_file("/proc/" + std::to_string(raw(pid)) + "/task/" +
+                             std::to_string(raw(tid)) + "/comm");
+  if (!text) return {};
+  if (!text->empty() && text->back() == '\n') text->pop_back();
+  return *std::move(text);
+}
+
+Result<std::unique_ptr<ls_thread_list>> list_threads(const ls_target& target) {
+  auto list = std::make_unique<ls_thread_list>();
+  if (target.core) {
+    for (const CoreThread& thread : target.core->threads()) {
+      list->threads.push_back({thread.tid, thread.name});
+    }
+    return list;
+  }
+  auto tids = target.process->threads();
+  if (!tids) return std::move(tids).error();
+  for (Tid tid : *tids) list->threads.push_back({tid, name_of(target.process->pid(), tid)});
+  return list;
+}
+
+}  // namespace
+}  // namespace labelscope::c_api
+
+using namespace labelscope;         // NOLINT(google-build-using-namespace): C functions have none
+using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the same
+
+ls_error_code ls_open_process(int32_t pid, ls_target** target, ls_error* error) {
+  if (target == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_open_process: target is NULL");
+  return hand_out(target, error, [&]() -> Result<std::unique_ptr<ls_target>> {
+    auto process = LiveProcess::open(Pid{pid});
+    if (!process) return std::move(process).error();
+    auto opened = std::make_unique<ls_target>();
+    opened->process = *std::move(process);
+    return opened;
+  });
+}
+
+ls_error_code ls_open_core(const char* path, const ls_core_options* options, ls_target** target,
+                           ls_error* error) {
+  if (target == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_open_core: target is NULL");
+  *target = nullptr;
+  if (path == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_open_core: path is NULL");
+  if (options != nullptr && !options_are_known(*options)) {
+    return fail(error, LS_ERROR_ARGUMENT,
+                "ls_open_core: options.size must be sizeof(ls_core_options), and options that this "
+                "version does not know must be 0");
+  }
+  if (options != nullptr &&
+      (!paths_are_valid(options->sysroots, options->sysroot_count) ||
+       !paths_are_valid(options->file_directories, options->file_directory_count))) {
+    return fail(error, LS_ERROR_ARGUMENT,
+                "ls_open_core: a list of paths has a null pointer, or more than 4096 entries");
+  }
+  return hand_out(target, error, [&]() -> Result<std::unique_ptr<ls_target>> {
+    auto core = CoreFile::open(path, translate(options));
+    if (!core) return std::move(core).error();
+    auto opened = std::make_unique<ls_target>();
+    opened->core = *std::move(core);
+    return opened;
+  });
+}
+
+void ls_close(ls_target* target) { delete target; }
+
+int32_t ls_target_pid(const ls_target* target) {
+  if (target == nullptr) return 0;
+  return raw(target->process ? target->process->pid() : target->core->pid());
+}
+
+ls_error_code ls_list_threads(const ls_target* target, ls_thread_list** threads, ls_error* error) {
+  if (threads == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_list_threads: threads is NULL");
+  *threads = nullptr;
+  if (target == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_list_threads: target is NULL");
+  return hand_out(threads, error, [&] { return list_threads(*target); });
+}
+
+void ls_free_threads(ls_thread_list* threads) { delete threads; }
+
+size_t ls_thread_count(const ls_thread_list* threads) {
+  return threads == nullptr ? 0 : threads->threads.size();
+}
+
+int32_t ls_thread_id(const ls_thread_list* threads, size_t index) {
+  if (threads == nullptr || index >= threads->threads.size()) return 0;
+  return raw(threads->threads[index].tid);
+}
+
+ls_bytes ls_thread_name(const ls_thread_list* threads, size_t index) {
+  if (threads == nullptr || index >= threads->threads.size()) return no_bytes();
+  return bytes_of(threads->threads[index].name);
+}

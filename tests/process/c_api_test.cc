@@ -1,0 +1,387 @@
+// The C API on live processes and on a core, against what the target says and what the C++ API
+// gives; and what happens when it is used wrongly.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "c_api/boundary.h"
+#include "labelscope/labelscope.h"
+#include "support/catch.h"
+#include "support/rivals.h"
+
+namespace labelscope::test {
+namespace {
+
+template <class T, void (*release)(T*)>
+struct Releaser {
+  void operator()(T* object) const { release(object); }
+};
+template <class T, void (*release)(T*)>
+using Owned = std::unique_ptr<T, Releaser<T, release>>;
+
+using OwnedTarget = Owned<ls_target, ls_close>;
+using OwnedPlan = Owned<ls_plan, ls_free_plan>;
+using OwnedThreads = Owned<ls_thread_list, ls_free_threads>;
+using OwnedObservation = Owned<ls_observation, ls_free_observation>;
+using OwnedExplanation = Owned<ls_explanation, ls_free_explanation>;
+
+std::string text_of(ls_bytes bytes) {
+  REQUIRE(bytes.data != nullptr);
+  CHECK(bytes.data[bytes.size] == '\0');
+  return {bytes.data, bytes.size};
+}
+
+void require_ok(ls_error_code code, const ls_error& error) {
+  if (code == LS_ERROR_PERMISSION) skip_test(error.text);
+  INFO(error.text);
+  REQUIRE(code == LS_OK);
+  REQUIRE(error.code == LS_OK);
+}
+
+OwnedTarget open_process(Pid pid) {
+  ls_target* target = nullptr;
+  ls_error error;
+  require_ok(ls_open_process(raw(pid), &target, &error), error);
+  return OwnedTarget(target);
+}
+
+OwnedPlan make_plan(ls_target* target) {
+  ls_plan* plan = nullptr;
+  ls_error error;
+  require_ok(ls_make_plan(target, &plan, &error), error);
+  return OwnedPlan(plan);
+}
+
+OwnedObservation read_thread(const ls_target* target, const ls_plan* plan, Tid tid) {
+  ls_observation* seen = nullptr;
+  ls_error error;
+  require_ok(ls_read_thread(target, plan, raw(tid), &seen, &error), error);
+  return OwnedObservation(seen);
+}
+
+LabelSet labels_of(const ls_observation* seen) {
+  LabelSet labels;
+  for (std::size_t i = 0; i < ls_label_count(seen); ++i) {
+    labels.push_back({text_of(ls_label_key(seen, i)), text_of(ls_label_value(seen, i)),
+                      static_cast<std::uint8_t>(ls_label_publisher(seen, i))});
+  }
+  return labels;
+}
+
+std::string all_lines(const ls_explanation* explanation) {
+  std::string text;
+  for (std::size_t i = 0; i < ls_explanation_line_count(explanation); ++i) {
+    text += text_of(ls_explanation_line(explanation, i)) + '\n';
+  }
+  return text;
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// gdb's gcore, which goes on running; empty where there is none.
+std::string dump_core(Pid pid, const std::filesystem::path& folder) {
+  const std::string prefix = (folder / "core").string();
+  const std::string number = std::to_string(raw(pid));
+  const std::string command = "gcore -o '" + prefix + "' " + number + " >/dev/null 2>&1";
+  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): a test's own words
+  std::string path = prefix + "." + number;
+  return status == 0 && std::filesystem::exists(path) ? path : std::string();
+}
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "labelscope-c-api.XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("c_api: every thread's labels are the target's own, with their publishers") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const RivalPlan truth = plan_rivals(process);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  CHECK(ls_target_pid(target.get()) == raw(process.pid()));
+  for (const TruthThread& thread : process.threads()) {
+    const OwnedObservation seen = read_thread(target.get(), plan.get(), thread.tid);
+    CHECK(ls_observed_outcome(seen.get()) == LS_LABELLED);
+    CHECK(ls_observed_flags(seen.get()) == LS_KEY_CONFLICT);
+    CHECK(ls_observed_thread_pointer(seen.get()) == thread.thread_pointer);
+    CHECK(ls_observed_hold_time(seen.get()) > 0);
+    CHECK(labels_of(seen.get()) == rival_labels(process, truth, thread));
+  }
+}
+
+TEST_CASE("c_api: a known thread pointer is read without stopping the thread") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const RivalPlan truth = plan_rivals(process);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  const TruthThread& thread = process.threads().back();
+  ls_observation* seen = nullptr;
+  ls_error error;
+  require_ok(ls_read_thread_at(target.get(), plan.get(), thread.thread_pointer, &seen, &error),
+             error);
+  const OwnedObservation owned(seen);
+  CHECK(ls_observed_hold_time(seen) == 0);
+  CHECK(labels_of(seen) == rival_labels(process, truth, thread));
+  // No thread pointer is an outcome.
+  require_ok(ls_read_thread_at(target.get(), plan.get(), 0, &seen, &error), error);
+  const OwnedObservation nowhere(seen);
+  CHECK(ls_observed_outcome(seen) == LS_UNREADABLE_NO_THREAD_POINTER);
+  CHECK(ls_label_count(seen) == 0);
+}
+
+TEST_CASE("c_api: a plan lists publishers as the C++ API does, and outlives its target") {
+  const TargetProcess process = start_rivals(RivalSet::kTwoCopies);
+  const ProcessPlan expected = plan_rivals(process).plan;
+  OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  target.reset();
+  REQUIRE(ls_publisher_count(plan.get()) == expected.publishers.size());
+  for (std::size_t i = 0; i < expected.publishers.size(); ++i) {
+    const Publisher& publisher = expected.publishers[i];
+    CHECK(text_of(ls_publisher_path(plan.get(), i)) == publisher.path);
+    CHECK(ls_publisher_load_bias(plan.get(), i) == publisher.load_bias);
+    CHECK(text_of(ls_publisher_access_model(plan.get(), i)) == access_model_name(publisher.model));
+    REQUIRE(ls_publisher_recipe(plan.get(), i) != nullptr);
+    CHECK(std::memcmp(ls_publisher_recipe(plan.get(), i), &publisher.recipe,
+                      sizeof(publisher.recipe)) == 0);
+  }
+  CHECK(ls_plan_absence(plan.get()).size == 0);
+  CHECK(ls_plan_again(plan.get()) == 0);
+  // Beyond the end.
+  const std::size_t beyond = expected.publishers.size();
+  CHECK(ls_publisher_path(plan.get(), beyond).size == 0);
+  CHECK(ls_publisher_load_bias(plan.get(), beyond) == 0);
+  CHECK(ls_publisher_recipe(plan.get(), beyond) == nullptr);
+  CHECK(ls_finding_publisher(plan.get(), SIZE_MAX) == LS_NO_PUBLISHER);
+  CHECK(ls_finding_text(plan.get(), SIZE_MAX).size == 0);
+}
+
+TEST_CASE("c_api: threads are listed with their names") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const OwnedTarget target = open_process(process.pid());
+  ls_thread_list* list = nullptr;
+  ls_error error;
+  require_ok(ls_list_threads(target.get(), &list, &error), error);
+  const OwnedThreads threads(list);
+  REQUIRE(ls_thread_count(list) == process.threads().size());
+  for (const TruthThread& thread : process.threads()) {
+    bool found = false;
+    for (std::size_t i = 0; i < ls_thread_count(list); ++i) {
+      if (ls_thread_id(list, i) != raw(thread.tid)) continue;
+      found = true;
+      CHECK(text_of(ls_thread_name(list, i)) == "rivals");
+    }
+    CHECK(found);
+  }
+  CHECK(ls_thread_id(list, SIZE_MAX) == 0);
+  CHECK(ls_thread_name(list, SIZE_MAX).size == 0);
+}
+
+TEST_CASE("c_api: explanations name the publishers, and a thread's its labels") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  ls_explanation* explanation = nullptr;
+  ls_error error;
+  require_ok(ls_explain_plan(target.get(), &explanation, &error), error);
+  const OwnedExplanation planned(explanation);
+  for (std::size_t i = 0; i < ls_publisher_count(plan.get()); ++i) {
+    CHECK(mentions(all_lines(explanation), text_of(ls_publisher_path(plan.get(), i))));
+  }
+  const TruthThread& thread = process.threads().front();
+  require_ok(ls_explain_thread(target.get(), plan.get(), raw(thread.tid), &explanation, &error),
+             error);
+  const OwnedExplanation explained(explanation);
+  for (const TruthVariable& variable : thread.variables) {
+    for (const Label& label : variable.labels) {
+      CHECK(mentions(all_lines(explanation), label.value));
+    }
+  }
+}
+
+TEST_CASE("c_api: a process without publishers has a reason for it") {
+  const OwnedTarget target = open_process(Pid{::getpid()});
+  const OwnedPlan plan = make_plan(target.get());
+  CHECK(ls_publisher_count(plan.get()) == 0);
+  CHECK(mentions(text_of(ls_plan_absence(plan.get())), "loaded files"));
+}
+
+TEST_CASE("c_api: a core of a process has the same labels") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const RivalPlan truth = plan_rivals(process);
+  const TempFolder folder;
+  const std::string path = dump_core(process.pid(), folder.path());
+  if (path.empty()) skip_test("gcore is not installed, or may not dump this process");
+  ls_target* opened = nullptr;
+  ls_error error;
+  ls_core_options options{};
+  options.size = sizeof(options);
+  const char* root = "/";
+  options.sysroots = &root;
+  options.sysroot_count = 1;
+  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
+  const OwnedTarget target(opened);
+  CHECK(ls_target_pid(opened) == raw(process.pid()));
+  const OwnedPlan plan = make_plan(opened);
+  ls_thread_list* list = nullptr;
+  require_ok(ls_list_threads(opened, &list, &error), error);
+  const OwnedThreads threads(list);
+  CHECK(ls_thread_count(list) == process.threads().size());
+  for (const TruthThread& thread : process.threads()) {
+    const OwnedObservation seen = read_thread(opened, plan.get(), thread.tid);
+    CHECK(labels_of(seen.get()) == rival_labels(process, truth, thread));
+    CHECK(ls_observed_hold_time(seen.get()) == 0);
+  }
+  ls_observation* seen = nullptr;
+  CHECK(ls_read_thread(opened, plan.get(), 1, &seen, &error) == LS_ERROR_NOT_FOUND);
+}
+
+TEST_CASE("c_api: several threads may read one target at the same time") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const RivalPlan truth = plan_rivals(process);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  const TruthThread& thread = process.threads().front();
+  const LabelSet expected = rival_labels(process, truth, thread);
+  constexpr int kReads = 100;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      for (int n = 0; n < kReads; ++n) {
+        ls_observation* seen = nullptr;
+        if (ls_read_thread_at(target.get(), plan.get(), thread.thread_pointer, &seen, nullptr) !=
+                LS_OK ||
+            ls_label_count(seen) != expected.size()) {
+          ++wrong;
+        }
+        ls_free_observation(seen);
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("c_api: an error has a code and a text, and leaves null behind") {
+  ls_target* target = reinterpret_cast<ls_target*>(1);
+  ls_error error;
+  CHECK(ls_open_process(0, &target, &error) == LS_ERROR_VANISHED);
+  CHECK(target == nullptr);
+  CHECK(error.code == LS_ERROR_VANISHED);
+  CHECK(std::strlen(error.text) > 0);
+  target = reinterpret_cast<ls_target*>(1);
+  CHECK(ls_open_core("/no/such/core", nullptr, &target, &error) == LS_ERROR_NOT_FOUND);
+  CHECK(target == nullptr);
+  CHECK(mentions(error.text, "/no/such/core"));
+  CHECK(ls_open_core("/no/such/core", nullptr, &target, nullptr) == LS_ERROR_NOT_FOUND);
+}
+
+TEST_CASE("c_api: a thread of another process is not taken for one of the target") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  ls_observation* seen = nullptr;
+  ls_explanation* explanation = nullptr;
+  ls_error error;
+  CHECK(ls_read_thread(target.get(), plan.get(), ::getppid(), &seen, &error) == LS_ERROR_NOT_FOUND);
+  CHECK(ls_explain_thread(target.get(), plan.get(), ::getppid(), &explanation, &error) ==
+        LS_ERROR_NOT_FOUND);
+  CHECK(ls_read_thread(target.get(), plan.get(), -1, &seen, &error) == LS_ERROR_NOT_FOUND);
+  CHECK(seen == nullptr);
+}
+
+TEST_CASE("c_api: null pointers are errors, or nothing") {
+  ls_error error;
+  ls_target* target = nullptr;
+  ls_plan* plan = nullptr;
+  ls_thread_list* threads = nullptr;
+  ls_observation* seen = nullptr;
+  ls_explanation* explanation = nullptr;
+  CHECK(ls_open_process(1, nullptr, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_open_core(nullptr, nullptr, &target, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_open_core("/core", nullptr, nullptr, nullptr) == LS_ERROR_ARGUMENT);
+  CHECK(ls_make_plan(nullptr, &plan, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_list_threads(nullptr, &threads, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_read_thread(nullptr, nullptr, 1, &seen, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_read_thread_at(nullptr, nullptr, 1, nullptr, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_explain_plan(nullptr, &explanation, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_explain_thread(nullptr, nullptr, 1, &explanation, &error) == LS_ERROR_ARGUMENT);
+  ls_close(nullptr);
+  ls_free_plan(nullptr);
+  ls_free_threads(nullptr);
+  ls_free_observation(nullptr);
+  ls_free_explanation(nullptr);
+  CHECK(ls_target_pid(nullptr) == 0);
+  CHECK(ls_thread_count(nullptr) == 0);
+  CHECK(ls_publisher_count(nullptr) == 0);
+  CHECK(ls_label_count(nullptr) == 0);
+  CHECK(ls_observed_outcome(nullptr) == LS_UNREADABLE_VANISHED);
+  CHECK(ls_explanation_line_count(nullptr) == 0);
+}
+
+TEST_CASE("c_api: options of another size are refused unless what is new in them is unused") {
+  ls_target* target = nullptr;
+  ls_error error;
+  struct Newer {
+    ls_core_options known;
+    std::uint64_t option_of_the_future;
+  } newer{};
+  newer.known.size = sizeof(newer);
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_NOT_FOUND);
+  newer.option_of_the_future = 1;
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
+  newer.known.size = sizeof(newer.known) - 1;
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
+  newer.known.size = sizeof(newer.known);
+  newer.known.sysroot_count = 1;  // of a null list
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
+}
+
+TEST_CASE("c_api: no exception passes, and a long text is cut") {
+  int* out = nullptr;
+  ls_error error;
+  const auto throwing = [&](auto thrown) {
+    return c_api::hand_out(&out, &error, [&]() -> Result<std::unique_ptr<int>> { throw thrown; });
+  };
+  CHECK(throwing(std::bad_alloc()) == LS_ERROR_NO_MEMORY);
+  CHECK(throwing(std::runtime_error("unforeseen")) == LS_ERROR_INTERNAL);
+  CHECK(mentions(error.text, "unforeseen"));
+  CHECK(throwing(7) == LS_ERROR_INTERNAL);
+  CHECK(out == nullptr);
+  const std::string longer(2 * LS_ERROR_TEXT_SIZE, 'x');
+  CHECK(c_api::fail(&error, Error{ErrorCode::kLimit, longer}) == LS_ERROR_LIMIT);
+  CHECK(std::strlen(error.text) == LS_ERROR_TEXT_SIZE - 1);
+}
+
+TEST_CASE("c_api: outcomes have names, also those of a later version") {
+  for (unsigned outcome = 0; outcome <= LS_OUTCOME_COUNT; ++outcome) {
+    CHECK(std::string(ls_outcome_name(outcome)) == outcome_name(outcome));
+    CHECK(std::string(ls_outcome_text(outcome)) == outcome_text(outcome));
+  }
+  CHECK(ls_api_version() == LS_API_VERSION);
+}
+
+}  // namespace labelscope::test
