@@ -39,4 +39,11 @@ forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perro
 forbid "formats are pure: they open no files and print nothing" 'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
 # cmake takes the name apart at a semicolon; both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
+# A header that is forgotten breaks programs that use the installation, and nothing here.
+for header in reader/include/labelscope/*.h; do
+  name=$(basename "$header")
+  grep -Eq "[ /]${name//./\\.}([ ,)]|\$)" reader/cmake/package.cmake && continue
+  echo "FAILED: reader/cmake/package.cmake says neither that $name is installed nor that it is not"
+  failed=1
+done
 exit $failed
