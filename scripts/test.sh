@@ -69,7 +69,7 @@ if ((EUID != 0)); then
 fi
 
 # Tests that watch live processes or measure would disturb one another.
-readonly one_at_a_time='^(process|kernel|cli|bench)$'
+readonly one_at_a_time='^(process|kernel|cli|consumer|bench)$'
 readonly reports=$build/reports
 rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
 mkdir -p "$reports"
