@@ -21,16 +21,26 @@ size_t cl_shown_trace(struct thread_state* thread) {
   return (cl_find_label(labels, kSpanId) != NULL) + (cl_find_label(labels, kRootSpanId) != NULL);
 }
 
-/* Unsigned decimal; at most 20 digits. */
+static size_t count_digits(uint64_t number) {
+  size_t digits = 1;
+  /* 10^19 is the last power that fits. */
+  for (uint64_t power = 10; digits < CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE && number >= power;
+       power *= 10)
+    digits++;
+  return digits;
+}
+
+/* Unsigned decimal; at most 20 digits. Two at a time, since each step waits for a division. */
 static size_t write_decimal(unsigned char* to, uint64_t number) {
-  unsigned char digits[CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE];
-  size_t first = sizeof digits;
-  do {
-    digits[--first] = (unsigned char)('0' + number % 10);
-    number /= 10;
-  } while (number > 0);
-  copy_bytes(to, digits + first, sizeof digits - first);
-  return sizeof digits - first;
+  const size_t digits = count_digits(number);
+  size_t end = digits;
+  for (; end >= 2; number /= 100) {
+    const unsigned rest = (unsigned)(number % 100);
+    to[--end] = (unsigned char)('0' + rest % 10);
+    to[--end] = (unsigned char)('0' + rest / 10);
+  }
+  if (end == 1) to[0] = (unsigned char)('0' + number);
+  return digits;
 }
 
 void cl_write_trace(struct trace_labels* trace, uint64_t span_id, uint64_t root_span_id) {
