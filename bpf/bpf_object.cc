@@ -59,7 +59,7 @@ Result<T> read_entry(int map, Pid pid) {
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
   if (options.retries == RetryMode::kAuto) {
-    if (kernel_has(kRetryFunction)) {
+    if (kernel_has(kRetryFunction).value_or(false)) {
       auto loaded = load_variant(options, true);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;

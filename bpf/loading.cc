@@ -37,10 +37,10 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
   return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
 }
 
-bool kernel_has(const char* function) {
+std::optional<bool> kernel_has(const char* function) {
   LibbpfLog silence;
   btf* kernel = btf__load_vmlinux_btf();
-  if (!kernel) return false;
+  if (!kernel) return std::nullopt;
   bool found = btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0;
   btf__free(kernel);
   return found;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bpf/libbpf_log.h"
@@ -17,8 +18,8 @@ namespace labelscope {
 // verifier's verdict).
 Error load_error(int negative_errno, const LibbpfLog& log);
 
-// Whether the kernel's own types have a function of this name.
-bool kernel_has(const char* function);
+// Whether the kernel's own types have a function of this name; none: they cannot be read.
+std::optional<bool> kernel_has(const char* function);
 
 // As uname tells: 6001 for Linux 6.1; 0 if it does not say.
 unsigned kernel_version();

@@ -35,6 +35,17 @@ Error malformed(const char* what) {
   return {ErrorCode::kMalformed, std::string("a record of the BPF iterators has ") + what};
 }
 
+// From 6.1 on the kernel visits this process alone. Before, it takes no such wish, comes with every
+// task there is, and the program lets the others pass.
+bpf_link* attach_iterator(bpf_program* program, Pid pid) {
+  bpf_iter_link_info process{};
+  process.task.pid = static_cast<std::uint32_t>(raw(pid));
+  DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &process,
+                      .link_info_len = sizeof(process));
+  bpf_link* link = kernel_version() >= 6001 ? bpf_program__attach_iter(program, &options) : nullptr;
+  return link ? link : bpf_program__attach_iter(program, nullptr);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
@@ -43,7 +54,8 @@ Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
   if (status) status = loaded->attach();
   if (status) return loaded;
   // Asked only now: it takes longer than loading.
-  if (status.error().code != ErrorCode::kPermission && !kernel_has("bpf_copy_from_user_task")) {
+  const bool asked = status.error().code == ErrorCode::kSystem;
+  if (asked && !kernel_has("bpf_copy_from_user_task").value_or(true)) {
     return Error{ErrorCode::kUnsupported,
                  kernel_name() +
                      " cannot read the memory of another process from a BPF program; "
@@ -72,26 +84,12 @@ TaskIterators::~TaskIterators() {
 }
 
 Status TaskIterators::attach() {
+  LibbpfLog log;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    auto link = attach(bpf_object__find_program_by_name(object_, kKinds[i].program));
-    if (!link) return std::move(link).error();
-    links_[i] = *link;
+    links_[i] = attach_iterator(bpf_object__find_program_by_name(object_, kKinds[i].program), pid_);
+    if (!links_[i]) return load_error(-errno, log);
   }
   return {};
-}
-
-// From 6.1 on the kernel visits this process alone. Before, it takes no such wish, comes with every
-// task there is, and the program lets the others pass.
-Result<bpf_link*> TaskIterators::attach(bpf_program* program) const {
-  bpf_iter_link_info process{};
-  process.task.pid = static_cast<std::uint32_t>(raw(pid_));
-  DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &process,
-                      .link_info_len = sizeof(process));
-  bpf_link* link = kernel_version() >= 6001 ? bpf_program__attach_iter(program, &options) : nullptr;
-  if (!link) link = bpf_program__attach_iter(program, nullptr);
-  if (link) return link;
-  return system_error(errno,
-                      std::string("cannot attach the BPF iterator ") + bpf_program__name(program));
 }
 
 Status TaskIterators::run(Kind kind, const ls_request& request, const Visitor& visit) {

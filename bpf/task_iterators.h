@@ -15,7 +15,6 @@
 
 struct bpf_link;
 struct bpf_object;
-struct bpf_program;
 
 namespace labelscope {
 
@@ -43,7 +42,6 @@ class TaskIterators {
   explicit TaskIterators(Pid pid) : pid_(pid) {}
   Status load();
   Status attach();
-  Result<bpf_link*> attach(bpf_program* program) const;
   Status read_all(int iterator, Kind kind, const Visitor& visit);
   Status accept(const ls_task_record& record, Kind kind);
 

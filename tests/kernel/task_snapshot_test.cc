@@ -124,6 +124,12 @@ void require_workers(const ProcessSnapshot& snapshot, const std::vector<int>& ti
   }
 }
 
+// Some steps between two stores, so that a reader meets what is between them.
+void burn_a_little(int steps) {
+  volatile int i = 0;
+  while (i < steps) i = i + 1;
+}
+
 }  // namespace
 
 TEST_CASE("task_snapshot: every thread has its own labels, name and state, and sleeps on") {
@@ -233,17 +239,22 @@ TEST_CASE("task_snapshot: sets that change in every byte are read within bounds 
       for (int i = 0; i < 5000; ++i) {
         custom_labels_label_t& slot = slots[next() % slots.size()];
         slot.key.len = next() % 7 == 0 ? next() : next() % 300;
-        slot.value.buf =
-            next() % 5 == 0 ? reinterpret_cast<unsigned char*>(next()) : good.value.buf;
-        set->count = next() % 11 == 0 ? next() : next() % 65;
-        if (next() % 3 == 0) slot = good;
+        if (next() % 5 == 0) slot.value.buf = reinterpret_cast<unsigned char*>(next());
+        if (next() % 5 == 0) set->count = next() % 2 == 0 ? next() : next() % 65;
+        // Half of the time all is well.
+        burn_a_little(200);
+        slot = good;
+        set->count = slots.size();
+        burn_a_little(200);
       }
     }
   });
   child.hear();
   auto process = open_process(child.pid());
   std::map<unsigned, int> outcomes;
-  for (int i = 0; i < 300; ++i) {
+  int rounds = 0;
+  // Until the memory has changed under the reader: the child runs when others let it.
+  wait_for([&] {
     const ProcessSnapshot snapshot = take(*process, child);
     const Observation& seen = thread_of(snapshot, raw(child.pid())).seen;
     ++outcomes[seen.outcome];
@@ -252,9 +263,8 @@ TEST_CASE("task_snapshot: sets that change in every byte are read within bounds 
     std::size_t bytes = 0;
     for (const Label& one : seen.labels) bytes += one.key.size() + one.value.size();
     REQUIRE(bytes <= LS_MAX_LABEL_BYTES);
-  }
-  // Else the memory did not change under the reader, and nothing was shown.
-  REQUIRE(outcomes.size() >= 2);
+    return ++rounds >= 300 && outcomes.size() >= 3;
+  });
 }
 
 TEST_CASE("task_snapshot: a page that is not in memory is brought in") {
