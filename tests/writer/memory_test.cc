@@ -140,7 +140,7 @@ TEST_CASE_METHOD(Counted, "memory: a thread's first label takes its memory in on
   CHECK(taken.count == 1);
   CHECK(taken.bytes == CUSTOM_LABELS_THREAD_MEMORY);
   // Twice what a writer takes that changes its set in place.
-  CHECK(taken.bytes <= 2 * 4184);
+  CHECK(taken.bytes <= std::size_t{2} * 4184);
   CHECK(taken_by(prepare).bytes == CUSTOM_LABELS_THREAD_MEMORY);
 }
 

@@ -199,10 +199,10 @@ class Player {
   }
 
   void leave_scope() {
-    const auto [saved, before] = std::move(scopes_.back());
+    const OpenScope scope = std::move(scopes_.back());
     scopes_.pop_back();
-    current_ = before;
-    add("leave a scope", [saved] { custom_labels_thread_leave(saved.get()); });
+    current_ = scope.before;
+    add("leave a scope", [saved = scope.saved] { custom_labels_thread_leave(saved.get()); });
   }
 
   void install() {
