@@ -47,6 +47,7 @@ clang-tidy          clang-tools-extra       clang-tidy
 libc6-dbg           glibc-debuginfo         optional
 llvm                llvm                    yaml2obj,yaml2obj-14
 jq                  jq                      jq
+gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
 

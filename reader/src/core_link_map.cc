@@ -79,10 +79,10 @@ class LinkMapWalk {
     for (std::size_t i = 0; next && *next != 0 && i < kMaxLinks; ++i) {
       auto link = read_value<Link>(dumped_, *next);
       if (!link) return;
-      std::string name = text_at(dumped_, link->name);
-      // The loader's own name is in the executable, of which nothing else may have been dumped.
-      if (name.empty() && link->dynamic != *dynamic) name = interpreter_;
-      // The kernel's own object has no path.
+      // The loader's own name lies in the executable, of which it may not have been dumped.
+      const bool is_loader = notes_.loader == link->bias && link->bias != 0;
+      const std::string name = is_loader ? interpreter_ : text_at(dumped_, link->name);
+      // The executable has no name here, and the kernel's own object no path.
       if (name.find('/') != std::string::npos) add_library(name, *link);
       next = link->next;
     }

@@ -1,5 +1,5 @@
 // Which files a dead process had mapped, where the core does not say it (no NT_FILE note: kernels
-// before 3.7, emulators, gcore of an old gdb): from the loader's own list, which debuggers follow.
+// before 3.7, gdb before 7.6, emulators): from the loader's own list, which debuggers follow.
 //
 //   AT_PHDR -> main executable -> DT_DEBUG -> struct r_debug -> struct link_map -> next ...
 //

@@ -183,6 +183,7 @@ void decode_auxv(std::span<const std::byte> content, CoreNotes& notes) {
     if (entry.a_type == AT_PHDR) notes.program_headers = entry.a_un.a_val;
     if (entry.a_type == AT_ENTRY) notes.entry = entry.a_un.a_val;
     if (entry.a_type == AT_EXECFN) notes.executable_name = entry.a_un.a_val;
+    if (entry.a_type == AT_BASE) notes.loader = entry.a_un.a_val;
     if (entry.a_type == AT_SYSINFO_EHDR) notes.vdso = entry.a_un.a_val;
   }
 }

@@ -6,7 +6,7 @@
 //   NT_ARM_TLS    the thread pointer on aarch64 (on x86-64 it is among the registers)
 //   NT_PRPSINFO   the process: pid, name, command line
 //   NT_AUXV       the auxiliary vector
-//   NT_FILE       mapped files (kernels since 3.7, gdb since 8.0)
+//   NT_FILE       mapped files (kernels since 3.7, gdb since 7.6)
 //
 // Sources: the kernel's include/linux/elfcore.h (struct elf_prstatus, struct elf_prpsinfo) and
 // fs/binfmt_elf.c (fill_files_note).
@@ -40,6 +40,7 @@ struct CoreNotes {
   std::optional<Address> program_headers;  // AT_PHDR
   std::optional<Address> entry;            // AT_ENTRY
   std::optional<Address> executable_name;  // AT_EXECFN: address of the name it was started by
+  std::optional<Address> loader;           // AT_BASE: load bias of the program interpreter
   std::optional<Address> vdso;             // AT_SYSINFO_EHDR: the kernel's own object
   std::vector<MappedRange> files;
   bool cut = false;  // the file, or a note, ends too early; what came before is here

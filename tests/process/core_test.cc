@@ -1,0 +1,241 @@
+// Core files of real processes, by the kernel and by gcore, with glibc and musl: the labels of
+// every thread are what the process itself said, wherever the files of the process are by now.
+#include <elf.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "labelscope/elf_image.h"
+#include "process/crashed_process.h"
+#include "support/catch.h"
+#include "unit/reader/made_core.h"
+
+namespace labelscope::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+LabelSet sorted(LabelSet labels) {
+  for (Label& label : labels) label.publisher = 0;
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+const LabelSet& labels_of(const TruthThread& truth) { return truth.variables.at(0).labels; }
+
+bool is_same(const ThreadSnapshot& seen, const TruthThread& truth) {
+  return sorted(seen.seen.labels) == sorted(labels_of(truth));
+}
+
+void check_threads(const SeenCore& seen, const CrashedProcess& crashed) {
+  for (const Refusal& refusal : seen.snapshot.plan.refusals) {
+    UNSCOPED_INFO(refusal.path << ": " << refusal.finding.text);
+  }
+  for (const CoreFileProblem& problem : seen.core->problems()) {
+    UNSCOPED_INFO(problem.path << ": " << problem.reason);
+  }
+  CHECK(seen.snapshot.plan.publishers.size() == 1);
+  CHECK(seen.snapshot.threads.size() == crashed.truth().size());
+  for (const TruthThread& truth : crashed.truth()) {
+    INFO(truth.kind << " thread " << raw(truth.tid));
+    const ThreadSnapshot& thread = seen.thread(truth.tid);
+    CHECK(thread.problem.empty());
+    CHECK(thread.thread_pointer == truth.thread_pointer);
+    CHECK(outcome_name(thread.seen.outcome) ==
+          outcome_name(labels_of(truth).empty() ? LS_UNLABELLED : LS_LABELLED));
+    CHECK(is_same(thread, truth));
+  }
+}
+
+const TruthThread& victim_of(const CrashedProcess& crashed) {
+  const auto found = std::find_if(crashed.truth().begin(), crashed.truth().end(),
+                                  [](const TruthThread& t) { return t.kind == "victim"; });
+  REQUIRE(found != crashed.truth().end());
+  return *found;
+}
+
+void check_signals(const SeenCore& seen, const CrashedProcess& crashed) {
+  for (const ThreadSnapshot& thread : seen.snapshot.threads) {
+    CHECK(thread.signal == (thread.tid == victim_of(crashed).tid ? SIGSEGV : 0));
+  }
+}
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string build_id(const std::string& path) {
+  auto image = ElfImage::open(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  return image ? image->build_id() : "";
+}
+
+// All of the process's files, under a system root of their own, and gone from where they were if
+// they are the process's alone.
+void move_below(const CrashedProcess& crashed, const std::string& root) {
+  for (const std::string& file : crashed.files()) {
+    write_file(root + file, read_bytes(file));
+    if (file.starts_with(crashed.programs() + "/")) fs::remove(file);
+  }
+}
+
+// The same in one directory, each named by its build ID, where it has one.
+void put_by_build_id(const CrashedProcess& crashed, const std::string& root,
+                     const std::string& directory) {
+  for (const std::string& file : crashed.files()) {
+    const std::string id = build_id(root + file);
+    const std::string name = id.empty() ? fs::path(file).filename().string() : id;
+    write_file(directory + "/" + name, read_bytes(root + file));
+  }
+}
+
+void check_everywhere(Libc libc, CoreMaker maker) {
+  const CrashedProcess crashed(libc, maker);
+  {
+    INFO("with its files in place");
+    const SeenCore seen = see_core(crashed.core(), {});
+    check_threads(seen, crashed);
+    CHECK(seen.core->problems().empty());
+    CHECK(seen.core->comm() == std::string("crasher-") + name_of(libc));
+    if (maker == CoreMaker::kKernel) check_signals(seen, crashed);
+  }
+  const TempFolder root;
+  move_below(crashed, root.path());
+  {
+    INFO("without them");
+    const SeenCore seen = see_core(crashed.core(), {{}, {"/nonexistent"}, {}});
+    for (const ThreadSnapshot& thread : seen.snapshot.threads) {
+      CHECK(outcome_name(thread.seen.outcome) == outcome_name(LS_UNREADABLE_NO_RECIPE));
+    }
+    // Each is named, with its build ID.
+    for (const std::string& file : crashed.files()) {
+      const auto problems = seen.core->problems();
+      const auto problem = std::find_if(problems.begin(), problems.end(),
+                                        [&](const auto& one) { return one.path == file; });
+      REQUIRE(problem != problems.end());
+      CHECK(problem->build_id == build_id(root.path() + file));
+      CHECK(problem->reason.find(problem->build_id) != std::string::npos);
+    }
+  }
+  {
+    INFO("below a system root");
+    const SeenCore seen = see_core(crashed.core(), {{}, {root.path()}, {}});
+    check_threads(seen, crashed);
+    CHECK(seen.core->problems().empty());
+  }
+  const TempFolder directory;
+  put_by_build_id(crashed, root.path(), directory.path());
+  {
+    INFO("in a directory, named by build ID");
+    const SeenCore seen = see_core(crashed.core(), {{}, {"/nonexistent"}, {directory.path()}});
+    check_threads(seen, crashed);
+    CHECK(seen.core->problems().empty());
+  }
+}
+
+// The table of mapped files becomes a note of somebody else's.
+std::string without_file_table(std::string core) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, core.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr ph;
+    std::memcpy(&ph, core.data() + header.e_phoff + i * sizeof ph, sizeof ph);
+    if (ph.p_type != PT_NOTE) continue;
+    for (std::size_t at = ph.p_offset; at + sizeof(Elf64_Nhdr) <= ph.p_offset + ph.p_filesz;) {
+      Elf64_Nhdr note;
+      std::memcpy(&note, core.data() + at, sizeof note);
+      if (note.n_type == NT_FILE) core[at + sizeof note] = 'X';
+      at += sizeof note + ((note.n_namesz + 3) & ~3U) + ((note.n_descsz + 3) & ~3U);
+    }
+  }
+  return core;
+}
+
+}  // namespace
+
+TEST_CASE("core: the kernel's core of a glibc program, with and without its files") {
+  check_everywhere(Libc::kGlibc, CoreMaker::kKernel);
+}
+
+TEST_CASE("core: the kernel's core of a musl program, with and without its files") {
+  check_everywhere(Libc::kMusl, CoreMaker::kKernel);
+}
+
+TEST_CASE("core: gcore's core of a glibc program, with and without its files") {
+  check_everywhere(Libc::kGlibc, CoreMaker::kGcore);
+}
+
+TEST_CASE("core: gcore's core of a musl program, with and without its files") {
+  check_everywhere(Libc::kMusl, CoreMaker::kGcore);
+}
+
+TEST_CASE("core: a writer that is hit within an update leaves the labels from before") {
+  for (const Libc libc : {Libc::kGlibc, Libc::kMusl}) {
+    INFO(name_of(libc));
+    const CrashedProcess crashed(libc, CoreMaker::kKernel, "fault");
+    const SeenCore seen = see_core(crashed.core(), {});
+    check_threads(seen, crashed);
+    check_signals(seen, crashed);
+    CHECK_FALSE(labels_of(victim_of(crashed)).empty());
+  }
+}
+
+TEST_CASE(
+    "core: a thread that was killed while it changed its labels has the old ones or the new") {
+  constexpr int kTimes = 5;
+  for (int i = 0; i < kTimes; ++i) {
+    const Libc libc = i % 2 == 0 ? Libc::kGlibc : Libc::kMusl;
+    INFO(name_of(libc));
+    const CrashedProcess crashed(libc, CoreMaker::kKernel, "update");
+    const SeenCore seen = see_core(crashed.core(), {});
+    const TruthThread& before = victim_of(crashed);
+    const ThreadSnapshot& victim = seen.thread(before.tid);
+    CHECK(outcome_name(victim.seen.outcome) == outcome_name(LS_LABELLED));
+    for (const TruthThread& truth : crashed.truth()) {
+      if (truth.tid != before.tid) CHECK(is_same(seen.thread(truth.tid), truth));
+    }
+    const TruthThread& after = crashed.truth().back();
+    REQUIRE(after.kind == "alternative");
+    CHECK((is_same(victim, before) || is_same(victim, after)));
+    // Somebody killed the process: the signal is not the victim's.
+    CHECK(victim.signal == 0);
+  }
+}
+
+TEST_CASE("core: the stacks of all threads reach their beginning") {
+  const CrashedProcess crashed(Libc::kGlibc, CoreMaker::kKernel);
+  const SeenCore seen = see_core(crashed.core(), {});
+  for (const ThreadSnapshot& thread : seen.snapshot.threads) {
+    INFO("thread " << raw(thread.tid));
+    REQUIRE(thread.stack);
+    CHECK(thread.stack->cut.empty());
+    CHECK(thread.stack->frames.size() >= 3);
+  }
+  const ThreadSnapshot& victim = seen.thread(victim_of(crashed).tid);
+  CHECK(victim.stack->frames.front() == seen.core->threads().front().registers.pc);
+}
+
+TEST_CASE("core: without a table of mapped files the loader's list has them") {
+  for (const Libc libc : {Libc::kGlibc, Libc::kMusl}) {
+    INFO(name_of(libc));
+    const CrashedProcess crashed(libc, CoreMaker::kKernel);
+    const std::string core = crashed.copy_of_core(without_file_table(read_bytes(crashed.core())));
+    const SeenCore seen = see_core(core, {});
+    check_threads(seen, crashed);
+    CHECK(seen.core->problems().empty());
+    // Without the executable, which the list begins at, nothing is known.
+    move_below(crashed, TempFolder().path());
+    const SeenCore blind = see_core(core, {});
+    REQUIRE_FALSE(blind.core->problems().empty());
+    for (const ThreadSnapshot& thread : blind.snapshot.threads) {
+      CHECK(outcome_name(thread.seen.outcome) == outcome_name(LS_UNREADABLE_NO_RECIPE));
+    }
+  }
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,53 @@
+// A program under test that has died and left a core file, with what it said about itself before.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "labelscope/core_file.h"
+#include "labelscope/snapshot.h"
+#include "support/target_process.h"
+#include "unit/symbol/temp_folder.h"
+
+namespace labelscope::test {
+
+enum class Libc { kGlibc, kMusl };
+enum class CoreMaker { kKernel, kGcore };
+
+const char* name_of(Libc libc);
+
+// Runs from a copy of its own, which can be moved.
+class CrashedProcess {
+ public:
+  // Starts targets/crasher.c, makes it die as `mode` says, and finds its core; or lets gcore make
+  // one while it runs. Skips the test where that cannot be, with the reason.
+  CrashedProcess(Libc libc, CoreMaker maker, const std::string& mode = "segv");
+
+  const std::string& core() const { return core_; }
+  // The folder of the program and its library.
+  const std::string& programs() const { return programs_.path(); }
+  // Of each thread; in mode "update" two of one.
+  const std::vector<TruthThread>& truth() const { return truth_; }
+  // The files that it ran, with the paths that the core has.
+  const std::vector<std::string>& files() const { return files_; }
+  // The core's bytes, in a file of their own, changed.
+  std::string copy_of_core(const std::string& bytes) const;
+
+ private:
+  TempFolder programs_;
+  TempFolder cores_;
+  std::string core_;
+  std::vector<TruthThread> truth_;
+  std::vector<std::string> files_;
+};
+
+// Plans and takes a snapshot, with stacks.
+struct SeenCore {
+  std::unique_ptr<CoreFile> core;
+  ProcessSnapshot snapshot;
+
+  const ThreadSnapshot& thread(Tid tid) const;
+};
+SeenCore see_core(const std::string& path, const CoreOptions& options);
+
+}  // namespace labelscope::test

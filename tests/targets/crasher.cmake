@@ -1,0 +1,35 @@
+# crasher.c: a program that leaves a core file. With glibc the writer library is a library beside it; with musl
+# it is in the program, which has no build ID either. Built without the flags of the tree, whose sanitizers map
+# terabytes.
+set(crasher_dir ${CMAKE_CURRENT_BINARY_DIR}/crasher)
+file(MAKE_DIRECTORY ${crasher_dir})
+set(writer_dir ${PROJECT_SOURCE_DIR}/writer-lib)
+get_target_property(writer_sources customlabels SOURCES)
+list(TRANSFORM writer_sources PREPEND ${writer_dir}/)
+file(GLOB writer_headers CONFIGURE_DEPENDS ${writer_dir}/src/*.h ${writer_dir}/include/customlabels/*.h)
+set(crasher_sources ${CMAKE_CURRENT_SOURCE_DIR}/crasher.c ${CMAKE_CURRENT_SOURCE_DIR}/truth.c)
+set(crasher_flags ${compile_flags} -pthread)
+# Of what the linker exports, only what the ABI asks for.
+set(export_labels
+  -Wl,--export-dynamic-symbol=custom_labels_abi_version,--export-dynamic-symbol=custom_labels_current_set)
+
+set(crasher_library ${crasher_dir}/libcustomlabels.so)
+add_custom_command(OUTPUT ${crasher_library}
+  COMMAND ${gcc} ${crasher_flags} -fPIC ${dialect_gnu2} -shared -Wl,--build-id
+    -Wl,-soname,libcustomlabels.so ${writer_sources}
+    -o ${crasher_library}
+  DEPENDS ${writer_sources} ${writer_headers} VERBATIM)
+add_custom_command(OUTPUT ${crasher_dir}/crasher-glibc
+  COMMAND ${gcc} ${crasher_flags} -fPIE -pie -Wl,--build-id ${crasher_sources} ${crasher_library}
+    -Wl,-rpath,$ORIGIN -o ${crasher_dir}/crasher-glibc
+  DEPENDS ${crasher_sources} ${crasher_library} ${headers} VERBATIM)
+set(crashers ${crasher_dir}/crasher-glibc)
+if(LABELSCOPE_MUSL_GCC)
+  add_custom_command(OUTPUT ${crasher_dir}/crasher-musl
+    COMMAND ${LABELSCOPE_MUSL_GCC} ${crasher_flags} -fPIE -pie ${export_labels} -Wl,--build-id=none
+      ${crasher_sources} ${writer_sources} -o ${crasher_dir}/crasher-musl
+    DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
+  list(APPEND crashers ${crasher_dir}/crasher-musl)
+endif()
+add_custom_target(labelscope_crashers ALL DEPENDS ${crashers})
+set_property(GLOBAL PROPERTY LABELSCOPE_CRASHERS ${crasher_dir})
