@@ -146,8 +146,7 @@ static custom_labels_result_t fill(struct thread_state* thread, struct draft* dr
 }
 
 static void begin(struct thread_state* thread, struct draft* draft) {
-  thread->builds++;
-  *draft = (struct draft){.block = thread->next};
+  *draft = (struct draft){.block = begin_build(thread)};
   draft->block->set.count = 0;
 }
 

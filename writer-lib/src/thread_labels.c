@@ -50,8 +50,7 @@ custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start s
   if (labels == NULL) return CUSTOM_LABELS_INVALID;
   if (thread->blocks == NULL || !own_is_current(thread))
     return update_other(thread, start, labels, n);
-  struct label_block* block = thread->next;
-  thread->builds++;
+  struct label_block* block = begin_build(thread);
   if (from == NULL) {
     thread->trace = 0;
     thread->relation.common = 0;
@@ -75,8 +74,7 @@ static inline custom_labels_result_t set_in_own(struct thread_state* thread,
                                                 custom_labels_string_t value) {
   const bool key_cut = cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
   const bool value_cut = cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
-  struct label_block* block = thread->next;
-  thread->builds++;
+  struct label_block* block = begin_build(thread);
   const enum block_change change =
       cl_block_take_with(block, thread->live, &thread->relation, key, value,
                          thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);

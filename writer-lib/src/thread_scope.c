@@ -1,7 +1,7 @@
 /* Scopes: what was current when one is entered is current again when it is left.
  *
  * An own set is built in the block that is not live, so the set of the entry is still whole in its
- * block if no second set was begun since: the usual case, and leaving is one store. Otherwise the
+ * block if none was begun there since: the usual case, and leaving is one store. Otherwise the
  * set comes back from the copy that enter made. The copy is taken as it is, with pointers into the
  * block that it came from: cl_block_take moves them. */
 #include <string.h>
@@ -17,10 +17,10 @@ static inline void save(struct thread_state* thread, custom_labels_saved_t* save
   saved->blocks = thread->blocks;
   saved->own = own;
   saved->handle = thread->handle;
-  saved->builds = thread->builds;
   saved->trace = thread->trace;
   saved->current = cl_current_handle(thread);
   if (own == NULL) return;
+  saved->builds = *builds_in(thread, own);
   struct label_block* image = (struct label_block*)(void*)saved->image;
   image->set = own->set;
   for (size_t i = 0; i < own->set.count; i++) image->labels[i] = own->labels[i];
@@ -55,30 +55,35 @@ API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t*
   return CUSTOM_LABELS_SET;
 }
 
+/* Whether the own set of the entry is still in its block. */
+static inline bool is_untouched(struct thread_state* thread, const custom_labels_saved_t* saved) {
+  return saved->blocks == thread->blocks && *builds_in(thread, saved->own) == saved->builds;
+}
+
 /* The own set of the entry, in a block that is not published (or is, if nothing changed); null if
  * it was empty. False without memory. */
 static bool restore_own(struct thread_state* thread, const custom_labels_saved_t* saved,
                         struct label_block** block) {
   *block = NULL;
   if (saved->own == NULL) return true;
-  if (saved->blocks == thread->blocks && thread->builds - saved->builds <= 1) {
+  if (is_untouched(thread, saved)) {
     *block = (struct label_block*)(uintptr_t)saved->own;
     return true;
   }
   if (!has_memory(thread)) return false;
   const struct label_block* image = (const struct label_block*)(const void*)saved->image;
-  thread->builds++;
+  *block = begin_build(thread);
   thread->relation = (struct block_relation){0, false};
-  cl_block_take(thread->next, image, &thread->relation, image->set.count);
+  cl_block_take(*block, image, &thread->relation, image->set.count);
   thread->relation = (struct block_relation){0, false};
-  *block = thread->next;
   return true;
 }
 
-/* The usual way out: the own set was current, and its block has not been touched. */
+/* The usual ways out: the own set was current, and there is nothing to build. */
 static inline bool leave_in_place(struct thread_state* thread, const custom_labels_saved_t* saved) {
-  if (saved->own == NULL || saved->current != saved->handle || saved->blocks != thread->blocks ||
-      thread->builds - saved->builds > 1)
+  if (saved->blocks != thread->blocks || saved->blocks == NULL) return false;
+  if (saved->own == NULL ? saved->current != NULL
+                         : saved->current != saved->handle || !is_untouched(thread, saved))
     return false;
   thread->handle = (struct label_handle*)(uintptr_t)saved->handle;
   thread->trace = (uint32_t)saved->trace;
@@ -118,7 +123,7 @@ static __attribute__((noinline)) custom_labels_result_t leave(struct thread_stat
 API custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved) {
   struct thread_state* thread = this_thread();
   if (saved->blocks == &refused || !enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  custom_labels_result_t result = CUSTOM_LABELS_SET;
+  custom_labels_result_t result = saved->own == NULL ? CUSTOM_LABELS_REMOVED : CUSTOM_LABELS_SET;
   if (!leave_in_place(thread, saved)) result = leave(thread, saved);
   leave_call(thread);
   return result;

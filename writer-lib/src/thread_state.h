@@ -6,9 +6,8 @@
  * which the new one. Only the next call writes to the memory that this store retired; by then no
  * reader can be inside it, because readers run while the thread does not.
  *
- *   current_set --> [block 0: tenant=a]      [block 1: being built: tenant=a route=/]
- *   current_set --------------------------->  [block 1: tenant=a route=/]     block 0 is free to
- * build in
+ *   current_set --> [block 0: tenant=a]    [block 1: being built: tenant=a route=/]
+ *   current_set -------------------------> [block 1: tenant=a route=/]    block 0 is free again
  *
  * An interrupt sees the CPU's state between two instructions, so the compiler alone could reorder
  * the stores; the signal fences around the publication forbid it, and nothing has to be said to the
@@ -28,16 +27,15 @@
 
 struct thread_state {
   custom_labels_labelset_t** slot; /* &custom_labels_current_set: spares a second TLSDESC call */
-  const custom_labels_labelset_t*
-      shown;                      /* the set object's labels published last, if still whole */
-  struct label_block* blocks;     /* the first of two; null until prepared */
-  struct label_block* live;       /* the own set; null when it has no labels */
-  struct label_block* next;       /* where the next own set is built; never the live one */
-  struct label_handle* handle;    /* stands for the own set; one of two behind the blocks */
-  struct block_relation relation; /* between the two blocks */
-  uint64_t builds;                /* how often an own set was begun */
-  uint32_t trace;                 /* labels of the trace context at the start of the own set */
-  bool in_call;                   /* what interrupts now must not change labels */
+  const custom_labels_labelset_t* shown; /* what was published last, if a set object's labels */
+  struct label_block* blocks;            /* the first of two; null until prepared */
+  struct label_block* live;              /* the own set; null when it has no labels */
+  struct label_block* next;              /* where the next own set is built; never the live one */
+  struct label_handle* handle;           /* stands for the own set; one of two behind the blocks */
+  struct block_relation relation;        /* between the two blocks */
+  uint64_t builds[2];                    /* how often a set was begun in each block */
+  uint32_t trace; /* labels of the trace context at the start of the own set */
+  bool in_call;   /* what interrupts now must not change labels */
 };
 _Static_assert(sizeof(struct thread_state) + sizeof(void*) == CUSTOM_LABELS_THREAD_TLS_BYTES,
                "stated in writer.h");
@@ -87,6 +85,16 @@ static inline struct label_block* other_block(const struct thread_state* thread,
   struct label_block* second =
       (struct label_block*)(void*)((char*)thread->blocks + CUSTOM_LABELS_THREAD_BLOCK_SIZE);
   return block == second ? thread->blocks : second;
+}
+
+static inline uint64_t* builds_in(struct thread_state* thread, const struct label_block* block) {
+  return &thread->builds[block == thread->blocks ? 0 : 1];
+}
+
+/* The block for the next own set; from now on its set of two changes ago is gone. */
+static inline struct label_block* begin_build(struct thread_state* thread) {
+  ++*builds_in(thread, thread->next);
+  return thread->next;
 }
 
 /* Makes the block (null: no labels) the own set and current. */

@@ -33,7 +33,7 @@
  *
  * Memory. CUSTOM_LABELS_THREAD_MEMORY, 7,008 bytes per thread that sets labels, two blocks of 3,480
  * and 48 bytes, allocated in one piece by its first call that sets one and never after; freed when
- * the thread ends, after the pointer is cleared. And CUSTOM_LABELS_THREAD_TLS_BYTES, 88, of
+ * the thread ends, after the pointer is cleared. And CUSTOM_LABELS_THREAD_TLS_BYTES, 96, of
  * thread-local memory in each thread, the variable of the ABI included. A label that is set by a
  * pthread-key destructor in the last round of destructors keeps its blocks: a leak. */
 #ifndef CUSTOMLABELS_WRITER_H
@@ -55,7 +55,7 @@
 #define CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE 20
 #define CUSTOM_LABELS_THREAD_BLOCK_SIZE 3480
 #define CUSTOM_LABELS_THREAD_MEMORY 7008
-#define CUSTOM_LABELS_THREAD_TLS_BYTES 88
+#define CUSTOM_LABELS_THREAD_TLS_BYTES 96
 
 /* The keys of the trace context. */
 #define CUSTOM_LABELS_SPAN_ID_KEY "span-id"
