@@ -11,7 +11,7 @@
 // own: the least that publishing anything can cost.
 #pragma once
 
-#include <stddef.h>
+#include <stddef.h>  // NOLINT(modernize-deprecated-headers): C reads this, too
 
 #include "customlabels/label_abi.h"
 
