@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",  "duplicate-key",
-    "never-touched",   "retried",          "partly-unreadable", "key-conflict"};
-static_assert(LS_KEY_CONFLICT == 1 << (kSampleFlagCount - 1), "every flag has a name");
+    "never-touched",   "retried",          "partly-unreadable", "key-conflict",
+    "stack-cut"};
+static_assert(LS_STACK_CUT == 1 << (kSampleFlagCount - 1), "every flag has a name");
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0

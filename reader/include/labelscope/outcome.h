@@ -37,7 +37,9 @@ enum ls_sample_flag {
   LS_NEVER_TOUCHED = 1 << 5, /* unlabelled because the thread has no TLS block for the variable */
   LS_RETRIED = 1 << 6,       /* read a second time with page faults allowed */
   LS_PARTLY_UNREADABLE = 1 << 7, /* another publisher of the same process was unreadable */
-  LS_KEY_CONFLICT = 1 << 8 /* two publishers set the same key to different values; both are shown */
+  LS_KEY_CONFLICT =
+      1 << 8, /* two publishers set the same key to different values; both are shown */
+  LS_STACK_CUT = 1 << 9 /* unwinding took too long for a thread that is held (--max-stop) */
 };
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)
 

@@ -1,0 +1,29 @@
+#include "holding.h"
+
+#include <pthread.h>
+
+#include <initializer_list>
+
+namespace labelscope {
+
+Holding::Holding() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, &signals_before_);
+  // Somebody who has chosen a policy knows why.
+  if (pthread_getschedparam(pthread_self(), &policy_before_, &priority_before_) != 0 ||
+      policy_before_ != SCHED_OTHER) {
+    return;
+  }
+  sched_param lowest{};
+  lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
+  raised_ = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
+}
+
+Holding::~Holding() {
+  if (raised_) pthread_setschedparam(pthread_self(), policy_before_, &priority_before_);
+  pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,27 @@
+// For as long as a thread is held still, the one that holds it must not stop itself.
+#pragma once
+
+#include <sched.h>
+
+#include <csignal>
+
+namespace labelscope {
+
+// Of the calling thread, while it lives: no Ctrl-Z, which would stop a held thread with us for as
+// long as the user likes; and, where the kernel allows it (CAP_SYS_NICE), precedence over programs
+// that would otherwise have a processor for some milliseconds while the target waits for us.
+class Holding {
+ public:
+  Holding();
+  ~Holding();
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+
+ private:
+  sigset_t signals_before_{};
+  int policy_before_ = 0;
+  sched_param priority_before_{};
+  bool raised_ = false;
+};
+
+}  // namespace labelscope

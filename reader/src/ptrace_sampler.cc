@@ -1,0 +1,284 @@
+// PtraceSampler: when to sample, and what processes do meanwhile. (thread_sampler.h samples.)
+#include "labelscope/ptrace_sampler.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "child_processes.h"
+#include "holding.h"
+#include "labelscope/stopped_thread.h"
+#include "sampled_process.h"
+#include "thread_sampler.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+
+constexpr milliseconds kPollInterval{100};
+// Threads that stop after we gave up on them are looked for this often, to let them go.
+constexpr milliseconds kSettleInterval{1};
+constexpr milliseconds kLongestSettling{200};
+
+// Until then, or a signal: false.
+bool sleep_until(Clock::time_point time) {
+  const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
+  if (left.count() <= 0) return true;
+  timespec rest{};
+  rest.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+  rest.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+  return ::nanosleep(&rest, nullptr) == 0;
+}
+
+struct Events {
+  std::uint64_t ticks = 0;
+  std::uint64_t ticks_skipped = 0;
+  std::uint64_t children_not_followed = 0;
+  std::uint64_t mappings_not_read = 0;
+};
+
+class TickingSampler final : public PtraceSampler {
+ public:
+  explicit TickingSampler(const PtraceSamplerOptions& options)
+      : options_(options), period_(1'000'000'000 / options.frequency_hz), threads_(options) {}
+
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
+  Status remove_process(Pid pid) override;
+  Status start() override;
+  Status drain(EventHandler& handler, milliseconds timeout) override;
+  Status stop(EventHandler& handler) override;
+  Counters counters() const override;
+  std::string_view event_name() const override {
+    return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
+  }
+  nanoseconds longest_stop() const override { return threads_.stops().longest(); }
+
+ private:
+  void tick(EventHandler& handler);
+  void sample_threads(SampledProcess& process, EventHandler& handler);
+  void poll(EventHandler& handler);
+  void poll_children(SampledProcess& parent, EventHandler& handler);
+  void poll_mappings(SampledProcess& process, EventHandler& handler);
+  void notice_program(SampledProcess& process, EventHandler& handler);
+  void forget(Pid pid, EventHandler& handler);
+  std::vector<Pid> pids() const;
+
+  PtraceSamplerOptions options_;
+  nanoseconds period_;
+  bool started_ = false;
+  Clock::time_point next_tick_{};
+  Clock::time_point next_poll_{};
+  std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
+  std::set<Pid> not_followed_;  // children that were counted as such
+  ThreadSampler threads_;
+  Events events_;
+};
+
+// ---- processes
+
+Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+  if (recipes.size() > LS_MAX_PUBLISHERS) {
+    return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
+                                        " publishers of labels, not " +
+                                        std::to_string(recipes.size())};
+  }
+  auto known = processes_.find(pid);
+  if (known != processes_.end()) {
+    if (!known->second->runs_its_program()) {
+      return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) +
+                                             " has ended or executed another program meanwhile"};
+    }
+    known->second->set_recipes(recipes);
+    return {};
+  }
+  if (processes_.size() >= options_.max_processes) {
+    return Error{ErrorCode::kLimit,
+                 "more than " + std::to_string(options_.max_processes) + " processes"};
+  }
+  // Whether it may be stopped is better known now than when sampling has begun.
+  {
+    const Holding holding;
+    auto stopped = StoppedThread::stop(static_cast<Tid>(raw(pid)));
+    if (!stopped) return std::move(stopped).error();
+  }
+  auto process = SampledProcess::open(pid, options_, nullptr);
+  if (!process) return std::move(process).error();
+  (*process)->set_recipes(recipes);
+  processes_[pid] = *std::move(process);
+  return {};
+}
+
+Status TickingSampler::remove_process(Pid pid) {
+  processes_.erase(pid);
+  return {};
+}
+
+void TickingSampler::forget(Pid pid, EventHandler& handler) {
+  processes_.erase(pid);
+  handler.on_exit(pid);
+}
+
+// Handlers may add processes while these are gone through.
+std::vector<Pid> TickingSampler::pids() const {
+  std::vector<Pid> pids;
+  pids.reserve(processes_.size());
+  for (const auto& [pid, process] : processes_) pids.push_back(pid);
+  return pids;
+}
+
+// ---- time
+
+Status TickingSampler::start() {
+  for (auto& [pid, process] : processes_) process->threads().start_over();
+  started_ = true;
+  next_tick_ = Clock::now() + period_;
+  next_poll_ = Clock::now() + kPollInterval;
+  return {};
+}
+
+Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
+  for (;;) {
+    if (started_ && Clock::now() >= next_tick_) tick(handler);
+    if (Clock::now() >= next_poll_) poll(handler);
+    const bool awaited = StoppedThread::settle() != 0;
+    if (Clock::now() >= end) return {};
+    auto wake = std::min(end, next_poll_);
+    if (awaited) wake = std::min<Clock::time_point>(wake, Clock::now() + kSettleInterval);
+    if (started_) wake = std::min(wake, next_tick_);
+    if (!sleep_until(wake)) return {};
+  }
+}
+
+void TickingSampler::tick(EventHandler& handler) {
+  // Ticks that it is too late for are not made up: they would all see the same moment.
+  const auto late = (Clock::now() - next_tick_) / period_;
+  events_.ticks_skipped += static_cast<std::uint64_t>(late);
+  next_tick_ += period_ * (late + 1);
+  ++events_.ticks;
+  for (Pid pid : pids()) {
+    auto process = processes_.find(pid);
+    if (process == processes_.end()) continue;
+    if (process->second->threads().refresh()) {
+      sample_threads(*process->second, handler);
+    } else {
+      forget(pid, handler);
+    }
+  }
+}
+
+void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handler) {
+  ThreadList& list = process.threads();
+  for (auto& [tid, thread] : list.threads()) {
+    if (thread.ended) continue;
+    if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
+    list.refresh_name(thread);
+    if (threads_.sample(process, thread, handler) == ThreadSampler::Found::kOtherProgram) {
+      notice_program(process, handler);
+    }
+  }
+}
+
+Status TickingSampler::stop(EventHandler& handler) {
+  if (!started_) return {};
+  started_ = false;
+  poll(handler);
+  // What has not stopped by then is let go when labelscope's thread ends.
+  const auto end = Clock::now() + kLongestSettling;
+  while (StoppedThread::settle() != 0 && Clock::now() < end) {
+    sleep_until(Clock::now() + kSettleInterval);
+  }
+  return {};
+}
+
+// ---- what processes do
+
+void TickingSampler::poll(EventHandler& handler) {
+  next_poll_ = Clock::now() + kPollInterval;
+  for (Pid pid : pids()) {
+    auto found = processes_.find(pid);
+    if (found == processes_.end()) continue;
+    SampledProcess& process = *found->second;
+    if (!process.exists()) {
+      forget(pid, handler);
+      continue;
+    }
+    if (!process.runs_its_program()) notice_program(process, handler);
+    poll_mappings(process, handler);
+    if (options_.follow_children) poll_children(process, handler);
+  }
+}
+
+void TickingSampler::notice_program(SampledProcess& process, EventHandler& handler) {
+  if (process.adopt_program()) handler.on_exec(process.pid());
+}
+
+void TickingSampler::poll_mappings(SampledProcess& process, EventHandler& handler) {
+  const bool read = process.poll_mappings([&](const Mapping& mapping) {
+    MappingEvent event;
+    event.pid = process.pid();
+    event.start = mapping.start;
+    event.length = mapping.end - mapping.start;
+    event.file_offset = mapping.file_offset;
+    event.device_major = mapping.file.major;
+    event.device_minor = mapping.file.minor;
+    event.inode = mapping.file.inode;
+    event.path = mapping.file ? std::string_view(mapping.path) : std::string_view("//anon");
+    handler.on_mapping(event);
+  });
+  if (!read && process.exists()) {
+    ++events_.mappings_not_read;
+    handler.on_mappings_lost();
+  }
+}
+
+void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler) {
+  for (Pid pid : child_processes(parent.process())) {
+    if (processes_.contains(pid) || not_followed_.contains(pid)) continue;
+    Error problem{ErrorCode::kLimit, {}};
+    if (processes_.size() < options_.max_processes) {
+      auto child = SampledProcess::open(pid, options_, &parent);
+      if (child) {
+        SampledProcess& added = *(processes_[pid] = *std::move(child));
+        handler.on_fork(parent.pid(), pid);
+        if (!added.runs_same_program(parent)) handler.on_exec(pid);
+        poll_mappings(added, handler);
+        continue;
+      }
+      problem = std::move(child).error();
+    }
+    if (problem.code == ErrorCode::kVanished) continue;  // it has ended: a zombie, mostly
+    not_followed_.insert(pid);
+    ++events_.children_not_followed;
+  }
+}
+
+Counters TickingSampler::counters() const {
+  Counters counters = threads_.counters();
+  auto set = [&](const char* name, std::uint64_t count) {
+    if (count != 0) counters.others[name] = count;
+  };
+  set("ticks", events_.ticks);
+  set("ticks-skipped", events_.ticks_skipped);
+  set("children-not-followed", events_.children_not_followed);
+  set("mappings-not-read", events_.mappings_not_read);
+  return counters;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PtraceSampler>> PtraceSampler::open(const PtraceSamplerOptions& options) {
+  if (options.frequency_hz == 0 || options.frequency_hz > 1'000'000) {
+    return Error{ErrorCode::kLimit, "a frequency of 1 to 1,000,000 Hz is wanted"};
+  }
+  return std::unique_ptr<PtraceSampler>(std::make_unique<TickingSampler>(options));
+}
+
+}  // namespace labelscope

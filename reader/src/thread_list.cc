@@ -1,0 +1,134 @@
+// ThreadList, and how threads are chosen by CPU time.
+//
+// A thread in state R runs, or would if a processor were free: sampling all of these at each tick
+// counts waiting for a processor as time on one. And labelscope itself takes a processor from one
+// of them just when it looks. So the kernel's count of each thread's CPU time decides how many
+// samples a thread gets, and its state when. Each period of CPU time is one credit, and a thread is
+// sampled when it has more than half a credit and is in state R; half a credit, so that a sample
+// stands for what was run before and after it. A new thread starts with a random part of a credit,
+// so that of many short-lived ones the right share is met.
+//
+// A thread that is never found in state R gets no sample: its credit is kept up to a bound, so that
+// one long oversight does not make a thread be sampled at every tick for long.
+#include "thread_list.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <random>
+#include <string_view>
+
+#include "proc_fs.h"
+
+namespace labelscope {
+namespace {
+
+// In periods.
+constexpr int kMaxCredit = 8;
+// A thread's name is read again after so many listings: a name is set once, mostly.
+constexpr std::uint64_t kListingsPerName = 64;
+
+// -1/2 to 1/2 of the period, different for every thread.
+std::chrono::nanoseconds first_credit(std::int32_t tid, std::chrono::nanoseconds period) {
+  std::minstd_rand random(static_cast<std::uint32_t>(tid) * 2654435761U);
+  random.discard(2);
+  const double share = static_cast<double>(random() - std::minstd_rand::min()) /
+                       static_cast<double>(std::minstd_rand::max());
+  return std::chrono::nanoseconds(
+      static_cast<std::int64_t>((share - 0.5) * static_cast<double>(period.count())));
+}
+
+}  // namespace
+
+Result<ThreadList> ThreadList::open(Pid pid, bool newborn, std::chrono::nanoseconds period) {
+  std::string folder = "/proc/" + std::to_string(raw(pid)) + "/task/";
+  std::unique_ptr<DIR, DirCloser> dir(::opendir(folder.c_str()));
+  if (!dir) {
+    if (errno == ENOENT) {
+      return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
+    }
+    return system_error(errno, folder);
+  }
+  ThreadList list(std::move(folder), std::move(dir), period);
+  const bool there = list.refresh();
+  if (!newborn) list.start_over();
+  if (!there) return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " ended"};
+  return list;
+}
+
+bool ThreadList::refresh() {
+  ++listing_;
+  ::rewinddir(dir_.get());
+  while (const dirent* entry = ::readdir(dir_.get())) {
+    const std::string_view name = entry->d_name;
+    std::int32_t tid = 0;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
+    if (error != std::errc{} || end != name.data() + name.size()) continue;
+    auto [known, fresh] = threads_.try_emplace(tid);
+    if (fresh) {
+      known->second.tid = Tid{tid};
+      known->second.credit = first_credit(tid, period_);
+      known->second.run_time.reset(
+          ::open((folder_ + std::string(name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    }
+    known->second.listing = listing_;
+  }
+  std::erase_if(threads_, [&](const auto& thread) { return thread.second.listing != listing_; });
+  return !threads_.empty();
+}
+
+void ThreadList::start_over() {
+  for (auto& [tid, thread] : threads_) {
+    read_run_time(thread);
+    thread.credit = first_credit(tid, period_);
+  }
+}
+
+void ThreadList::revive() {
+  for (auto& [tid, thread] : threads_) {
+    thread.ended = false;
+    thread.named = 0;
+  }
+}
+
+// The first of three numbers: nanoseconds on a processor (Documentation/scheduler/sched-stats.rst).
+bool ThreadList::read_run_time(ListedThread& thread) {
+  std::array<char, 96> text;
+  const ssize_t size = ::pread(thread.run_time.get(), text.data(), text.size(), 0);
+  if (size <= 0) return false;
+  std::int64_t ran = 0;
+  if (std::from_chars(text.data(), text.data() + size, ran).ec != std::errc{}) return false;
+  thread.credit += std::chrono::nanoseconds(ran) - thread.ran;
+  thread.ran = std::chrono::nanoseconds(ran);
+  return true;
+}
+
+char ThreadList::state_of(const ListedThread& thread) const {
+  auto stat = read_thread_stat(folder_ + std::to_string(raw(thread.tid)) + "/stat");
+  return stat ? stat->state : '?';
+}
+
+bool ThreadList::runs_and_is_due(ListedThread& thread) {
+  // Without schedstat: by its state alone.
+  if (!thread.run_time.valid()) return state_of(thread) == 'R';
+  if (!read_run_time(thread) || thread.credit < period_ / 2) return false;
+  thread.credit = std::min(thread.credit, period_ * kMaxCredit);
+  if (state_of(thread) != 'R') return false;
+  thread.credit -= period_;
+  return true;
+}
+
+void ThreadList::refresh_name(ListedThread& thread) {
+  if (thread.named != 0 && listing_ - thread.named < kListingsPerName) return;
+  thread.named = listing_;
+  auto text = read_proc_file(folder_ + std::to_string(raw(thread.tid)) + "/comm");
+  if (!text) return;
+  if (!text->empty() && text->back() == '\n') text->pop_back();
+  thread.comm = *std::move(text);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,130 @@
+// ThreadSampler: everything that is done while a thread is held is in look_at().
+#include "thread_sampler.h"
+
+#include <utility>
+
+#include "holding.h"
+#include "label_key.h"
+#include "labelscope/label_walk.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+
+// How long a thread may take to stop. One that runs does at once, one that waits for a processor
+// when it has got one. One that waits for a device may never, and would hold up the others'
+// samples: so it is not tried for long, and not again for a while.
+constexpr milliseconds kPatience{200};
+constexpr milliseconds kPatienceForDevices{5};
+constexpr milliseconds kHopeless{1000};
+
+}  // namespace
+
+ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
+                                           EventHandler& handler) {
+  Seen seen;
+  auto time = Clock::now();
+  if (time < thread.hopeless_until) {
+    ++threads_not_stopped_;
+    seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+  } else {
+    const bool waits_for_device =
+        options_.mode == SampleMode::kWall && process.threads().state_of(thread) == 'D';
+    const Holding holding;
+    auto stopped =
+        StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
+    if (stopped) {
+      time = Clock::now();
+      seen = look_at(process, *stopped);
+      stops_.add(stopped->held());
+    } else if (stopped.error().code == ErrorCode::kVanished) {
+      // It ended, or ends just now: there was nothing to be sampled any more.
+      thread.ended = true;
+      ++threads_ended_first_;
+      return Found::kEnd;
+    } else {
+      // That it only waits for a processor says nothing about the next time.
+      if (process.threads().state_of(thread) != 'R') {
+        thread.hopeless_until = Clock::now() + kHopeless;
+      }
+      ++threads_not_stopped_;
+      seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+    }
+  }
+  hand_out(process, thread, seen, time, handler);
+  return seen.other_program ? Found::kOtherProgram : Found::kThread;
+}
+
+// Nothing here may take long.
+ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
+                                           const StoppedThread& stopped) const {
+  const auto deadline = Clock::now() + options_.max_stop - stopped.held();
+  Seen seen;
+  auto thread_pointer = stopped.thread_pointer();
+  auto registers = stopped.registers();
+  if (!thread_pointer || !registers) {
+    seen.labels.outcome = LS_UNREADABLE_VANISHED;  // killed while it was held
+    return seen;
+  }
+  if (!process.runs_its_program()) {
+    seen.other_program = true;
+    seen.labels.outcome = LS_UNREADABLE_NOT_RELOCATED;
+    return seen;
+  }
+  seen.labels = observe(process.recipes(), *thread_pointer, process.memory());
+  if (process.unwinder() != nullptr) {
+    seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);
+  }
+  return seen;
+}
+
+void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& thread,
+                             const Seen& seen, Clock::time_point time, EventHandler& handler) {
+  label_key_.clear();
+  append_label_key(seen.labels.labels, label_key_);
+  RawSample sample;
+  sample.time_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
+  sample.pid = process.pid();
+  sample.tid = thread.tid;
+  sample.comm = thread.comm;
+  sample.user_stack = seen.stack.frames;
+  sample.outcome = seen.labels.outcome;
+  sample.flags = seen.labels.flags;
+  sample.label_key = label_key_;
+  sample.decode_labels = &decode_plain_labels;
+  if (seen.stack.out_of_time) {
+    sample.flags |= LS_STACK_CUT;
+    ++cut_by_max_stop_;
+  } else if (!seen.stack.cut.empty()) {
+    ++stacks_incomplete_;
+  }
+  ++counts_.taken;
+  ++counts_.outcomes[sample.outcome];
+  if ((sample.flags & LS_TRUNCATED) != 0) ++counts_.truncated;
+  handler.on_sample(sample);
+}
+
+Counters ThreadSampler::counters() const {
+  Counters counters = counts_;
+  auto set = [&](const char* name, std::uint64_t count) {
+    if (count != 0) counters.others[name] = count;
+  };
+  auto set_time = [&](const char* name, nanoseconds time) {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
+    set(name, static_cast<std::uint64_t>(us));
+  };
+  set("threads-ended-first", threads_ended_first_);
+  set("threads-not-stopped", threads_not_stopped_);
+  set("stacks-cut-by-max-stop", cut_by_max_stop_);
+  set("stacks-incomplete", stacks_incomplete_);
+  set_time("stop-longest-us", stops_.longest());
+  set_time("stop-median-us", stops_.quantile(0.5));
+  set_time("stop-p99-us", stops_.quantile(0.99));
+  return counters;
+}
+
+}  // namespace labelscope

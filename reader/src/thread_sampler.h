@@ -1,0 +1,50 @@
+// One sample by ptrace: stop the thread, read labels and stack, let it go, hand out what was seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "labelscope/stopped_thread.h"
+#include "sampled_process.h"
+#include "stop_times.h"
+
+namespace labelscope {
+
+class ThreadSampler {
+ public:
+  explicit ThreadSampler(const PtraceSamplerOptions& options) : options_(options) {}
+
+  enum class Found {
+    kThread,
+    kOtherProgram,  // it is sampled, but without labels and stack
+    kEnd,           // it has ended: there is no sample
+  };
+  Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
+
+  // Of all samples so far.
+  Counters counters() const;
+  const StopTimes& stops() const { return stops_; }
+
+ private:
+  // What the thread showed while it was held.
+  struct Seen {
+    Observation labels;
+    UnwoundStack stack;
+    bool other_program = false;
+  };
+  Seen look_at(SampledProcess& process, const StoppedThread& stopped) const;
+  void hand_out(const SampledProcess& process, const ListedThread& thread, const Seen& seen,
+                StoppedThread::Clock::time_point time, EventHandler& handler);
+
+  PtraceSamplerOptions options_;
+  Counters counts_;  // without `others`
+  std::uint64_t threads_ended_first_ = 0;
+  std::uint64_t threads_not_stopped_ = 0;
+  std::uint64_t cut_by_max_stop_ = 0;
+  std::uint64_t stacks_incomplete_ = 0;
+  StopTimes stops_;
+  std::vector<std::byte> label_key_;
+};
+
+}  // namespace labelscope
