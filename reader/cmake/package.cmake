@@ -18,6 +18,7 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/explain.h
   include/labelscope/finding.h
   include/labelscope/ids.h
+  include/labelscope/inspect.h
   include/labelscope/label.h
   include/labelscope/label_walk.h
   include/labelscope/labelscope.h
