@@ -95,6 +95,7 @@ TEST_CASE_METHOD(Unlabelled,
     if (current) custom_labels_replace(set.get());
     for (const std::size_t length : {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2, SIZE_MAX - 100}) {
       CHECK(custom_labels_set(set.get(), raw("b"), lengthy(length), nullptr) == ENOMEM);
+      CHECK(custom_labels_set(set.get(), lengthy(length), raw("v"), nullptr) == ENOMEM);
       CHECK(custom_labels_set(set.get(), lengthy(length), lengthy(length), nullptr) == ENOMEM);
     }
     const custom_labels_label_t label = raw("b", "2");

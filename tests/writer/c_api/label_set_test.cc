@@ -151,6 +151,19 @@ TEST_CASE_METHOD(Unlabelled, "label_set: thousands of random changes match a sim
   }
 }
 
+TEST_CASE_METHOD(
+    Unlabelled, "label_set: a label added while the set is not current is there when it is again") {
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+  custom_labels_replace(set.get());
+  set.put("a", "2");
+  set.put("a", "3");
+  custom_labels_replace(nullptr);
+  set.put("c", "4");
+  custom_labels_replace(set.get());
+  set.put("a", "5");
+  CHECK(current_labels() == Labels{{"a", "5"}, {"b", "2"}, {"c", "4"}});
+}
+
 TEST_CASE_METHOD(Unlabelled, "label_set: several labels are set at once, of equal keys the last") {
   SetObject set(Labels{{"a", "1"}});
   const custom_labels_label_t labels[] = {raw("b", "2"), raw("a", "3"), raw("b", "4")};
@@ -195,6 +208,7 @@ TEST_CASE_METHOD(Unlabelled, "label_set: a set by the ABI can be read, cloned an
   storage[1].key.buf = nullptr;
   custom_labels_labelset_t foreign = {storage, 4, 4};
   CHECK(view(custom_labels_get(&foreign, raw("a"))->value) == "1");
+  CHECK(custom_labels_get(&foreign, raw("gone")) == nullptr);
   CHECK(custom_labels_set(&foreign, raw("a"), raw("2"), nullptr) == EINVAL);
   CHECK(custom_labels_remove(&foreign, raw("a")) == EINVAL);
   CHECK(custom_labels_clear(&foreign) == EINVAL);

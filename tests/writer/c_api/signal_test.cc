@@ -17,6 +17,9 @@ std::atomic<int> refused;
 std::atomic<int> done;
 std::atomic<int> wrong;
 
+// A scope that could not be entered.
+custom_labels_saved_t refused_scope;
+
 // What a handler may do: label its own work, and take the label back.
 void label_own_work(int) {
   const custom_labels_labelset_t* found = custom_labels_current_set;
@@ -31,6 +34,7 @@ void label_own_work(int) {
     if (custom_labels_thread_remove("a", 1) != CUSTOM_LABELS_BUSY) ++wrong;
     if (custom_labels_thread_leave(&saved) != CUSTOM_LABELS_BUSY) ++wrong;
     if (custom_labels_current_set != found) ++wrong;
+    refused_scope = saved;
     ++refused;
     return;
   }
@@ -94,6 +98,8 @@ TEST_CASE_METHOD(Unlabelled, "signal: a call within a call is refused, one betwe
   CHECK(wrong == 0);
   CHECK(refused >= kEnough);
   CHECK(done >= kEnough);
+  CHECK(current_labels() == Labels{{"a", "y"}});
+  CHECK(custom_labels_thread_leave(&refused_scope) == CUSTOM_LABELS_BUSY);
   CHECK(current_labels() == Labels{{"a", "y"}});
 }
 

@@ -162,6 +162,17 @@ TEST_CASE_METHOD(
   CHECK(current_labels().size() == 8);
 }
 
+TEST_CASE_METHOD(
+    Unlabelled,
+    "two_modes: of a program's own set by the ABI the labels that count are taken over") {
+  custom_labels_label_t storage[] = {raw("a", "1"), raw("gone", "x"), raw("a", "later")};
+  storage[1].key.buf = nullptr;
+  custom_labels_labelset_t foreign = {storage, 3, 3};
+  custom_labels_replace(&foreign);
+  CHECK(set("b", "2") == CUSTOM_LABELS_SET);
+  CHECK(current_labels() == Labels{{"a", "1"}, {"b", "2"}});
+}
+
 TEST_CASE_METHOD(Unlabelled, "two_modes: another thread's own set is of no use, and does no harm") {
   set("a", "1");
   custom_labels_labelset_t* own = custom_labels_current();
