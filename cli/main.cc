@@ -7,6 +7,7 @@
 #include <exception>
 #include <variant>
 
+#include "cli/cmd_inspect.h"
 #include "cli/cmd_record.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
@@ -16,6 +17,7 @@ namespace {
 using namespace labelscope::cli;
 
 int run(const RecordOptions& options) { return run_record(options); }
+int run(const InspectOptions& options) { return run_inspect(options); }
 
 // Where one of the three is closed, the next file that is opened would take its number, and a
 // message or a table would be written into a profile. Opened the wrong way round, so that using it

@@ -12,8 +12,9 @@ class App;
 
 namespace labelscope::cli {
 
+struct InspectOptions;
 struct RecordOptions;
-using Options = std::variant<RecordOptions>;
+using Options = std::variant<RecordOptions, InspectOptions>;
 
 // What CLI11 does not see.
 struct CommandTail {

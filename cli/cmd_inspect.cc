@@ -1,0 +1,140 @@
+// Walks, inspects, renders. A file that is named must be inspected or complained about; below a
+// directory only what can be a program or a library is of interest.
+#include "cli/cmd_inspect.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "cli/exit_status.h"
+#include "cli/format/escape.h"
+#include "cli/inspect/file_report.h"
+#include "cli/inspect/file_walk.h"
+#include "cli/inspect/json.h"
+#include "cli/inspect/text.h"
+#include "cli/log.h"
+
+namespace labelscope::cli {
+namespace {
+
+bool is_elf(int fd) {
+  char magic[SELFMAG];
+  return ::pread(fd, magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }  // NOLINT: realpath's malloc
+};
+
+std::string mapped_path(const std::string& path) {
+  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
+  return real ? real.get() : path;
+}
+
+void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& report) {
+  ++report.looked_at;
+  const bool elf = is_elf(fd.get());
+  if (!elf && !found.named) return;
+  FileReport file{found.path, mapped_path(found.path), {}};
+  auto inspection = inspect_file(std::move(fd), file.mapped_path);
+  if (!inspection) {
+    const bool foreign = elf && inspection.error().code == ErrorCode::kUnsupported;
+    report.foreign += foreign ? 1 : 0;
+    if (foreign && !found.named) return;
+    report.problems.push_back({found.path, std::move(inspection).error(), found.named});
+    return;
+  }
+  ++report.elf_files;
+  file.inspection = *std::move(inspection);
+  const Verdict verdict = file.inspection.verdict;
+  const bool publishes = verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
+  report.publishing += publishes ? 1 : 0;
+  if (found.named || all || verdict != Verdict::kNothing) report.files.push_back(std::move(file));
+}
+
+void tell_problems(const InspectReport& report) {
+  for (const FileProblem& problem : report.problems) {
+    const std::string text =
+        escape_terminal(problem.path) + ": " + escape_terminal(problem.error.context);
+    if (problem.named) {
+      log::error(text);
+    } else {
+      log::warning(text);
+    }
+  }
+}
+
+std::string count_of(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+// What a table of a large tree does not show.
+std::string summary(const InspectReport& report) {
+  std::string text = "looked at " + count_of(report.looked_at, "file", "files") + ", " +
+                     std::to_string(report.elf_files) + " of them programs or libraries";
+  if (report.foreign != 0) {
+    text += " (" + std::to_string(report.foreign) +
+            " more ELF files are objects or for other "
+            "processors)";
+  }
+  return text + ": " + count_of(report.publishing, "publishes labels", "publish labels");
+}
+
+std::string render(const InspectReport& report, const InspectOptions& options, bool one_file) {
+  if (options.json) return render_inspect_json(report);
+  if (!options.details && !one_file) return render_table(report.files);
+  std::string text;
+  for (const FileReport& file : report.files) text += render_details(file);
+  return text;
+}
+
+bool write_out(const std::string& text) {
+  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return std::fflush(stdout) == 0 && whole;
+}
+
+int status_of(const InspectReport& report) {
+  bool failed = false;
+  bool not_found = false;
+  bool refused = false;
+  for (const FileProblem& problem : report.problems) {
+    if (!problem.named) continue;
+    not_found |= problem.error.code == ErrorCode::kNotFound;
+    refused |= problem.error.code == ErrorCode::kPermission;
+    failed = true;
+  }
+  if (refused) return kExitPermission;
+  if (not_found) return kExitNoTarget;
+  return failed || report.publishing == 0 ? kExitRuntimeError : kExitOk;
+}
+
+}  // namespace
+
+int run_inspect(const InspectOptions& options) {
+  InspectReport report;
+  FileWalk walk;
+  walk.use = [&](const FoundFile& found, UniqueFd fd) {
+    look_at(found, std::move(fd), options.all, report);
+  };
+  walk.problem = [&](const FoundFile& found, Error error) {
+    report.problems.push_back({found.path, std::move(error), found.named});
+  };
+  walk.run(options.paths);
+  const bool one_file = report.looked_at == 1 && report.files.size() == 1;
+  if (!write_out(render(report, options, one_file))) {
+    log::error(std::string("writing to stdout failed: ") + std::strerror(errno));
+    return kExitRuntimeError;
+  }
+  tell_problems(report);
+  if (!one_file) log::info(summary(report));
+  return status_of(report);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,36 @@
+// What `labelscope inspect` found out, for its renderers.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "labelscope/inspect.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+struct FileReport {
+  std::string path;  // as it was named, or found below a directory
+  // What a process that maps it shows as its name, and what the ABI's expression is asked about:
+  // the path without symbolic links.
+  std::string mapped_path;
+  FileInspection inspection;
+};
+
+struct FileProblem {
+  std::string path;
+  Error error;
+  bool named = false;  // on the command line, not found below a directory
+};
+
+struct InspectReport {
+  std::vector<FileReport> files;  // those to be shown
+  std::vector<FileProblem> problems;
+  std::size_t looked_at = 0;   // regular files
+  std::size_t elf_files = 0;   // of those, such that a process can run or load here or elsewhere
+  std::size_t foreign = 0;     // ELF files of another kind: objects, 32-bit, other processors
+  std::size_t publishing = 0;  // verdict readable or compliant
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,29 @@
+// Files by name: those that the command line names, and all below its directories.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::cli {
+
+struct FoundFile {
+  std::string path;
+  bool named = false;  // on the command line
+};
+
+// Calls `use` for each regular file, once for each inode, in the order of names, with a descriptor
+// that is open for reading; calls `problem` for what cannot be opened. Symbolic links to
+// directories are followed only where the command line names them; links to files come after the
+// files, so that a file below the same directory goes by its own name.
+struct FileWalk {
+  std::function<void(const FoundFile&, UniqueFd)> use;
+  std::function<void(const FoundFile&, Error)> problem;
+
+  void run(const std::vector<std::string>& paths) const;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,155 @@
+// Names of files and whatever else comes from them is escaped here.
+#include "cli/inspect/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "cli/format/escape.h"
+#include "customlabels/label_abi.h"
+#include "labelscope/elf_names.h"
+
+namespace labelscope::cli {
+namespace {
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+std::string signed_hex(std::int64_t value) {
+  return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
+                   : hex(static_cast<std::uint64_t>(value));
+}
+
+std::string kind_of(const FileInspection& seen) { return seen.executable ? "program" : "library"; }
+
+std::string access_of(const FileInspection& seen) {
+  if (seen.access.empty()) return "-";
+  std::string text;
+  for (const FileAccess access : seen.access) {
+    text += (text.empty() ? "" : ", ") + std::string(file_access_name(access));
+  }
+  return text;
+}
+
+std::string version_of(const FileInspection& seen) {
+  return seen.version_value ? std::to_string(*seen.version_value) : "-";
+}
+
+using Row = std::array<std::string, 6>;  // the last column is not padded
+
+void append_row(const Row& row, const std::array<std::size_t, 5>& widths, std::string& text) {
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    text += row[i];
+    text.append(widths[i] - count_characters(row[i]) + 2, ' ');
+  }
+  text += row.back() + "\n";
+}
+
+void append_findings(const FileInspection& seen, const char* indent, std::string& text) {
+  for (const Finding& finding : seen.findings) {
+    text += indent + std::string(finding_name(finding.code)) + ": " +
+            escape_terminal(finding.text) + "\n";
+    if (!finding.fix.empty()) {
+      text += indent + std::string("  fix: ") + escape_terminal(finding.fix) + "\n";
+    }
+  }
+}
+
+const char* verdict_sentence(const FileInspection& seen) {
+  switch (seen.verdict) {
+    case Verdict::kCompliant:
+      return "publishes labels as ABI v1 wants it";
+    case Verdict::kReadable:
+      return "publishes labels that labelscope reads, but not as ABI v1 wants it";
+    case Verdict::kBroken:
+      return "means to publish labels, but no reader can use them";
+    case Verdict::kNothing:
+      break;
+  }
+  return seen.imports_variable ? "publishes nothing; it uses the labels of another file"
+                               : "publishes nothing";
+}
+
+std::string symbol_line(const char* table, const std::optional<ElfSymbol>& symbol) {
+  std::string text = std::string("    ") + table + "  ";
+  if (!symbol) return text + "not there\n";
+  if (!symbol->defined) return text + "imported from another file\n";
+  return text + std::string(symbol_type_name(symbol->type)) + " " +
+         std::string(symbol_binding_name(symbol->binding)) + " " +
+         std::string(symbol_visibility_name(symbol->visibility)) + ", " +
+         std::to_string(symbol->size) + " bytes at " + hex(symbol->value) + "\n";
+}
+
+std::string symbol_lines(const char* name, const InspectedSymbol& symbol) {
+  return std::string("  ") + name + "\n" + symbol_line(".dynsym", symbol.dynamic) +
+         symbol_line(".symtab", symbol.symtab);
+}
+
+std::string relocation_line(const FileInspection& seen, const TlsRelocation& relocation) {
+  return "    " + std::string(relocation_name(seen.machine, relocation.kind)) + "  slot at " +
+         hex(relocation.slot) + ", addend " + signed_hex(relocation.addend) +
+         (relocation.by_name ? ", names the variable" : ", without a symbol") + "\n";
+}
+
+}  // namespace
+
+std::string render_table(std::span<const FileReport> files) {
+  if (files.empty()) return {};
+  std::vector<Row> rows = {{"ABI V1", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
+  for (const FileReport& file : files) {
+    const FileInspection& seen = file.inspection;
+    rows.push_back({std::string(verdict_name(seen.verdict)), version_of(seen),
+                    std::string(machine_name(seen.machine)), kind_of(seen), access_of(seen),
+                    escape_terminal(file.path)});
+  }
+  std::array<std::size_t, 5> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], count_characters(row[i]));
+    }
+  }
+  std::string text;
+  append_row(rows.front(), widths, text);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    append_row(rows[i + 1], widths, text);
+    append_findings(files[i].inspection, "    ", text);
+  }
+  return text;
+}
+
+std::string render_details(const FileReport& file) {
+  const FileInspection& seen = file.inspection;
+  std::string text = escape_terminal(file.path) + ": " + verdict_sentence(seen) + "\n";
+  text += "  file     " + std::string(machine_name(seen.machine)) + " " + kind_of(seen);
+  text += seen.build_id.empty() ? ", no build ID" : ", build ID " + seen.build_id;
+  text += seen.has_symtab ? "" : ", stripped (no .symtab)";
+  text += seen.has_dynamic_symbols ? "\n" : ", no dynamic symbols\n";
+  if (file.mapped_path != file.path) {
+    text += "  mapped   as " + escape_terminal(file.mapped_path) + "\n";
+  }
+  if (seen.tls) {
+    text += "  TLS      block of " + std::to_string(seen.tls->memory_size) + " bytes, aligned to " +
+            std::to_string(seen.tls->alignment) + "\n";
+  } else {
+    text += "  TLS      no block\n";
+  }
+  if (seen.verdict != Verdict::kNothing) {
+    text += "  version  " + version_of(seen) + "\n  access   " + access_of(seen) + "\n";
+  }
+  for (const TlsRelocation& relocation : seen.relocations)
+    text += relocation_line(seen, relocation);
+  if (seen.relocation_count > seen.relocations.size()) {
+    text += "    and " + std::to_string(seen.relocation_count - seen.relocations.size()) +
+            " more relocations\n";
+  }
+  text += symbol_lines(CUSTOM_LABELS_VERSION_SYMBOL, seen.version);
+  text += symbol_lines(CUSTOM_LABELS_CURRENT_SET_SYMBOL, seen.variable);
+  if (!seen.findings.empty()) text += "  findings\n";
+  append_findings(seen, "    ", text);
+  return text;
+}
+
+}  // namespace labelscope::cli
