@@ -1,0 +1,80 @@
+// A core file as a kernel wrote it (testdata/README.md says how): what was read from it once must
+// be read from it for ever, on every machine.
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fstream>
+
+#include "elf_bytes.h"
+#include "labelscope/plan.h"
+#include "labelscope/snapshot.h"
+#include "made_core.h"
+#include "support/catch.h"
+#include "support/truth.h"
+
+namespace labelscope::test {
+namespace {
+
+std::string unpacked(const std::string& name) {
+  gzFile file = ::gzopen(testdata_path(name).c_str(), "rb");
+  REQUIRE(file != nullptr);
+  std::string bytes;
+  std::array<char, 65536> piece;
+  for (int got = 0; (got = ::gzread(file, piece.data(), piece.size())) > 0;) {
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  ::gzclose(file);
+  REQUIRE_FALSE(bytes.empty());
+  return bytes;
+}
+
+std::vector<TruthThread> frozen_truth() {
+  std::ifstream file(testdata_path("cores/crasher.jsonl"));
+  std::vector<TruthThread> threads;
+  for (std::string line; std::getline(file, line);) {
+    auto thread = parse_truth_thread(nlohmann::json::parse(line));
+    REQUIRE(thread);
+    threads.push_back(*std::move(thread));
+  }
+  REQUIRE(threads.size() == 6);
+  return threads;
+}
+
+LabelSet sorted(LabelSet labels) {
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "core_file: a frozen core of x86-64 and its executable still give every thread's labels") {
+  const TempFolder folder;
+  const std::string executable = folder.path() + "/crasher";
+  write_file(executable, unpacked("cores/crasher.gz"));
+  const std::string core_path = folder.path() + "/core";
+  write_file(core_path, unpacked("cores/crasher.core.gz"));
+  const auto core = CoreFile::open(core_path, {executable, {"/nonexistent"}, {}});
+  if (!core) FAIL(core.error().context);
+  CHECK((*core)->comm() == "crasher");
+  auto plan = Planner().plan(**core);
+  REQUIRE(plan);
+  const auto snapshot = snapshot_core(**core, *plan, {});
+  REQUIRE(snapshot);
+  const std::vector<TruthThread> truth = frozen_truth();
+  REQUIRE(snapshot->threads.size() == truth.size());
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    INFO(truth[i].kind << " thread");
+    const ThreadSnapshot& thread = snapshot->threads[i];
+    const LabelSet& labels = truth[i].variables.at(0).labels;
+    CHECK(thread.tid == truth[i].tid);
+    CHECK(thread.thread_pointer == truth[i].thread_pointer);
+    CHECK(thread.signal == (truth[i].kind == "victim" ? SIGSEGV : 0));
+    CHECK(thread.seen.outcome == (labels.empty() ? LS_UNLABELLED : LS_LABELLED));
+    CHECK(sorted(thread.seen.labels) == sorted(labels));
+  }
+}
+
+}  // namespace labelscope::test
