@@ -64,13 +64,18 @@ class Pause {
       return;
     }
     std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min<microseconds>(2 * sleep_, milliseconds(1));
+    sleep_ = std::min(2 * sleep_, kLongest);
+    ++sleeps_;
   }
-  bool is_long() const { return sleep_ >= milliseconds(1); }
+  // Now and then, when it has waited for long.
+  bool is_long() const { return sleep_ == kLongest && sleeps_ % 16 == 0; }
 
  private:
   static constexpr int kYields = 50;
+  // A thread that stops in the meantime is held for as long.
+  static constexpr microseconds kLongest{100};
   int yields_ = 0;
+  int sleeps_ = 0;
   microseconds sleep_{20};
 };
 
