@@ -12,16 +12,15 @@
 #include <optional>
 #include <string_view>
 
-#include "bpf/sampler.h"
 #include "cli/exit_status.h"
 #include "cli/format/escape.h"
 #include "cli/log.h"
 #include "cli/record/child.h"
 #include "cli/record/messages.h"
 #include "cli/record/outputs.h"
-#include "cli/record/privileges.h"
 #include "cli/record/progress.h"
 #include "cli/record/recorder.h"
+#include "cli/record/samplers.h"
 #include "cli/record/signals.h"
 #include "cli/record_report.h"
 
@@ -102,6 +101,7 @@ class Recording {
   std::optional<Child> child_;
   std::vector<Pid> pids_;
   std::optional<Outputs> outputs_;
+  OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
   Profile profile_;
   std::vector<ModuleFile> files_;
@@ -127,9 +127,9 @@ void Recording::find_targets() {
     if (!process) fail(status_of(process.error()), process.error().context);
     if (comm.empty()) comm = (*process)->comm();
   }
-  for (Pid pid : pids_) {
-    if (auto missing = missing_privileges(pid)) fail(kExitPermission, *missing);
-  }
+  auto opened = open_sampler(options_, pids_);
+  if (!opened) fail(status_of(opened.error()), opened.error().context);
+  opened_ = *std::move(opened);
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
   if (!outputs) {
@@ -140,24 +140,14 @@ void Recording::find_targets() {
 }
 
 void Recording::open_recorder() {
-  SamplerOptions sampling;
-  sampling.frequency_hz = options_.frequency_hz;
-  sampling.user_stacks = options_.stacks;
-  sampling.kernel_stacks = options_.kernel_stacks;
-  sampling.follow_children = options_.follow_children;
-  sampling.max_processes = options_.max_processes;
-  sampling.ring_bytes = std::size_t{options_.ring_mib} << 20;
-  auto sampler = BpfSampler::open(sampling);
-  if (!sampler) fail(status_of(sampler.error()), sampler.error().context);
-  log::verbose((*sampler)->retries()
-                   ? "Reads of label memory that is not resident are repeated"
-                   : "Reads of label memory that is not resident are not repeated: " +
-                         std::string((*sampler)->retry_problem()));
-  recorder_ = std::make_unique<Recorder>(*std::move(sampler), outputs_->keep_each_sample());
+  if (!opened_.why_not_bpf.empty()) log::warning(fallback_text(opened_.why_not_bpf));
+  if (!opened_.remark.empty()) log::verbose(opened_.remark);
+  recorder_ = std::make_unique<Recorder>(std::move(opened_.sampler), outputs_->keep_each_sample());
   for (Pid pid : pids_) {
     Status status = recorder_->add(pid);
     if (status) continue;
-    bool refused = status.error().code == ErrorCode::kPermission;
+    // What ptrace says explains itself.
+    bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
     fail(status_of(status.error()),
          refused ? refusal_text(pid, status.error().context) : status.error().context);
   }
@@ -173,6 +163,7 @@ void Recording::record() {
   if (child_) names += " (" + escape_terminal(options_.command.front()) + ")";
   log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz by " +
             std::string(recorder_->sampler().event_name()) +
+            (opened_.backend == "ptrace" ? ", stopping threads" : "") +
             (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
   if (!child_) {
     for (const auto& [pid, process] : recorder_->processes())
@@ -239,9 +230,10 @@ void Recording::finish_profile() {
   utsname system{};
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
-  profile_.backend = "bpf";
+  profile_.backend = opened_.backend;
+  profile_.mode = options_.mode == SampleMode::kWall ? "wall" : "cpu";
   profile_.period_ns = 1'000'000'000 / options_.frequency_hz;
-  profile_.call_graph = options_.stacks ? "fp" : "none";
+  profile_.call_graph = opened_.call_graph;
   profile_.command_line = options_.command_line;
   profile_.kernel_release = system.release;
   profile_.start_unix_ns = start_unix_ns_;
@@ -286,10 +278,12 @@ int Recording::report() {
   RecordReport report(options_, profile_, *recorder_);
   report.say_problems();
   if (profile_.ledger.written == 0) {
-    log::error("no sample was taken: the target did not run on a CPU in " +
+    const bool wall = options_.mode == SampleMode::kWall;
+    log::error("no sample was taken: the target " +
+               std::string(wall ? "had no thread to stop" : "did not run on a CPU") + " in " +
                std::to_string(profile_.duration_ns / 1'000'000) + " ms at " +
-               std::to_string(options_.frequency_hz) +
-               " Hz; it was idle or waiting. No file was written");
+               std::to_string(options_.frequency_hz) + " Hz" +
+               (wall ? "" : "; it was idle or waiting") + ". No file was written");
     if (child_) return command_status();
     return targets_ended() ? kExitNoTarget : kExitNoSample;
   }

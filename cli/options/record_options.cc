@@ -41,13 +41,33 @@ void RecordParser::add_to(CLI::App& app) {
                    "How long (10, 500ms, 2m); default: until Ctrl-C or the end")
       ->type_name("TIME")
       ->group(sampling);
-  record_->add_option("-F,--frequency", frequency_, "Samples per second on each CPU")
+  record_
+      ->add_option("--backend", backend_,
+                   "How: bpf stops nothing; ptrace stops each thread for a moment; auto takes "
+                   "ptrace where BPF cannot be had")
+      ->type_name("auto|bpf|ptrace")
+      ->capture_default_str()
+      ->group(sampling);
+  record_
+      ->add_option("--mode", mode_, "What: cpu (threads that run) or wall (all threads; by ptrace)")
+      ->type_name("cpu|wall")
+      ->capture_default_str()
+      ->group(sampling);
+  record_->add_option("--max-stop", max_stop_, "ptrace: a stack that takes longer to unwind is cut")
+      ->type_name("TIME")
+      ->capture_default_str()
+      ->group(sampling);
+  record_
+      ->add_option("-F,--frequency", frequency_,
+                   "Samples per second on each CPU; with ptrace, of each thread")
       ->type_name("HZ")
       ->capture_default_str()
       ->group(sampling);
-  record_->add_option("--call-graph", call_graph_, "Stacks: fp (frame pointers) or none")
-      ->type_name("fp|none")
-      ->capture_default_str()
+  record_
+      ->add_option("--call-graph", call_graph_,
+                   "Stacks: fp (frame pointers, by BPF), dwarf (call frame information, by ptrace) "
+                   "or none; default: what the backend has")
+      ->type_name("fp|dwarf|none")
       ->group(sampling);
   record_->add_flag("--no-kernel", no_kernel_, "Leave kernel frames out")->group(sampling);
   record_->add_flag("--no-children", no_children_, "Leave out processes that the target forks")
@@ -89,6 +109,45 @@ bool RecordParser::given(const char* option) const {
   return record_->get_option(option)->count() > 0;  // an empty argument is an argument too
 }
 
+void RecordParser::check_sampling(RecordOptions& options) const {
+  const bool dwarf = call_graph_ == "dwarf";
+  const bool fp = call_graph_ == "fp";
+  if (given("--call-graph") && !dwarf && !fp && call_graph_ != "none") {
+    refuse("--call-graph " + escape_terminal(call_graph_) +
+           ": unknown; fp, dwarf and none are known");
+  }
+  if (mode_ != "cpu" && mode_ != "wall") {
+    refuse("--mode " + escape_terminal(mode_) + ": unknown; cpu and wall are known");
+  }
+  if (backend_ != "auto" && backend_ != "bpf" && backend_ != "ptrace") {
+    refuse("--backend " + escape_terminal(backend_) + ": unknown; auto, bpf and ptrace are known");
+  }
+  options.mode = mode_ == "wall" ? SampleMode::kWall : SampleMode::kCpu;
+  options.stacks = call_graph_ != "none";
+  options.max_stop = parse_duration("--max-stop", max_stop_);
+  if (backend_ == "bpf") {
+    if (mode_ == "wall") {
+      refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
+    }
+    if (dwarf) refuse("--call-graph dwarf needs --backend ptrace: BPF follows frame pointers (fp)");
+    if (given("--max-stop"))
+      refuse("--max-stop has no meaning with --backend bpf: it stops nothing");
+    options.backend = Backend::kBpf;
+    return;
+  }
+  // What only ptrace can do chooses it.
+  if (backend_ == "auto" && mode_ == "cpu" && !dwarf) return;
+  if (fp) {
+    refuse(
+        "--call-graph fp needs --backend bpf and --mode cpu: ptrace unwinds by call frame "
+        "information (dwarf), or not at all (none)");
+  }
+  if (given("--ring-size")) {
+    refuse("--ring-size has no meaning with --backend ptrace: there is no buffer in between");
+  }
+  options.backend = Backend::kPtrace;
+}
+
 Options RecordParser::checked(const CommandTail& tail) const {
   RecordOptions options;
   options.command = tail.command;
@@ -127,10 +186,7 @@ Options RecordParser::checked(const CommandTail& tail) const {
   if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
   }
-  if (call_graph_ != "fp" && call_graph_ != "none") {
-    refuse("--call-graph " + escape_terminal(call_graph_) + ": unknown; fp and none are known");
-  }
-  options.stacks = call_graph_ == "fp";
+  check_sampling(options);
   options.kernel_stacks = options.stacks && !no_kernel_;
   options.follow_children = !no_children_;
   if (given("--group-by")) options.group_by = parse_keys("--group-by", group_by_);

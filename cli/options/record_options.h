@@ -11,19 +11,25 @@
 #include "cli/options/command_parser.h"
 #include "cli/options/message_options.h"
 #include "labelscope/ids.h"
+#include "labelscope/ptrace_sampler.h"
 
 namespace labelscope::cli {
+
+enum class Backend { kAuto, kBpf, kPtrace };
 
 struct RecordOptions {
   std::vector<Pid> pids;             // either these
   std::vector<std::string> command;  // or this
   std::optional<std::chrono::nanoseconds> duration;
   std::uint32_t frequency_hz = 99;
+  Backend backend = Backend::kAuto;
+  SampleMode mode = SampleMode::kCpu;
+  std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);  // ptrace only
   std::vector<std::string> outputs;  // "-" is stdout; empty: one file with a name of its own
   std::optional<Format> format;      // of every output; otherwise by extension
   bool overwrite = false;
   bool kernel_stacks = true;
-  bool stacks = true;  // --call-graph none turns them off
+  bool stacks = true;  // --call-graph none turns them off; the backend decides how they are taken
   bool follow_children = true;
   std::vector<std::string> group_by;
   std::vector<std::string> summary;
@@ -43,13 +49,15 @@ class RecordParser final : public CommandParser {
 
  private:
   bool given(const char* option) const;
+  void check_sampling(RecordOptions& options) const;
 
   CLI::App* record_ = nullptr;
   MessageOptionsParser messages_;
   // What is typed, before it is checked.
   std::vector<std::string> pids_, outputs_;
   std::string duration_, format_, group_by_, summary_;
-  std::string frequency_ = "99", call_graph_ = "fp", max_processes_ = "4096", ring_mib_ = "8";
+  std::string frequency_ = "99", backend_ = "auto", mode_ = "cpu", max_stop_ = "5ms", call_graph_,
+              max_processes_ = "4096", ring_mib_ = "8";
   bool no_kernel_ = false, no_children_ = false, overwrite_ = false;
 };
 

@@ -43,6 +43,7 @@ std::chrono::nanoseconds parse_duration(const std::string& option, const std::st
   std::string unit = text.substr(digits);
   double seconds = unit.empty() || unit == "s"    ? 1
                    : unit == "ms"                 ? 0.001
+                   : unit == "us"                 ? 0.000001
                    : unit == "m" || unit == "min" ? 60
                    : unit == "h"                  ? 3600
                                                   : 0;

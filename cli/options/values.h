@@ -13,7 +13,7 @@ namespace labelscope::cli {
 
 [[noreturn]] void refuse(const std::string& message);
 
-// "10", "10s", "500ms", "2m", "1h"; above 0 and at most a year.
+// "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
 // Lists of IDs between commas; each once, in their order.
 std::vector<Pid> parse_pids(const std::vector<std::string>& texts);

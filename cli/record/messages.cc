@@ -43,6 +43,23 @@ constexpr CounterText kCounterTexts[] = {
     {"retries-refused-exiting", "reads of missing pages were not repeated: the thread was ending"},
     {"retries-without-scratch", "reads of missing pages were not repeated: too many at once"},
     {"process-events-recovered", "process events were lost and worked out again from what exists"},
+    {"ticks", ""},
+    {"ticks-skipped",
+     "ticks were skipped, because stopping all threads took longer than the time between two: a "
+     "lower -F helps"},
+    {"threads-ended-first", ""},
+    {"threads-not-stopped",
+     "samples have neither labels nor stack: the thread did not stop in time (it waits in the "
+     "kernel for something that nothing interrupts), or somebody else traces it"},
+    {"stacks-cut-by-max-stop",
+     "stacks are cut because unwinding them took longer than --max-stop; they are marked "
+     "stack-cut"},
+    {"stacks-incomplete",
+     "stacks end early: code without call frame information, or more frames than are kept"},
+    {"mappings-not-read", "times the mappings of a process could not be read"},
+    {"stop-longest-us", ""},
+    {"stop-median-us", ""},
+    {"stop-p99-us", ""},
     {"samples-not-held", "samples did not wait for their repeated read: too many at once"},
 };
 
@@ -53,6 +70,15 @@ std::string counter_line(const std::string& name, std::uint64_t count) {
                               : with_thousands(count) + " " + std::string(known.text);
   }
   return with_thousands(count) + " " + name;
+}
+
+// "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
+std::string stop_text(const Ledger& ledger) {
+  auto longest = ledger.counters.find("stop-longest-us");
+  auto median = ledger.counters.find("stop-median-us");
+  if (longest == ledger.counters.end() || median == ledger.counters.end()) return {};
+  return "; each stopped its thread for " + with_thousands(median->second) + " us (median), " +
+         with_thousands(longest->second) + " us at most";
 }
 
 }  // namespace
@@ -122,7 +148,7 @@ std::string ledger_line(const Profile& profile) {
          with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
          with_thousands(unreadable) + " unreadable" + reasons + "; " +
          with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +
-         " dropped";
+         " dropped" + stop_text(ledger);
 }
 
 }  // namespace labelscope::cli

@@ -53,37 +53,66 @@ bool other_user(Pid target) {
   return ::stat(path.c_str(), &found) == 0 && found.st_uid != ::geteuid();
 }
 
+class Shortage {
+ public:
+  Shortage() : held_(effective_capabilities()) {}
+  bool holds(int number) const { return has(held_, number); }
+  void need(const Needed& needed) {
+    if (holds(needed.number)) return;
+    lines_ += std::string("\n  missing  ") + needed.name + " " + needed.why;
+    names_ += (names_.empty() ? "" : ", ") + std::string(needed.name);
+  }
+  bool none() const { return names_.empty(); }
+  const std::string& names() const { return names_; }
+  // Why nothing can be recorded, and who asks.
+  std::string head(Pid target) const {
+    std::array<char, 24> hex;
+    auto [end, error] = std::to_chars(hex.data(), hex.data() + hex.size(), held_, 16);
+    const std::string shown(hex.data(),
+                            error == std::errc{} ? static_cast<std::size_t>(end - hex.data()) : 0);
+    return "cannot record process " + std::to_string(raw(target)) + ": permission is missing (" +
+           names_ + ")" + lines_ + "\n  you      uid " + std::to_string(::geteuid()) +
+           ", effective capabilities 0x" + shown;
+  }
+
+ private:
+  std::uint64_t held_;
+  std::string lines_;
+  std::string names_;
+};
+
+constexpr const char* kThisOnce =
+    "\n  fix      sudo labelscope record ...                (this once)";
+
 }  // namespace
 
-std::optional<std::string> missing_privileges(Pid target) {
-  std::uint64_t held = effective_capabilities();
-  std::string missing;
-  std::string names;
-  auto need = [&](const Needed& needed) {
-    missing += std::string("\n  missing  ") + needed.name + " " + needed.why;
-    names += (names.empty() ? "" : ", ") + std::string(needed.name);
-  };
-  if (!has(held, CAP_SYS_ADMIN)) {
-    for (const Needed& needed : kSampling) {
-      if (!has(held, needed.number)) need(needed);
-    }
+std::optional<MissingPrivileges> missing_for_bpf(Pid target) {
+  Shortage shortage;
+  if (!shortage.holds(CAP_SYS_ADMIN)) {
+    for (const Needed& needed : kSampling) shortage.need(needed);
   }
-  if (!has(held, CAP_SYS_PTRACE) && other_user(target)) need(kPtrace);
-  if (names.empty()) return std::nullopt;
-  std::array<char, 24> hex;
-  auto [end, error] = std::to_chars(hex.data(), hex.data() + hex.size(), held, 16);
-  std::string shown(hex.data(),
-                    error == std::errc{} ? static_cast<std::size_t>(end - hex.data()) : 0);
-  return "cannot record process " + std::to_string(raw(target)) + ": permission is missing (" +
-         names + ")" + missing + "\n  you      uid " + std::to_string(::geteuid()) +
-         ", effective capabilities 0x" + shown + ", kernel.unprivileged_bpf_disabled=" +
-         first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
-         ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
-         "\n  fix      sudo labelscope record ...                (this once)" +
-         "\n           sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore+ep "
-         "\"$(command -v labelscope)\"   (this binary, until it is replaced)" +
-         "\n           in a container: --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE "
-         "--cap-add CHECKPOINT_RESTORE";
+  if (other_user(target)) shortage.need(kPtrace);
+  if (shortage.none()) return std::nullopt;
+  return MissingPrivileges{
+      shortage.names(),
+      shortage.head(target) + ", kernel.unprivileged_bpf_disabled=" +
+          first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
+          ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
+          kThisOnce +
+          "\n           sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore+ep "
+          "\"$(command -v labelscope)\"   (this binary, until it is replaced)" +
+          "\n           in a container: --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE "
+          "--cap-add CHECKPOINT_RESTORE"};
+}
+
+std::optional<MissingPrivileges> missing_for_ptrace(Pid target) {
+  Shortage shortage;
+  if (other_user(target)) shortage.need(kPtrace);
+  if (shortage.none()) return std::nullopt;
+  return MissingPrivileges{shortage.names(),
+                           shortage.head(target) + kThisOnce +
+                               "\n           as the user that the process runs as" +
+                               "\n           in a container: --cap-add SYS_PTRACE"};
 }
 
 }  // namespace labelscope::cli

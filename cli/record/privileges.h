@@ -9,8 +9,13 @@
 
 namespace labelscope::cli {
 
-// nullopt: nothing is missing that can be told beforehand. Otherwise the message, several lines,
-// ending with the ways to give what is missing.
-std::optional<std::string> missing_privileges(Pid target);
+struct MissingPrivileges {
+  std::string names;    // "CAP_BPF, CAP_PERFMON"
+  std::string message;  // several lines, ending with the ways to give what is missing
+};
+
+// Nothing, where nothing is missing that can be told beforehand.
+std::optional<MissingPrivileges> missing_for_bpf(Pid target);
+std::optional<MissingPrivileges> missing_for_ptrace(Pid target);
 
 }  // namespace labelscope::cli

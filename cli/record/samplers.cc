@@ -1,0 +1,89 @@
+// BPF where it can be had, because it stops nothing; ptrace otherwise.
+#include "cli/record/samplers.h"
+
+#include "bpf/sampler.h"
+#include "cli/record/privileges.h"
+
+namespace labelscope::cli {
+namespace {
+
+Result<OpenedSampler> open_bpf(const RecordOptions& options) {
+  SamplerOptions sampling;
+  sampling.frequency_hz = options.frequency_hz;
+  sampling.user_stacks = options.stacks;
+  sampling.kernel_stacks = options.kernel_stacks;
+  sampling.follow_children = options.follow_children;
+  sampling.max_processes = options.max_processes;
+  sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
+  auto sampler = BpfSampler::open(sampling);
+  if (!sampler) return std::move(sampler).error();
+  OpenedSampler opened;
+  opened.backend = "bpf";
+  opened.call_graph = options.stacks ? "fp" : "none";
+  opened.remark = (*sampler)->retries()
+                      ? "Reads of label memory that is not resident are repeated"
+                      : "Reads of label memory that is not resident are not repeated: " +
+                            std::string((*sampler)->retry_problem());
+  opened.sampler = *std::move(sampler);
+  return opened;
+}
+
+Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const Pid> targets) {
+  for (Pid target : targets) {
+    if (auto missing = missing_for_ptrace(target)) {
+      return Error{ErrorCode::kPermission, missing->message};
+    }
+  }
+  PtraceSamplerOptions sampling;
+  sampling.mode = options.mode;
+  sampling.frequency_hz = options.frequency_hz;
+  sampling.stacks = options.stacks;
+  sampling.follow_children = options.follow_children;
+  sampling.max_processes = options.max_processes;
+  sampling.max_stop = options.max_stop;
+  auto sampler = PtraceSampler::open(sampling);
+  if (!sampler) return std::move(sampler).error();
+  OpenedSampler opened;
+  opened.backend = "ptrace";
+  opened.call_graph = options.stacks ? "dwarf" : "none";
+  opened.sampler = *std::move(sampler);
+  return opened;
+}
+
+}  // namespace
+
+Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets) {
+  if (options.backend == Backend::kPtrace) return open_ptrace(options, targets);
+  std::string why_not;
+  std::string message;
+  for (Pid target : targets) {
+    auto missing = missing_for_bpf(target);
+    if (!missing) continue;
+    why_not = "permission is missing: " + missing->names;
+    message = missing->message;
+    break;
+  }
+  if (why_not.empty()) {
+    auto opened = open_bpf(options);
+    if (opened || options.backend == Backend::kBpf) return opened;
+    why_not = opened.error().context;
+  } else if (options.backend == Backend::kBpf) {
+    return Error{ErrorCode::kPermission, message};
+  }
+  auto opened = open_ptrace(options, targets);
+  if (opened) {
+    opened->why_not_bpf = why_not;
+    return opened;
+  }
+  // Neither: what BPF needs covers both.
+  return message.empty() ? std::move(opened) : Error{ErrorCode::kPermission, message};
+}
+
+std::string fallback_text(const std::string& why_not_bpf) {
+  return "BPF cannot be had (" + why_not_bpf +
+         "): sampling by stopping threads (--backend ptrace). Each sample stops its thread for a "
+         "moment, system calls that wait may be interrupted, and child processes that live shorter "
+         "than 0.1 s are missed";
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,27 @@
+// Which way of sampling a recording takes, and the sampler.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "cli/options/record_options.h"
+#include "labelscope/sampler.h"
+
+namespace labelscope::cli {
+
+struct OpenedSampler {
+  std::unique_ptr<Sampler> sampler;
+  std::string backend;      // "bpf" or "ptrace"
+  std::string call_graph;   // "fp", "dwarf" or "none"
+  std::string why_not_bpf;  // where ptrace was taken for want of BPF: the reason
+  std::string remark;       // for --verbose; may be empty
+};
+
+// Takes nothing yet. kPermission: the context is a message of several lines.
+Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets);
+
+// What a recording without BPF means, for the one who records.
+std::string fallback_text(const std::string& why_not_bpf);
+
+}  // namespace labelscope::cli
