@@ -124,8 +124,9 @@ void require_workers(const ProcessSnapshot& snapshot, const std::vector<int>& ti
   }
 }
 
-// Some steps between two stores, so that a reader meets what is between them.
+// Some steps between two stores that both happen, so that a reader meets what is between them.
 void burn_a_little(int steps) {
+  __asm__ volatile("" ::: "memory");
   volatile int i = 0;
   while (i < steps) i = i + 1;
 }

@@ -1,7 +1,7 @@
 // From the address of the variable to the labels: ABI v1, "Interpretation of data", within bounds.
 //
 // What is read is hostile: the limits of outcome.h hold whatever the memory says. The rules, which
-// bpf/walk_labels.bpf.h follows too (tests/native holds one against the other):
+// labelscope/bpf/walk_labels.bpf.h follows too (tests/native holds one against the other):
 //   - null set pointer, or count 0: unlabelled. A null storage with a count, or a string whose end
 //   leaves
 //     the address space: malformed.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* A TlsRecipe says how to get from a thread pointer to one thread-local variable. It is plain data
- * with a fixed layout, made to be put into a BPF map; locate.h and bpf/locate.bpf.h apply it.
+ * with a fixed layout, made to be put into a BPF map; locate.h and read_labels.bpf.h apply it.
  *
  *   LS_TP_OFFSET   address = thread pointer + offset
  *   LS_DTV_SLOT    dtv     = *(thread pointer + dtv_offset)
