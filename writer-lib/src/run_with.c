@@ -67,7 +67,7 @@ static int run_with_set(struct label_set* set, const custom_labels_label_t* labe
   const uint64_t changes_before = set->changes;
   const int error = cl_set_update_beside(set, labels, n, &before);
   if (error != 0) return error;
-  __attribute__((cleanup(put_back))) struct run run = {
+  __attribute__((cleanup(put_back), unused)) struct run run = {
       .set = set,
       .labels = labels,
       .n = n,

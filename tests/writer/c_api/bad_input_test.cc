@@ -72,6 +72,7 @@ TEST_CASE_METHOD(Unlabelled,
 
 TEST_CASE_METHOD(Unlabelled,
                  "bad_input: values of ten megabytes are held by sets and cut by threads") {
+  // NOLINTNEXTLINE(bugprone-string-constructor): ten megabytes are what is meant.
   const std::string megabytes(10'000'000, 'v');
   SetObject set;
   custom_labels_replace(set.get());

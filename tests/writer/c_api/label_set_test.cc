@@ -263,6 +263,7 @@ TEST_CASE_METHOD(Unlabelled, "label_set: one set can be current on many threads"
   SetObject set(Labels{{"tenant", "acme"}});
   std::vector<Labels> seen(4);
   std::vector<std::thread> threads;
+  threads.reserve(seen.size());
   for (Labels& labels : seen) {
     threads.emplace_back([&] {
       for (int i = 0; i < 1000; ++i) {
