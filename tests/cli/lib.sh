@@ -137,6 +137,15 @@ expect_pprof() {
   fi
 }
 
+# expect_ledger <recording.jsonl>: taken is the sum of the outcomes, written is taken minus dropped, and as many samples
+# are in the file.
+expect_ledger() {
+  jq -se '(map(select(.type == "ledger"))[0]) as $ledger
+    | $ledger.taken == ($ledger.outcomes | add) and $ledger.written == $ledger.taken - $ledger.dropped
+      and ([.[] | select(.type == "sample") | .count] | add) == $ledger.written' "$1" >/dev/null ||
+    fail "the ledger of $1 does not add up: $(tail -n 1 "$1")"
+}
+
 # go tool pprof without a home folder, a network or a browser.
 pprof() {
   HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>"$work/pprof_stderr"

@@ -13,7 +13,7 @@ else
   drop=()
 fi
 start_busy_target
-for arguments in "-p $target" "-- true"; do
+for arguments in "-p $target" "--backend bpf -- true"; do
   # shellcheck disable=SC2086  # several words
   ${drop[@]+"${drop[@]}"} timeout --signal=KILL 60 "$work/labelscope" record -d 1 $arguments \
     >"$work/stdout" 2>"$work/stderr" </dev/null
