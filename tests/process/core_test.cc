@@ -13,6 +13,7 @@
 #include "labelscope/elf_image.h"
 #include "process/crashed_process.h"
 #include "support/catch.h"
+#include "unit/reader/core_bytes.h"
 #include "unit/reader/made_core.h"
 
 namespace labelscope::test {
@@ -138,22 +139,58 @@ void check_everywhere(Libc libc, CoreMaker maker) {
   }
 }
 
-// The table of mapped files becomes a note of somebody else's.
-std::string without_file_table(std::string core) {
+struct Note {
+  std::uint32_t type;
+  std::string bytes;  // with header, name and padding
+};
+
+std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
+
+// The core with its notes changed; they move to its end.
+template <class Change>
+std::string with_notes(std::string core, Change change) {
   Elf64_Ehdr header;
   std::memcpy(&header, core.data(), sizeof header);
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr ph;
-    std::memcpy(&ph, core.data() + header.e_phoff + i * sizeof ph, sizeof ph);
+    char* const place = core.data() + header.e_phoff + i * sizeof ph;
+    std::memcpy(&ph, place, sizeof ph);
     if (ph.p_type != PT_NOTE) continue;
+    std::string notes;
     for (std::size_t at = ph.p_offset; at + sizeof(Elf64_Nhdr) <= ph.p_offset + ph.p_filesz;) {
       Elf64_Nhdr note;
       std::memcpy(&note, core.data() + at, sizeof note);
-      if (note.n_type == NT_FILE) core[at + sizeof note] = 'X';
-      at += sizeof note + ((note.n_namesz + 3) & ~3U) + ((note.n_descsz + 3) & ~3U);
+      const std::size_t size = sizeof note + padded(note.n_namesz) + padded(note.n_descsz);
+      notes += change(Note{note.n_type, core.substr(at, size)});
+      at += size;
     }
+    ph.p_offset = core.size();
+    ph.p_filesz = notes.size();
+    std::memcpy(place, &ph, sizeof ph);
+    return core + notes;
   }
+  FAIL("the core has no notes");
   return core;
+}
+
+std::string without_file_table(const std::string& core) {
+  return with_notes(core, [](const Note& note) { return note.type == NT_FILE ? "" : note.bytes; });
+}
+
+// The emulator leaves the thread pointers out; each thread has told its own.
+std::string with_thread_pointers(const std::string& core, const std::vector<TruthThread>& truth) {
+  return with_notes(core, [&](const Note& note) {
+    if (note.type != NT_PRSTATUS) return note.bytes;
+    std::int32_t tid = 0;
+    std::memcpy(&tid, note.bytes.data() + sizeof(Elf64_Nhdr) + 8 + 32, sizeof tid);
+    for (const TruthThread& thread : truth) {
+      if (raw(thread.tid) != tid) continue;
+      const Elf64_Nhdr header{6, sizeof thread.thread_pointer, NT_ARM_TLS};
+      return note.bytes + bytes_of(header) + std::string("LINUX\0\0\0", 8) +
+             bytes_of(thread.thread_pointer);
+    }
+    return note.bytes;
+  });
 }
 
 }  // namespace
@@ -235,6 +272,27 @@ TEST_CASE("core: without a table of mapped files the loader's list has them") {
     for (const ThreadSnapshot& thread : blind.snapshot.threads) {
       CHECK(outcome_name(thread.seen.outcome) == outcome_name(LS_UNREADABLE_NO_RECIPE));
     }
+  }
+}
+
+TEST_CASE("core: an emulated aarch64 process is read on this machine, stacks and all") {
+  const CrashedProcess crashed(Libc::kGlibc, CoreMaker::kQemu);
+  const CoreOptions options{
+      crashed.programs() + "/crasher", {CrashedProcess::kGuestRoot}, {crashed.programs()}};
+  const SeenCore without = see_core(crashed.core(), options);
+  CHECK(without.core->machine() == Machine::kAarch64);
+  for (const ThreadSnapshot& thread : without.snapshot.threads) {
+    CHECK(thread.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER);
+  }
+  const SeenCore seen = see_core(
+      crashed.copy_of_core(with_thread_pointers(read_bytes(crashed.core()), crashed.truth())),
+      options);
+  check_threads(seen, crashed);
+  CHECK(seen.thread(victim_of(crashed).tid).signal == SIGSEGV);
+  for (const ThreadSnapshot& thread : seen.snapshot.threads) {
+    REQUIRE(thread.stack);
+    CHECK(thread.stack->cut.empty());
+    CHECK(thread.stack->frames.size() >= 3);
   }
 }
 

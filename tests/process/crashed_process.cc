@@ -29,10 +29,16 @@ void require_core_pattern() {
   }
 }
 
-std::string only_file(const std::string& folder) {
+std::string only_file(const std::string& folder, const std::string& start) {
   std::string found;
-  for (const auto& entry : fs::directory_iterator(folder)) found = entry.path();
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with(start)) found = entry.path();
+  }
   return found;
+}
+
+bool runs(const std::string& command) {
+  return std::system(("(" + command + ") >/dev/null 2>&1").c_str()) == 0;
 }
 
 std::vector<std::string> mapped_files(Pid pid) {
@@ -49,7 +55,7 @@ std::vector<std::string> mapped_files(Pid pid) {
   return files;
 }
 
-void copy(const std::string& from, const std::string& to_folder) {
+void copy_into(const std::string& from, const std::string& to_folder) {
   std::error_code error;
   fs::copy(from, to_folder, error);
   if (error) FAIL("cannot copy " << from << ": " << error.message());
@@ -59,42 +65,70 @@ void copy(const std::string& from, const std::string& to_folder) {
 
 const char* name_of(Libc libc) { return libc == Libc::kGlibc ? "glibc" : "musl"; }
 
-CrashedProcess::CrashedProcess(Libc libc, CoreMaker maker, const std::string& mode) {
-  const std::string source = std::string(CRASHERS) + "/crasher-" + name_of(libc);
+TargetOptions CrashedProcess::prepare(Libc libc, CoreMaker maker) const {
+  TargetOptions options;
+  std::string source = std::string(CRASHERS) + "/crasher-" + name_of(libc);
+  if (maker == CoreMaker::kQemu) {
+    source = std::string(CRASHERS) + "/aarch64/crasher";
+    if (!fs::exists(source) || !runs("command -v qemu-aarch64-static")) {
+      skip_test(
+          "no cross compiler or no qemu (Debian packages gcc-aarch64-linux-gnu, "
+          "libc6-dev-arm64-cross, qemu-user-static)");
+    }
+    options.program = "/usr/bin/env";
+    options.arguments = {"qemu-aarch64-static", "-L", kGuestRoot};
+  }
   if (!fs::exists(source)) skip_test("musl-gcc is not installed (Debian package musl-tools)");
   if (maker == CoreMaker::kKernel) require_core_pattern();
-  if (maker == CoreMaker::kGcore && std::system("command -v gcore >/dev/null") != 0) {
+  if (maker == CoreMaker::kGcore && !runs("command -v gcore")) {
     skip_test("gcore is not installed (Debian package gdb)");
   }
-  copy(source, programs_.path());
-  if (libc == Libc::kGlibc) copy(std::string(CRASHERS) + "/libcustomlabels.so", programs_.path());
+  copy_into(source, programs_.path());
+  if (libc == Libc::kGlibc) {
+    copy_into((fs::path(source).parent_path() / "libcustomlabels.so").string(), programs_.path());
+  }
+  const std::string program = programs_.path() + "/" + fs::path(source).filename().string();
+  if (options.program.empty()) {
+    options.program = program;
+  } else {
+    options.arguments.push_back(program);
+  }
+  return options;
+}
 
-  TargetOptions options;
-  options.program = programs_.path() + "/crasher-" + name_of(libc);
-  options.arguments = {cores_.path(), mode};
+void CrashedProcess::kill_and_find(TargetProcess& target, const std::string& mode) {
+  const int signal = mode == "update" ? SIGABRT : SIGSEGV;
+  if (mode == "update") {
+    REQUIRE(::kill(raw(target.pid()), signal) == 0);
+  } else {
+    REQUIRE(target.send("die"));
+  }
+  const auto status = target.finish(seconds(60));
+  REQUIRE(status);
+  REQUIRE(WIFSIGNALED(*status));
+  REQUIRE(WTERMSIG(*status) == signal);
+}
+
+CrashedProcess::CrashedProcess(Libc libc, CoreMaker maker, const std::string& mode) {
+  TargetOptions options = prepare(libc, maker);
+  options.arguments.push_back(cores_.path());
+  options.arguments.push_back(mode);
   auto target = TargetProcess::spawn(options);
   if (!target) skip_test(target.error().context);
   truth_ = target->threads();
   files_ = mapped_files(target->pid());
+  std::string pattern = "core";
   if (maker == CoreMaker::kGcore) {
     const std::string command = "cd '" + cores_.path() + "' && timeout 120 gcore -o core " +
-                                std::to_string(raw(target->pid())) + " >/dev/null 2>&1";
-    if (std::system(command.c_str()) != 0) skip_test("gcore may not look at processes here");
-    core_ = only_file(cores_.path());
+                                std::to_string(raw(target->pid()));
+    if (!runs(command)) skip_test("gcore may not look at processes here");
   } else {
-    if (mode == "update") {
-      REQUIRE(::kill(raw(target->pid()), SIGABRT) == 0);
-    } else {
-      REQUIRE(target->send("die"));
-    }
-    const auto status = target->finish(seconds(60));
-    REQUIRE(status);
-    REQUIRE(WIFSIGNALED(*status));
-    REQUIRE(WTERMSIG(*status) == (mode == "update" ? SIGABRT : SIGSEGV));
-    core_ = only_file(cores_.path());
-    if (!WCOREDUMP(*status) || core_.empty()) skip_test("the kernel wrote no core file");
+    kill_and_find(*target, mode);
+    // The emulator itself dies as its guest does, and leaves a core, too.
+    if (maker == CoreMaker::kQemu) pattern = "qemu_";
   }
-  REQUIRE_FALSE(core_.empty());
+  core_ = only_file(cores_.path(), pattern);
+  if (core_.empty()) skip_test("no core file was written");
 }
 
 std::string CrashedProcess::copy_of_core(const std::string& bytes) const {

@@ -12,13 +12,18 @@
 namespace labelscope::test {
 
 enum class Libc { kGlibc, kMusl };
-enum class CoreMaker { kKernel, kGcore };
+// kQemu: an aarch64 program in qemu's user mode, on another machine. Its cores have no NT_ARM_TLS
+// and no NT_FILE notes.
+enum class CoreMaker { kKernel, kGcore, kQemu };
 
 const char* name_of(Libc libc);
 
 // Runs from a copy of its own, which can be moved.
 class CrashedProcess {
  public:
+  // What the libraries of aarch64 are below.
+  static constexpr const char* kGuestRoot = "/usr/aarch64-linux-gnu";
+
   // Starts targets/crasher.c, makes it die as `mode` says, and finds its core; or lets gcore make
   // one while it runs. Skips the test where that cannot be, with the reason.
   CrashedProcess(Libc libc, CoreMaker maker, const std::string& mode = "segv");
@@ -34,6 +39,9 @@ class CrashedProcess {
   std::string copy_of_core(const std::string& bytes) const;
 
  private:
+  TargetOptions prepare(Libc libc, CoreMaker maker) const;
+  void kill_and_find(TargetProcess& target, const std::string& mode);
+
   TempFolder programs_;
   TempFolder cores_;
   std::string core_;
