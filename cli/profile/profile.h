@@ -88,10 +88,10 @@ struct Ledger {
 struct Profile {
   // What was recorded and how; all of it goes into every file that has a place for it.
   std::string tool_version;
-  std::string event;         // "cpu-clock" or "cycles"
+  std::string event;         // "cpu-clock", "cycles"; by ptrace "cpu-time", "wall-clock"
   std::string mode = "cpu";  // "cpu" or "wall": names the time sample type
   std::string backend;       // "bpf" or "ptrace"
-  std::string call_graph;    // "fp" or "none"
+  std::string call_graph;    // "fp", "dwarf" or "none"
   std::string command_line;  // of labelscope itself
   std::string kernel_release;
   std::uint64_t start_unix_ns = 0;
