@@ -31,8 +31,9 @@
  * Arguments. Any bytes of any length make a key or a value; a key of length 0 is a key. A null
  * pointer is an empty value if its length is 0; a null key is EINVAL. Functions that change a set
  * return 0, or EINVAL, or ENOMEM (also for lengths whose sum no memory could hold), or what a set
- * of the thread's own can come to: ENOSPC (ten labels), EPERM (a key of the trace context, or
- * another thread's own set), EBUSY (in a handler that interrupted another call). After an error
+ * of the thread's own can come to: ENOSPC (eight labels of the program), EPERM (a key of the trace
+ * context, or the own set of another thread, or one that is not current), EBUSY (in a handler that
+ * interrupted another call), ENOENT (custom_labels_remove: no such key). After an error
  * nothing has changed. Arguments may lie in the set that is being changed.
  *
  * Signal handlers. custom_labels_current, _get, _count and _at are safe; they see a set before or
