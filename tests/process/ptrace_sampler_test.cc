@@ -1,0 +1,231 @@
+// The ptrace sampler on live processes: what it samples, what it notices, and that it adds up.
+#include "labelscope/ptrace_sampler.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "support/catch.h"
+#include "support/target_process.h"
+
+namespace labelscope::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Sample {
+  Pid pid{};
+  Tid tid{};
+  ls_outcome outcome{};
+  std::uint32_t flags = 0;
+  std::size_t frames = 0;
+};
+
+class Handler final : public EventHandler {
+ public:
+  void on_sample(const RawSample& sample) override {
+    samples.push_back(
+        {sample.pid, sample.tid, sample.outcome, sample.flags, sample.user_stack.size()});
+  }
+  void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
+  void on_exec(Pid pid) override { execs.push_back(pid); }
+  void on_exit(Pid pid) override { exits.push_back(pid); }
+  void on_mapping(const MappingEvent& event) override { mappings.emplace_back(event.path); }
+
+  std::size_t count(const std::function<bool(const Sample&)>& wanted) const {
+    return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), wanted));
+  }
+
+  std::vector<Sample> samples;
+  std::vector<std::pair<Pid, Pid>> forks;
+  std::vector<Pid> execs;
+  std::vector<Pid> exits;
+  std::vector<std::string> mappings;
+};
+
+constexpr ls_tls_recipe kNoLabels{};  // LS_RECIPE_NONE
+
+std::unique_ptr<PtraceSampler> open_wall_sampler(PtraceSamplerOptions options = {}) {
+  options.mode = SampleMode::kWall;
+  auto sampler = PtraceSampler::open(options);
+  REQUIRE(sampler);
+  return *std::move(sampler);
+}
+
+Result<TargetProcess> spawn_shell(const std::string& script) {
+  TargetOptions options;
+  options.program = "/bin/sh";
+  options.arguments = {"-c", script};
+  return TargetProcess::spawn(options);
+}
+
+void drain_until(Sampler& sampler, Handler& handler, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + seconds(40);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) FAIL("what was waited for did not come");
+    REQUIRE(sampler.drain(handler, milliseconds(20)));
+  }
+}
+
+std::uint64_t other(const Sampler& sampler, const char* name) {
+  const Counters counters = sampler.counters();
+  auto found = counters.others.find(name);
+  return found == counters.others.end() ? 0 : found->second;
+}
+
+void stop_and_balance(Sampler& sampler, Handler& handler) {
+  REQUIRE(sampler.stop(handler));
+  const Counters counters = sampler.counters();
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
+    sum += counters.outcomes[i];
+    CHECK(counters.outcomes[i] ==
+          handler.count([&](const Sample& sample) { return sample.outcome == i; }));
+  }
+  CHECK(counters.taken == sum);
+  CHECK(counters.pending == 0);
+  CHECK(handler.samples.size() == counters.taken - counters.dropped);
+}
+
+std::string name_of(Pid pid) {
+  std::ifstream file("/proc/" + std::to_string(raw(pid)) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and adds up") {
+  auto target = spawn_shell("echo ready; read word");
+  REQUIRE(target);
+  Handler handler;
+  auto sampler = open_wall_sampler();
+  REQUIRE(sampler->set_process(target->pid(), {&kNoLabels, 1}));
+  REQUIRE(sampler->drain(handler, milliseconds(30)));
+  CHECK(handler.samples.empty());  // not before start()
+  REQUIRE(sampler->start());
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= 20; });
+  stop_and_balance(*sampler, handler);
+  CHECK(sampler->counters().taken == other(*sampler, "ticks"));
+  CHECK(handler.count([](const Sample& sample) {
+    return sample.outcome == LS_UNREADABLE_NO_RECIPE && sample.frames > 2 && sample.flags == 0;
+  }) == handler.samples.size());
+  CHECK(sampler->longest_stop().count() > 0);
+  CHECK(other(*sampler, "stop-longest-us") >= other(*sampler, "stop-median-us"));
+}
+
+TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
+  auto target = spawn_shell("echo ready; read word; exec sleep 1000");
+  REQUIRE(target);
+  const Pid pid = target->pid();
+  Handler handler;
+  auto sampler = open_wall_sampler();
+  REQUIRE(sampler->set_process(pid, {}));
+  REQUIRE(sampler->start());
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= 3; });
+  CHECK(handler.execs.empty());
+  const std::size_t before = handler.samples.size();
+  REQUIRE(target->send("go"));
+  const auto deadline = std::chrono::steady_clock::now() + seconds(40);
+  while (name_of(pid) != "sleep" && std::chrono::steady_clock::now() < deadline) ::usleep(1000);
+  REQUIRE(name_of(pid) == "sleep");
+
+  // Recipes that were planned for the old program must not be taken for the new one.
+  const Status late = sampler->set_process(pid, {});
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == ErrorCode::kVanished);
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= before + 3; });
+  CHECK(handler.execs == std::vector<Pid>{pid});
+  for (std::size_t i = before; i < handler.samples.size(); ++i) {
+    CHECK(handler.samples[i].outcome == LS_UNREADABLE_NOT_RELOCATED);
+  }
+  REQUIRE(sampler->set_process(pid, {}));
+  const std::size_t planned = handler.samples.size();
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= planned + 3; });
+  CHECK(handler.samples.back().outcome == LS_UNLABELLED);
+  CHECK(handler.samples.back().frames > 2);  // the new program's own stack
+  stop_and_balance(*sampler, handler);
+}
+
+TEST_CASE("ptrace_sampler: children are found, sampled with their parent's recipes, and end") {
+  auto parent = spawn_shell("echo ready; read word; sleep 1000 & wait");
+  REQUIRE(parent);
+  Handler handler;
+  auto sampler = open_wall_sampler();
+  REQUIRE(sampler->set_process(parent->pid(), {&kNoLabels, 1}));
+  REQUIRE(sampler->start());
+  drain_until(*sampler, handler, [&] { return !handler.samples.empty(); });
+  REQUIRE(parent->send("go"));
+  drain_until(*sampler, handler, [&] { return !handler.forks.empty(); });
+  CHECK(handler.forks.front().first == parent->pid());
+  const Pid child = handler.forks.front().second;
+  const auto of_child = [&](const Sample& sample) { return sample.pid == child; };
+  // It is sleep soon, if it is not already.
+  drain_until(*sampler, handler,
+              [&] { return handler.count(of_child) >= 3 && !handler.execs.empty(); });
+  CHECK(handler.execs == std::vector<Pid>{child});
+  REQUIRE(::kill(raw(child), SIGKILL) == 0);
+  drain_until(*sampler, handler, [&] { return !handler.exits.empty(); });
+  CHECK(handler.exits.front() == child);
+
+  REQUIRE(sampler->remove_process(parent->pid()));
+  const std::size_t before = handler.samples.size();
+  REQUIRE(sampler->drain(handler, milliseconds(100)));
+  CHECK(handler.samples.size() == before);
+  stop_and_balance(*sampler, handler);
+}
+
+TEST_CASE("ptrace_sampler: children beyond the bound are counted, and so are those not wanted") {
+  auto target = spawn_shell("sleep 1000 & echo ready; read word; kill $!");
+  REQUIRE(target);
+  PtraceSamplerOptions options;
+  SECTION("one process only") {
+    options.max_processes = 1;
+    Handler handler;
+    auto sampler = open_wall_sampler(options);
+    REQUIRE(sampler->set_process(target->pid(), {}));
+    REQUIRE(sampler->start());
+    drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") > 0; });
+    CHECK(handler.forks.empty());
+    const Status one_more = sampler->set_process(Pid{::getpid()}, {});
+    REQUIRE_FALSE(one_more);
+    CHECK(one_more.error().code == ErrorCode::kLimit);
+    stop_and_balance(*sampler, handler);
+    CHECK(other(*sampler, "children-not-followed") == 1);
+  }
+  SECTION("no children") {
+    options.follow_children = false;
+    Handler handler;
+    auto sampler = open_wall_sampler(options);
+    REQUIRE(sampler->set_process(target->pid(), {}));
+    REQUIRE(sampler->start());
+    drain_until(*sampler, handler, [&] { return other(*sampler, "ticks") > 30; });
+    CHECK(handler.forks.empty());
+    stop_and_balance(*sampler, handler);
+  }
+  REQUIRE(target->send("end"));
+}
+
+TEST_CASE("ptrace_sampler: what cannot be sampled is refused with the reason") {
+  auto sampler = open_wall_sampler();
+  constexpr std::int32_t kNobody = 4'194'304;  // past the kernel's largest number
+  const Status gone = sampler->set_process(Pid{kNobody}, {});
+  REQUIRE_FALSE(gone);
+  CHECK(gone.error().code == ErrorCode::kVanished);
+  const std::vector<ls_tls_recipe> many(LS_MAX_PUBLISHERS + 1);
+  const Status too_many = sampler->set_process(Pid{::getpid()}, many);
+  REQUIRE_FALSE(too_many);
+  CHECK(too_many.error().code == ErrorCode::kLimit);
+  PtraceSamplerOptions never;
+  never.frequency_hz = 0;
+  CHECK_FALSE(PtraceSampler::open(never));
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,76 @@
+// Parts of the ptrace sampler that need no process: the histogram of stops, and labels as bytes.
+#include "label_key.h"
+#include "stop_times.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+using std::chrono::nanoseconds;
+
+Label make_label(std::string key, std::string value, std::uint8_t publisher) {
+  Label label;
+  label.key = std::move(key);
+  label.value = std::move(value);
+  label.publisher = publisher;
+  return label;
+}
+
+}  // namespace
+
+TEST_CASE("stop_times: quantiles are right to within an eighth, the longest exactly") {
+  StopTimes times;
+  CHECK(times.quantile(0.5) == nanoseconds{0});
+  // 1 to 100,000 ns, each once.
+  for (int i = 1; i <= 100'000; ++i) times.add(nanoseconds(i));
+  CHECK(times.count() == 100'000);
+  CHECK(times.longest() == nanoseconds(100'000));
+  for (double share : {0.001, 0.1, 0.5, 0.9, 0.99}) {
+    INFO(share);
+    const double exact = share * 100'000;
+    const auto seen = static_cast<double>(times.quantile(share).count());
+    CHECK(seen >= exact);
+    CHECK(seen <= exact * 1.125 + 1);
+  }
+  CHECK(times.quantile(1.0) == nanoseconds(100'000));
+}
+
+TEST_CASE("stop_times: one stop is all quantiles, and no time is out of bounds") {
+  StopTimes times;
+  times.add(nanoseconds(12'345));
+  CHECK(times.quantile(0.5) == nanoseconds(12'345));
+  CHECK(times.quantile(0.99) == nanoseconds(12'345));
+  times.add(nanoseconds(-5));
+  times.add(nanoseconds::max());
+  CHECK(times.longest() == nanoseconds::max());
+  CHECK(times.quantile(1.0) == nanoseconds::max());
+}
+
+TEST_CASE("label_key: labels come back as they were, whatever their bytes are") {
+  const LabelSet labels{make_label("tenant", "acme", 0), make_label("", "", 0),
+                        make_label(std::string("k\0\xff", 3), std::string(4096, '\0'), 3)};
+  std::vector<std::byte> key;
+  append_label_key(labels, key);
+  const Observation seen = decode_plain_labels(key);
+  CHECK(seen.outcome == LS_LABELLED);
+  CHECK(seen.labels == labels);
+  CHECK(seen.flags == 0);
+
+  const Observation none = decode_plain_labels({});
+  CHECK(none.outcome == LS_UNLABELLED);
+  CHECK(none.labels.empty());
+}
+
+TEST_CASE("label_key: different labels are different bytes") {
+  const auto key_of = [](const LabelSet& labels) {
+    std::vector<std::byte> key;
+    append_label_key(labels, key);
+    return key;
+  };
+  CHECK(key_of({make_label("ab", "c", 0)}) != key_of({make_label("a", "bc", 0)}));
+  CHECK(key_of({make_label("a", "b", 0)}) != key_of({make_label("a", "b", 1)}));
+  CHECK(key_of({make_label("a", "", 0), make_label("b", "", 0)}) !=
+        key_of({make_label("a", "b", 0)}));
+}
+
+}  // namespace labelscope::test
