@@ -17,6 +17,8 @@ namespace {
 
 // vm.max_map_count is 65,530 unless raised; databases raise it to some 262,144.
 constexpr std::uint64_t kMaxProgramHeaders = 1 << 20;
+// The kernel and gdb write one.
+constexpr std::size_t kMaxNoteSegments = 16;
 constexpr std::size_t kHeadersAtOnce = 1024;
 
 Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
@@ -102,6 +104,9 @@ Status add_header(const Elf64_Phdr& ph, CoreLayout& layout) {
     return malformed("a program header leads beyond all files");
   }
   if (ph.p_type == PT_NOTE) {
+    if (layout.notes.size() == kMaxNoteSegments) {
+      return Error{ErrorCode::kLimit, "it has more segments of notes than any writer makes"};
+    }
     layout.notes.push_back({ph.p_offset, ph.p_filesz});
   } else {
     if (ph.p_memsz > UINT64_MAX - ph.p_vaddr || ph.p_filesz > ph.p_memsz) {

@@ -54,6 +54,8 @@ Status CoreMemory::read(Address address, std::span<std::byte> out) const {
     const std::uint64_t dumped = dumped_.dumped_from(address);
     const std::uint64_t most = dumped != 0 ? dumped : dumped_.next_dumped(address) - address;
     const std::size_t count = std::min<std::uint64_t>(most, out.size());
+    // At the very last address, beyond which nothing can be dumped.
+    if (count == 0) return not_there("memory that was not dumped");
     Status status = dumped != 0 ? dumped_.read(address, out.first(count))
                                 : read_file(address, out.first(count));
     if (!status) return status;

@@ -1,4 +1,6 @@
 // Every thread of a core file, read once.
+#include "core_snapshot.h"
+
 #include <algorithm>
 
 #include "labelscope/label_walk.h"
@@ -9,24 +11,6 @@ namespace {
 
 constexpr const char* kNoThreadPointer =
     "the core has no thread pointer of this thread (no NT_ARM_TLS note)";
-
-// A publisher is the main executable or bears a name that the ABI gives. If such a file was not
-// found, a thread without labels may have some all the same.
-bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
-  if (plan.modules == 0) return true;
-  std::string executable;
-  const auto headers = core.program_headers_address();
-  if (auto mappings = core.mappings(); mappings && headers) {
-    const Mapping* mapping = find_mapping(*mappings, *headers);
-    if (mapping != nullptr) executable = mapping->path;
-  }
-  const auto missing = [&](const CoreFileProblem& problem) {
-    return !problem.used &&
-           (executable.empty() || problem.path == executable || is_abi_library_name(problem.path));
-  };
-  const std::vector<CoreFileProblem> problems = core.problems();
-  return std::any_of(problems.begin(), problems.end(), missing);
-}
 
 ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
                            const MemorySource& memory) {
@@ -44,6 +28,23 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
 }
 
 }  // namespace
+
+// A publisher is the main executable or bears a name that the ABI gives.
+bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
+  if (plan.modules == 0) return true;
+  std::string executable;
+  const auto headers = core.program_headers_address();
+  if (auto mappings = core.mappings(); mappings && headers) {
+    const Mapping* mapping = find_mapping(*mappings, *headers);
+    if (mapping != nullptr) executable = mapping->path;
+  }
+  const auto missing = [&](const CoreFileProblem& problem) {
+    return !problem.used &&
+           (executable.empty() || problem.path == executable || is_abi_library_name(problem.path));
+  };
+  const std::vector<CoreFileProblem> problems = core.problems();
+  return std::any_of(problems.begin(), problems.end(), missing);
+}
 
 Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
                                       const SnapshotOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
+#include "core_snapshot.h"
 
 namespace labelscope::c_api {
 namespace {
@@ -46,7 +47,9 @@ ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error) {
   return hand_out(plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
     auto planned = target->planner.plan(target->get());
     if (!planned) return std::move(planned).error();
-    return flatten(*std::move(planned));
+    auto made = flatten(*std::move(planned));
+    made->may_miss_publisher = target->core && may_miss_publisher(*target->core, made->plan);
+    return made;
   });
 }
 

@@ -18,4 +18,5 @@ struct ls_plan {
   std::vector<ls_tls_recipe> recipes;  // of plan.publishers, as observe() wants them
   std::vector<ModuleFinding> findings;
   std::string absence;
+  bool may_miss_publisher = false;  // core_snapshot.h
 };

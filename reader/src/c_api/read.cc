@@ -35,10 +35,19 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
   return {};
 }
 
+Observation observe_with(const ls_plan& plan, Address thread_pointer, const MemorySource& memory) {
+  if (thread_pointer == 0) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
+  Observation seen = observe(plan.recipes, thread_pointer, memory);
+  if (plan.may_miss_publisher && seen.outcome == LS_UNLABELLED) {
+    return {LS_UNREADABLE_NO_RECIPE, 0, {}};
+  }
+  return seen;
+}
+
 Result<std::unique_ptr<ls_observation>> read_at(const ls_target& target, const ls_plan& plan,
                                                 Address thread_pointer) {
   auto observation = std::make_unique<ls_observation>();
-  observation->seen = observe(plan.recipes, thread_pointer, target.get().memory());
+  observation->seen = observe_with(plan, thread_pointer, target.get().memory());
   observation->thread_pointer = thread_pointer;
   return observation;
 }
@@ -47,7 +56,7 @@ Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, con
                                                     Tid tid) {
   auto observation = std::make_unique<ls_observation>();
   auto held = with_held_thread(target, tid, [&](Address pointer, const MemorySource& memory) {
-    observation->seen = observe(plan.recipes, pointer, memory);
+    observation->seen = observe_with(plan, pointer, memory);
     observation->thread_pointer = pointer;
   });
   if (!held) return std::move(held).error();
