@@ -23,6 +23,7 @@
 #include "cli/record/samplers.h"
 #include "cli/record/signals.h"
 #include "cli/record_report.h"
+#include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
 namespace {
@@ -149,7 +150,8 @@ void Recording::open_recorder() {
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
     fail(status_of(status.error()),
-         refused ? refusal_text(pid, status.error().context) : status.error().context);
+         escape_terminal(refused ? refusal_text(pid, status.error().context)
+                                 : status.error().context));
   }
 }
 
@@ -243,6 +245,7 @@ void Recording::finish_profile() {
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
   symbolizing.cancelled = [&] {
+    StoppedThread::settle();  // a thread that stops only now must not wait for names
     signals_.poll();
     return signals_.give_up_requested();
   };
@@ -265,6 +268,7 @@ int Recording::command_status() {
   while (!child_->ended()) {
     signals_.poll();
     if (signals_.give_up_requested()) return kExitGivenUp;
+    StoppedThread::settle();  // nor the command for labelscope, which waits for it
     if (forwarded == 0 && signals_.forwardable() != 0) {
       forwarded = signals_.forwardable();
       ::kill(raw(child_->pid()), forwarded);

@@ -135,7 +135,11 @@ void RecordParser::check_sampling(RecordOptions& options) const {
     options.backend = Backend::kBpf;
     return;
   }
-  // What only ptrace can do chooses it.
+  // What only one of them can do chooses it.
+  if (backend_ == "auto" && mode_ == "cpu" && fp) {
+    options.backend = Backend::kBpf;
+    return;
+  }
   if (backend_ == "auto" && mode_ == "cpu" && !dwarf) return;
   if (fp) {
     refuse(

@@ -122,13 +122,14 @@ void let_go_soon(Awaited thread) {
   awaited().push_back(thread);
 }
 
-bool take_awaited(Tid tid) {
+std::optional<Awaited> take_awaited(Tid tid) {
   auto& threads = awaited();
   auto found = std::find_if(threads.begin(), threads.end(),
                             [&](const Awaited& thread) { return thread.tid == tid; });
-  if (found == threads.end()) return false;
+  if (found == threads.end()) return std::nullopt;
+  const Awaited thread = *found;
   threads.erase(found);
-  return true;
+  return thread;
 }
 
 Error did_not_stop(Tid tid) {
@@ -211,10 +212,10 @@ std::optional<Tid> process_of(Tid tid) {
 Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
   const auto deadline = Clock::now() + patience;
   const auto process = process_of(tid);
-  const bool seized_before = take_awaited(tid);
+  const std::optional<Awaited> seized_before = take_awaited(tid);
   settle();
   if (!process && !seized_before) return explain_refusal(gather_refusal_facts(tid, ESRCH));
-  const Awaited thread{tid, process.value_or(tid)};
+  const Awaited thread{tid, process.value_or(seized_before ? seized_before->process : tid)};
   auto since = Clock::now();
   if (!seized_before) {
     if (!becomes_interruptible(tid, deadline)) return did_not_stop(tid);
@@ -230,9 +231,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   return StoppedThread(tid, thread.process, stop->since, stop->signal);
 }
 
-Error StoppedThread::refusal(Tid tid) {
-  return explain_refusal(gather_refusal_facts(tid, EACCES));
-}
+Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_facts(tid, EACCES)); }
 
 std::size_t StoppedThread::settle() {
   std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });

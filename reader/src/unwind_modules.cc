@@ -13,7 +13,7 @@ namespace {
 
 // Programs have some hundred modules. One that maps more is a test of patience.
 constexpr std::size_t kMaxModules = 4096;
-// Call frame information of all files together.
+// Call frame information of all files together, and as much again of what is only in memory.
 constexpr std::uint64_t kMaxBytes = 1ULL << 30;
 
 int find_no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
@@ -114,6 +114,7 @@ void UnwindModules::add_files(const Target& target, const std::vector<Mapping>& 
 // Modules whose file cannot be opened, and the one that has none (the vDSO).
 void UnwindModules::add_from_memory(const Target& target, const std::vector<Mapping>& mappings,
                                     const ByName& before) {
+  std::uint64_t size = 0;  // many mappings may lead to the same memory, and each is copied
   for (std::size_t i = 0; i < mappings.size() && modules_.size() < kMaxModules; ++i) {
     const Mapping& first = mappings[i];
     if (!first.readable || !(first.path == "[vdso]" || (first.file && first.file_offset == 0))) {
@@ -129,12 +130,17 @@ void UnwindModules::add_from_memory(const Target& target, const std::vector<Mapp
       executable |= mappings[next].executable;
     }
     if (!executable || covers(first.start)) continue;
+    if (size > kMaxBytes) return;
     const std::string name = name_of("memory", first.file, range);
+    std::shared_ptr<CallFrameImage> image;
     if (auto same = before.find(name); same != before.end()) {
       modules_[name] = same->second;
-    } else if (auto image = CallFrameImage::from_memory(target.memory(), first.start)) {
-      modules_[name] = {*std::move(image), range.start, range.end};
+      image = same->second.image;
+    } else if (auto made = CallFrameImage::from_memory(target.memory(), first.start)) {
+      image = *std::move(made);
+      modules_[name] = {image, range.start, range.end};
     }
+    if (image) size += image->bytes().size();
   }
 }
 
