@@ -166,7 +166,7 @@ custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct
 }
 
 void cl_publish_draft(struct thread_state* thread, const struct draft* draft) {
-  if (thread->live != NULL && !own_is_current(thread)) cl_replace_handle(thread);
+  if (!own_is_current(thread)) cl_replace_handle(thread);
   thread->trace = draft->trace;
   thread->relation = draft->relation;
   publish_own(thread, draft->block->set.count == 0 ? NULL : draft->block);

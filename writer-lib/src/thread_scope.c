@@ -107,7 +107,7 @@ static __attribute__((noinline)) custom_labels_result_t leave(struct thread_stat
   if (!restore_own(thread, saved, &block)) return CUSTOM_LABELS_NO_MEMORY;
   if (saved->blocks == thread->blocks)
     thread->handle = (struct label_handle*)(uintptr_t)saved->handle;
-  else if (thread->live != NULL && !own_is_current(thread))
+  else if (thread->blocks != NULL && !own_is_current(thread))
     cl_replace_handle(thread);
   thread->trace = (uint32_t)saved->trace;
   if (own_was_current) {

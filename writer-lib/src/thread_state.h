@@ -110,8 +110,9 @@ static inline bool has_memory(struct thread_state* thread) {
   return __builtin_expect(thread->blocks != NULL, 1) || cl_allocate_blocks(thread);
 }
 
-/* The own set becomes one that started from another set: whoever holds a handle of the old one
- * holds a handle of nothing. */
+/* The own set becomes one that started from another set: whoever holds a handle of the old one, had
+ * it labels or not, holds a handle of nothing. There are two, which take turns: customlabels.h says
+ * how long an old one may be used. The thread has its memory. */
 void cl_replace_handle(struct thread_state* thread);
 
 /* Around all that changes the own set. A signal handler between the two is refused. */

@@ -129,6 +129,62 @@ TEST_CASE_METHOD(Unlabelled,
   CHECK(current_labels() == Labels{{"step", "2"}, {"tenant", "acme"}});
 }
 
+TEST_CASE_METHOD(Unlabelled,
+                 "two_modes: a handle of own labels that were cleared is not that of later ones") {
+  set("pool", "x");
+  custom_labels_labelset_t* own = custom_labels_current();
+  SetObject object(Labels{{"tenant", "acme"}});
+  custom_labels_thread_clear();
+  custom_labels_replace(object.get());
+  set("step", "1");
+  CHECK(labels_of(own).empty());
+  custom_labels_replace(own);
+  CHECK(custom_labels_current_set == nullptr);
+}
+
+TEST_CASE_METHOD(Unlabelled, "two_modes: scopes bring a handle's labels back, however many sets") {
+  SetObject object(Labels{{"tenant", "acme"}});
+  set("pool", "x");
+  custom_labels_labelset_t* own = custom_labels_current();
+  for (const int sets : {1, 2, 3}) {
+    custom_labels_saved_t saved;
+    custom_labels_thread_enter(&saved, nullptr, 0);
+    for (int i = 0; i < sets; ++i) {
+      custom_labels_replace(object.get());
+      set("step", std::to_string(i));
+    }
+    custom_labels_thread_leave(&saved);
+    custom_labels_replace(nullptr);
+    custom_labels_replace(own);
+    CHECK(current_labels() == Labels{{"pool", "x"}});
+  }
+}
+
+TEST_CASE_METHOD(Unlabelled,
+                 "two_modes: a scope left on another thread is in none of that one's handles") {
+  SetObject object(Labels{{"tenant", "acme"}});
+  for (const bool labelled : {false, true}) {
+    if (labelled) set("a", "1");
+    custom_labels_saved_t saved;
+    custom_labels_thread_enter(&saved, nullptr, 0);
+    const Labels before = current_labels();
+    std::thread([&] {
+      // A thread without memory of its own, and one whose own set is empty.
+      custom_labels_replace(object.get());
+      custom_labels_thread_leave(&saved);
+      CHECK(current_labels() == before);
+      custom_labels_replace(nullptr);
+      set("pool", "x");
+      custom_labels_labelset_t* own = custom_labels_current();
+      custom_labels_thread_clear();
+      custom_labels_replace(object.get());
+      custom_labels_thread_leave(&saved);
+      CHECK(current_labels() == before);
+      CHECK(labels_of(own).empty());
+    }).join();
+  }
+}
+
 TEST_CASE_METHOD(Unlabelled, "two_modes: what does not fit the thread's memory is cut or refused") {
   SetObject many;
   for (int i = 0; i < 9; ++i) many.put("key " + std::to_string(i), "v");

@@ -20,10 +20,13 @@
  * set of the thread's own; while it is current, custom_labels_current returns a handle for it,
  * which works in all functions here: changes go to custom_labels_thread_*, with their limits; free
  * does nothing; replace makes its labels current again; it is of use on its own thread alone, and
- * until that ends. A custom_labels_thread_* call while another set is installed publishes a copy of
- * that set's labels with the change; what the thread's own set held before is gone then, and its
- * old handle stands for an empty set: labels vanish, wrong ones never appear. Where all that must
- * come back, use scopes: custom_labels_thread_enter, custom_labels_thread_enter_set.
+ * until that ends. A custom_labels_thread_* call while another set is installed (or none in place
+ * of the own one, by custom_labels_replace) publishes a copy of that set's labels with the change;
+ * what the thread's own set held before is gone then, and its old handle stands for an empty set.
+ * This holds until the next such call: a thread has two handles, which take turns, so that an even
+ * older one may stand for newer labels and must not be used any more; nor may a handle that was
+ * taken within a scope, once that has been left. Where the own set must come back, use scopes:
+ * custom_labels_thread_enter, custom_labels_thread_enter_set; those know no such limit.
  *
  * A custom_labels_labelset_t that a program has built itself by ABI v1 may be installed, read and
  * cloned; changing it is refused with EINVAL.
