@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -203,6 +205,15 @@ TEST_CASE_METHOD(NoLabels, "pprof: a context is not bound to the limits of a thr
     CHECK(labels::Label("49") == long_value);
   });
   CHECK(custom_labels_current_set == nullptr);
+}
+
+TEST_CASE_METHOD(NoLabels, "pprof: a context without memory for its labels is not made") {
+  const std::string_view beyond_memory("v", SIZE_MAX / 2);
+  const Context context = context_of("a", "1");
+  CHECK_THROWS_AS(context.with(labels::Labels("b", beyond_memory)), std::bad_alloc);
+  CHECK_THROWS_AS(Context().with(labels::Labels("b", beyond_memory)), std::bad_alloc);
+  CHECK(labels_of(context) == Labels{{"a", "1"}});
+  CHECK(labels_of(context.with(labels::Labels("b", "2", nullptr, "3"))) == Labels{{"a", "1"}});
 }
 
 TEST_CASE_METHOD(NoLabels, "pprof: labels within a context come on top of it and go with it") {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
@@ -122,7 +123,9 @@ class Context {
   [[nodiscard]] Context with(const LabelList<Text...>& list) const {
     Context context = set_ == nullptr ? own(custom_labels_new(list.kSize)) : clone(set_.get());
     const auto views = list.views();
-    custom_labels_update(context.set_.get(), customlabels::detail::raw(views.data()), views.size());
+    const int error = custom_labels_update(context.set_.get(),
+                                           customlabels::detail::raw(views.data()), views.size());
+    if (error == ENOMEM) detail::out_of_memory();
     return context;
   }
 
