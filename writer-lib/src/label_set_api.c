@@ -82,8 +82,11 @@ API int custom_labels_clear(custom_labels_labelset_t* set) {
   if (set == NULL) return EINVAL;
   struct label_set* object = set_object(set);
   if (object != NULL) return cl_set_clear(object);
+  struct thread_state* thread = this_thread();
+  if (!enter_call(thread)) return EBUSY;
   const int refused = cl_check_own(set);
-  if (refused == 0) publish_own(this_thread(), NULL);
+  if (refused == 0) publish_own(thread, NULL);
+  leave_call(thread);
   return refused;
 }
 

@@ -1,5 +1,6 @@
 // Calls in signal handlers: refused where they would spoil another call, and otherwise as anywhere.
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -33,6 +34,8 @@ void label_own_work(int) {
     if (custom_labels_thread_clear() != CUSTOM_LABELS_BUSY) ++wrong;
     if (custom_labels_thread_remove("a", 1) != CUSTOM_LABELS_BUSY) ++wrong;
     if (custom_labels_thread_leave(&saved) != CUSTOM_LABELS_BUSY) ++wrong;
+    custom_labels_labelset_t* current = custom_labels_current();
+    if (current != nullptr && custom_labels_clear(current) != EBUSY) ++wrong;
     if (custom_labels_current_set != found) ++wrong;
     refused_scope = saved;
     ++refused;
