@@ -56,7 +56,9 @@ static void put_back(struct run* run) {
     free(run->before);
     return;
   }
-  cl_set_switch(set, run->before, run->relation, true);
+  /* Nothing is known about a block that the callback has changed. */
+  const struct block_relation unrelated = {0, false};
+  cl_set_switch(set, run->before, untouched ? run->relation : unrelated, true);
   /* For a run around this one, nothing has happened. */
   if (untouched) set->changes = run->changes_before;
 }

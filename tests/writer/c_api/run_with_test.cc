@@ -1,5 +1,6 @@
 // Labels for the time of a callback.
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <functional>
@@ -9,6 +10,12 @@
 
 #include "support/catch.h"
 #include "writer/c_api/c_labels.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
 
 namespace {
 
@@ -21,6 +28,15 @@ int run_with(custom_labels_labelset_t* set, const Labels& labels, std::function<
   std::vector<custom_labels_label_t> all;
   for (const auto& [key, value] : labels) all.push_back(raw(key, value));
   return custom_labels_run_with(set, all.data(), static_cast<int>(all.size()), call, &act, nullptr);
+}
+
+// Forbids the process to grow. Small requests still find room, at most in an arena that glibc has
+// reserved for another thread; what is larger than such an arena, 64 MiB, is refused.
+void allow_large_memory(bool allowed) {
+  rlimit limit = {};
+  REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = allowed ? limit.rlim_max : 0;
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
 }  // namespace
@@ -134,4 +150,40 @@ TEST_CASE_METHOD(Unlabelled, "run_with: it works on the thread's own set") {
         }) == 0);
   CHECK(current_labels() == Labels{{"a", "1"}});
   CHECK(run_with(custom_labels_current(), {{"span-id", "2"}}, [] { FAIL("called"); }) == EPERM);
+}
+
+TEST_CASE_METHOD(Unlabelled,
+                 "run_with: on the thread's own set everything from before comes back") {
+  SetObject other(Labels{{"o", "1"}});
+  set("a", "1");
+  custom_labels_thread_set_trace(1, 2);
+  custom_labels_labelset_t* own = custom_labels_current();
+  const Labels before = current_labels();
+  CHECK(run_with(own, {{"b", "2"}}, [] {
+          custom_labels_thread_remove("a", 1);
+          custom_labels_thread_clear_trace();
+          set("c", "3");
+        }) == 0);
+  CHECK(current_labels() == before);
+  CHECK(run_with(own, {{"b", "2"}}, [&] { custom_labels_replace(other.get()); }) == 0);
+  CHECK(current_labels() == before);
+  CHECK(custom_labels_current() == own);
+}
+
+TEST_CASE_METHOD(
+    Unlabelled,
+    "run_with: without memory for the callback's changes the set is as before the call") {
+  if (kSanitized) skip_test("a sanitizer's allocator ends the program without memory");
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+  custom_labels_replace(set.get());
+  const std::string megabytes(std::size_t{48} << 20, 'v');
+  CHECK(run_with(set.get(), {{"b", "within"}}, [&] {
+          CHECK(custom_labels_remove(set.get(), raw("a")) == 0);
+          CHECK(set.put("big", megabytes) == 0);
+          allow_large_memory(false);
+        }) == 0);
+  allow_large_memory(true);
+  CHECK(current_labels() == Labels{{"a", "1"}, {"b", "2"}});
+  CHECK(set.put("c", "3") == 0);
+  CHECK(current_labels() == Labels{{"a", "1"}, {"b", "2"}, {"c", "3"}});
 }
