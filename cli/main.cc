@@ -7,6 +7,7 @@
 #include <exception>
 #include <variant>
 
+#include "cli/cmd_dump.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_record.h"
 #include "cli/exit_status.h"
@@ -17,6 +18,7 @@ namespace {
 using namespace labelscope::cli;
 
 int run(const RecordOptions& options) { return run_record(options); }
+int run(const DumpOptions& options) { return run_dump(options); }
 int run(const InspectOptions& options) { return run_inspect(options); }
 
 // Where one of the three is closed, the next file that is opened would take its number, and a

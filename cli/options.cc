@@ -19,6 +19,7 @@ using Parsers = std::vector<std::unique_ptr<CommandParser>>;
 Parsers all_commands() {
   Parsers parsers;
   parsers.push_back(std::make_unique<RecordParser>());
+  parsers.push_back(std::make_unique<DumpParser>());
   parsers.push_back(std::make_unique<InspectParser>());
   return parsers;
 }

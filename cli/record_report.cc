@@ -1,8 +1,6 @@
 // RecordReport: everything here is for people, but the files.
 #include "cli/record_report.h"
 
-#include <langinfo.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"
 #include "cli/record/progress.h"
+#include "cli/terminal.h"
 
 namespace labelscope::cli {
 namespace {
@@ -26,18 +25,12 @@ namespace {
 // More processes than this are not spelled out one by one.
 constexpr std::size_t kMostProcesses = 5;
 
-bool use_color(ColorMode mode, int fd) {
-  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
-  const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0');
-}
-
 SummaryStyle style_for(ColorMode mode, int fd) {
   SummaryStyle style;
   style.color = use_color(mode, fd);
-  style.unicode = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
-  winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) style.width = size.ws_col;
+  style.unicode = shows_unicode();
+  constexpr std::size_t kLeastWidth = 40;
+  if (const std::size_t width = terminal_width(fd); width >= kLeastWidth) style.width = width;
   return style;
 }
 

@@ -12,9 +12,10 @@ class App;
 
 namespace labelscope::cli {
 
+struct DumpOptions;
 struct InspectOptions;
 struct RecordOptions;
-using Options = std::variant<RecordOptions, InspectOptions>;
+using Options = std::variant<RecordOptions, DumpOptions, InspectOptions>;
 
 // What CLI11 does not see.
 struct CommandTail {

@@ -93,6 +93,22 @@ start_busy_target() {
   children+=("$target")
 }
 
+# start_target <program> <argument...>: one that prints its truth (tests/README.md) and ends when its stdin closes; its
+# pid in $target, its truth in $work/truth.
+start_target() {
+  mkfifo "$work/stdin" || fail "no fifo"
+  "$@" <"$work/stdin" >"$work/truth" 2>/dev/null &
+  target=$!
+  children+=("$target")
+  exec 8>"$work/stdin"
+  wait_until "the target is ready" grep -qsx ready "$work/truth"
+}
+# The thread IDs that it told.
+true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }
+
+# The line of a status file: status_of_task <file> <name>.
+status_line() { sed -n "s/^$2:[[:space:]]*//p" "$1" 2>/dev/null; }
+
 # CPU time of a process so far, in clock ticks of 10 ms: user and system time are fields 14 and 15.
 cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
 
@@ -115,6 +131,11 @@ expect_status() {
 # expect_said <extended regular expression>: on stderr, in any case.
 expect_said() {
   grep -Eiq -- "$1" "$work/stderr" || fail "stderr does not say: $1"
+}
+
+# expect_shown <extended regular expression>: on stdout.
+expect_shown() {
+  grep -Eq -- "$1" "$work/stdout" || fail "stdout does not show: $1"
 }
 
 expect_no_stdout() {

@@ -1,0 +1,132 @@
+// labelscope dump, from top to bottom: read each process, by ptrace or by BPF, render it, say how
+// it went.
+#include "cli/cmd_dump.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/dump/json.h"
+#include "cli/dump/take_dump.h"
+#include "cli/dump/text.h"
+#include "cli/dump/totals.h"
+#include "cli/exit_status.h"
+#include "cli/format/escape.h"
+#include "cli/log.h"
+#include "cli/record/progress.h"
+#include "cli/terminal.h"
+
+namespace labelscope::cli {
+namespace {
+
+bool is_gone(const Error& error) {
+  return error.code == ErrorCode::kVanished || error.code == ErrorCode::kNotFound;
+}
+
+int status_of(const Error& error) {
+  if (error.code == ErrorCode::kPermission) return kExitPermission;
+  return is_gone(error) ? kExitNoTarget : kExitRuntimeError;
+}
+
+// Files of modules are kept open while stacks are named.
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+class Dumping {
+ public:
+  explicit Dumping(const DumpOptions& options)
+      : options_(options), progress_(options.messages.progress) {
+    symbolizing_.progress = [this](std::size_t done, std::size_t all) {
+      progress_.working("Naming addresses:", done, all);
+    };
+    style_.color = use_color(options.messages.color, STDOUT_FILENO);
+    style_.width = terminal_width(STDOUT_FILENO);
+  }
+
+  int run();
+
+ private:
+  int dump_live(Pid pid);
+  int dump_dead();
+  int show(const ProcessDump& dump);
+
+  const DumpOptions& options_;
+  Progress progress_;
+  SymbolizerOptions symbolizing_;
+  DumpStyle style_;
+  bool shown_any_ = false;
+};
+
+int Dumping::run() {
+  raise_file_limit();
+  if (!options_.core.empty()) return dump_dead();
+  int status = kExitOk;
+  for (Pid pid : options_.pids) {
+    const int one = dump_live(pid);
+    if (status == kExitOk) status = one;
+  }
+  return status;
+}
+
+int Dumping::dump_live(Pid pid) {
+  const std::string number = std::to_string(raw(pid));
+  auto fail = [](const Error& error, const std::string& message) {
+    log::error(message);
+    return status_of(error);
+  };
+  Result<ProcessDump> dump = options_.backend == DumpBackend::kBpf
+                                 ? dump_by_bpf(pid, options_)
+                                 : dump_by_ptrace(pid, options_, symbolizing_);
+  if (dump) return show(*dump);
+  const Error first = dump.error();
+  const std::string reason = escape_terminal(first.context);
+  if (is_gone(first)) return fail(first, reason);
+  if (options_.backend != DumpBackend::kAuto || first.code != ErrorCode::kPermission) {
+    return fail(first, "cannot look into process " + number + ": " + reason);
+  }
+
+  dump = dump_by_bpf(pid, options_);
+  if (!dump) {
+    if (is_gone(dump.error())) return fail(dump.error(), escape_terminal(dump.error().context));
+    return fail(first, "cannot look into process " + number + " in either way\n  ptrace   " +
+                           reason + "\n  bpf      " + escape_terminal(dump.error().context));
+  }
+  dump->refusal = first.context;
+  log::warning("ptrace is refused, so process " + number + " is read by BPF (" + reason + ")");
+  if (options_.stacks) log::warning("there are no stacks: BPF stops no thread to unwind it");
+  return show(*dump);
+}
+
+int Dumping::dump_dead() {
+  auto dump = dump_core(options_, symbolizing_);
+  if (dump) return show(*dump);
+  const Error& error = dump.error();
+  log::error("cannot read the core file: " + escape_terminal(error.context));
+  return error.code == ErrorCode::kPermission ? kExitPermission : kExitRuntimeError;
+}
+
+int Dumping::show(const ProcessDump& dump) {
+  progress_.clear();
+  if (shown_any_ && !options_.json) std::cout << '\n';
+  shown_any_ = true;
+  const Status shown = options_.json ? render_dump_json(dump, LABELSCOPE_VERSION, std::cout)
+                                     : render_dump_text(dump, style_, std::cout);
+  if (!shown) {
+    log::error(shown.error().context);
+    return kExitRuntimeError;
+  }
+  log::info((options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "") +
+            totals_line(dump.snapshot));
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_dump(const DumpOptions& options) { return Dumping(options).run(); }
+
+}  // namespace labelscope::cli

@@ -1,0 +1,210 @@
+#include "cli/dump/json.h"
+
+#include <ostream>
+
+#include "cli/dump/totals.h"
+#include "cli/format/json_values.h"
+#include "cli/format/output.h"
+#include "cli/format/row_labels.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+std::string_view source_name(SnapshotSource source) {
+  switch (source) {
+    case SnapshotSource::kPtrace:
+      return "ptrace";
+    case SnapshotSource::kBpf:
+      return "bpf";
+    case SnapshotSource::kCore:
+      return "core";
+  }
+  return "unknown";
+}
+
+std::string_view module_kind_name(ProfileModule::Kind kind) {
+  return kind == ProfileModule::Kind::kFile ? "file" : "unknown";
+}
+
+template <class List, class Convert>
+Json array_json(const List& list, Convert convert) {
+  Json array = Json::array();
+  for (const auto& each : list) array.push_back(convert(each));
+  return array;
+}
+
+Json finding_json(const Finding& finding) {
+  return {{"code", finding_name(finding.code)},
+          {"text", bytes_json(finding.text)},
+          {"fix", bytes_json(finding.fix)}};
+}
+
+Json explanation_json(const Explanation& explanation) {
+  return {{"steps", array_json(explanation.steps, bytes_json)},
+          {"findings", array_json(explanation.findings, finding_json)}};
+}
+
+Json recipe_json(const ls_tls_recipe& recipe) {
+  switch (recipe.kind) {
+    case LS_TP_OFFSET:
+      return {{"kind", "tp-offset"}, {"offset", recipe.offset}};
+    case LS_DTV_SLOT:
+      return {{"kind", "dtv-slot"},
+              {"offset", recipe.offset},
+              {"module_id", recipe.module_id},
+              {"generation", recipe.generation}};
+    case LS_RECIPE_NOT_RELOCATED:
+      return {{"kind", "not-relocated"}};
+    default:
+      return {{"kind", "none"}};
+  }
+}
+
+Json publisher_json(const ProcessDump& dump, std::size_t index) {
+  const Publisher& publisher = dump.snapshot.plan.publishers[index];
+  return {{"path", bytes_json(publisher.path)},
+          {"name", bytes_json(publisher_name(dump, index))},
+          {"load_bias", address_json(publisher.load_bias)},
+          {"access_model", access_model_name(publisher.model)},
+          {"recipe", recipe_json(publisher.recipe)},
+          {"findings", array_json(publisher.findings, finding_json)}};
+}
+
+Json flags_json(unsigned flags) {
+  Json names = Json::array();
+  for (unsigned bit = 0; flags >> bit != 0; ++bit) {
+    if ((flags >> bit & 1U) != 0) names.push_back(sample_flag_name(bit));
+  }
+  return names;
+}
+
+Json label_json(const Label& label) {
+  return {{"key", bytes_json(label.key)},
+          {"value", bytes_json(label.value)},
+          {"publisher", label.publisher}};
+}
+
+Json module_json(const ProfileModule& module) {
+  return {{"kind", module_kind_name(module.kind)},
+          {"path", bytes_json(module.path)},
+          {"build_id", bytes_json(module.build_id)},
+          {"start", address_json(module.start)},
+          {"end", address_json(module.end)},
+          {"file_offset", address_json(module.file_offset)},
+          {"load_bias", address_json(module.load_bias)},
+          {"symbol_problem", bytes_json(module.symbol_problem)}};
+}
+
+Json frame_json(const Location& location) {
+  Json lines = array_json(location.lines, [](const SourceLine& line) {
+    return Json{{"function", bytes_json(line.function)},
+                {"system_name", bytes_json(line.system_name)},
+                {"file", bytes_json(line.file)},
+                {"line", line.line}};
+  });
+  return {{"address", address_json(location.address)},
+          {"module", location.module == kNoIndex ? Json(nullptr) : Json(location.module)},
+          {"lines", std::move(lines)}};
+}
+
+Json stack_json(const ProcessDump& dump, std::size_t thread) {
+  const Index index = dump.stacks->of_thread[thread];
+  if (index == kNoIndex) return nullptr;
+  const Profile& profile = dump.stacks->profile;
+  const UnwoundStack& unwound = *dump.snapshot.threads[thread].stack;
+  return {{"frames", array_json(profile.stacks[index],
+                                [&](Index at) { return frame_json(profile.locations[at]); })},
+          {"cut", bytes_json(unwound.cut)},
+          {"out_of_time", unwound.out_of_time}};
+}
+
+Json thread_json(const ProcessDump& dump, std::size_t index) {
+  const ThreadSnapshot& thread = dump.snapshot.threads[index];
+  Json json;
+  json["tid"] = raw(thread.tid);
+  json["name"] = bytes_json(thread.name);
+  json["state"] = thread.state == '?' ? Json(nullptr) : Json(std::string(1, thread.state));
+  json["signal"] = thread.signal;
+  json["thread_pointer"] =
+      thread.thread_pointer ? address_json(*thread.thread_pointer) : Json(nullptr);
+  json["outcome"] = outcome_name(thread.seen.outcome);
+  json["flags"] = flags_json(thread.seen.flags);
+  json["labels"] = array_json(thread.seen.labels, label_json);
+  json["problem"] = bytes_json(thread.problem);
+  json["held_ns"] = thread.held.count();
+  if (dump.stacks) json["stack"] = stack_json(dump, index);
+  auto explained = dump.of_threads.find(thread.tid);
+  if (explained != dump.of_threads.end()) json["explanation"] = explanation_json(explained->second);
+  return json;
+}
+
+Json core_json(const CoreOrigin& core) {
+  return {{"path", bytes_json(core.path)},
+          {"truncated", core.truncated},
+          {"files", array_json(core.problems, [](const CoreFileProblem& problem) {
+             return Json{{"path", bytes_json(problem.path)},
+                         {"build_id", problem.build_id},
+                         {"reason", bytes_json(problem.reason)},
+                         {"used", problem.used}};
+           })}};
+}
+
+Json totals_json(const ProcessSnapshot& snapshot) {
+  const DumpTotals totals = add_up(snapshot);
+  Json outcomes = Json::object();
+  for (unsigned outcome = 0; outcome < totals.outcomes.size(); ++outcome) {
+    outcomes[std::string(outcome_name(outcome))] = totals.outcomes[outcome];
+  }
+  return {{"threads", totals.threads},
+          {"outcomes", std::move(outcomes)},
+          {"vanished", snapshot.vanished},
+          {"incomplete", snapshot.incomplete},
+          {"stopped", totals.stopped},
+          {"longest_stop_ns", totals.longest_stop.count()},
+          {"median_stop_ns", totals.median_stop.count()}};
+}
+
+Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
+  const ProcessSnapshot& snapshot = dump.snapshot;
+  const ProcessPlan& plan = snapshot.plan;
+  Json json;
+  json["format"] = "labelscope-dump";
+  json["version"] = kVersion;
+  json["tool_version"] = tool_version;
+  json["source"] = source_name(snapshot.source);
+  json["refusal"] = bytes_json(dump.refusal);
+  json["pid"] = raw(snapshot.pid);
+  json["comm"] = bytes_json(snapshot.comm);
+  json["command_line"] = bytes_json(dump.command_line);
+  json["core"] = dump.core ? core_json(*dump.core) : Json(nullptr);
+  json["modules_searched"] = plan.modules;
+  json["publishers"] = Json::array();
+  for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
+    json["publishers"].push_back(publisher_json(dump, i));
+  }
+  json["refused"] = array_json(plan.refusals, [](const Refusal& refusal) {
+    return Json{{"path", bytes_json(refusal.path)}, {"finding", finding_json(refusal.finding)}};
+  });
+  json["absence"] = bytes_json(plan.absence());
+  if (dump.explanation) json["explanation"] = explanation_json(*dump.explanation);
+  if (dump.stacks) json["modules"] = array_json(dump.stacks->profile.modules, module_json);
+  json["threads"] = Json::array();
+  for (std::size_t i = 0; i < snapshot.threads.size(); ++i) {
+    json["threads"].push_back(thread_json(dump, i));
+  }
+  json["totals"] = totals_json(snapshot);
+  return json;
+}
+
+}  // namespace
+
+Status render_dump_json(const ProcessDump& dump, std::string_view tool_version, std::ostream& out) {
+  out << dump_json(dump, tool_version).dump() << '\n';
+  return flush_output(out);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,112 @@
+#include "cli/dump/label_words.h"
+
+#include <algorithm>
+
+#include "cli/format/escape.h"
+#include "cli/format/row_labels.h"
+
+namespace labelscope::cli {
+namespace {
+
+// What could be taken for the end of a value, for its source or for a remark of ours is put in
+// quotes.
+std::string shown(std::string_view bytes) {
+  std::string text = escape_terminal(bytes);
+  const bool plain = !text.empty() && text.find_first_of(" \"'=@,()") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+LabelWord remark(std::string text, bool warns = false) {
+  return {"", "(" + std::move(text) + ")", warns};
+}
+
+LabelWord absence(const ProcessDump& dump, const ThreadSnapshot& thread) {
+  if (!thread.problem.empty())
+    return remark("unreadable: " + escape_terminal(thread.problem), true);
+  if (is_unreadable(thread.seen.outcome)) {
+    return remark("unreadable: " + std::string(outcome_text(thread.seen.outcome)), true);
+  }
+  const bool never_touched = (thread.seen.flags & LS_NEVER_TOUCHED) != 0;
+  if (never_touched && !dump.snapshot.plan.publishers.empty()) {
+    return remark("no labels: it never touched the variable");
+  }
+  return remark("no labels");
+}
+
+// Equal values of one key are one word, with all of their sources.
+std::vector<LabelWord> sourced(const ProcessDump& dump, const LabelSet& labels) {
+  struct Seen {
+    const Label* label;
+    LabelWord word;
+  };
+  std::vector<Seen> words;
+  for (const Label& label : labels) {
+    const std::string source = escape_terminal(publisher_name(dump, label.publisher));
+    auto same = std::find_if(words.begin(), words.end(), [&](const Seen& seen) {
+      return seen.label->key == label.key && seen.label->value == label.value;
+    });
+    if (same != words.end()) {
+      same->word.text += "," + source;
+    } else {
+      words.push_back({&label, {shown(label.key), shown(label.value) + "@" + source}});
+    }
+  }
+  std::vector<LabelWord> result;
+  for (Seen& seen : words) result.push_back(std::move(seen.word));
+  return result;
+}
+
+std::string conflicting_keys(const LabelSet& labels) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (labels[i].key != labels[j].key || labels[i].value == labels[j].value) continue;
+      const std::string key = shown(labels[i].key);
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
+  return text;
+}
+
+void append_flags(const ThreadSnapshot& thread, std::vector<LabelWord>& words) {
+  const unsigned flags = thread.seen.flags;
+  if (flags & LS_KEY_CONFLICT) {
+    words.push_back(remark("publishers disagree on " + conflicting_keys(thread.seen.labels), true));
+  }
+  if (flags & LS_TRUNCATED) {
+    words.push_back(remark("more labels than are read: too many " + truncated_words(flags), true));
+  }
+  if (flags & LS_NULL_VALUE) {
+    words.push_back(remark("a label without a value was left out", true));
+  }
+  if (flags & LS_PARTLY_UNREADABLE) {
+    words.push_back(remark("another publisher was unreadable", true));
+  }
+}
+
+}  // namespace
+
+std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot& thread) {
+  std::vector<LabelWord> words;
+  if (thread.seen.outcome != LS_LABELLED) {
+    words.push_back(absence(dump, thread));
+  } else if (dump.snapshot.plan.publishers.size() > 1) {
+    words = sourced(dump, thread.seen.labels);
+  } else {
+    for (const Label& label : thread.seen.labels) {
+      words.push_back({shown(label.key), shown(label.value)});
+    }
+  }
+  append_flags(thread, words);
+  return words;
+}
+
+}  // namespace labelscope::cli

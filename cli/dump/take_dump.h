@@ -1,0 +1,18 @@
+// From a process or a core file to a ProcessDump: plan, read every thread once, explain, name.
+#pragma once
+
+#include "cli/dump/process_dump.h"
+#include "cli/options/dump_options.h"
+#include "cli/symbol/symbolizer.h"
+
+namespace labelscope::cli {
+
+// kVanished, kNotFound: no such process. kPermission: refused, and why.
+Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options,
+                                   const SymbolizerOptions& symbolizing);
+// Stops nothing, and so takes no stacks.
+Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
+
+Result<ProcessDump> dump_core(const DumpOptions& options, const SymbolizerOptions& symbolizing);
+
+}  // namespace labelscope::cli

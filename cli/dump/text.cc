@@ -1,0 +1,300 @@
+// Columns are as wide as this dump needs them, so that the labels of all threads start at the same
+// place; a line is cut nowhere.
+#include "cli/dump/text.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <ostream>
+#include <string_view>
+#include <tuple>
+
+#include "cli/dump/label_words.h"
+#include "cli/dump/wrap.h"
+#include "cli/format/escape.h"
+#include "cli/format/output.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::string_view kBold = "\x1b[1m";
+constexpr std::string_view kDim = "\x1b[2m";
+constexpr std::string_view kCyan = "\x1b[36m";
+constexpr std::string_view kYellow = "\x1b[33m";
+constexpr std::string_view kReset = "\x1b[0m";
+
+std::string_view state_word(char state) {
+  switch (state) {
+    case 'R':
+      return "running";
+    case 'S':
+      return "sleeping";
+    case 'D':
+      return "uninterruptible";
+    case 'T':
+      return "stopped";
+    case 't':
+      return "traced";
+    case 'Z':
+    case 'X':
+      return "ended";
+    case 'I':
+      return "idle";
+    case 'P':
+      return "parked";
+    default:
+      return "";
+  }
+}
+
+// In a core: the signal of the thread that it was written for.
+std::string state_text(const ThreadSnapshot& thread) {
+  if (thread.signal == 0) return std::string(state_word(thread.state));
+  const char* name = ::sigabbrev_np(thread.signal);
+  return name == nullptr ? "signal " + std::to_string(thread.signal) : "SIG" + std::string(name);
+}
+
+std::string name_text(const ThreadSnapshot& thread) {
+  return thread.name.empty() ? "" : '"' + escape_terminal(thread.name) + '"';
+}
+
+std::string base_name(std::string_view path) {
+  return escape_terminal(path.substr(path.rfind('/') + 1));
+}
+
+std::string hex(std::uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+class Renderer {
+ public:
+  Renderer(const ProcessDump& dump, const DumpStyle& style, std::ostream& out)
+      : dump_(dump), style_(style), out_(out) {}
+
+  void render() {
+    render_head();
+    if (dump_.explanation) {
+      out_ << '\n' << paint(kBold, "How its labels are found") << '\n';
+      render_steps(*dump_.explanation, "  ");
+    }
+    out_ << '\n';
+    measure_columns();
+    for (std::size_t i = 0; i < dump_.snapshot.threads.size(); ++i) render_thread(i);
+    render_findings();
+  }
+
+ private:
+  struct Column {
+    std::size_t tid = 0, state = 0, name = 0;
+  };
+  // Equal ones are said once, with the number of threads that they hold for.
+  struct CountedFinding {
+    Finding finding;
+    std::size_t threads = 0;
+  };
+
+  std::string paint(std::string_view color, std::string text) const {
+    const bool painted = style_.color && !color.empty() && !text.empty();
+    return painted ? std::string(color) + text + std::string(kReset) : text;
+  }
+  void note(std::string_view text) const { render_sentence(text, "  ", kYellow); }
+
+  void render_sentence(std::string_view text, std::string_view indent,
+                       std::string_view color) const;
+  void render_head() const;
+  void render_publishers() const;
+  void measure_columns();
+  void render_thread(std::size_t index) const;
+  void render_labels(const ThreadSnapshot& thread, std::size_t used) const;
+  void render_steps(const Explanation& explanation, const char* indent) const;
+  void render_stack(const ThreadSnapshot& thread, Index stack) const;
+  void render_location(const Location& location) const;
+  void render_findings() const;
+  std::vector<CountedFinding> counted_findings() const;
+
+  const ProcessDump& dump_;
+  const DumpStyle& style_;
+  std::ostream& out_;
+  Column column_;
+};
+
+void Renderer::render_sentence(std::string_view text, std::string_view indent,
+                               std::string_view color) const {
+  for (const std::string& line : wrap(std::string(indent) + escape_terminal(text), style_.width)) {
+    out_ << paint(color, line) << '\n';
+  }
+}
+
+void Renderer::render_head() const {
+  const ProcessSnapshot& snapshot = dump_.snapshot;
+  const std::string what = dump_.command_line.empty() ? snapshot.comm : dump_.command_line;
+  out_ << paint(kBold, "Process " + std::to_string(raw(snapshot.pid)) + ":") << ' '
+       << escape_terminal(what) << '\n';
+  render_publishers();
+  if (snapshot.source == SnapshotSource::kBpf) {
+    note(
+        "read by BPF, nothing was stopped: a thread that ran may have been in the middle of an "
+        "update");
+  }
+  if (snapshot.incomplete) {
+    note("threads were started faster than they could be read: some are missing");
+  }
+  if (!dump_.core) return;
+  out_ << "  from the core file " << escape_terminal(dump_.core->path) << '\n';
+  if (dump_.core->truncated) note("the core file is cut short: some memory is missing");
+  for (const CoreFileProblem& problem : dump_.core->problems) {
+    note((problem.path.empty() ? "" : problem.path + ": ") + problem.reason);
+  }
+}
+
+void Renderer::render_publishers() const {
+  const ProcessPlan& plan = dump_.snapshot.plan;
+  for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
+    const Publisher& publisher = plan.publishers[i];
+    out_ << "  labels from " << escape_terminal(publisher.path) << " ("
+         << access_model_name(publisher.model) << ')';
+    if (plan.publishers.size() > 1) out_ << " @" << escape_terminal(publisher_name(dump_, i));
+    out_ << '\n';
+    for (const Finding& finding : publisher.findings) note("  " + finding_clause(finding));
+  }
+  if (plan.publishers.empty()) note("no labels: " + plan.absence());
+  for (const Refusal& refusal : plan.refusals) {
+    // The absence says it already where there is only this one.
+    if (plan.publishers.empty() && plan.refusals.size() == 1) break;
+    note("not from " + refusal.path + ": " + finding_clause(refusal.finding));
+  }
+}
+
+void Renderer::measure_columns() {
+  for (const ThreadSnapshot& thread : dump_.snapshot.threads) {
+    column_.tid = std::max(column_.tid, std::to_string(raw(thread.tid)).size());
+    column_.state = std::max(column_.state, state_text(thread).size());
+    column_.name = std::max(column_.name, count_characters(name_text(thread)));
+  }
+}
+
+void Renderer::render_thread(std::size_t index) const {
+  const ThreadSnapshot& thread = dump_.snapshot.threads[index];
+  std::string line = "Thread";
+  auto append = [&](const std::string& text, std::size_t width) {
+    if (width == 0) return;
+    line += (line.size() > 6 ? "  " : " ") + text;
+    line.append(width - count_characters(text), ' ');
+  };
+  append(std::to_string(raw(thread.tid)), column_.tid);
+  append(state_text(thread), column_.state);
+  append(name_text(thread), column_.name);
+  out_ << paint(kBold, line);
+  render_labels(thread, count_characters(line));
+  out_ << '\n';
+  auto explained = dump_.of_threads.find(thread.tid);
+  if (explained != dump_.of_threads.end()) render_steps(explained->second, "    ");
+  if (dump_.stacks && dump_.stacks->of_thread[index] != kNoIndex) {
+    render_stack(thread, dump_.stacks->of_thread[index]);
+  }
+}
+
+void Renderer::render_labels(const ThreadSnapshot& thread, std::size_t used) const {
+  constexpr std::string_view kIndent = "        ";
+  bool first = true;
+  for (const LabelWord& word : label_words(dump_, thread)) {
+    const std::size_t length =
+        count_characters(word.key) + (word.key.empty() ? 0 : 1) + count_characters(word.text);
+    const std::size_t gap = first ? 2 : 1;
+    if (style_.width > 0 && used + gap + length > style_.width) {
+      out_ << '\n' << kIndent;
+      used = kIndent.size() + length;
+    } else {
+      out_ << std::string(gap, ' ');
+      used += gap + length;
+    }
+    first = false;
+    if (word.key.empty()) {
+      out_ << paint(word.warns ? kYellow : kDim, word.text);
+    } else {
+      out_ << paint(kCyan, word.key) << '=' << word.text;
+    }
+  }
+}
+
+void Renderer::render_steps(const Explanation& explanation, const char* indent) const {
+  for (const std::string& step : explanation.steps) {
+    render_sentence(step, indent, kDim);
+  }
+}
+
+void Renderer::render_stack(const ThreadSnapshot& thread, Index stack) const {
+  for (Index index : dump_.stacks->profile.stacks[stack]) {
+    render_location(dump_.stacks->profile.locations[index]);
+  }
+  if (!thread.stack->cut.empty()) {
+    out_ << "    "
+         << paint(kYellow, "(the stack ends here: " + escape_terminal(thread.stack->cut) + ")")
+         << '\n';
+  }
+}
+
+void Renderer::render_location(const Location& location) const {
+  const auto& modules = dump_.stacks->profile.modules;
+  const ProfileModule* module =
+      location.module < modules.size() ? &modules[location.module] : nullptr;
+  const std::string file = module == nullptr ? "" : base_name(module->path);
+  if (location.lines.empty()) {
+    out_ << "    " << hex(location.address);
+    if (module != nullptr) {
+      out_ << paint(kDim, " (" + file + "+" + hex(location.address - module->load_bias) + ")");
+    }
+    out_ << '\n';
+    return;
+  }
+  for (std::size_t i = 0; i < location.lines.size(); ++i) {
+    const SourceLine& line = location.lines[i];
+    const std::string& name = line.function.empty() ? line.system_name : line.function;
+    std::string place = line.file.empty() ? file : base_name(line.file);
+    if (line.line > 0) place += ":" + std::to_string(line.line);
+    if (i + 1 < location.lines.size()) place += ", inlined";
+    out_ << "    " << escape_terminal(name) << paint(kDim, " (" + place + ")") << '\n';
+  }
+}
+
+std::vector<Renderer::CountedFinding> Renderer::counted_findings() const {
+  std::vector<CountedFinding> counted;
+  std::map<std::tuple<FindingCode, std::string, std::string>, std::size_t> known;
+  auto add = [&](const Finding& finding, std::size_t threads) {
+    auto [at, fresh] = known.try_emplace({finding.code, finding.text, finding.fix}, counted.size());
+    if (fresh) counted.push_back({finding, 0});
+    counted[at->second].threads += threads;
+  };
+  for (const Finding& finding : dump_.explanation->findings) add(finding, 0);
+  for (const auto& [tid, explanation] : dump_.of_threads) {
+    for (const Finding& finding : explanation.findings) add(finding, 1);
+  }
+  return counted;
+}
+
+void Renderer::render_findings() const {
+  if (!dump_.explanation) return;
+  const std::vector<CountedFinding> findings = counted_findings();
+  out_ << '\n' << paint(kBold, "Findings") << '\n';
+  if (findings.empty()) out_ << "  nothing is wrong\n";
+  for (const CountedFinding& each : findings) {
+    std::string text = std::string(finding_name(each.finding.code)) + ": " + each.finding.text;
+    if (each.threads > 0) {
+      text += " (" + std::to_string(each.threads) + (each.threads == 1 ? " thread)" : " threads)");
+    }
+    render_sentence(text, "  ", kYellow);
+    if (!each.finding.fix.empty()) render_sentence("fix: " + each.finding.fix, "    ", "");
+  }
+}
+
+}  // namespace
+
+Status render_dump_text(const ProcessDump& dump, const DumpStyle& style, std::ostream& out) {
+  Renderer(dump, style, out).render();
+  return flush_output(out);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,19 @@
+// A dump for people: a line for each thread, with its stack and how its labels were found below it
+// if they were asked for. Everything that comes from the target is escaped.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+
+#include "cli/dump/process_dump.h"
+
+namespace labelscope::cli {
+
+struct DumpStyle {
+  bool color = false;
+  std::size_t width = 0;  // labels that do not fit go to a line of their own; 0: never
+};
+
+Status render_dump_text(const ProcessDump& dump, const DumpStyle& style, std::ostream& out);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,17 @@
+// What the terminal behind a stream can show.
+#pragma once
+
+#include <cstddef>
+
+#include "cli/options/message_options.h"
+
+namespace labelscope::cli {
+
+// --color, NO_COLOR, and whether it is a terminal at all.
+bool use_color(ColorMode mode, int fd);
+// 0: it is no terminal.
+std::size_t terminal_width(int fd);
+// UTF-8 by the locale.
+bool shows_unicode();
+
+}  // namespace labelscope::cli

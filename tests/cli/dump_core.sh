@@ -1,0 +1,32 @@
+# The threads of a core file, after the process is gone, with the labels that they had.
+source "$SOURCE_DIR/lib.sh"
+need_command gcore
+start_target "$CROWD" --threads 5
+gcore -o "$work/core" "$target" >"$work/gcore" 2>&1 || skip_test "gcore does not work here"
+kill -KILL "$target" && wait "$target" 2>/dev/null
+core=$work/core.$target
+run dump --core "$core" --stacks
+expect_status "$exit_ok" "dump --core"
+expect_shown "^Process $target: "
+expect_shown "^  from the core file $core$"
+index=0
+for tid in $(true_tids); do
+  expect_shown "^Thread +$tid  .*thread\.0=number-$index\b"
+  index=$((index + 1))
+done
+expect_shown '^    run_worker \(crowd\.c:[0-9]+\)$'
+expect_said '^6 threads = 5 labelled \+ 1 unlabelled \+ 0 unreadable$'
+run dump --core "$core" --json
+expect_shown '"source":"core",.*"core":\{"path":'
+# What is no core file.
+run dump --core "$CROWD"
+expect_status "$exit_error" "a program"
+expect_said 'core'
+run dump --core "$work/nothing"
+expect_status "$exit_error" "no file"
+expect_said 'nothing'
+# One that is cut short never passes for whole.
+head -c "$(($(stat -c %s "$core") / 2))" "$core" >"$work/half"
+run dump --core "$work/half"
+((status == exit_ok)) && expect_shown 'cut short|unreadable'
+expect_no_files

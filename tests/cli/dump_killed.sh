@@ -1,0 +1,31 @@
+# labelscope dies by SIGKILL, 200 times, at any moment of a dump: no thread of the target stays stopped or traced, and
+# each of them works on.
+source "$SOURCE_DIR/lib.sh"
+start_target "$CROWD" --threads 8 --stay work --counters "$work/counters"
+counters() { od -An -v -t u8 -w8 -N 64 "$work/counters"; }
+# Every one of the eight counts is larger than it was.
+all_have_grown() {
+  paste <(echo "$before") <(counters) | awk '$2 <= $1 { stuck = 1 } END { exit stuck }'
+}
+none_is_held() {
+  ! grep -Eq '^State:[[:space:]]*[tT]|^TracerPid:[[:space:]]*[1-9]' /proc/"$target"/task/*/status
+}
+# How long one dump takes, in microseconds: the kills are spread over a little more.
+start_time=${EPOCHREALTIME/[.,]/}
+run dump --stacks -p "$target"
+expect_status "$exit_ok" "dump"
+whole=$((${EPOCHREALTIME/[.,]/} - start_time))
+ended_first=0
+for ((round = 0; round < 200; round++)); do
+  "$LABELSCOPE" dump --stacks -p "$target" >/dev/null 2>&1 </dev/null &
+  dumper=$!
+  sleep "$(printf '0.%06d' $((whole * (round * 37 % 200) / 160)))"
+  kill -KILL "$dumper" 2>/dev/null || ended_first=$((ended_first + 1))
+  wait "$dumper" 2>/dev/null
+  is_gone "$target" && fail "the target died in round $round"
+  wait_until "no thread is held (round $round)" none_is_held
+done
+before=$(counters)
+wait_until "every thread works on" all_have_grown
+printf 'of 200 dumps %s had ended before they were killed\n' "$ended_first"
+((ended_first < 150)) || fail "hardly any dump was killed"

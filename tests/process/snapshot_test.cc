@@ -1,0 +1,251 @@
+// A whole process read thread by thread, held against what each thread printed about itself.
+#include "labelscope/snapshot.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <map>
+#include <thread>
+
+#include "support/catch.h"
+#include "support/target_process.h"
+
+namespace labelscope::test {
+namespace {
+
+TargetProcess start_crowd(std::vector<std::string> arguments) {
+  TargetOptions options;
+  options.program = CROWD_PROGRAM;
+  options.arguments = std::move(arguments);
+  options.ready_timeout = std::chrono::seconds(60);
+  auto target = TargetProcess::spawn(options);
+  if (!target) FAIL(target.error().context);
+  return *std::move(target);
+}
+
+ProcessSnapshot require_snapshot(const TargetProcess& target, const SnapshotOptions& options = {}) {
+  auto process = LiveProcess::open(target.pid());
+  REQUIRE(process);
+  auto plan = Planner().plan(**process);
+  REQUIRE(plan);
+  auto snapshot = snapshot_process(**process, *std::move(plan), options);
+  if (!snapshot && snapshot.error().code == ErrorCode::kPermission) {
+    skip_test(snapshot.error().context);
+  }
+  if (!snapshot) FAIL(snapshot.error().context);
+  return *std::move(snapshot);
+}
+
+// The labels of every thread that has told its truth are that truth.
+void check_against_truth(const ProcessSnapshot& snapshot, const TargetProcess& target) {
+  std::map<Tid, const ThreadSnapshot*> seen;
+  for (const ThreadSnapshot& thread : snapshot.threads) seen[thread.tid] = &thread;
+  std::size_t wrong = 0;
+  for (const TruthThread& truth : target.threads()) {
+    auto found = seen.find(truth.tid);
+    const bool right = found != seen.end() && found->second->seen.outcome == LS_LABELLED &&
+                       found->second->seen.labels == truth.variables.front().labels &&
+                       found->second->thread_pointer == truth.thread_pointer &&
+                       found->second->problem.empty();
+    if (!right) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+std::chrono::microseconds stop_at(const ProcessSnapshot& snapshot, double share) {
+  std::vector<std::chrono::nanoseconds> held;
+  for (const ThreadSnapshot& thread : snapshot.threads) held.push_back(thread.held);
+  std::sort(held.begin(), held.end());
+  const auto index = static_cast<std::size_t>(share * static_cast<double>(held.size() - 1));
+  return std::chrono::ceil<std::chrono::microseconds>(held[index]);
+}
+
+char state_of(Pid pid, Tid tid) {
+  const std::string path =
+      "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/stat";
+  FILE* file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return '-';
+  std::array<char, 256> text{};
+  const std::size_t size = std::fread(text.data(), 1, text.size(), file);
+  std::fclose(file);
+  const std::string_view line(text.data(), size);
+  const std::size_t close = line.rfind(')');
+  return close + 2 < line.size() ? line[close + 2] : '-';
+}
+
+}  // namespace
+
+TEST_CASE("snapshot: a thousand threads, each with its own labels, and all of them right") {
+  const TargetProcess target = start_crowd({"--threads", "1000"});
+  const ProcessSnapshot snapshot = require_snapshot(target);
+  REQUIRE(target.threads().size() == 1000);
+  CHECK(snapshot.threads.size() == 1001);
+  CHECK(snapshot.vanished == 0);
+  CHECK_FALSE(snapshot.incomplete);
+  check_against_truth(snapshot, target);
+  const auto by_tid = [](const ThreadSnapshot& a, const ThreadSnapshot& b) {
+    return a.tid < b.tid;
+  };
+  CHECK(std::is_sorted(snapshot.threads.begin(), snapshot.threads.end(), by_tid));
+  CHECK(snapshot.threads[1].name == "crowd-0");
+  CHECK(snapshot.threads[1].state == 'S');
+  WARN("stops of 1,001 threads: median " << stop_at(snapshot, 0.5).count() << " us, longest "
+                                         << stop_at(snapshot, 1).count() << " us");
+}
+
+TEST_CASE("snapshot: threads that work are read as well, and work on") {
+  const TargetProcess target = start_crowd({"--threads", "50", "--stay", "work"});
+  for (int i = 0; i < 5; ++i) check_against_truth(require_snapshot(target), target);
+  for (const TruthThread& truth : target.threads()) {
+    const char state = state_of(target.pid(), truth.tid);
+    CHECK((state == 'S' || state == 'R'));
+  }
+}
+
+TEST_CASE("snapshot: threads that start and end meanwhile are no error") {
+  const TargetProcess target = start_crowd({"--threads", "100", "--churn", "4"});
+  for (int i = 0; i < 20; ++i) {
+    const ProcessSnapshot snapshot = require_snapshot(target);
+    check_against_truth(snapshot, target);
+    for (const ThreadSnapshot& thread : snapshot.threads) {
+      INFO(thread.problem);
+      CHECK_FALSE(is_unreadable(thread.seen.outcome));
+    }
+  }
+}
+
+TEST_CASE(
+    "snapshot: a process that ends meanwhile gives what was read, or says that it has ended") {
+  for (int i = 0; i < 20; ++i) {
+    auto target = std::make_unique<TargetProcess>(start_crowd({"--threads", "100"}));
+    auto process = LiveProcess::open(target->pid());
+    REQUIRE(process);
+    auto plan = Planner().plan(**process);
+    REQUIRE(plan);
+    std::thread killer([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(200 * i));
+      ::kill(raw(target->pid()), SIGKILL);
+    });
+    auto snapshot = snapshot_process(**process, *std::move(plan), {});
+    killer.join();
+    if (!snapshot) {
+      INFO(snapshot.error().context);
+      CHECK(snapshot.error().code == ErrorCode::kVanished);
+    } else {
+      CHECK_FALSE(snapshot->threads.empty());
+    }
+  }
+}
+
+TEST_CASE("snapshot: stacks end at the thread's first function, and none is cut") {
+  const TargetProcess target = start_crowd({"--threads", "20"});
+  SnapshotOptions options;
+  options.stacks = true;
+  options.max_stop = std::chrono::seconds(20);
+  const ProcessSnapshot snapshot = require_snapshot(target, options);
+  for (const ThreadSnapshot& thread : snapshot.threads) {
+    REQUIRE(thread.stack);
+    INFO(thread.name << ": " << thread.stack->cut);
+    CHECK(thread.stack->frames.size() >= 3);
+    CHECK(thread.stack->cut.empty());
+  }
+}
+
+TEST_CASE("snapshot: a stack that takes longer than allowed is cut, and says so") {
+  const TargetProcess target = start_crowd({"--threads", "5"});
+  SnapshotOptions options;
+  options.stacks = true;
+  options.max_stop = std::chrono::nanoseconds(1);
+  for (const ThreadSnapshot& thread : require_snapshot(target, options).threads) {
+    REQUIRE(thread.stack);
+    CHECK(thread.stack->out_of_time);
+    CHECK_FALSE(thread.stack->cut.empty());
+  }
+}
+
+TEST_CASE("snapshot: each thread is shown to the callback while it stands still") {
+  const TargetProcess target = start_crowd({"--threads", "8", "--stay", "work"});
+  std::map<Tid, char> states;
+  SnapshotOptions options;
+  options.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
+    states[thread.tid] = state_of(target.pid(), thread.tid);
+    REQUIRE(thread.thread_pointer);
+    std::byte first{};
+    CHECK(memory.read(*thread.thread_pointer, std::span(&first, 1)));
+  };
+  const ProcessSnapshot snapshot = require_snapshot(target, options);
+  CHECK(states.size() == 9);
+  for (const auto& [tid, state] : states) CHECK(state == 't');
+}
+
+TEST_CASE("snapshot: a process that has executed another program since it was planned is refused") {
+  std::array<int, 2> go{};
+  REQUIRE(::pipe2(go.data(), O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    char byte = 0;
+    [[maybe_unused]] auto got = ::read(go[0], &byte, 1);
+    ::execl("/bin/sleep", "sleep", "100", nullptr);
+    ::_exit(1);
+  }
+  auto process = LiveProcess::open(Pid{child});
+  REQUIRE(process);
+  auto plan = Planner().plan(**process);
+  REQUIRE(plan);
+  REQUIRE(::write(go[1], "x", 1) == 1);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!(*process)->has_replaced_program() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  auto snapshot = snapshot_process(**process, *std::move(plan), {});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (int fd : go) ::close(fd);
+  REQUIRE_FALSE(snapshot);
+  CHECK(snapshot.error().code == ErrorCode::kVanished);
+  INFO(snapshot.error().context);
+  CHECK(snapshot.error().context.find("another program") != std::string::npos);
+}
+
+TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold nobody up for long") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (::vfork() == 0) {
+      for (;;) ::pause();
+    }
+    ::_exit(0);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (state_of(Pid{child}, Tid{child}) != 'D' && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  auto process = LiveProcess::open(Pid{child});
+  REQUIRE(process);
+  SnapshotOptions options;
+  options.patience = std::chrono::milliseconds(50);
+  auto snapshot = snapshot_process(**process, {}, options);
+  // The borrower of the memory is a child of the child.
+  const std::string children_path =
+      "/proc/" + std::to_string(child) + "/task/" + std::to_string(child) + "/children";
+  if (FILE* file = std::fopen(children_path.c_str(), "r")) {
+    int borrower = 0;
+    if (std::fscanf(file, "%d", &borrower) == 1) ::kill(borrower, SIGKILL);
+    std::fclose(file);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(snapshot);
+  REQUIRE(snapshot->threads.size() == 1);
+  const ThreadSnapshot& thread = snapshot->threads.front();
+  CHECK(thread.state == 'D');
+  CHECK(thread.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER);
+  CHECK(thread.problem.find("does not stop") != std::string::npos);
+}
+
+}  // namespace labelscope::test

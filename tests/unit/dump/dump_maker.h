@@ -1,0 +1,18 @@
+// Dumps as the commands would have made them, for the tests of what is shown of them.
+#pragma once
+
+#include <string>
+
+#include "cli/dump/process_dump.h"
+
+namespace labelscope::test {
+
+// Process 100, "shop", with one publisher, and no threads yet.
+cli::ProcessDump make_dump();
+// Appends a labelled thread.
+ThreadSnapshot& add_thread(cli::ProcessDump& dump, std::int32_t tid, const std::string& name,
+                           LabelSet labels);
+// Appends a publisher.
+void add_publisher(cli::ProcessDump& dump, const std::string& path);
+
+}  // namespace labelscope::test
