@@ -58,6 +58,8 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
   }
 }
 
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 const char* verdict_sentence(const FileInspection& seen) {
   switch (seen.verdict) {
     case Verdict::kCompliant:
@@ -127,7 +129,7 @@ std::string render_details(const FileReport& file) {
   text += seen.build_id.empty() ? ", no build ID" : ", build ID " + seen.build_id;
   text += seen.has_symtab ? "" : ", stripped (no .symtab)";
   text += seen.has_dynamic_symbols ? "\n" : ", no dynamic symbols\n";
-  if (file.mapped_path != file.path) {
+  if (base_name(file.mapped_path) != base_name(file.path)) {
     text += "  mapped   as " + escape_terminal(file.mapped_path) + "\n";
   }
   if (seen.tls) {

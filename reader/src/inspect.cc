@@ -67,16 +67,17 @@ void add_once(std::vector<FileAccess>& all, FileAccess access) {
 
 void keep_relocations(const std::vector<TlsRelocation>& all,
                       const std::optional<ElfSymbol>& variable, FileInspection& seen) {
+  const bool thread_local_here = variable && variable->type == STT_TLS;
   for (const TlsRelocation& relocation : all) {
     if (!reaches(relocation, variable)) continue;
     ++seen.relocation_count;
     if (seen.relocations.size() < FileInspection::kMaxRelocations) {
       seen.relocations.push_back(relocation);
     }
-    if (variable) add_once(seen.access, access_of(relocation));
+    if (thread_local_here) add_once(seen.access, access_of(relocation));
   }
   seen.imports_variable = !variable && !seen.relocations.empty();
-  if (variable && seen.executable) add_once(seen.access, FileAccess::kLocalExec);
+  if (thread_local_here && seen.executable) add_once(seen.access, FileAccess::kLocalExec);
 }
 
 std::optional<Finding> judge_version(const FileInspection& seen) {

@@ -64,7 +64,7 @@ std::optional<Finding> disqualify(const Publication& publication) {
     return Finding{
         FindingCode::kVersionSize,
         CUSTOM_LABELS_VERSION_SYMBOL " has " + std::to_string(publication.version->size) + " bytes",
-        "the ABI wants a 4-byte integer"};
+        "define it as a 4-byte integer (uint32_t)"};
   }
   if (publication.variable->type != STT_TLS) {
     return Finding{FindingCode::kNotThreadLocal,
@@ -74,7 +74,7 @@ std::optional<Finding> disqualify(const Publication& publication) {
     return Finding{FindingCode::kCurrentSetSize,
                    CUSTOM_LABELS_CURRENT_SET_SYMBOL " has " +
                        std::to_string(publication.variable->size) + " bytes",
-                   "the ABI wants a pointer"};
+                   "define it as a pointer"};
   }
   return std::nullopt;
 }
@@ -82,7 +82,7 @@ std::optional<Finding> disqualify(const Publication& publication) {
 std::optional<Finding> disqualify_version(std::uint32_t version) {
   if (version == CUSTOM_LABELS_ABI_VERSION) return std::nullopt;
   return Finding{FindingCode::kVersionUnknown, "ABI version " + std::to_string(version),
-                 "only version 1 is known"};
+                 "define it as 1, the only version that is known"};
 }
 
 std::optional<Finding> find_hidden(const Publication& publication, bool library) {
