@@ -79,14 +79,14 @@ int Dumping::dump_live(Pid pid) {
     log::error(message);
     return status_of(error);
   };
-  Result<ProcessDump> dump = options_.backend == DumpBackend::kBpf
+  Result<ProcessDump> dump = options_.backend == Backend::kBpf
                                  ? dump_by_bpf(pid, options_)
                                  : dump_by_ptrace(pid, options_, symbolizing_);
   if (dump) return show(*dump);
   const Error first = dump.error();
   const std::string reason = escape_terminal(first.context);
   if (is_gone(first)) return fail(first, reason);
-  if (options_.backend != DumpBackend::kAuto || first.code != ErrorCode::kPermission) {
+  if (options_.backend != Backend::kAuto || first.code != ErrorCode::kPermission) {
     return fail(first, "cannot look into process " + number + ": " + reason);
   }
 

@@ -87,14 +87,9 @@ void DumpParser::check_live(DumpOptions& options) const {
   for (const char* option : kCoreOnly) {
     if (given(option)) refuse(std::string(option) + " has a meaning with --core only");
   }
-  if (backend_ != "auto" && backend_ != "ptrace" && backend_ != "bpf") {
-    refuse("--backend " + escape_terminal(backend_) + ": unknown; auto, ptrace and bpf are known");
-  }
-  options.backend = backend_ == "ptrace" ? DumpBackend::kPtrace
-                    : backend_ == "bpf"  ? DumpBackend::kBpf
-                                         : DumpBackend::kAuto;
+  options.backend = parse_backend(backend_);
   options.max_stop = parse_duration("--max-stop", max_stop_);
-  if (options.backend != DumpBackend::kBpf) return;
+  if (options.backend != Backend::kBpf) return;
   if (stacks_)
     refuse("--stacks needs --backend ptrace: BPF stops no thread, so none can be unwound");
   if (given("--max-stop")) refuse("--max-stop has no meaning with --backend bpf: it stops nothing");

@@ -7,13 +7,11 @@
 
 #include "cli/options/command_parser.h"
 #include "cli/options/message_options.h"
+#include "cli/options/values.h"
 #include "labelscope/core_file.h"
 #include "labelscope/ids.h"
 
 namespace labelscope::cli {
-
-// auto: ptrace, and where that is refused, BPF.
-enum class DumpBackend { kAuto, kPtrace, kBpf };
 
 struct DumpOptions {
   std::vector<Pid> pids;  // either these
@@ -22,7 +20,7 @@ struct DumpOptions {
   bool json = false;
   bool stacks = false;
   bool explain = false;
-  DumpBackend backend = DumpBackend::kAuto;
+  Backend backend = Backend::kAuto;  // ptrace, and where that is refused, BPF
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
   MessageOptions messages;
 };

@@ -119,13 +119,11 @@ void RecordParser::check_sampling(RecordOptions& options) const {
   if (mode_ != "cpu" && mode_ != "wall") {
     refuse("--mode " + escape_terminal(mode_) + ": unknown; cpu and wall are known");
   }
-  if (backend_ != "auto" && backend_ != "bpf" && backend_ != "ptrace") {
-    refuse("--backend " + escape_terminal(backend_) + ": unknown; auto, bpf and ptrace are known");
-  }
+  const Backend backend = parse_backend(backend_);
   options.mode = mode_ == "wall" ? SampleMode::kWall : SampleMode::kCpu;
   options.stacks = call_graph_ != "none";
   options.max_stop = parse_duration("--max-stop", max_stop_);
-  if (backend_ == "bpf") {
+  if (backend == Backend::kBpf) {
     if (mode_ == "wall") {
       refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
     }
@@ -136,11 +134,11 @@ void RecordParser::check_sampling(RecordOptions& options) const {
     return;
   }
   // What only one of them can do chooses it.
-  if (backend_ == "auto" && mode_ == "cpu" && fp) {
+  if (backend == Backend::kAuto && mode_ == "cpu" && fp) {
     options.backend = Backend::kBpf;
     return;
   }
-  if (backend_ == "auto" && mode_ == "cpu" && !dwarf) return;
+  if (backend == Backend::kAuto && mode_ == "cpu" && !dwarf) return;
   if (fp) {
     refuse(
         "--call-graph fp needs --backend bpf and --mode cpu: ptrace unwinds by call frame "

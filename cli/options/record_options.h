@@ -10,12 +10,11 @@
 #include "cli/format/format.h"
 #include "cli/options/command_parser.h"
 #include "cli/options/message_options.h"
+#include "cli/options/values.h"
 #include "labelscope/ids.h"
 #include "labelscope/ptrace_sampler.h"
 
 namespace labelscope::cli {
-
-enum class Backend { kAuto, kBpf, kPtrace };
 
 struct RecordOptions {
   std::vector<Pid> pids;             // either these

@@ -72,6 +72,13 @@ std::vector<Pid> parse_pids(const std::vector<std::string>& texts) {
   return pids;
 }
 
+Backend parse_backend(const std::string& text) {
+  if (text == "auto") return Backend::kAuto;
+  if (text == "bpf") return Backend::kBpf;
+  if (text == "ptrace") return Backend::kPtrace;
+  refuse("--backend " + escape_terminal(text) + ": unknown; auto, bpf and ptrace are known");
+}
+
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
                           std::uint32_t most) {
   auto value = number<std::uint32_t>(text);

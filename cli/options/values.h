@@ -11,12 +11,18 @@
 
 namespace labelscope::cli {
 
+// How threads are read. Auto: what stops least, or what the command needs; where that cannot be
+// had, the other.
+enum class Backend { kAuto, kBpf, kPtrace };
+
 [[noreturn]] void refuse(const std::string& message);
 
 // "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
 // Lists of IDs between commas; each once, in their order.
 std::vector<Pid> parse_pids(const std::vector<std::string>& texts);
+// The value of --backend.
+Backend parse_backend(const std::string& text);
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
                           std::uint32_t most);
 // Label keys between commas.
