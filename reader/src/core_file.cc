@@ -48,6 +48,9 @@ std::string missing_bytes(std::uint64_t expected, std::uint64_t size) {
          " bytes";
 }
 
+constexpr const char* kNoteTooLong =
+    "a note is longer than the notes are: what they tell behind it, such as threads, is lost";
+
 }  // namespace
 
 Result<std::unique_ptr<CoreFile::Impl>> CoreFile::Impl::open(const std::string& path,
@@ -85,10 +88,12 @@ Status CoreFile::Impl::read_notes() {
     if (notes.pid && raw(thread.tid) == raw(*notes.pid)) thread.name = notes.comm;
   }
   if (!notes.threads.empty()) return {};
-  const bool cut = size < layout.expected_size || notes.cut;
+  if (size < layout.expected_size) {
+    return Error{ErrorCode::kMalformed,
+                 missing_bytes(layout.expected_size, size) + ", and its threads are missing"};
+  }
   return Error{ErrorCode::kMalformed,
-               (cut ? missing_bytes(layout.expected_size, size) + ", and its threads are missing"
-                    : "it has no threads (no NT_PRSTATUS notes)")};
+               notes.cut ? kNoteTooLong : "it has no threads (no NT_PRSTATUS notes)"};
 }
 
 void CoreFile::Impl::find_files(const CoreOptions& options) {
@@ -106,6 +111,7 @@ void CoreFile::Impl::find_files(const CoreOptions& options) {
                           false});
     }
   }
+  if (notes.cut && size >= layout.expected_size) problems.push_back({{}, {}, kNoteTooLong, false});
   files.emplace(std::move(notes.files), *dumped, layout.machine, std::move(finder), notes);
   memory.emplace(*dumped, *files);
 }
@@ -185,9 +191,7 @@ Pid CoreFile::pid() const {
 std::string CoreFile::comm() const { return impl_->notes.comm; }
 std::string CoreFile::command_line() const { return impl_->notes.command_line; }
 const std::vector<CoreThread>& CoreFile::threads() const { return impl_->notes.threads; }
-bool CoreFile::truncated() const {
-  return impl_->size < impl_->layout.expected_size || impl_->notes.cut;
-}
+bool CoreFile::truncated() const { return impl_->size < impl_->layout.expected_size; }
 
 std::vector<CoreFileProblem> CoreFile::problems() const {
   std::vector<CoreFileProblem> all = impl_->problems;

@@ -1,4 +1,5 @@
-// The list may loop or lead anywhere: it is followed for a bounded number of steps.
+// The list may loop or lead anywhere: it is followed for a bounded number of steps, to no address
+// twice. What of it cannot be read may hold a publisher, so that this is told.
 #include "core_link_map.h"
 
 #include <elf.h>
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 namespace labelscope {
@@ -70,15 +72,26 @@ class LinkMapWalk {
       : notes_(notes), dumped_(dumped), machine_(machine), finder_(finder), list_(list) {}
 
   void walk() {
-    const auto dynamic = add_main_executable();
-    if (!dynamic) return;
-    const auto debug = find_debug(*dynamic);
-    if (!debug) return;
+    if (!add_main_executable()) return;
+    const bool whole = dynamic_ && add_libraries(*dynamic_);
+    // Where there is no loader, there is no list either.
+    if (whole || interpreter_.empty()) return;
+    list_.problems.push_back(
+        {{}, {}, "the loader's list of libraries cannot be read to its end", false});
+  }
+
+ private:
+  // True if the list was followed to its end.
+  bool add_libraries(Address dynamic) {
+    const auto debug = find_debug(dynamic);
+    if (!debug) return false;
     constexpr Address kOffsetOfMap = 8;
     auto next = read_value<Address>(dumped_, *debug + kOffsetOfMap);
-    for (std::size_t i = 0; next && *next != 0 && i < kMaxLinks; ++i) {
+    std::set<Address> seen;
+    while (next && *next != 0) {
+      if (seen.size() == kMaxLinks || !seen.insert(*next).second) return false;
       auto link = read_value<Link>(dumped_, *next);
-      if (!link) return;
+      if (!link) return false;
       // The loader's own name lies in the executable, of which it may not have been dumped.
       const bool is_loader = notes_.loader == link->bias && link->bias != 0;
       const std::string name = is_loader ? interpreter_ : text_at(dumped_, link->name);
@@ -86,9 +99,9 @@ class LinkMapWalk {
       if (name.find('/') != std::string::npos) add_library(name, *link);
       next = link->next;
     }
+    return next.has_value();
   }
 
- private:
   // Opens the file of that name whose image `fits`.
   template <class Fits>
   std::optional<ElfImage> open(const WantedFile& wanted, Fits fits) {
@@ -110,9 +123,9 @@ class LinkMapWalk {
     return ElfImage::open(UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)));
   }
 
-  // The runtime address of its dynamic section.
-  std::optional<Address> add_main_executable() {
-    if (!notes_.program_headers) return std::nullopt;
+  // False if its file was not found.
+  bool add_main_executable() {
+    if (!notes_.program_headers) return false;
     std::string path = notes_.executable_name ? text_at(dumped_, *notes_.executable_name) : "";
     if (path.empty()) path = notes_.comm;
     const auto bias_of = [&](const ElfImage& image) {
@@ -127,10 +140,10 @@ class LinkMapWalk {
       return !notes_.entry || header.e_entry + bias_of(one) == *notes_.entry;
     };
     auto image = open({path, {}, true}, fits);
-    if (!image) return std::nullopt;
+    if (!image) return false;
     add_segments(*image, bias_of(*image), path, list_.ranges);
-    if (!image->dynamic_address()) return std::nullopt;
-    return bias_of(*image) + *image->dynamic_address();
+    if (image->dynamic_address()) dynamic_ = bias_of(*image) + *image->dynamic_address();
+    return true;
   }
 
   std::optional<Address> find_debug(Address dynamic) const {
@@ -154,7 +167,8 @@ class LinkMapWalk {
   Machine machine_;
   FileFinder& finder_;
   LinkedFiles& list_;
-  std::string interpreter_;
+  std::string interpreter_;         // of the main executable
+  std::optional<Address> dynamic_;  // its dynamic section, at run time
 };
 
 }  // namespace

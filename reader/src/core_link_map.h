@@ -16,7 +16,8 @@ namespace labelscope {
 
 struct LinkedFiles {
   std::vector<MappedRange> ranges;
-  std::vector<CoreFileProblem> problems;  // files whose segments cannot be known without them
+  // Files whose segments cannot be known without them; or the list itself, without a path.
+  std::vector<CoreFileProblem> problems;
 };
 
 // The files themselves tell where their segments are, so they must be found.

@@ -79,7 +79,7 @@ class NoteWalk {
       const std::string name(reinterpret_cast<const char*>(head.data() + sizeof header),
                              std::min<std::size_t>(header.n_namesz, 8));
       if (Status status = take(owner_of(name), *place); !status) return status;
-      if (place->next >= range_.size || notes_.cut) return {};
+      if (place->next >= range_.size || ended_early_) return {};
       at = place->next;
     }
     return {};
@@ -90,6 +90,7 @@ class NoteWalk {
     return file_.read_offset(range_.offset + offset, out);
   }
   Status end_early() {
+    ended_early_ = true;
     notes_.cut = true;
     return {};
   }
@@ -143,6 +144,7 @@ class NoteWalk {
   const NoteRange& range_;
   Machine machine_;
   CoreNotes& notes_;
+  bool ended_early_ = false;  // this range: another one may be whole
 };
 
 }  // namespace

@@ -39,8 +39,10 @@ bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
     if (mapping != nullptr) executable = mapping->path;
   }
   const auto missing = [&](const CoreFileProblem& problem) {
-    return !problem.used &&
-           (executable.empty() || problem.path == executable || is_abi_library_name(problem.path));
+    if (problem.used) return false;
+    // Without a path, it is about which files there are.
+    return executable.empty() || problem.path.empty() || problem.path == executable ||
+           is_abi_library_name(problem.path);
   };
   const std::vector<CoreFileProblem> problems = core.problems();
   return std::any_of(problems.begin(), problems.end(), missing);

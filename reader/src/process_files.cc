@@ -70,8 +70,12 @@ ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& d
     if (range.start >= range.end || (!ranges_.empty() && range.start < ranges_.back().end))
       continue;
     const auto [entry, is_new] = known.try_emplace(std::move(range.path), files_.size());
-    if (is_new) files_.push_back({entry->first, {}, std::nullopt});
-    files_[entry->second].ranges.push_back(ranges_.size());
+    if (is_new) files_.push_back({entry->first, {}, {}, {}, {}});
+    File& file = files_[entry->second];
+    file.ranges.push_back(ranges_.size());
+    if (range.file_offset == 0 && !file.first_page && dumped_.dumped_from(range.start) != 0) {
+      file.first_page = range.start;
+    }
     ranges_.push_back({range.start, range.end, range.file_offset, entry->second});
   }
   if (!notes.program_headers) return;
@@ -86,21 +90,19 @@ const FileRange* ProcessFiles::range_of(Address address) const {
   return address < candidate.end ? &candidate : nullptr;
 }
 
-// Where the file's first page was dumped.
-std::optional<Address> ProcessFiles::dumped_start(const File& file) const {
-  for (const std::size_t index : file.ranges) {
-    const FileRange& range = ranges_[index];
-    if (range.file_offset == 0 && dumped_.dumped_from(range.start) != 0) return range.start;
-  }
-  return std::nullopt;
+// With the mutex held. Where nothing was dumped it may be an ELF file, of an unknown build ID.
+const LoadedHeaders& ProcessFiles::headers_of(File& file) const {
+  if (file.headers) return *file.headers;
+  file.headers = LoadedHeaders{true, {}};
+  if (!file.first_page) return *file.headers;
+  auto headers = read_loaded_headers(dumped_, *file.first_page);
+  if (headers) file.headers = *std::move(headers);
+  return *file.headers;
 }
 
 bool ProcessFiles::may_be_elf(std::size_t file) const {
   const std::lock_guard lock(mutex_);
-  const auto start = dumped_start(files_[file]);
-  if (!start) return true;
-  auto headers = read_loaded_headers(dumped_, *start);
-  return !headers || headers->is_elf;
+  return headers_of(files_[file]).is_elf;
 }
 
 Status ProcessFiles::check_placement(const File& file, const ElfImage& image,
@@ -140,7 +142,7 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
   }
   if (has_only_debug_information(fd)) return refused("has only debug information, no code");
   if (!build_id.empty()) return Proof::kContent;
-  if (const auto start = dumped_start(file)) {
+  if (const auto start = file.first_page) {
     std::array<std::byte, kPage> mapped{};
     std::array<std::byte, kPage> found{};
     const std::size_t size = std::min<std::uint64_t>(kPage, dumped_.dumped_from(*start));
@@ -165,16 +167,8 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
 const UniqueFd* ProcessFiles::find(std::size_t index, Error& why) const {
   File& file = files_[index];
   if (!file.found) {
-    std::string build_id;
-    bool is_elf = true;
-    if (const auto start = dumped_start(file)) {
-      auto headers = read_loaded_headers(dumped_, *start);
-      if (headers) {
-        build_id = headers->build_id;
-        is_elf = headers->is_elf;
-      }
-    }
-    if (!is_elf) {
+    const std::string& build_id = headers_of(file).build_id;
+    if (!headers_of(file).is_elf) {
       file.found = Error{ErrorCode::kMalformed, "not an ELF file"};
     } else {
       Proof proof = Proof::kNone;

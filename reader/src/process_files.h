@@ -10,6 +10,7 @@
 #include "core_memory.h"
 #include "core_notes.h"
 #include "file_finder.h"
+#include "loaded_headers.h"
 
 namespace labelscope {
 
@@ -44,12 +45,14 @@ class ProcessFiles {
   struct File {
     std::string path;
     std::vector<std::size_t> ranges;
+    std::optional<Address> first_page;     // where it was mapped, if it was dumped
+    std::optional<LoadedHeaders> headers;  // what it says, once somebody asked
     std::optional<Result<UniqueFd>> found;
   };
   enum class Proof { kNone, kContent };
 
   const UniqueFd* find(std::size_t file, Error& why) const;
-  std::optional<Address> dumped_start(const File& file) const;
+  const LoadedHeaders& headers_of(File& file) const;
   Result<Proof> check(const File& file, const std::string& build_id, const UniqueFd& fd) const;
   Status check_placement(const File& file, const ElfImage& image, const UniqueFd& fd) const;
 

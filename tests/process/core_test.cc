@@ -91,7 +91,7 @@ void put_by_build_id(const CrashedProcess& crashed, const std::string& root,
   for (const std::string& file : crashed.files()) {
     const std::string id = build_id(root + file);
     const std::string name = id.empty() ? fs::path(file).filename().string() : id;
-    write_file(directory + "/" + name, read_bytes(root + file));
+    write_file((fs::path(directory) / name).string(), read_bytes(root + file));
   }
 }
 

@@ -41,7 +41,7 @@ struct CoreThread {
 // A file of the process that was not found, or was found and is another one, or cannot be told to
 // be the right one.
 struct CoreFileProblem {
-  std::string path;  // as the core names it; empty if it names no files at all
+  std::string path;  // as the core names it; empty: not one file, but what tells of all of them
   std::string build_id;
   std::string reason;
   bool used = false;  // it is read, although nothing in the core proves that it is the right one

@@ -114,6 +114,7 @@ TEST_CASE("core_file: memory is what was dumped, across segments, and nothing el
   CHECK(contains(text_at(*core, kData + 8191, 2), "not dumped"));
   CHECK(contains(text_at(*core, kData - 1, 2), "not dumped"));
   CHECK(contains(text_at(*core, UINT64_MAX - 1, 4), "beyond all addresses"));
+  CHECK(contains(text_at(*core, UINT64_MAX, 1), "not dumped"));
   CHECK(text_at(*core, kData, 0).empty());
 }
 
@@ -220,6 +221,29 @@ TEST_CASE("core_file: headers that lie are refused, not believed") {
   CHECK(longer->threads().size() == 1);
 }
 
+TEST_CASE("core_file: notes that end early end no other segment of notes") {
+  // The first segment has one note, which lies; the second, two threads.
+  CoreBytes threads;
+  threads.add_note_bytes(bytes_of(Elf64_Nhdr{5, UINT32_MAX, NT_AUXV}));
+  threads.add_thread({.tid = 1});
+  threads.add_thread({.tid = 2});
+  threads.add_memory(kData, "here");
+  std::string core = threads.bytes();
+  const std::size_t first = sizeof(Elf64_Ehdr);
+  const std::size_t second = first + sizeof(Elf64_Phdr);
+  Elf64_Phdr note;
+  std::memcpy(&note, core.data() + first, sizeof note);
+  constexpr std::uint64_t kLie = sizeof(Elf64_Nhdr);
+  Elf64_Phdr rest = note;
+  rest.p_offset += kLie;
+  rest.p_filesz -= kLie;
+  note.p_filesz = kLie;
+  core.replace(first, sizeof note, bytes_of(note)).replace(second, sizeof rest, bytes_of(rest));
+  const MadeCore opened(core);
+  REQUIRE(opened.opened());
+  CHECK(opened->threads().size() == 2);
+}
+
 TEST_CASE("core_file: notes that lie are refused, or end the notes") {
   const auto opened_with = [](const std::string& note) {
     CoreBytes made = smallest();
@@ -231,7 +255,13 @@ TEST_CASE("core_file: notes that lie are refused, or end the notes") {
   const MadeCore endless(opened_with(bytes_of(Elf64_Nhdr{5, UINT32_MAX, NT_AUXV})));
   REQUIRE(endless.opened());
   CHECK(endless->threads().size() == 1);
-  CHECK(endless->truncated());
+  // Nothing of the file is missing; what is wrong is said, and no thread passes for unlabelled.
+  CHECK_FALSE(endless->truncated());
+  REQUIRE_FALSE(endless->problems().empty());
+  CHECK(contains(endless->problems().back().reason, "a note is longer"));
+  CoreBytes no_threads;
+  no_threads.add_note_bytes(bytes_of(Elf64_Nhdr{5, UINT32_MAX, NT_AUXV}));
+  CHECK(contains(why_not(no_threads.bytes()), "a note is longer"));
   const MadeCore nameless(opened_with(bytes_of(Elf64_Nhdr{UINT32_MAX, 0, NT_AUXV})));
   REQUIRE(nameless.opened());
   CHECK(nameless->threads().size() == 1);

@@ -6,6 +6,8 @@
 
 #include "core_bytes.h"
 #include "elf_bytes.h"
+#include "labelscope/plan.h"
+#include "labelscope/snapshot.h"
 #include "made_core.h"
 #include "support/catch.h"
 
@@ -86,7 +88,83 @@ void check_refused(const Looked& looked, const std::string& why) {
   CHECK(looked.problems[0].reason.find(why) != std::string::npos);
 }
 
+// The place of DT_DEBUG's value in a file, by link-time address.
+std::uint64_t debug_value_of(const std::string& file) {
+  const ElfImage image = require_image(file);
+  const std::uint64_t dynamic = image.dynamic_address().value_or(0);
+  for (const LoadSegment& load : image.load_segments()) {
+    if (dynamic < load.vaddr || dynamic >= load.vaddr + load.file_size) continue;
+    for (std::uint64_t at = dynamic; at < load.vaddr + load.file_size; at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, file.data() + load.file_offset + (at - load.vaddr), sizeof entry);
+      if (entry.d_tag == DT_DEBUG) return at + offsetof(Elf64_Dyn, d_un);
+    }
+  }
+  FAIL("the file has no DT_DEBUG");
+  return 0;
+}
+
+// What a core without NT_FILE comes to, whose loader keeps its list at kDebug.
+struct Listed {
+  std::vector<CoreFileProblem> problems;
+  unsigned outcome = 0;
+};
+constexpr Address kDebug = 0x7e0000000000;
+constexpr Address kLinks = kDebug + 0x100;
+constexpr std::uint64_t kLinkSize = 40;  // {bias, name, dynamic, next, previous}
+
+Listed list_libraries(const std::string& loaders_memory) {
+  const std::string path = fixture_path("exe_importer_gnu");
+  const std::string program = read_file(path);
+  CoreBytes made;
+  made.add_thread({.tid = 1, .thread_pointer = 0x7d0000000000});
+  made.add_auxv({{AT_PHDR, kBias + sizeof(Elf64_Ehdr)}});
+  made.add_library(path, program, kBias, {{debug_value_of(program), bytes_of(kDebug)}});
+  if (!loaders_memory.empty()) made.add_memory(kDebug, loaders_memory);
+  const MadeCore core(made.bytes(), {path, {"/nonexistent"}, {}});
+  REQUIRE(core.opened());
+  auto plan = Planner().plan(*core);
+  REQUIRE(plan);
+  CHECK(plan->modules == 1);
+  CHECK(plan->publishers.empty());
+  const auto snapshot = snapshot_core(*core, *plan, {});
+  REQUIRE(snapshot);
+  REQUIRE(snapshot->threads.size() == 1);
+  return {core->problems(), snapshot->threads[0].seen.outcome};
+}
+
+// struct r_debug and `count` links without a name; the last one leads to `last`.
+std::string links(std::size_t count, Address last) {
+  std::string memory = bytes_of(std::uint64_t{1}) + bytes_of(kLinks);
+  memory.resize(kLinks - kDebug);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Address next = i + 1 == count ? last : kLinks + (i + 1) * kLinkSize;
+    std::string link(kLinkSize, '\0');
+    memory += link.replace(24, sizeof next, bytes_of(next));
+  }
+  return memory;
+}
+
 }  // namespace
+
+TEST_CASE("core_file: the loader's list that ends is all there is") {
+  const Listed listed = list_libraries(links(3, 0));
+  CHECK(listed.problems.empty());
+  CHECK(listed.outcome == LS_UNLABELLED);
+}
+
+TEST_CASE("core_file: a loader's list that cannot be followed to its end may hide a publisher") {
+  for (const std::string& memory : {std::string(), links(2, kLinks), links(2, kLinks + kLinkSize),
+                                    links(2, 0x1000), links(5000, 0)}) {
+    INFO(memory.size());
+    const Listed listed = list_libraries(memory);
+    REQUIRE(listed.problems.size() == 1);
+    CHECK(listed.problems[0].path.empty());
+    CHECK_FALSE(listed.problems[0].used);
+    CHECK(listed.problems[0].reason.find("cannot be read to its end") != std::string::npos);
+    CHECK(listed.outcome == LS_UNREADABLE_NO_RECIPE);
+  }
+}
 
 TEST_CASE("core_file: a file is found under its own path below a system root") {
   const TempFolder empty;
@@ -268,6 +346,23 @@ TEST_CASE("core_file: memory that a debugger left out may be code, so its file i
   made.add_memory(kBias, library().substr(0, 4096), 0, PF_R);
   made.add_files({{kBias, kBias + 0x1000, 0, kPath}, {kBias + 0x1000, kBias + 0x2000, 1, kPath}});
   check_found(look(made, {{}, {root.path()}, {}}), library());
+}
+
+TEST_CASE("core_file: a file that is mapped in very many pieces is one question, not one a piece") {
+  constexpr std::uint64_t kPieces = 300000;
+  std::vector<MadeFile> pieces;
+  for (std::uint64_t i = 0; i < kPieces; ++i) {
+    pieces.push_back({kBias + i * 8192, kBias + i * 8192 + 4096, 1, "/a"});
+  }
+  CoreBytes made;
+  made.add_thread({.tid = 1});
+  made.add_files(pieces);
+  const MadeCore core(made.bytes());
+  REQUIRE(core.opened());
+  const auto mappings = core->mappings();
+  REQUIRE(mappings);
+  CHECK(mappings->size() == kPieces);
+  CHECK_FALSE(core->open_file(mappings->back()));
 }
 
 }  // namespace labelscope::test
