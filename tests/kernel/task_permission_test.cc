@@ -226,7 +226,7 @@ TEST_CASE("task_permission: numbers are those of labelscope's own pid namespace"
 TEST_CASE("task_permission: too few file descriptors are named") {
   require_iterators();
   const std::string said = told_by_fork([]() -> std::string {
-    for (rlim_t most = 10; most < 60; ++most) {
+    for (rlim_t most = 10; most < 100; most += 6) {
       rlimit limit{most, 4096};
       if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return "cannot lower the limit";
       auto iterators = TaskIterators::load(Pid{getpid()});
