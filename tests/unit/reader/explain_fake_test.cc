@@ -53,12 +53,10 @@ bool tells(const Explanation& told, const std::string& part) {
 }
 
 // General dynamic code under musl, as one DTV entry: the plan asks nobody but the slot.
-FakeTarget with_dtv_slot() {
-  FakeTarget target;
+void load_dtv_slot(FakeTarget& target) {
   target.load(kLibrary, elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_DTPMOD64"}), kBias);
   target.load("/lib/ld-musl.so.1", elf_from_yaml("musl"), kMuslBias);
   target.fake_memory().put(kSlot, std::array<std::uint64_t, 2>{2, 0x18});
-  return target;
 }
 
 }  // namespace
@@ -84,7 +82,8 @@ TEST_CASE("explain_fake: a slot that leads nowhere is unresolved") {
 }
 
 TEST_CASE("explain_fake: a file that cannot be opened is named, and the others are told") {
-  FakeTarget target = with_dtv_slot();
+  FakeTarget target;
+  load_dtv_slot(target);
   target.load("/usr/lib/libother.so", elf_from_yaml("musl"), 0x7f2000000000);
   target.lose_file("/usr/lib/libother.so");
   CHECK(explain(target) == "unreadable-file no-tlsdesc");
@@ -108,7 +107,8 @@ TEST_CASE("explain_fake: a copy that shares the first one's variable is told so"
 }
 
 TEST_CASE("explain_fake: a plan is the same with a trace, and after one") {
-  FakeTarget target = with_dtv_slot();
+  FakeTarget target;
+  load_dtv_slot(target);
   Planner planner;
   PlanTrace trace;
   auto traced = planner.plan(target, &trace);
@@ -126,7 +126,8 @@ TEST_CASE("explain_fake: a plan is the same with a trace, and after one") {
 }
 
 TEST_CASE("explain_fake: a trace looks at every file again") {
-  FakeTarget target = with_dtv_slot();
+  FakeTarget target;
+  load_dtv_slot(target);
   Planner planner;
   REQUIRE(planner.plan(target));
   PlanTrace trace;
@@ -137,7 +138,8 @@ TEST_CASE("explain_fake: a trace looks at every file again") {
 }
 
 TEST_CASE("explain_fake: every stage of a DTV is told") {
-  FakeTarget target = with_dtv_slot();
+  FakeTarget target;
+  load_dtv_slot(target);
   const Planned planned = plan_traced(target);
   REQUIRE(planned.plan.publishers.size() == 1);
   REQUIRE(planned.plan.publishers[0].recipe.kind == LS_DTV_SLOT);
