@@ -1,7 +1,8 @@
 # Stacks, named: each worker rests where it serves, and the first thread waits.
 source "$SOURCE_DIR/lib.sh"
 start_target "$CROWD" --threads 3
-run dump --stacks -p "$target"
+# Whole stacks, however slow the machine is.
+run dump --stacks --max-stop 20s -p "$target"
 expect_status "$exit_ok" "dump --stacks"
 for tid in $(true_tids); do
   sed -n "/^Thread $tid /,/^Thread/p" "$work/stdout" >"$work/stack"

@@ -32,7 +32,7 @@ told_relocations() {
   jq -r --arg path "$1" '.files[] | select(.path == $path) | .relocations[] | select(.by_name)
     | (.type | sub("64$"; "")) + " " + .slot + " " + (.addend | tostring)' all.json | sort
 }
-build_id_of() { readelf -nW "$1" 2>/dev/null | awk '/Build ID:/ { print $3 }'; }
+build_id_of() { readelf -nW "$1" 2>/dev/null | awk '/Build ID:/ { print $NF }'; }
 
 compared=0
 relocated=0

@@ -115,7 +115,7 @@ TEST_CASE("dump_text: on a terminal, labels that do not fit go to a line of thei
   ProcessDump dump = make_dump();
   add_thread(dump, 7, "w", {{"first", std::string(30, 'x')}, {"second", std::string(30, 'y')}});
   DumpStyle style;
-  style.width = 60;
+  style.width = 62;
   CHECK(thread_text(text_of(dump, style), "7") ==
         "Thread 7  sleeping  \"w\"  first=" + std::string(30, 'x') +
             "\n        second=" + std::string(30, 'y') + "\n");
@@ -169,7 +169,7 @@ TEST_CASE("dump_text: on a terminal, sentences are broken between words and inde
   dump.of_threads[Tid{7}] = {{"  it holds a pointer to a set, and the set has many elements in it"},
                              {}};
   DumpStyle style;
-  style.width = 40;
+  style.width = 44;
   CHECK(has(text_of(dump, style),
             "\n      it holds a pointer to a set, and the\n"
             "          set has many elements in it\n"));
