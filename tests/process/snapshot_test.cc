@@ -1,6 +1,7 @@
 // A whole process read thread by thread, held against what each thread printed about itself.
 #include "labelscope/snapshot.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
