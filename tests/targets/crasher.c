@@ -106,6 +106,7 @@ static void* run_worker(void* argument) {
   const int victim = index == kVictim;
   if (victim && strcmp(mode, "update") == 0) {
     label_alternatives();
+    publish(&truths[kVictim]); /* it may be killed as soon as the others go on */
     pthread_barrier_wait(&labelled);
     for (unsigned turn = 0;; turn++) publish(&truths[turn % 2 == 0 ? kVictim : kThreads]);
   }
