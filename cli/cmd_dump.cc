@@ -92,7 +92,9 @@ int Dumping::dump_live(Pid pid) {
 
   dump = dump_by_bpf(pid, options_);
   if (!dump) {
-    if (is_gone(dump.error())) return fail(dump.error(), escape_terminal(dump.error().context));
+    // Iterators may not see what /proc shows: then it is no reason to call the process gone.
+    const bool gone = is_gone(dump.error()) && !LiveProcess::open(pid);
+    if (gone) return fail(dump.error(), escape_terminal(dump.error().context));
     return fail(first, "cannot look into process " + number + " in either way\n  ptrace   " +
                            reason + "\n  bpf      " + escape_terminal(dump.error().context));
   }

@@ -100,6 +100,15 @@ class Renderer {
     const bool painted = style_.color && !color.empty() && !text.empty();
     return painted ? std::string(color) + text + std::string(kReset) : text;
   }
+  // On a terminal, what fits beside `used` characters: a command line may be pages long.
+  std::string one_line(const std::string& text, std::size_t used) const {
+    constexpr std::string_view kDots = "...";
+    if (style_.width < used + kDots.size() || used + count_characters(text) <= style_.width) {
+      return text;
+    }
+    return std::string(first_characters(text, style_.width - used - kDots.size())) +
+           std::string(kDots);
+  }
   void note(std::string_view text) const { render_sentence(text, "  ", kYellow); }
 
   void render_sentence(std::string_view text, std::string_view indent,
@@ -131,8 +140,8 @@ void Renderer::render_sentence(std::string_view text, std::string_view indent,
 void Renderer::render_head() const {
   const ProcessSnapshot& snapshot = dump_.snapshot;
   const std::string what = dump_.command_line.empty() ? snapshot.comm : dump_.command_line;
-  out_ << paint(kBold, "Process " + std::to_string(raw(snapshot.pid)) + ":") << ' '
-       << escape_terminal(what) << '\n';
+  const std::string start = "Process " + std::to_string(raw(snapshot.pid)) + ":";
+  out_ << paint(kBold, start) << ' ' << one_line(escape_terminal(what), start.size() + 1) << '\n';
   render_publishers();
   if (snapshot.source == SnapshotSource::kBpf) {
     note(

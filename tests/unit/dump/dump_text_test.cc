@@ -163,6 +163,15 @@ TEST_CASE("dump_text: steps follow what they explain, and findings are counted a
             "  never-touched: this thread never touched it (2 threads)\n    fix: call it\n"));
 }
 
+TEST_CASE("dump_text: on a terminal, a long command line is cut to what fits") {
+  ProcessDump dump = make_dump();
+  dump.command_line = "/opt/shop " + std::string(100, 'x');
+  DumpStyle style;
+  style.width = 40;
+  CHECK(text_of(dump, style).substr(0, 41) == "Process 100: /opt/shop xxxxxxxxxxxxxx...\n");
+  CHECK(has(text_of(dump), std::string(100, 'x') + "\n"));
+}
+
 TEST_CASE("dump_text: on a terminal, sentences are broken between words and indented") {
   ProcessDump dump = make_dump();
   add_thread(dump, 7, "w", {});
