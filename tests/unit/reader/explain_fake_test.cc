@@ -16,6 +16,8 @@ constexpr Address kBias = 0x7f0000000000;
 constexpr Address kSlot = kBias + 0x1900;  // one_slot.yaml
 constexpr Address kThread = 0x7e0000000000;
 constexpr Address kDtv = 0x7c0000001000;
+// In no page of any module.
+constexpr Address kVariable = 0x7b0000001008;
 constexpr Address kMuslBias = 0x7f1000000000;
 constexpr const char* kLibrary = "/usr/lib/libcustomlabels.so";
 
@@ -89,6 +91,40 @@ TEST_CASE("explain_fake: a file that cannot be opened is named, and the others a
   CHECK(explain(target) == "unreadable-file no-tlsdesc");
 }
 
+TEST_CASE("explain_fake: where a file could not be read, that is the first thing to tell") {
+  FakeTarget target;
+  target.load("/usr/lib/libother.so", elf_from_yaml("musl"), 0x7f2000000000);
+  target.load("/usr/lib/ld-musl.so.1", elf_from_yaml("musl"), kMuslBias);
+  target.load(kLibrary, elf_from_yaml("one_slot"), kBias);
+  CHECK(explain(target) == "not-relocated");
+  target.lose_file(kLibrary);
+  const Planned planned = plan_traced(target);
+  const Explanation told = explain_plan(planned.plan, planned.trace);
+  CHECK(names_of(told) == "unreadable-file no-publisher");
+  CHECK(told.findings[0].text.find(kLibrary) != std::string::npos);
+  CHECK(told.findings[1].text.starts_with("no file that could be read defines "));
+  CHECK(tells(explain_thread(planned.plan, kThread, target.memory()), "what could be read"));
+
+  target.lose_file("/usr/lib/libother.so");
+  target.lose_file("/usr/lib/ld-musl.so.1");
+  CHECK(explain(target) == "unreadable-file unreadable-file unreadable-file no-publisher");
+}
+
+TEST_CASE("explain_fake: symbols that could not be read are not called undefined") {
+  ProcessPlan plan;
+  plan.modules = 1;
+  PlanTrace trace;
+  ModuleTrace module;
+  module.path = kLibrary;
+  module.refused = Finding{FindingCode::kUnreadableFile, "its hash table is cut off", {}};
+  plan.refusals.push_back({module.path, *module.refused});
+  trace.modules.push_back(module);
+  const Explanation told = explain_plan(plan, trace);
+  CHECK(tells(told, "not read: its hash table is cut off"));
+  CHECK_FALSE(tells(told, "is not defined"));
+  CHECK(names_of(told) == "unreadable-file");
+}
+
 TEST_CASE("explain_fake: a copy that shares the first one's variable is told so") {
   FakeTarget target;
   constexpr Address kOther = 0x7f2000000000;
@@ -156,9 +192,9 @@ TEST_CASE("explain_fake: every stage of a DTV is told") {
   CHECK(tells(told_now(), "has 1 entries, entry 2 is wanted"));
   target.fake_memory().put(kDtv, std::uint64_t{2});
   CHECK(names_of(told_now()) == "never-touched");
-  target.fake_memory().put(kDtv + 16, LabelMemory::kVariable - 0x18);
+  target.fake_memory().put(kDtv + 16, kVariable - 0x18);
   CHECK(names_of(told_now()) == "bad-pointer");  // the block is not there
-  target.fake_memory().put(LabelMemory::kVariable, LabelMemory::kSet);
+  target.fake_memory().put(kVariable, LabelMemory::kSet);
   CHECK(names_of(told_now()) == "bad-pointer");  // the set is not there
   target.fake_memory().put(LabelMemory::kSet, RawSet{});
   CHECK(names_of(told_now()).empty());
