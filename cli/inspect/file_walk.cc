@@ -1,7 +1,8 @@
 // fts(3) walks: it knows loops, and needs one descriptor however deep a tree is.
+//
+// What is named comes first, so that the same file below a named directory is the one left out.
 #include "cli/inspect/file_walk.h"
 
-#include <fcntl.h>
 #include <fts.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,8 @@
 #include <memory>
 #include <set>
 #include <utility>
+
+#include "labelscope/regular_file.h"
 
 namespace labelscope::cli {
 namespace {
@@ -28,19 +31,25 @@ class Walker {
  public:
   explicit Walker(const FileWalk& walk) : walk_(walk) {}
 
-  void visit_named(const std::string& path) {
-    struct stat about {};
-    if (::stat(path.c_str(), &about) != 0) {
-      walk_.problem({path, true}, system_error(errno, "cannot be opened"));
-    } else if (S_ISDIR(about.st_mode)) {
-      visit_tree(path);
-    } else {
-      visit_file({path, true});
+  void visit_named(const std::vector<std::string>& paths) {
+    std::vector<std::string> directories;
+    for (const std::string& path : paths) {
+      struct stat about {};
+      if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) {
+        directories.push_back(path);
+      } else {
+        visit_file({path, true});
+      }
     }
+    for (const std::string& directory : directories) visit_tree(directory);
   }
 
  private:
   void visit_tree(const std::string& path) {
+    if (in_kernel_file_system(path)) {
+      walk_.problem({path, true}, Error{ErrorCode::kUnsupported, "has no files that are stored"});
+      return;
+    }
     std::string root = path;
     char* roots[] = {root.data(), nullptr};
     std::unique_ptr<FTS, FtsCloser> tree(
@@ -56,6 +65,10 @@ class Walker {
       if (entry == nullptr) {
         if (errno != 0) walk_.problem({path, false}, system_error(errno, "cannot be listed"));
         break;
+      }
+      if (entry->fts_info == FTS_D && in_kernel_file_system(entry->fts_path)) {
+        ::fts_set(tree.get(), entry, FTS_SKIP);
+        continue;
       }
       visit_entry(*entry, links);
     }
@@ -88,22 +101,21 @@ class Walker {
   }
 
   void visit_file(const FoundFile& found) {
-    // Not to wait for the other end of a FIFO that has the name now.
-    UniqueFd fd(::open(found.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    auto fd = open_regular_file(found.path);
+    if (!fd) {
+      // A temporary file may be gone between its name and its opening, or be something else.
+      const ErrorCode code = fd.error().code;
+      const bool expected = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
+      if (found.named || !expected) walk_.problem(found, std::move(fd).error());
+      return;
+    }
     struct stat about {};
-    if (!fd.valid() || ::fstat(fd.get(), &about) != 0) {
-      // A temporary file may be gone between its name and its opening.
-      if (errno == ENOENT && !found.named) return;
-      walk_.problem(found, system_error(errno, "cannot be opened"));
+    if (::fstat(fd->get(), &about) != 0) {
+      walk_.problem(found, system_error(errno, "cannot be read"));
       return;
     }
-    if (!S_ISREG(about.st_mode)) {
-      if (!found.named) return;
-      walk_.problem(found, Error{ErrorCode::kUnsupported, "is no regular file"});
-      return;
-    }
-    if (!seen_.insert({about.st_dev, about.st_ino}).second) return;
-    walk_.use(found, std::move(fd));
+    const bool first = seen_.insert({about.st_dev, about.st_ino}).second;
+    if (first || found.named) walk_.use(found, *std::move(fd));
   }
 
   const FileWalk& walk_;
@@ -113,8 +125,7 @@ class Walker {
 }  // namespace
 
 void FileWalk::run(const std::vector<std::string>& paths) const {
-  Walker walker(*this);
-  for (const std::string& path : paths) walker.visit_named(path);
+  Walker(*this).visit_named(paths);
 }
 
 }  // namespace labelscope::cli

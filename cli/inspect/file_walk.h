@@ -15,10 +15,12 @@ struct FoundFile {
   bool named = false;  // on the command line
 };
 
-// Calls `use` for each regular file, once for each inode, in the order of names, with a descriptor
-// that is open for reading; calls `problem` for what cannot be opened. Symbolic links to
-// directories are followed only where the command line names them; links to files come after the
-// files, so that a file below the same directory goes by its own name.
+// Calls `use` for each regular file, with a descriptor that is open for reading; calls `problem` for
+// what cannot be opened. Files that the command line names come first, each of them; then those
+// below its directories, in the order of names, each inode once. Symbolic links to directories are
+// followed only where the command line names them; links to files come after the files, so that a
+// file below the same directory goes by its own name. What the kernel makes up (/proc, /sys) is
+// neither listed nor opened.
 struct FileWalk {
   std::function<void(const FoundFile&, UniqueFd)> use;
   std::function<void(const FoundFile&, Error)> problem;

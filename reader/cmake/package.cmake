@@ -10,7 +10,7 @@
 # After installation: find_package(labelscope [COMPONENTS reader c]); pkg-config labelscope-reader, labelscope.
 include(CMakePackageConfigHelpers)
 
-# Not here: tls_layout.h, sampler.h and ptrace_sampler.h, which are about this tree's own parts.
+# Not here: tls_layout.h, sampler.h, ptrace_sampler.h and regular_file.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/core_file.h
   include/labelscope/elf_image.h

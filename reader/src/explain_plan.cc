@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "customlabels/label_abi.h"
 #include "hex.h"
@@ -113,8 +112,11 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
     head += ", no TLS block";
   }
   steps.push_back(std::move(head));
-  steps.push_back(version_line(module));
-  steps.push_back(variable_line(module));
+  // Of symbols that could not be read nothing can be said, not even that they are not defined.
+  if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
+    steps.push_back(version_line(module));
+    steps.push_back(variable_line(module));
+  }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));
   if (module.publisher && *module.publisher < plan.publishers.size()) {
@@ -144,6 +146,12 @@ Finding of_module(const std::string& path, const Finding& finding) {
   return {finding.code, path + ": " + finding.text, finding.fix};
 }
 
+std::string none_defines(const ProcessPlan& plan) {
+  if (!plan.refusals.empty()) return "no file that could be read defines ";
+  if (plan.modules == 1) return "its only file does not define ";
+  return "none of its " + files(plan.modules) + " defines ";
+}
+
 // Why there is not even a candidate.
 Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
   const MainExecutableTrace& main = trace.main_executable;
@@ -158,9 +166,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
                 "it has any, cannot be found",
             "strip it with --strip-debug, or keep the symbols with --keep-symbol"};
   }
-  std::string text = plan.modules == 1 ? std::string("its only file does not define ")
-                                       : "none of its " + files(plan.modules) + " defines ";
-  text += kBothSymbols;
+  std::string text = none_defines(plan) + kBothSymbols;
   if (!main.path.empty() && !main.has_symtab) {
     text += " (" + main.path + " is stripped: what it does not export cannot be seen)";
   }
@@ -202,17 +208,15 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   told.steps.push_back(std::move(looked));
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
-  if (plan.publishers.empty() && trace.modules.empty()) {
-    told.findings.push_back(absence(plan, trace));
-  }
   std::vector<Finding> found = findings_of(plan, trace);
+  // Behind those of files that could not be read: any of them may be the publisher.
+  if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
   // A finding about a module that is read is worth less than one that keeps labels from being read.
   if (!plan.publishers.empty()) {
     std::stable_partition(found.begin(), found.end(),
                           [](const Finding& finding) { return !is_deviation(finding); });
   }
-  told.findings.insert(told.findings.end(), std::make_move_iterator(found.begin()),
-                       std::make_move_iterator(found.end()));
+  told.findings = std::move(found);
   return told;
 }
 

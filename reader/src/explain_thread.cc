@@ -245,7 +245,10 @@ Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
   Explanation told;
   told.steps.push_back("thread pointer " + hex(thread_pointer));
   if (plan.publishers.empty()) {
-    told.steps.emplace_back("no file of the process publishes labels, so there are none to read");
+    told.steps.emplace_back(
+        plan.refusals.empty()
+            ? "no file of the process publishes labels, so there are none to read"
+            : "no publisher was found in what could be read, so there are no labels to read");
   }
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];

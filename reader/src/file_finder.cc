@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "labelscope/regular_file.h"
+
 namespace labelscope {
 namespace {
 
@@ -28,18 +30,18 @@ bool climbs(const std::string& path) {
   return path.find("/../") != std::string::npos || path.ends_with("/..");
 }
 
-UniqueFd open_below(const std::string& root, const std::string& path) {
+Result<UniqueFd> open_below(const std::string& root, const std::string& path) {
   const UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return {};
+  if (!directory.valid()) return system_error(errno, "cannot be opened");
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   const UniqueFd place(
       static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
-  if (place.valid()) return open_regular_file("/proc/self/fd/" + std::to_string(place.get()));
+  if (place.valid()) return open_regular_file(place);
   // Kernels before 5.6 do not have it, and filters of system calls may not know it.
   if ((errno == ENOSYS || errno == EPERM) && !climbs(path)) return open_regular_file(root + path);
-  return {};
+  return system_error(errno, "cannot be opened");
 }
 
 std::vector<std::string> build_id_paths(const std::string& id) {
@@ -55,15 +57,12 @@ class FileFinder::Search {
   explicit Search(const std::function<Status(const UniqueFd&)>& fits) : fits_(fits) {}
 
   // True when the search is over.
-  bool offer(const std::string& name, UniqueFd fd) {
-    if (!fd.valid()) return false;
-    Status status = fits_(fd);
-    if (status) {
-      found_ = std::move(fd);
-      return true;
-    }
-    if (++refused_ <= kMaxReasons) reasons_ += "; " + name + ": " + status.error().context;
-    return false;
+  bool offer(const std::string& name, Result<UniqueFd> fd) {
+    // That there is none of the name is not worth telling: it is looked for in many places.
+    if (!fd) return fd.error().code == ErrorCode::kNotFound ? false : refuse(name, fd.error());
+    if (Status status = fits_(*fd); !status) return refuse(name, status.error());
+    found_ = *std::move(fd);
+    return true;
   }
 
   Result<UniqueFd> result(const WantedFile& wanted, const std::string& where) {
@@ -78,6 +77,11 @@ class FileFinder::Search {
   }
 
  private:
+  bool refuse(const std::string& name, const Error& error) {
+    if (++refused_ <= kMaxReasons) reasons_ += "; " + name + ": " + error.context;
+    return false;
+  }
+
   const std::function<Status(const UniqueFd&)>& fits_;
   UniqueFd found_;
   std::size_t refused_ = 0;

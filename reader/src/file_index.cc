@@ -2,15 +2,12 @@
 // directories are not followed.
 #include "file_index.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
 #include "labelscope/elf_image.h"
+#include "labelscope/regular_file.h"
 
 namespace labelscope {
 namespace {
@@ -25,17 +22,6 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 
 }  // namespace
 
-UniqueFd open_regular_file(const std::string& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return {};
-  if (S_ISREG(found.st_mode)) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd.valid() || (::fstat(fd.get(), &found) == 0 && S_ISREG(found.st_mode))) return fd;
-  }
-  errno = ENOENT;
-  return {};
-}
-
 void FileIndex::list() {
   if (listed_) return;
   listed_ = true;
@@ -45,8 +31,11 @@ void FileIndex::list() {
   std::vector<std::pair<int, std::string>> found;
   for (; !error && at != fs::recursive_directory_iterator() && found.size() < kMaxFiles;
        at.increment(error)) {
-    if (at.depth() >= kMaxDepth) at.disable_recursion_pending();
     std::error_code ignored;
+    if (at.depth() >= kMaxDepth ||
+        (at->is_directory(ignored) && in_kernel_file_system(at->path().string()))) {
+      at.disable_recursion_pending();
+    }
     if (at->is_regular_file(ignored)) found.emplace_back(at.depth(), at->path().string());
   }
   std::sort(found.begin(), found.end());
@@ -66,9 +55,9 @@ void FileIndex::read_build_ids() {
   build_ids_read_ = true;
   list();
   for (const std::string& path : paths_) {
-    UniqueFd fd = open_regular_file(path);
-    if (!fd.valid()) continue;
-    auto image = ElfImage::open(std::move(fd));
+    auto fd = open_regular_file(path);
+    if (!fd) continue;
+    auto image = ElfImage::open(*std::move(fd));
     if (!image) continue;
     if (std::string id = image->build_id(); !id.empty()) by_build_id_.emplace(std::move(id), path);
   }

@@ -6,13 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/unique_fd.h"
-
 namespace labelscope {
-
-// Opens a regular file for reading, and nothing else: the name may come from a core file, and
-// opening a FIFO waits while opening a device does something. Invalid, with errno, if it cannot.
-UniqueFd open_regular_file(const std::string& path);
 
 // Reads the directory when it is first asked. Not thread-safe.
 class FileIndex {

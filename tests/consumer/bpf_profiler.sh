@@ -19,5 +19,7 @@ true_samples() {
   done | sort -u
 }
 [[ $(printed_labels out | sort -u) == "$(true_samples)" ]] || fail "printed: $(sort -u out); the target: $(true_samples)"
-# And every sample has all of them.
-(($(cut -f 2- out | sort -u | wc -l) == 2 || $(cut -f 2- out | sort -u | wc -l) == 1)) || fail "samples differ: $(sort -u out)"
+# And every labelled sample has all of them. That one now and then is not resident is no fault.
+awk -F '\t' '$2 == "labelled"' out >labelled
+(($(sort -u labelled | wc -l) == ${#truth[@]})) || fail "samples differ: $(sort -u labelled)"
+(($(wc -l <labelled) >= 30)) || fail "hardly a sample is labelled: $(cut -f 2 out | sort | uniq -c)"

@@ -3,7 +3,7 @@ source "$SOURCE_DIR/lib.sh"
 build_project "$SOURCE_DIR/c"
 start_rivals
 build/print_labels "$target" >out 2>err || {
-  grep -q 'ptrace' err && skip_test "$(cat err)"
+  skip_if_refused err
   fail "print_labels: $(cat err)"
 }
 [[ $(printed_labels out) == "$(true_lines)" ]] || fail "printed: $(cat out); the target: $(true_lines)"

@@ -22,7 +22,7 @@ for compiler in gcc clang; do
     # shellcheck disable=SC2086
     build "$compiler" $module
     LD_LIBRARY_PATH=$(library_dir) ./print_labels "$target" >out 2>err || {
-      grep -q 'ptrace' err && skip_test "$(cat err)"
+      skip_if_refused err
       fail "print_labels ($compiler, $module): $(cat err)"
     }
     [[ $(printed_labels out) == "$(true_lines)" ]] || fail "$compiler, $module: $(cat out)"

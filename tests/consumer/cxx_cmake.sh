@@ -4,7 +4,7 @@ build_project "$SOURCE_DIR/cxx"
 start_rivals
 for thread in "${truth[@]}"; do
   build/read_thread "$target" "$(jq .tid <<<"$thread")" >>out 2>err || {
-    grep -q 'ptrace' err && skip_test "$(cat err)"
+    skip_if_refused err
     fail "read_thread: $(cat err)"
   }
 done

@@ -56,7 +56,13 @@ start_rivals() {
   children+=("$target")
   truth=()
   while read -r line <&"${RIVALS[0]}" && [[ $line != ready ]]; do truth+=("$line"); done
-  ((${#truth[@]} == 2)) || skip_test "the target cannot run here: ${truth[*]}"
+  [[ ${truth[0]:-} == '{"cannot":'* ]] && skip_test "the target cannot run here: ${truth[0]}"
+  ((${#truth[@]} == 2)) || fail "the target told: ${truth[*]:-nothing}"
+}
+
+# skip_if_refused <stderr of a consumer>: where the system lets nobody look into the target; any other error is a failure.
+skip_if_refused() {
+  grep -Eq 'cannot be looked into|Operation not permitted|Permission denied' "$1" && skip_test "$(cat "$1")"
 }
 
 # The lines that a consumer has to print, by the target's own words: tid, "labelled", labels with the base name of their

@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,9 +23,10 @@
 static long samples_left;
 static ls_plan* plan;
 
-static void print_bytes(const unsigned char* bytes, size_t size) {
-  for (size_t i = 0; i < size; i++) {
-    printf(bytes[i] >= 0x20 && bytes[i] < 0x7f ? "%c" : "\\x%02x", bytes[i]);
+// Bytes of a target are no text: a terminal must not obey them.
+static void print_bytes(FILE* out, const void* bytes, size_t size) {
+  for (const unsigned char *byte = bytes, *end = byte + size; byte != end; byte++) {
+    fprintf(out, *byte >= 0x20 && *byte < 0x7f && *byte != '\\' ? "%c" : "\\x%02x", *byte);
   }
 }
 
@@ -41,18 +43,20 @@ static int print_sample(void* ignored, void* record, size_t size) {
     if (ls_is_repeated(&cursor, &label)) continue;
     const ls_bytes publisher = ls_publisher_path(plan, label.publisher);
     putchar('\t');
-    print_bytes(label.key, label.key_length);
+    print_bytes(stdout, label.key, label.key_length);
     putchar('=');
-    print_bytes(label.value, label.value_length);
+    print_bytes(stdout, label.value, label.value_length);
     putchar('@');
-    print_bytes((const unsigned char*)publisher.data, publisher.size);
+    print_bytes(stdout, publisher.data, publisher.size);
   }
   putchar('\n');
   return 0;
 }
 
 static int fail(const char* what, const char* why) {
-  fprintf(stderr, "profiler: %s: %s\n", what, why);
+  fprintf(stderr, "profiler: %s: ", what);
+  print_bytes(stderr, why, strlen(why));
+  fputc('\n', stderr);
   return 1;
 }
 

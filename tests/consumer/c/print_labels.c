@@ -8,15 +8,16 @@
 #include <labelscope/labelscope.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes of a target are no text: a terminal must not obey them. */
-static void print_bytes(ls_bytes bytes) {
+static void print_bytes(FILE* out, ls_bytes bytes) {
   for (size_t i = 0; i < bytes.size; i++) {
     const unsigned char byte = (unsigned char)bytes.data[i];
     if (byte >= 0x20 && byte < 0x7f && byte != '\\') {
-      putchar(byte);
+      fputc(byte, out);
     } else {
-      printf("\\x%02x", byte);
+      fprintf(out, "\\x%02x", byte);
     }
   }
 }
@@ -35,11 +36,11 @@ static void print_thread(const ls_plan* plan, int32_t tid, const ls_observation*
   printf("%d\t%s", (int)tid, ls_outcome_name(ls_observed_outcome(seen)));
   for (size_t i = 0; i < ls_label_count(seen); i++) {
     putchar('\t');
-    print_bytes(ls_label_key(seen, i));
+    print_bytes(stdout, ls_label_key(seen, i));
     putchar('=');
-    print_bytes(ls_label_value(seen, i));
+    print_bytes(stdout, ls_label_value(seen, i));
     putchar('@');
-    print_bytes(ls_publisher_path(plan, ls_label_publisher(seen, i)));
+    print_bytes(stdout, ls_publisher_path(plan, ls_label_publisher(seen, i)));
   }
   putchar('\n');
 }
@@ -61,7 +62,7 @@ static int print_threads(const ls_target* target, const ls_plan* plan,
 static void print_explanation(const ls_explanation* explanation) {
   for (size_t i = 0; i < ls_explanation_line_count(explanation); i++) {
     fputs("# ", stdout);
-    print_bytes(ls_explanation_line(explanation, i));
+    print_bytes(stdout, ls_explanation_line(explanation, i));
     putchar('\n');
   }
 }
@@ -96,7 +97,7 @@ int main(int argc, char** argv) {
   if (code == LS_OK) code = explain(target, plan, threads, &error);
   if (code != LS_OK) {
     fputs("print_labels: ", stderr);
-    for (const char* c = error.text; *c != '\0'; c++) fputc(*c < 0x20 ? '?' : *c, stderr);
+    print_bytes(stderr, (ls_bytes){error.text, strlen(error.text)});
     fputc('\n', stderr);
   }
   ls_free_threads(threads);

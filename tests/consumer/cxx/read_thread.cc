@@ -1,26 +1,35 @@
-// Prints the labels of one thread: read_thread PID TID. The form is that of ../c/print_labels.c;
-// real programs escape bytes better.
+// Prints the labels of one thread: read_thread PID TID. The form is that of ../c/print_labels.c.
 #include <labelscope/label_walk.h>
 #include <labelscope/plan.h>
 #include <labelscope/stopped_thread.h>
 #include <labelscope/target.h>
 
-#include <cctype>
 #include <cstdlib>
 #include <iostream>
+#include <string>
+#include <string_view>
 
 namespace {
 
-int fail(const std::string& why) {
-  std::cerr << "read_thread: " << why << '\n';
-  return 1;
+// Bytes of a target are no text: a terminal must not obey them.
+std::string escaped(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && byte != '\\') {
+      text += c;
+    } else {
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return text;
 }
 
-std::string printable(std::string bytes) {
-  for (char& byte : bytes) {
-    if (std::isprint(static_cast<unsigned char>(byte)) == 0) byte = '?';
-  }
-  return bytes;
+// An error may name what the target calls its files.
+int fail(std::string_view why) {
+  std::cerr << "read_thread: " << escaped(why) << '\n';
+  return 1;
 }
 
 }  // namespace
@@ -45,8 +54,8 @@ int main(int argc, char** argv) {
   }  // the thread goes on
   std::cout << argv[2] << '\t' << labelscope::outcome_name(seen.outcome);
   for (const labelscope::Label& label : seen.labels) {
-    std::cout << '\t' << printable(label.key) << '=' << printable(label.value) << '@'
-              << printable(plan->publishers[label.publisher].path);
+    std::cout << '\t' << escaped(label.key) << '=' << escaped(label.value) << '@'
+              << escaped(plan->publishers[label.publisher].path);
   }
   std::cout << '\n';
 }

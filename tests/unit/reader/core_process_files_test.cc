@@ -306,6 +306,25 @@ TEST_CASE("core_file: what is no regular file is not opened, and nobody waits fo
   check_refused(look(core_with(library()), {{}, {root.path()}, {root.path()}}), "not found");
 }
 
+TEST_CASE("core_file: a path that leads into a file system of the kernel's is not opened") {
+  for (const std::string path : {"/proc/version", "/proc/self/maps", "/sys/kernel/notes"}) {
+    INFO(path);
+    if (!std::filesystem::exists(path)) continue;
+    CoreBytes made;
+    made.add_thread({.tid = 1});
+    made.add_library(path, library(), kBias);
+    made.add_loaded_files();
+    const MadeCore core(made.bytes(), {{}, {"/"}, {}});
+    REQUIRE(core.opened());
+    const auto mappings = core->mappings();
+    REQUIRE(mappings);
+    const auto file = core->open_file(mappings->front());
+    REQUIRE_FALSE(file);
+    INFO(file.error().context);
+    CHECK(file.error().context.find(path + ": lies in a file system that") != std::string::npos);
+  }
+}
+
 TEST_CASE("core_file: the main executable can be given, wherever it is and whatever its name") {
   const TempFolder folder;
   const std::string given = folder.path() + "/renamed";

@@ -1,0 +1,64 @@
+// The numbers of file systems: <linux/magic.h>.
+#include "labelscope/regular_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+
+namespace labelscope {
+namespace {
+
+// Those that a mount table has; none of them stores what somebody has put there.
+bool is_made_up(const struct statfs& system) {
+  constexpr std::uint32_t kMadeUp[] = {
+      PROC_SUPER_MAGIC,   SYSFS_MAGIC,         TRACEFS_MAGIC,      DEBUGFS_MAGIC, BPF_FS_MAGIC,
+      CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,   SELINUX_MAGIC, EFIVARFS_MAGIC,
+      PSTOREFS_MAGIC,     BINFMTFS_MAGIC,      DEVPTS_SUPER_MAGIC,
+  };
+  // The type of f_type differs between processors; the number has 32 bits.
+  const auto type = static_cast<std::uint32_t>(system.f_type);
+  return std::find(std::begin(kMadeUp), std::end(kMadeUp), type) != std::end(kMadeUp);
+}
+
+Error cannot_open() { return system_error(errno, "cannot be opened"); }
+
+}  // namespace
+
+Result<UniqueFd> open_regular_file(const UniqueFd& place) {
+  struct stat about {};
+  struct statfs system {};
+  if (::fstat(place.get(), &about) != 0) return cannot_open();
+  if (!S_ISREG(about.st_mode)) return Error{ErrorCode::kUnsupported, "is no regular file"};
+  if (::fstatfs(place.get(), &system) != 0) return cannot_open();
+  if (is_made_up(system)) {
+    return Error{ErrorCode::kUnsupported,
+                 "lies in a file system that the kernel makes up (/proc, /sys or the like)"};
+  }
+  // The very file that was looked at, whatever has its name now. Not to wait for a lease's holder.
+  const std::string self = "/proc/self/fd/" + std::to_string(place.get());
+  UniqueFd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd.valid()) return fd;
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kSystem, "cannot be opened: /proc is not mounted here"};
+  }
+  return cannot_open();
+}
+
+Result<UniqueFd> open_regular_file(const std::string& path) {
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!place.valid()) return cannot_open();
+  return open_regular_file(place);
+}
+
+bool in_kernel_file_system(const std::string& path) {
+  struct statfs system {};
+  return ::statfs(path.c_str(), &system) == 0 && is_made_up(system);
+}
+
+}  // namespace labelscope
