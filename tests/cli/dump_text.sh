@@ -7,7 +7,8 @@ expect_shown "^Process $target: .*crowd --threads 6$"
 expect_shown '^  labels from /.*/crowd \('
 index=0
 for tid in $(true_tids); do
-  grep -E "^Thread +$tid  sleeping  \"crowd-$index\"" "$work/stdout" >"$work/line" || fail "no line for thread $tid"
+  # On its way to sleep it may still be running.
+  grep -E "^Thread +$tid  (sleeping|running) +\"crowd-$index\"" "$work/stdout" >"$work/line" || fail "no line for thread $tid"
   grep -Eq "thread\.0=number-$index\b" "$work/line" || fail "the labels of thread $tid are wrong: $(<"$work/line")"
   # Of equal keys the first counts; an element without a key is none.
   grep -Eq 'second of two|deleted' "$work/line" && fail "a label that is none: $(<"$work/line")"
