@@ -3,12 +3,11 @@
 //   original                                        copy
 //   ELF header                                      ELF header (types, machine; offsets are the
 //   program headers                                 copy's) program headers (addresses as they are)
-//   ... .eh_frame_hdr .eh_frame ... end of segment  these bytes
+//   .eh_frame_hdr .eh_frame                         these bytes
 //   .debug_frame, or .eh_frame without a header     these bytes, under a section header
 //
-// .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece. Where
-// .eh_frame ends only section headers would say, and they may be missing: the end of the segment
-// will do.
+// .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece, which ends
+// with the last entry that libdw may see (call_frame_check.h).
 #include "call_frame_image.h"
 
 #include <elf.h>
@@ -20,6 +19,7 @@
 #include <optional>
 #include <string_view>
 
+#include "call_frame_check.h"
 #include "loaded_file.h"
 
 namespace labelscope {
@@ -78,6 +78,7 @@ class CallFrameCopy {
   Status add_eh_frame();
   Status add_sections();
   Status add_section(const Elf64_Shdr& section, std::uint32_t name);
+  void end_entries(std::size_t at);
   Result<std::size_t> append(std::uint64_t offset, std::optional<std::uint64_t> address,
                              std::uint64_t size);
   void append_section_table();
@@ -91,6 +92,7 @@ class CallFrameCopy {
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Shdr> sections_;  // of the copy
   bool found_ = false;
+  bool eh_frame_found_ = false;
 };
 
 Result<std::shared_ptr<CallFrameImage>> CallFrameCopy::make() {
@@ -149,21 +151,45 @@ Status CallFrameCopy::add_eh_frame() {
 
   HeaderStart start{};
   if (Status status = read_value(wanted->p_offset, wanted->p_vaddr, start); !status) return status;
-  const std::uint64_t into = wanted->p_vaddr - holder->p_vaddr;
-  std::uint64_t from = into;
   if (start.pointer_encoding != kRelativeInFourBytes) {
-    from = 0;  // .eh_frame may be anywhere in the segment
-  } else if (start.to_frames < 0) {
-    const std::uint64_t back = std::uint64_t{0} - static_cast<std::int64_t>(start.to_frames);
-    const std::uint64_t field = into + offsetof(HeaderStart, to_frames);
-    if (back > field) return malformed("its .eh_frame is before its segment");
-    from = field - back;
+    return Error{ErrorCode::kUnsupported, "its .eh_frame_hdr is encoded as no linker does it"};
   }
+  // Counted from the start of the segment.
+  const std::uint64_t header = wanted->p_vaddr - holder->p_vaddr;
+  const std::uint64_t frames = header + offsetof(HeaderStart, to_frames) +
+                               static_cast<std::uint64_t>(std::int64_t{start.to_frames});
+  // In a segment of its own, which can be written: section headers tell.
+  if (frames >= holder->p_filesz) return {};
+  if (wanted->p_filesz > holder->p_filesz - header) return malformed("its .eh_frame_hdr is cut");
+  const std::uint64_t from = std::min(header, frames);
   auto at = append(holder->p_offset + from, holder->p_vaddr + from, holder->p_filesz - from);
   if (!at) return std::move(at).error();
-  wanted->p_offset = *at + (into - from);
-  found_ = true;
+  const std::size_t header_at = *at + (header - from);
+  const std::size_t frames_at = *at + (frames - from);
+  const std::span<const std::byte> bytes(image_->bytes_);
+  const CallFrameEntries entries =
+      take_call_frames(bytes.subspan(frames_at), CallFrameKind::kEhFrame);
+  Status status = check_search_table(bytes.subspan(header_at, wanted->p_filesz), wanted->p_vaddr,
+                                     entries, holder->p_vaddr + frames);
+  if (!status || entries.functions.empty()) {
+    image_->bytes_.resize(*at);
+    return status;
+  }
+  const std::size_t end = frames_at + entries.size;
+  image_->bytes_.resize(std::max(end, header_at + wanted->p_filesz));
+  // Only what comes first needs an end: with a table, libdw goes nowhere else.
+  if (frames_at > header_at) end_entries(end);
+  wanted->p_offset = header_at;
+  found_ = eh_frame_found_ = true;
   return {};
+}
+
+// A length of 0 ends .eh_frame, which for libdw goes up to the end of the file.
+void CallFrameCopy::end_entries(std::size_t at) {
+  constexpr std::size_t kTerminator = 4;
+  std::vector<std::byte>& bytes = image_->bytes_;
+  if (bytes.size() < at + kTerminator) bytes.resize(at + kTerminator);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kTerminator, std::byte{0});
 }
 
 Status CallFrameCopy::add_sections() {
@@ -206,7 +232,12 @@ Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name)
   if ((section.sh_flags & SHF_COMPRESSED) != 0 || section.sh_size == 0) return {};
   auto at = append(section.sh_offset, std::nullopt, section.sh_size);
   if (!at) return std::move(at).error();
+  const CallFrameEntries entries = take_call_frames(
+      std::span<const std::byte>(image_->bytes_).subspan(*at),
+      name == kNameOfFrames ? CallFrameKind::kEhFrame : CallFrameKind::kDebugFrame);
+  if (entries.functions.empty()) return {};
   Elf64_Shdr copy = section;
+  copy.sh_size = entries.size;
   copy.sh_name = name;
   copy.sh_offset = *at;
   copy.sh_link = 0;
@@ -265,8 +296,12 @@ void CallFrameCopy::store_headers() {
   header_.e_shnum = static_cast<Elf64_Half>(sections_.size());
   header_.e_shstrndx =
       sections_.empty() ? Elf64_Half{0} : static_cast<Elf64_Half>(sections_.size() - 1);
+  bool first = true;
   for (Elf64_Phdr& segment : segments_) {
-    if (segment.p_type == PT_GNU_EH_FRAME) continue;
+    // Only the first one was checked.
+    if (segment.p_type == PT_GNU_EH_FRAME && eh_frame_found_ && std::exchange(first, false)) {
+      continue;
+    }
     // Addresses count, bytes do not exist. A note or a dynamic section that is not there must not
     // be looked for.
     if (segment.p_type != PT_LOAD) segment.p_type = PT_NULL;

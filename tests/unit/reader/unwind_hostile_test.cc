@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "call_frame_check.h"
 #include "call_frame_image.h"
 #include "elf_bytes.h"
 #include "labelscope/unwind.h"
@@ -106,6 +107,103 @@ TEST_CASE("call_frame_image: sizes that lie are refused without being believed")
     if (segments[i].p_type == PT_LOAD) segments[i].p_filesz = UINT64_MAX / 2;
   }
   CHECK_FALSE(CallFrameImage::from_file(open_bytes(file)));
+}
+
+// Entries as the format has them: one that is shared (a CIE), then functions' (FDEs).
+class Entries {
+ public:
+  std::uint64_t add_shared(std::size_t instructions = 0) { return add(0, instructions); }
+  std::uint64_t add_function(std::uint64_t shared, std::size_t instructions = 16) {
+    return add(bytes_.size() + 4 - shared, instructions);
+  }
+  void add_word(std::uint32_t word) { append(&word, sizeof word); }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::uint64_t add(std::uint64_t id, std::size_t instructions) {
+    const std::uint64_t at = bytes_.size();
+    add_word(static_cast<std::uint32_t>(sizeof(std::uint32_t) + instructions));
+    add_word(static_cast<std::uint32_t>(id));
+    bytes_.resize(bytes_.size() + instructions);
+    return at;
+  }
+  void append(const void* from, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    bytes_.insert(bytes_.end(), bytes, bytes + size);
+  }
+  std::vector<std::byte> bytes_;
+};
+
+TEST_CASE("call_frame_check: entries are taken up to the first that is none") {
+  using Offsets = std::vector<std::uint64_t>;
+  const auto taken = [](const Entries& entries) {
+    return take_call_frames(entries.bytes(), CallFrameKind::kEhFrame).functions;
+  };
+  Entries entries;
+  const auto shared = entries.add_shared();
+  const auto first = entries.add_function(shared);
+  const auto second = entries.add_function(shared);
+  REQUIRE(taken(entries) == Offsets{first, second});
+  SECTION("a terminator") {
+    entries.add_word(0);
+    entries.add_function(shared);
+  }
+  SECTION("an entry so large that interpreting it would take long") {
+    entries.add_function(shared, 1 << 20);
+    entries.add_function(shared);
+  }
+  SECTION("a function that refers to another function") { entries.add_function(first); }
+  SECTION("a function that refers into an entry") { entries.add_function(shared + 4); }
+  SECTION("a function that refers to before the section") {
+    entries.add_function(std::uint64_t{0} - 64);
+  }
+  SECTION("a length that leads out of the section") {
+    entries.add_word(1000);
+    entries.add_word(0);
+  }
+  SECTION("a length that is too short for an entry") {
+    entries.add_word(2);
+    entries.add_word(0);
+  }
+  CHECK(taken(entries) == Offsets{first, second});
+}
+
+TEST_CASE("call_frame_check: a search table leads to functions' entries only") {
+  Entries entries;
+  const auto shared = entries.add_shared();
+  const auto function = entries.add_function(shared);
+  const CallFrameEntries taken = take_call_frames(entries.bytes(), CallFrameKind::kEhFrame);
+  constexpr Address kHeader = 0x1000;
+  constexpr Address kFrames = 0x2000;
+  struct {
+    std::uint8_t encodings[4] = {1, 0x1b, 0x03, 0x3b};
+    std::int32_t to_frames = 0;
+    std::uint32_t count = 1;
+    std::int32_t function = 0;
+    std::int32_t entry = 0;
+  } header;
+  const auto accepted = [&] {
+    return static_cast<bool>(
+        check_search_table(std::as_bytes(std::span(&header, 1)), kHeader, taken, kFrames));
+  };
+  const auto entry_at = [](std::uint64_t offset) {
+    return static_cast<std::int32_t>(kFrames + offset - kHeader);
+  };
+  header.entry = entry_at(function);
+  CHECK(accepted());
+  header.entry = entry_at(function + 4);
+  CHECK_FALSE(accepted());
+  header.entry = entry_at(shared);
+  CHECK_FALSE(accepted());
+  header.entry = -1;
+  CHECK_FALSE(accepted());
+  header.entry = entry_at(function);
+  header.count = 2;  // the second is not there
+  CHECK_FALSE(accepted());
+  header.count = UINT32_MAX;
+  CHECK_FALSE(accepted());
+  header.encodings[3] = 0xff;  // no table
+  CHECK(accepted());
 }
 
 TEST_CASE("unwind: damaged call frame information shortens stacks and does no harm") {

@@ -1,0 +1,38 @@
+// Call frame information, checked before libdw is given it.
+//
+// libdw interprets an entry's instructions to its end, and remembers a state at every
+// DW_CFA_remember_state: an entry of some megabytes takes seconds of a held thread's time, and
+// gigabytes. It follows references to entries wherever they lead, so that the end of one is
+// whatever the bytes there say. So entries are taken as long as they are small and refer to
+// entries; what follows the first one that does not, libdw never sees.
+//
+// Format: LSB 10.6.1 (.eh_frame), 10.6.2 (.eh_frame_hdr), DWARF 5 section 6.4.1 (.debug_frame).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+
+namespace labelscope {
+
+enum class CallFrameKind { kEhFrame, kDebugFrame };
+
+struct CallFrameEntries {
+  std::vector<std::uint64_t> functions;  // offsets of their entries (FDEs), ascending
+  std::uint64_t size = 0;                // of all entries together
+};
+
+// Entries up to a terminator, the end, or the first one that is none: a section may be followed by
+// anything, and nothing but section headers would say where it ends.
+CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind);
+
+// .eh_frame_hdr: that its table, if it has one, leads to entries of functions only. Addresses are
+// those of the two sections.
+Status check_search_table(std::span<const std::byte> header, Address header_address,
+                          const CallFrameEntries& entries, Address frames_address);
+
+}  // namespace labelscope
