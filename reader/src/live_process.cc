@@ -82,7 +82,7 @@ LiveProcess::LiveProcess(Pid pid, Tid door)
 }
 
 // Every thread of a process has a folder of its own in /proc, unlisted, with the same memory in it.
-std::string LiveProcess::path(const char* name) const {
+std::string LiveProcess::proc_path(const char* name) const {
   return "/proc/" + std::to_string(raw(door_)) + "/" + name;
 }
 
@@ -114,7 +114,7 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
 }
 
 Result<std::vector<Mapping>> LiveProcess::mappings() const {
-  auto text = read_proc_file(path("maps"));
+  auto text = read_proc_file(proc_path("maps"));
   if (!text) {
     return text.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(text).error();
   }
@@ -131,13 +131,14 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   std::array<char, 64> range;
   std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",
                 static_cast<unsigned long>(mapping.start), static_cast<unsigned long>(mapping.end));
-  UniqueFd fd(::open(path(range.data()).c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(proc_path(range.data()).c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.valid()) return fd;
   int first_errno = errno;
   // Without CAP_CHECKPOINT_RESTORE: by name, in the target's own root, if it is still the same
   // file.
-  fd.reset(::open((path("root") + mapping.path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return system_error(first_errno, path(range.data()) + " (" + mapping.path + ")");
+  fd.reset(::open((proc_path("root") + mapping.path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid())
+    return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");
   struct stat found {};
   if (::fstat(fd.get(), &found) != 0) return system_error(errno, mapping.path);
   // Device numbers differ between maps and stat on some file systems (btrfs, overlayfs): inode
@@ -152,7 +153,7 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
 }
 
 std::string LiveProcess::read_auxv() const {
-  auto bytes = read_proc_file(path("auxv"));
+  auto bytes = read_proc_file(proc_path("auxv"));
   return bytes ? *std::move(bytes) : std::string();
 }
 
@@ -183,7 +184,7 @@ std::string LiveProcess::comm() const {
 
 std::string LiveProcess::command_line() const {
   constexpr std::size_t kMost = 4096;
-  auto text = read_proc_file(path("cmdline"));
+  auto text = read_proc_file(proc_path("cmdline"));
   if (!text) return {};
   text->resize(std::min(text->size(), kMost));
   while (!text->empty() && text->back() == '\0') text->pop_back();

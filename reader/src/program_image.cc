@@ -10,12 +10,12 @@
 
 namespace labelscope {
 
-Result<ProgramImage> ProgramImage::of(Pid pid, const MemorySource& memory) {
-  const std::string path = "/proc/" + std::to_string(raw(pid)) + "/auxv";
-  auto bytes = read_proc_file(path);
+Result<ProgramImage> ProgramImage::of(const LiveProcess& process) {
+  const std::string name = "process " + std::to_string(raw(process.pid()));
+  auto bytes = read_proc_file(process.proc_path("auxv"));
   if (!bytes) {
     if (bytes.error().code != ErrorCode::kNotFound) return std::move(bytes).error();
-    return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
+    return Error{ErrorCode::kVanished, "no " + name};
   }
   ProgramImage image;
   for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes->size(); at += sizeof(Elf64_auxv_t)) {
@@ -26,9 +26,9 @@ Result<ProgramImage> ProgramImage::of(Pid pid, const MemorySource& memory) {
   if (image.address_ == 0) {
     // So it is also while it ends.
     return Error{bytes->empty() ? ErrorCode::kVanished : ErrorCode::kUnsupported,
-                 "process " + std::to_string(raw(pid)) + " runs no program, or none of 64 bits"};
+                 name + " runs no program, or none of 64 bits"};
   }
-  if (Status status = memory.read(image.address_, image.random_); !status) {
+  if (Status status = process.memory().read(image.address_, image.random_); !status) {
     return std::move(status).error();
   }
   return image;

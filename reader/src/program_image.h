@@ -7,13 +7,14 @@
 
 #include "labelscope/ids.h"
 #include "labelscope/memory.h"
+#include "labelscope/target.h"
 
 namespace labelscope {
 
 class ProgramImage {
  public:
   // kVanished, kPermission; kUnsupported: it runs no program (a thread of the kernel).
-  static Result<ProgramImage> of(Pid pid, const MemorySource& memory);
+  static Result<ProgramImage> of(const LiveProcess& process);
   // Whether it is still that one: a single read. False, too, for a process that has ended.
   bool runs_in(const MemorySource& memory) const;
   friend bool operator==(const ProgramImage&, const ProgramImage&) = default;

@@ -34,7 +34,7 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   if (!threads) return std::move(threads).error();
   std::unique_ptr<SampledProcess> sampled(
       new SampledProcess(*std::move(process), *std::move(threads)));
-  auto image = ProgramImage::of(pid, sampled->memory());
+  auto image = ProgramImage::of(*sampled->process_);
   if (!image) return std::move(image).error();
   sampled->image_ = *image;
   const bool forked = parent != nullptr && parent->image_ == *image;
@@ -55,8 +55,15 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   return sampled;
 }
 
+bool SampledProcess::runs_its_program() {
+  if (image_.runs_in(memory())) return true;
+  const Tid before = process_->seen_through();
+  return exists() && process_->seen_through() != before && image_.runs_in(memory());
+}
+
 bool SampledProcess::adopt_program() {
-  auto image = ProgramImage::of(pid(), memory());
+  if (!exists()) return false;
+  auto image = ProgramImage::of(*process_);
   if (!image) return false;
   image_ = *image;
   recipes_ = {not_planned()};
@@ -67,14 +74,18 @@ bool SampledProcess::adopt_program() {
   return true;
 }
 
-bool SampledProcess::exists() const {
+bool SampledProcess::exists() {
   auto process = LiveProcess::open(pid());
-  return process || (process.error().code != ErrorCode::kVanished &&
-                     process.error().code != ErrorCode::kNotFound);
+  if (!process) {
+    return process.error().code != ErrorCode::kVanished &&
+           process.error().code != ErrorCode::kNotFound;
+  }
+  if ((*process)->seen_through() != process_->seen_through()) process_ = *std::move(process);
+  return true;
 }
 
 bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
-  auto text = read_proc_file("/proc/" + std::to_string(raw(pid())) + "/maps");
+  auto text = read_proc_file(process_->proc_path("maps"));
   if (!text) return false;
   const std::size_t hash = std::hash<std::string_view>{}(*text);
   if (hash == mappings_hash_) return true;

@@ -1,14 +1,19 @@
 // The ptrace sampler on live processes: what it samples, what it notices, and that it adds up.
 #include "labelscope/ptrace_sampler.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "support/catch.h"
 #include "support/target_process.h"
@@ -100,6 +105,59 @@ std::string name_of(Pid pid) {
   return name;
 }
 
+// A process of two threads. The first one ends when it is told to; when told again, the other maps
+// the program /bin/true.
+class TwoThreads {
+ public:
+  TwoThreads() {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) run(ends[0]);
+    in_.reset(ends[0]);
+    out_.reset(ends[1]);
+  }
+  TwoThreads(const TwoThreads&) = delete;
+  TwoThreads& operator=(const TwoThreads&) = delete;
+  ~TwoThreads() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Pid pid() const { return Pid{pid_}; }
+  void tell() const { REQUIRE(::write(out_.get(), "!", 1) == 1); }
+  bool first_has_ended() const {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(") ");
+    return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
+  }
+
+ private:
+  [[noreturn]] static void run(int in) {
+    const auto wait_for_word = [in] {
+      char word = 0;
+      while (::read(in, &word, 1) < 0) continue;
+    };
+    static std::atomic<bool> told_first{false};
+    std::thread([wait_for_word] {
+      while (!told_first) ::usleep(1000);
+      wait_for_word();
+      const int file = ::open("/bin/true", O_RDONLY | O_CLOEXEC);
+      ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+      for (;;) ::pause();
+    }).detach();
+    wait_for_word();
+    told_first = true;
+    for (;;) ::syscall(SYS_exit, 0);  // of this thread; pthread_exit() would unwind the test
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd in_;
+  UniqueFd out_;
+};
+
 }  // namespace
 
 TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and adds up") {
@@ -151,6 +209,47 @@ TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
   drain_until(*sampler, handler, [&] { return handler.samples.size() >= planned + 3; });
   CHECK(handler.samples.back().outcome == LS_UNLABELLED);
   CHECK(handler.samples.back().frames > 2);  // the new program's own stack
+  stop_and_balance(*sampler, handler);
+}
+
+TEST_CASE("ptrace_sampler: a process is sampled on when its first thread has ended") {
+  const TwoThreads target;
+  Handler handler;
+  auto sampler = open_wall_sampler();
+  const auto end_first = [&] {
+    target.tell();
+    const auto deadline = std::chrono::steady_clock::now() + seconds(40);
+    while (!target.first_has_ended() && std::chrono::steady_clock::now() < deadline) ::usleep(1000);
+    REQUIRE(target.first_has_ended());
+  };
+  SECTION("before it is sampled") {
+    end_first();
+    REQUIRE(sampler->set_process(target.pid(), {}));
+    REQUIRE(sampler->start());
+  }
+  SECTION("while it is sampled") {
+    REQUIRE(sampler->set_process(target.pid(), {}));
+    REQUIRE(sampler->start());
+    drain_until(*sampler, handler, [&] { return handler.samples.size() >= 6; });
+    end_first();
+    REQUIRE(sampler->set_process(target.pid(), {}));
+  }
+  const std::size_t before = handler.samples.size();
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= before + 20; });
+  for (std::size_t i = before; i < handler.samples.size(); ++i) {
+    CHECK(handler.samples[i].outcome == LS_UNLABELLED);
+    CHECK(handler.samples[i].frames > 2);
+    CHECK(raw(handler.samples[i].tid) != raw(target.pid()));
+  }
+  const auto maps_program = [&] {
+    return std::count_if(handler.mappings.begin(), handler.mappings.end(),
+                         [](const std::string& path) { return path.ends_with("bin/true"); });
+  };
+  CHECK(maps_program() == 0);
+  target.tell();
+  drain_until(*sampler, handler, [&] { return maps_program() == 1; });
+  CHECK(handler.execs.empty());
+  CHECK(handler.exits.empty());
   stop_and_balance(*sampler, handler);
 }
 

@@ -41,6 +41,10 @@ class LiveProcess final : public Target {
   std::optional<Address> program_headers_address() const override;
 
   Pid pid() const { return pid_; }
+  // The thread through which it is seen: mostly its first one.
+  Tid seen_through() const { return door_; }
+  // "/proc/TID/name" of that thread, for what is the same in all threads (maps, auxv, root).
+  std::string proc_path(const char* name) const;
   // Threads that exist now, in the kernel's order.
   Result<std::vector<Tid>> threads() const;
   // The process's name, 15 bytes at most; empty if it is gone.
@@ -53,11 +57,10 @@ class LiveProcess final : public Target {
 
  private:
   LiveProcess(Pid pid, Tid door);
-  std::string path(const char* name) const;
   std::string read_auxv() const;
 
   Pid pid_;
-  Tid door_;  // the thread through which /proc shows the process's memory: mostly the first one
+  Tid door_;
   std::string program_;  // the auxiliary vector: it holds a random address, new with each exec
   std::unique_ptr<MemorySource> memory_;
 };
