@@ -49,6 +49,7 @@ DumpTotals add_up(const ProcessSnapshot& snapshot) {
     if (thread.seen.outcome < totals.outcomes.size()) ++totals.outcomes[thread.seen.outcome];
     if (thread.held.count() > 0) stops.push_back(thread.held);
   }
+  if (snapshot.longest_late_stop.count() > 0) stops.push_back(snapshot.longest_late_stop);
   totals.stopped = stops.size();
   if (stops.empty()) return totals;
   std::sort(stops.begin(), stops.end());

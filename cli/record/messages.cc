@@ -56,6 +56,9 @@ constexpr CounterText kCounterTexts[] = {
      "stack-cut"},
     {"stacks-incomplete",
      "stacks end early: code without call frame information, or more frames than are kept"},
+    {"threads-without-cpu-time",
+     "threads are sampled whenever they could run, waiting for a processor included: their CPU "
+     "time is not told (no /proc/PID/schedstat in this kernel, or too many open files)"},
     {"mappings-not-read", "times the mappings of a process could not be read"},
     {"stop-longest-us", ""},
     {"stop-median-us", ""},

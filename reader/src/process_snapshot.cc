@@ -201,7 +201,10 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
   snapshot.plan = std::move(plan);
   ThreadReader reader(process, snapshot.plan, options, unwinder.get());
   Status read;
-  Status ran = run_on_own_thread([&] { read = reader.read_all(snapshot); });
+  Status ran = run_on_own_thread([&] {
+    read = reader.read_all(snapshot);
+    snapshot.longest_late_stop = StoppedThread::take_longest_late_stop();
+  });
   if (!ran) return std::move(ran).error();
   if (!read) return std::move(read).error();
   const std::string name = "process " + std::to_string(raw(process.pid()));

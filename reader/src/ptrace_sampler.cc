@@ -37,11 +37,27 @@ bool sleep_until(Clock::time_point time) {
   return ::nanosleep(&rest, nullptr) == 0;
 }
 
+// Once, through the thread that the process is seen through, which may end just then.
+Status try_to_stop(Pid pid) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    auto process = LiveProcess::open(pid);
+    if (!process) return std::move(process).error();
+    const Holding holding;
+    auto stopped = StoppedThread::stop((*process)->seen_through());
+    if (stopped) return {};
+    if (stopped.error().code != ErrorCode::kVanished || attempt == kAttempts) {
+      return std::move(stopped).error();
+    }
+  }
+}
+
 struct Events {
   std::uint64_t ticks = 0;
   std::uint64_t ticks_skipped = 0;
   std::uint64_t children_not_followed = 0;
   std::uint64_t mappings_not_read = 0;
+  std::uint64_t threads_untold = 0;  // of processes that are forgotten
 };
 
 class TickingSampler final : public PtraceSampler {
@@ -103,11 +119,7 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
                  "more than " + std::to_string(options_.max_processes) + " processes"};
   }
   // Whether it may be stopped is better known now than when sampling has begun.
-  {
-    const Holding holding;
-    auto stopped = StoppedThread::stop(static_cast<Tid>(raw(pid)));
-    if (!stopped) return std::move(stopped).error();
-  }
+  if (Status status = try_to_stop(pid); !status) return status;
   auto process = SampledProcess::open(pid, options_, nullptr);
   if (!process) return std::move(process).error();
   (*process)->set_recipes(recipes);
@@ -116,12 +128,15 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
 }
 
 Status TickingSampler::remove_process(Pid pid) {
-  processes_.erase(pid);
+  auto known = processes_.find(pid);
+  if (known == processes_.end()) return {};
+  events_.threads_untold += known->second->threads().untold();
+  processes_.erase(known);
   return {};
 }
 
 void TickingSampler::forget(Pid pid, EventHandler& handler) {
-  processes_.erase(pid);
+  static_cast<void>(remove_process(pid));
   handler.on_exit(pid);
 }
 
@@ -148,7 +163,7 @@ Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
   for (;;) {
     if (started_ && Clock::now() >= next_tick_) tick(handler);
     if (Clock::now() >= next_poll_) poll(handler);
-    const bool awaited = StoppedThread::settle() != 0;
+    const bool awaited = threads_.settle();
     if (Clock::now() >= end) return {};
     auto wake = std::min(end, next_poll_);
     if (awaited) wake = std::min<Clock::time_point>(wake, Clock::now() + kSettleInterval);
@@ -192,7 +207,7 @@ Status TickingSampler::stop(EventHandler& handler) {
   poll(handler);
   // What has not stopped by then is let go when labelscope's thread ends.
   const auto end = Clock::now() + kLongestSettling;
-  while (StoppedThread::settle() != 0 && Clock::now() < end) {
+  while (threads_.settle() && Clock::now() < end) {
     sleep_until(Clock::now() + kSettleInterval);
   }
   return {};
@@ -269,6 +284,9 @@ Counters TickingSampler::counters() const {
   set("ticks-skipped", events_.ticks_skipped);
   set("children-not-followed", events_.children_not_followed);
   set("mappings-not-read", events_.mappings_not_read);
+  std::uint64_t untold = events_.threads_untold;
+  for (const auto& [pid, process] : processes_) untold += process->threads().untold();
+  if (options_.mode == SampleMode::kCpu) set("threads-without-cpu-time", untold);
   return counters;
 }
 

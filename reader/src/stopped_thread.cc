@@ -82,6 +82,7 @@ class Pause {
 struct Awaited {
   Tid tid;
   Tid process;
+  Clock::time_point since;  // it was not stopped then
 };
 
 // Seized by this thread and not stopped yet. It belongs to the thread and not to an object because
@@ -91,14 +92,22 @@ std::vector<Awaited>& awaited() {
   return threads;
 }
 
+// Of those, the longest time for which one was held, at most.
+thread_local std::chrono::nanoseconds longest_late_stop{};
+
 // True if there is nothing more to let go of.
 bool try_let_go(Awaited& thread) {
+  const auto asked = Clock::now();
   const ThreadEvent event = poll_thread(thread.tid);
   switch (event.kind) {
     case ThreadEvent::Kind::kNothing:
+      thread.since = asked;
       return false;
     case ThreadEvent::Kind::kStopped:
-      return detach_thread(thread.tid, event.signal) == 0;
+      if (detach_thread(thread.tid, event.signal) != 0) return false;
+      longest_late_stop =
+          std::max<std::chrono::nanoseconds>(longest_late_stop, Clock::now() - thread.since);
+      return true;
     case ThreadEvent::Kind::kEnded:
       collect_ended(thread.tid);
       return true;
@@ -147,6 +156,7 @@ bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
     const auto stat = read_thread_stat(proc_path(tid, "stat"));
     if (!stat || stat->state != 'D') return true;
     if (Clock::now() >= deadline) return false;
+    StoppedThread::settle();
   }
 }
 
@@ -155,14 +165,13 @@ struct Stop {
   int signal = 0;
 };
 
-Result<Stop> wait_for_stop(const Awaited& thread, Clock::time_point since,
-                           Clock::time_point deadline) {
+Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
   for (Pause pause;; pause.wait()) {
     const auto asked = Clock::now();
     const ThreadEvent event = poll_thread(thread.tid);
     switch (event.kind) {
       case ThreadEvent::Kind::kStopped:
-        return Stop{since, event.signal};
+        return Stop{thread.since, event.signal};
       case ThreadEvent::Kind::kEnded:
         collect_ended(thread.tid);
         return vanished(thread.tid, " ended");
@@ -172,7 +181,8 @@ Result<Stop> wait_for_stop(const Awaited& thread, Clock::time_point since,
       case ThreadEvent::Kind::kNothing:
         break;
     }
-    since = asked;
+    thread.since = asked;
+    StoppedThread::settle();  // others must not be held while this one keeps us waiting
     if (pause.is_long()) {
       // A first thread that ends before the others is not reported as ended.
       const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
@@ -215,18 +225,19 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   const std::optional<Awaited> seized_before = take_awaited(tid);
   settle();
   if (!process && !seized_before) return explain_refusal(gather_refusal_facts(tid, ESRCH));
-  const Awaited thread{tid, process.value_or(seized_before ? seized_before->process : tid)};
-  auto since = Clock::now();
-  if (!seized_before) {
+  Awaited thread{tid, process.value_or(tid), {}};
+  if (seized_before) {
+    thread = *seized_before;
+  } else {
     if (!becomes_interruptible(tid, deadline)) return did_not_stop(tid);
-    since = Clock::now();
+    thread.since = Clock::now();
     if (const int failure = seize_thread(tid); failure != 0) {
       return explain_refusal(gather_refusal_facts(tid, failure));
     }
     // It fails where the thread has ended meanwhile; waiting tells.
     interrupt_thread(tid);
   }
-  auto stop = wait_for_stop(thread, since, deadline);
+  auto stop = wait_for_stop(thread, deadline);
   if (!stop) return std::move(stop).error();
   return StoppedThread(tid, thread.process, stop->since, stop->signal);
 }
@@ -236,6 +247,10 @@ Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_fa
 std::size_t StoppedThread::settle() {
   std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });
   return awaited().size();
+}
+
+std::chrono::nanoseconds StoppedThread::take_longest_late_stop() {
+  return std::exchange(longest_late_stop, {});
 }
 
 StoppedThread::StoppedThread(StoppedThread&& other) noexcept
@@ -248,7 +263,7 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
 StoppedThread::~StoppedThread() {
   if (!owned_ || detach_thread(tid_, pending_signal_) == 0) return;
   // It was killed as it stood still.
-  let_go_soon({tid_, process_});
+  let_go_soon({tid_, process_, since_});
 }
 
 Result<Address> StoppedThread::thread_pointer() const {

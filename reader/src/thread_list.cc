@@ -74,6 +74,9 @@ bool ThreadList::refresh() {
       known->second.credit = first_credit(tid, period_);
       known->second.run_time.reset(
           ::open((folder_ + std::string(name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+      // That it has ended already is no matter.
+      const bool told = known->second.run_time.valid();
+      if (!told && ::faccessat(::dirfd(dir_.get()), entry->d_name, F_OK, 0) == 0) ++untold_;
     }
     known->second.listing = listing_;
   }

@@ -47,6 +47,8 @@ class ThreadList {
   // As in /proc/PID/stat: R runs, or waits for nothing but a processor; D cannot be interrupted.
   char state_of(const ListedThread& thread) const;
   std::map<std::int32_t, ListedThread>& threads() { return threads_; }
+  // Threads so far whose CPU time nobody told.
+  std::uint64_t untold() const { return untold_; }
   // Reads the name again if it may have changed.
   void refresh_name(ListedThread& thread);
 
@@ -65,6 +67,7 @@ class ThreadList {
   std::chrono::nanoseconds period_;
   std::map<std::int32_t, ListedThread> threads_;
   std::uint64_t listing_ = 0;
+  std::uint64_t untold_ = 0;
 };
 
 }  // namespace labelscope

@@ -58,6 +58,13 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
   return seen.other_program ? Found::kOtherProgram : Found::kThread;
 }
 
+bool ThreadSampler::settle() {
+  const bool awaited = StoppedThread::settle() != 0;
+  const auto late = StoppedThread::take_longest_late_stop();
+  if (late.count() != 0) stops_.add(late);
+  return awaited;
+}
+
 // Nothing here may take long.
 ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
                                            const StoppedThread& stopped) const {

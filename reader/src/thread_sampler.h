@@ -22,6 +22,8 @@ class ThreadSampler {
   };
   Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
 
+  // Lets go of threads that stopped too late for their sample. Whether some have not stopped yet.
+  bool settle();
   // Of all samples so far.
   Counters counters() const;
   const StopTimes& stops() const { return stops_; }

@@ -46,6 +46,8 @@ struct ProcessSnapshot {
   std::vector<ThreadSnapshot>
       threads;               // by tid; those that ended before they could be read are left out
   std::size_t vanished = 0;  // threads left out because they ended meanwhile
+  // Threads that stopped too late to be read were let go at once: the longest time that took.
+  std::chrono::nanoseconds longest_late_stop{0};
   // New threads appeared faster than they could be read; some are left out.
   bool incomplete = false;
 };

@@ -34,6 +34,9 @@ class StoppedThread {
   static Error refusal(Tid tid);
   // Lets go of threads that stopped after their deadline; how many are still awaited.
   static std::size_t settle();
+  // Of threads that the calling thread let go of in that way, the longest time for which one was
+  // held, at most; then counts anew. Zero: there were none.
+  static std::chrono::nanoseconds take_longest_late_stop();
 
   StoppedThread(StoppedThread&& other) noexcept;
   StoppedThread& operator=(StoppedThread&&) = delete;

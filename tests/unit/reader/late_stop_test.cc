@@ -146,6 +146,8 @@ TEST_CASE("late_stop: a thread that stops after its deadline is let go by settle
     give_up_on(child.pid());
     wait_until([] { return StoppedThread::settle() == 0; });
     CHECK_FALSE(is_traced(child.pid()));
+    CHECK(StoppedThread::take_longest_late_stop().count() > 0);
+    CHECK(StoppedThread::take_longest_late_stop().count() == 0);
   }
   require_running(child.pid());
 }
@@ -155,8 +157,37 @@ TEST_CASE("late_stop: a thread that stops after its deadline is let go by the ne
   const Child other(spin);
   give_up_on(late.pid());
   wait_until([&] { return state_of(late.pid()) == 't'; });
+  const auto seen = std::chrono::steady_clock::now();
+  const auto held = [&] { return std::chrono::steady_clock::now() - seen; };
+  const auto held_at_least = held();
   { auto stopped = StoppedThread::stop(Tid{other.pid()}); }
+  CHECK(StoppedThread::take_longest_late_stop() >= held_at_least);
   require_running(late.pid());
+}
+
+TEST_CASE("late_stop: a thread that stops late is not held while another is waited for") {
+  const Child late(spin);
+  const Child child([] {
+    if (::vfork() == 0) {
+      Child::tell(static_cast<pid_t>(::syscall(SYS_getpid)));
+      for (;;) ::syscall(SYS_pause);
+    }
+    for (;;) ::pause();
+  });
+  const pid_t borrower = child.hear();
+  wait_until([&] { return state_of(child.pid()) == 'D'; });
+  std::atomic<bool> waits{false};
+  std::atomic<bool> done{false};
+  std::thread tracer([&] {
+    give_up_on(late.pid());
+    waits = true;
+    static_cast<void>(StoppedThread::stop(Tid{child.pid()}, seconds(30)));
+    done = true;
+  });
+  wait_until([&] { return waits && !is_traced(late.pid()); });
+  CHECK_FALSE(done);
+  ::kill(borrower, SIGKILL);
+  tracer.join();
 }
 
 TEST_CASE("late_stop: a thread that was given up can be stopped again") {
