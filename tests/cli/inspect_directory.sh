@@ -40,3 +40,26 @@ mkdir none && cp tree/a/unrelated none
 run inspect none
 expect_status "$exit_error" "a tree without publishers"
 expect_no_stdout
+
+# What is named is told of, also where the directory has it, and under each of its names.
+run inspect --json tree tree/a/b/libcustomlabels.so tree/a/again.so
+expect_status "$exit_ok" "a directory and files of it"
+found=$(jq -r '.files[].path' "$work/stdout")
+expected=$'tree/a/b/libcustomlabels.so\ntree/a/again.so\ntree/a/wrong\ntree/bin/service'
+[[ $found == "$expected" ]] || fail "named and found: $found"
+
+# What the kernel makes up is neither opened nor listed: named, as a directory, or below one.
+run inspect /proc/version
+expect_status "$exit_error" "a file of /proc"
+expect_said '/proc/version: lies in a file system that the kernel makes up'
+run inspect /proc/sys/kernel
+expect_status "$exit_error" "a folder of /proc"
+expect_said '/proc/sys/kernel: has no files that are stored'
+mkdir -p host/kernel && cp tree/bin/service host
+ln -s /proc/version host/link
+if unshare -rm true 2>/dev/null; then
+  unshare -rm bash -c 'mount --bind /proc/sys/kernel host/kernel && exec "$LABELSCOPE" inspect --json host' \
+    >"$work/stdout" 2>"$work/stderr" </dev/null || fail "a tree with a part of /proc in it"
+  (($(jq .looked_at "$work/stdout") == 1)) || fail "looked at $(jq .looked_at "$work/stdout") files of one"
+  (($(jq '.problems | length' "$work/stdout") == 0)) || fail "problems: $(jq .problems "$work/stdout")"
+fi
