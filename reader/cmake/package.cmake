@@ -12,7 +12,11 @@ include(CMakePackageConfigHelpers)
 
 # Not here: tls_layout.h, sampler.h, ptrace_sampler.h and regular_file.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
+  include/labelscope/check_file.h
+  include/labelscope/check_rule.h
+  include/labelscope/check_set.h
   include/labelscope/core_file.h
+  include/labelscope/diagnostic.h
   include/labelscope/elf_image.h
   include/labelscope/elf_names.h
   include/labelscope/explain.h

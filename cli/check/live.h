@@ -1,0 +1,33 @@
+// check -p PID and check -- CMD: the files that a process has loaded and publish labels, and the
+// label sets of its threads, each read while the thread is stopped, a number of times.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/check/report.h"
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+struct LiveCheckOptions {
+  std::uint64_t samples = 1000;               // of all threads together, at least one of each
+  std::chrono::milliseconds timeout{30'000};  // the check ends then, with what it has
+  std::function<bool()> cancelled;            // asked often: Ctrl-C
+};
+
+// Adds subjects (each publisher's file, then the process), effort and remarks to the report. The
+// process goes on as if nothing had been. kVanished, kPermission as of snapshot_process().
+Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report);
+
+// Starts the program (its output is its own), checks it until enough samples are taken or it ends,
+// and then lets it run to its end or, after the timeout, ends it: nothing is left running.
+// report.wait_status is set. kNotFound: it cannot be started, and why.
+Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
+                     CheckReport& report);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,32 @@
+// check --step -- CMD: runs a program, and its label updates one instruction at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/check/report.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+struct StepCheckOptions {
+  std::chrono::milliseconds timeout{
+      60'000};  // the program is ended then; the report has what was seen
+  // Functions (names of symbols, "begin:end" for a pair) each call of which the program declares to
+  // be one update. With the calls labelscope_update_begin() and labelscope_update_end(), which a
+  // program may define itself, the same; without both, whatever touches the variable is watched.
+  std::vector<std::string> updates;
+  std::uint64_t max_updates = 0;  // stop looking after so many; 0: no bound
+  std::function<bool()> cancelled;
+};
+
+// Adds subjects (each publisher's file, then the process), effort and remarks to the report; sets
+// wait_status. Nothing is left running. kNotFound: it cannot be started, and why; kPermission:
+// ptrace is refused.
+Status step_command(const std::vector<std::string>& command, const StepCheckOptions& options,
+                    CheckReport& report);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,42 @@
+// What `labelscope check` has to say: a rule, what breaks it, where, and what helps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "labelscope/check_rule.h"
+#include "labelscope/ids.h"
+
+namespace labelscope {
+
+// A place in the checked program's code.
+struct CodePlace {
+  std::string module;    // path of the file; empty if it lies in none
+  Address address = 0;   // in that file's own addresses (runtime address - load bias)
+  std::string function;  // demangled; empty if unknown
+  std::string file;      // source file, as the debug information names it; empty if unknown
+  std::uint32_t line = 0;
+};
+
+struct Diagnostic {
+  RuleId rule{};
+  // What it is about: the path of a file, or "thread 12 (worker)" of one. Bytes: whoever prints
+  // them escapes them, as all strings here that come from the target.
+  std::string subject;
+  std::string found;        // a clause: "its value is 2"
+  std::string fix;          // the smallest fix for this very case, a clause; may be empty
+  std::uint64_t count = 1;  // how often it was seen, all in all
+
+  // Where the state came up, innermost first: the instruction, then its callers. Only of updates
+  // that were stepped through.
+  std::vector<CodePlace> places;
+  std::string instruction;  // disassembled; empty if unknown
+  // Label sets as people read them ("{http.route=/pay, tenant=42}", "(none)", "(unreadable)"),
+  // escaped: before the update, at this moment, and after it. Empty if it was no update.
+  std::string set_before;
+  std::string set_seen;
+  std::string set_after;
+};
+
+}  // namespace labelscope
