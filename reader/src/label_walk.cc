@@ -13,40 +13,18 @@
 #include <algorithm>
 #include <array>
 
-#include "customlabels/label_abi.h"
 #include "labelscope/locate.h"
+#include "remote_set.h"
 #include "thread_trace.h"
 
 namespace labelscope {
 namespace {
 
-// The ABI's structures as they lie in the target: its pointers are addresses to us.
-struct RemoteString {
-  std::uint64_t length;
-  Address address;
-};
-struct RemoteLabel {
-  RemoteString key;
-  RemoteString value;
-};
-struct RemoteSet {
-  Address storage;
-  std::uint64_t count;
-  std::uint64_t capacity;
-};
-static_assert(sizeof(RemoteLabel) == sizeof(custom_labels_label_t) &&
-              sizeof(RemoteSet) == sizeof(custom_labels_labelset_t));
-
-// No user address on either processor has a bit above these (57-bit addresses of 5-level page
-// tables).
-constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 // A span may hold this many bytes that belong to no label; more is read string by string.
 constexpr std::uint64_t kSpanSlack = 512;
 
 bool possible(const MemorySource& memory, const RemoteString& string) {
-  const Address address = memory.untagged(string.address);
-  return string.length < kAddressEnd && address < kAddressEnd &&
-         address + string.length <= kAddressEnd;
+  return fits_address_space(memory.untagged(string.address), string.length);
 }
 
 Observation unreadable(ls_outcome outcome, std::uint32_t flags) { return {outcome, flags, {}}; }
