@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
+#include "cli/record/signals.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -24,10 +25,11 @@ struct LiveCheckOptions {
 // process goes on as if nothing had been. kVanished, kPermission as of snapshot_process().
 Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report);
 
-// Starts the program (its output is its own), checks it until enough samples are taken or it ends,
-// and then lets it run to its end or, after the timeout, ends it: nothing is left running.
-// report.wait_status is set. kNotFound: it cannot be started, and why.
-Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
-                     CheckReport& report);
+// Starts the program (its output is its own), with the signals as they were before `signals`;
+// checks it and the processes that it starts until enough samples are taken or it ends, and then
+// lets it run to its end or, after the timeout, ends it: nothing is left running.
+// report.wait_status is set. kNotFound, kPermission: it cannot be started, and why.
+Status check_command(const std::vector<std::string>& command, const Signals& signals,
+                     const LiveCheckOptions& options, CheckReport& report);
 
 }  // namespace labelscope::cli

@@ -15,7 +15,10 @@ namespace labelscope::cli {
 
 // A file, or what a process's threads published: one subject of the verdict.
 struct CheckedSubject {
-  std::string name;  // path of the file; "process 12 (service)"
+  // Path of the file; "process 12 (service)" (-p), or "process service" of one that check started:
+  // there is no number in it that the next run has differently, and the same holds of its threads
+  // ("thread 12 (worker)", "thread worker").
+  std::string name;
   // Of rules that apply and were looked at, by code. Rules of the file and of the data both.
   std::vector<RuleId> rules;
   std::vector<Diagnostic> diagnostics;  // by code, then as found

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
+#include "cli/record/signals.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
@@ -24,9 +25,9 @@ struct StepCheckOptions {
 };
 
 // Adds subjects (each publisher's file, then the process), effort and remarks to the report; sets
-// wait_status. Nothing is left running. kNotFound: it cannot be started, and why; kPermission:
-// ptrace is refused.
-Status step_command(const std::vector<std::string>& command, const StepCheckOptions& options,
-                    CheckReport& report);
+// wait_status. The program gets the signals as they were before `signals`. Nothing is left running.
+// kNotFound: it cannot be started, and why; kPermission: that, or ptrace is refused.
+Status step_command(const std::vector<std::string>& command, const Signals& signals,
+                    const StepCheckOptions& options, CheckReport& report);
 
 }  // namespace labelscope::cli
