@@ -19,17 +19,20 @@ struct LiveCheckOptions {
   std::uint64_t samples = 1000;               // of all threads together, at least one of each
   std::chrono::milliseconds timeout{30'000};  // the check ends then, with what it has
   std::function<bool()> cancelled;            // asked often: Ctrl-C
+  // Whom to ask, in the program that is started, for the signals as labelscope found them (see
+  // Child). Null: they are as they should be.
+  const Signals* signals = nullptr;
 };
 
 // Adds subjects (each publisher's file, then the process), effort and remarks to the report. The
 // process goes on as if nothing had been. kVanished, kPermission as of snapshot_process().
 Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report);
 
-// Starts the program (its output is its own), with the signals as they were before `signals`;
-// checks it and the processes that it starts until enough samples are taken or it ends, and then
-// lets it run to its end or, after the timeout, ends it: nothing is left running.
+// Starts the program (its output is its own); checks it and the processes that it starts (those of
+// one name are one subject, called after the first) until enough samples are taken or it ends, and
+// then lets it run to its end or, after the timeout, ends it: nothing is left running.
 // report.wait_status is set. kNotFound, kPermission: it cannot be started, and why.
-Status check_command(const std::vector<std::string>& command, const Signals& signals,
-                     const LiveCheckOptions& options, CheckReport& report);
+Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
+                     CheckReport& report);
 
 }  // namespace labelscope::cli

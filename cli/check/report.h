@@ -15,10 +15,7 @@ namespace labelscope::cli {
 
 // A file, or what a process's threads published: one subject of the verdict.
 struct CheckedSubject {
-  // Path of the file; "process 12 (service)" (-p), or "process service" of one that check started:
-  // there is no number in it that the next run has differently, and the same holds of its threads
-  // ("thread 12 (worker)", "thread worker").
-  std::string name;
+  std::string name;  // path of the file; "process 12 (service)"
   // Of rules that apply and were looked at, by code. Rules of the file and of the data both.
   std::vector<RuleId> rules;
   std::vector<Diagnostic> diagnostics;  // by code, then as found
@@ -30,7 +27,9 @@ struct CheckProblem {
   Error error;
 };
 
-// How deep it went, for whoever doubts a clean verdict. Zeros where it was not done.
+// How deep it went, for whoever doubts a clean verdict. Zeros where it was not done. A process of
+// which no labels were seen (labelled and updates 0) and a program that failed by itself are
+// problems to the command: checks need not say so.
 struct CheckEffort {
   std::uint64_t samples = 0;   // label sets read of stopped threads
   std::uint64_t labelled = 0;  // of those, sets with labels in them
@@ -48,6 +47,8 @@ struct CheckReport {
   CheckEffort effort;
   // Of a program that check started: its wait status, once it has ended.
   std::optional<int> wait_status;
+  // That program was ended by check (timeout, Ctrl-C): how it ended says nothing about it.
+  bool ended_by_check = false;
   // What the verdict depends on and the user should know ("the program set no labels"), a sentence
   // each.
   std::vector<std::string> remarks;

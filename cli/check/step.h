@@ -22,12 +22,13 @@ struct StepCheckOptions {
   std::vector<std::string> updates;
   std::uint64_t max_updates = 0;  // stop looking after so many; 0: no bound
   std::function<bool()> cancelled;
+  const Signals* signals = nullptr;  // as in live.h
 };
 
 // Adds subjects (each publisher's file, then the process), effort and remarks to the report; sets
-// wait_status. The program gets the signals as they were before `signals`. Nothing is left running.
-// kNotFound: it cannot be started, and why; kPermission: that, or ptrace is refused.
-Status step_command(const std::vector<std::string>& command, const Signals& signals,
-                    const StepCheckOptions& options, CheckReport& report);
+// wait_status. Nothing is left running. kNotFound: it cannot be started, and why; kPermission:
+// ptrace is refused.
+Status step_command(const std::vector<std::string>& command, const StepCheckOptions& options,
+                    CheckReport& report);
 
 }  // namespace labelscope::cli

@@ -21,10 +21,8 @@ struct CodePlace {
 
 struct Diagnostic {
   RuleId rule{};
-  // What it is about: the path of a file, or "thread 12 (worker)" of one, or "thread worker" where
-  // a number would differ in the next run. Bytes: whoever prints them escapes them, as all strings
-  // here that come from the target. What is the same in the next run is rule and subject; `found`
-  // may have addresses in it.
+  // What it is about: the path of a file, or "thread 12 (worker)" of one. Bytes: whoever prints
+  // them escapes them, as all strings here that come from the target.
   std::string subject;
   std::string found;        // a clause: "its value is 2"
   std::string fix;          // the smallest fix for this very case, a clause; may be empty
