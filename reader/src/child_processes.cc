@@ -1,6 +1,6 @@
 // /proc/PID/task/TID/children where the kernel has it (CONFIG_PROC_CHILDREN), else every process is
 // asked for its parent.
-#include "child_processes.h"
+#include "labelscope/child_processes.h"
 
 #include <dirent.h>
 

@@ -1,45 +1,19 @@
-// The list may loop or lead anywhere: it is followed for a bounded number of steps, to no address
-// twice. What of it cannot be read may hold a publisher, so that this is told.
+// What of the list cannot be read may hold a publisher, so that this is told.
 #include "core_link_map.h"
 
 #include <elf.h>
 #include <fcntl.h>
 
 #include <algorithm>
-#include <array>
-#include <set>
 #include <string>
+
+#include "link_map.h"
 
 namespace labelscope {
 namespace {
 
-constexpr std::size_t kMaxLinks = 4096;
-constexpr std::size_t kMaxDynamicEntries = 512;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::uint64_t kPage = 4096;
-
-// struct link_map, as far as it is public.
-struct Link {
-  Address bias;
-  Address name;
-  Address dynamic;
-  Address next;
-};
-
-// Shorter than kMaxPath, or cut there. Read in pieces, since what follows may not be there.
-std::string text_at(const MemorySource& memory, Address address) {
-  std::string text;
-  std::array<char, 64> piece;
-  while (text.size() < kMaxPath) {
-    const std::size_t size = piece.size() - (address + text.size()) % piece.size();
-    const std::span<char> part = std::span(piece).first(size);
-    if (!memory.read(address + text.size(), std::as_writable_bytes(part))) break;
-    const auto end = std::find(part.begin(), part.end(), '\0');
-    text.append(part.begin(), end);
-    if (end != part.end()) break;
-  }
-  return text;
-}
 
 // PT_INTERP: the path of the loader.
 std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
@@ -83,23 +57,15 @@ class LinkMapWalk {
  private:
   // True if the list was followed to its end.
   bool add_libraries(Address dynamic) {
-    const auto debug = find_debug(dynamic);
-    if (!debug) return false;
-    constexpr Address kOffsetOfMap = 8;
-    auto next = read_value<Address>(dumped_, *debug + kOffsetOfMap);
-    std::set<Address> seen;
-    while (next && *next != 0) {
-      if (seen.size() == kMaxLinks || !seen.insert(*next).second) return false;
-      auto link = read_value<Link>(dumped_, *next);
-      if (!link) return false;
+    const LinkMap map = read_link_map(dumped_, dynamic);
+    for (const LoadedLink& link : map.links) {
       // The loader's own name lies in the executable, of which it may not have been dumped.
-      const bool is_loader = notes_.loader == link->bias && link->bias != 0;
-      const std::string name = is_loader ? interpreter_ : text_at(dumped_, link->name);
+      const bool is_loader = notes_.loader == link.bias && link.bias != 0;
+      const std::string name = is_loader ? interpreter_ : target_text(dumped_, link.name);
       // The executable has no name here, and the kernel's own object no path.
-      if (name.find('/') != std::string::npos) add_library(name, *link);
-      next = link->next;
+      if (name.find('/') != std::string::npos) add_library(name, link);
     }
-    return next.has_value();
+    return map.complete;
   }
 
   // Opens the file of that name whose image `fits`.
@@ -126,7 +92,7 @@ class LinkMapWalk {
   // False if its file was not found.
   bool add_main_executable() {
     if (!notes_.program_headers) return false;
-    std::string path = notes_.executable_name ? text_at(dumped_, *notes_.executable_name) : "";
+    std::string path = notes_.executable_name ? target_text(dumped_, *notes_.executable_name) : "";
     if (path.empty()) path = notes_.comm;
     const auto bias_of = [&](const ElfImage& image) {
       return *notes_.program_headers - image.program_headers_address().value_or(0);
@@ -146,16 +112,7 @@ class LinkMapWalk {
     return true;
   }
 
-  std::optional<Address> find_debug(Address dynamic) const {
-    for (std::size_t i = 0; i < kMaxDynamicEntries; ++i, dynamic += sizeof(Elf64_Dyn)) {
-      auto entry = read_value<Elf64_Dyn>(dumped_, dynamic);
-      if (!entry || entry->d_tag == DT_NULL) return std::nullopt;
-      if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr != 0) return entry->d_un.d_ptr;
-    }
-    return std::nullopt;
-  }
-
-  void add_library(const std::string& name, const Link& link) {
+  void add_library(const std::string& name, const LoadedLink& link) {
     auto image = open({name, {}, false}, [&](const ElfImage& one, const UniqueFd&) {
       return one.dynamic_address() && link.bias + *one.dynamic_address() == link.dynamic;
     });

@@ -1,9 +1,6 @@
 // Which files a dead process had mapped, where the core does not say it (no NT_FILE note: kernels
-// before 3.7, gdb before 7.6, emulators): from the loader's own list, which debuggers follow.
-//
-//   AT_PHDR -> main executable -> DT_DEBUG -> struct r_debug -> struct link_map -> next ...
-//
-// Source: <link.h>; System V gABI chapter 5, "Dynamic Section".
+// before 3.7, gdb before 7.6, emulators): from the loader's own list (link_map.h), which starts in
+// the main executable, and that is where AT_PHDR leads.
 #pragma once
 
 #include <vector>

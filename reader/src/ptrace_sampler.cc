@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "child_processes.h"
 #include "holding.h"
+#include "labelscope/child_processes.h"
 #include "labelscope/stopped_thread.h"
 #include "sampled_process.h"
 #include "thread_sampler.h"
