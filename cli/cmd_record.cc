@@ -116,7 +116,7 @@ void Recording::find_targets() {
   pids_ = options_.pids;
   std::string comm;
   if (!options_.command.empty()) {
-    auto child = Child::start(options_.command, signals_);
+    auto child = Child::start(options_.command, &signals_);
     if (!child) fail(kExitRuntimeError, child.error().context);
     child_.emplace(*std::move(child));
     pids_ = {child_->pid()};

@@ -2,6 +2,7 @@
 #include "cli/record/child.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,10 +12,10 @@ namespace labelscope::cli {
 namespace {
 
 [[noreturn]] void run(const std::vector<char*>& arguments, int gate, int report,
-                      const Signals& signals) {
+                      const Signals* signals) {
   char go = 0;
   if (::read(gate, &go, 1) != 1) _exit(0);  // labelscope gave up before it began
-  signals.restore();
+  if (signals != nullptr) signals->restore();
   execvp(arguments[0], arguments.data());
   int failed = errno;
   if (::write(report, &failed, sizeof failed) < 0) _exit(126);
@@ -23,7 +24,8 @@ namespace {
 
 }  // namespace
 
-Result<Child> Child::start(const std::vector<std::string>& command, const Signals& signals) {
+Result<Child> Child::start(const std::vector<std::string>& command, const Signals* signals,
+                           IfOrphaned if_orphaned) {
   int gate[2];
   int report[2];
   if (::pipe2(gate, O_CLOEXEC) != 0) return system_error(errno, "pipe");
@@ -39,6 +41,8 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
   pid_t pid = ::fork();
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
+    // If we have gone already, there is no signal any more, but nor does the gate open.
+    if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();
     run(arguments, gate_read.get(), report_write.get(), signals);
   }

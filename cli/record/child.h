@@ -14,9 +14,13 @@ namespace labelscope::cli {
 
 class Child {
  public:
+  // What becomes of the program if the thread that started it ends first, SIGKILL included.
+  enum class IfOrphaned { kGoesOn, kIsKilled };
+
   // Forks. The child waits for release() before it executes the program, with the signals as they
-  // were before `signals`.
-  static Result<Child> start(const std::vector<std::string>& command, const Signals& signals);
+  // were before `signals` (null: as they are).
+  static Result<Child> start(const std::vector<std::string>& command, const Signals* signals,
+                             IfOrphaned if_orphaned = IfOrphaned::kGoesOn);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   // A child that was never released is ended; one that runs is left alone.

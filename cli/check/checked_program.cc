@@ -1,0 +1,128 @@
+// The program's processes are labelscope's own children and theirs: as a "child subreaper"
+// (prctl(2)) labelscope becomes the parent of whatever loses its own.
+#include "cli/check/checked_program.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "labelscope/child_processes.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// A bomb of forks is not followed to its last.
+constexpr std::size_t kMaxProcesses = 4096;
+// A process that SIGKILL does not end in this time waits for a device, and nothing helps.
+constexpr std::chrono::seconds kPatience{5};
+constexpr milliseconds kPause{2};
+
+std::vector<Pid> children_of(Pid pid) {
+  auto process = LiveProcess::open(pid);
+  if (!process) return {};
+  return child_processes(**process);
+}
+
+std::string described(Pid pid) {
+  auto process = LiveProcess::open(pid);
+  const std::string name = process ? (*process)->comm() : std::string();
+  return (name.empty() ? "?" : name) + " (" + std::to_string(raw(pid)) + ")";
+}
+
+}  // namespace
+
+Result<CheckedProgram> CheckedProgram::start(const std::vector<std::string>& command,
+                                             const Signals* signals) {
+  int was_reaper = 0;
+  ::prctl(PR_GET_CHILD_SUBREAPER, &was_reaper);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+    return system_error(errno, "becoming the parent of what the program starts");
+  }
+  const std::vector<Pid> before = children_of(Pid{::getpid()});
+  auto child = Child::start(command, signals, Child::IfOrphaned::kIsKilled);
+  if (!child) return std::move(child).error();
+  return CheckedProgram(command.front(), *std::move(child), {before.begin(), before.end()},
+                        was_reaper != 0);
+}
+
+CheckedProgram::CheckedProgram(CheckedProgram&& other) noexcept
+    : name_(std::move(other.name_)),
+      child_(std::move(other.child_)),
+      others_(std::move(other.others_)),
+      was_reaper_(other.was_reaper_),
+      owned_(std::exchange(other.owned_, false)) {}
+
+CheckedProgram::~CheckedProgram() {
+  if (!owned_) return;
+  end(milliseconds{0});
+  ::prctl(PR_SET_CHILD_SUBREAPER, was_reaper_ ? 1 : 0);
+}
+
+Status CheckedProgram::release() {
+  const int failed = child_.release();
+  if (failed == 0) return {};
+  while (!child_.ended()) std::this_thread::sleep_for(kPause);
+  return system_error(failed, "cannot run " + name_);
+}
+
+std::vector<Pid> CheckedProgram::processes() const {
+  std::vector<Pid> found;
+  std::deque<Pid> to_ask;
+  for (Pid pid : children_of(Pid{::getpid()})) {
+    if (others_.count(pid) != 0) continue;
+    // One that was taken over and has ended stays a zombie until somebody waits for it.
+    if (pid != child_.pid() && ::waitpid(raw(pid), nullptr, WNOHANG) == raw(pid)) continue;
+    to_ask.push_back(pid);
+  }
+  std::set<Pid> seen;
+  while (!to_ask.empty() && found.size() < kMaxProcesses) {
+    const Pid pid = to_ask.front();
+    to_ask.pop_front();
+    if (!seen.insert(pid).second) continue;
+    auto process = LiveProcess::open(pid);
+    if (!process) continue;
+    found.push_back(pid);
+    for (Pid child : child_processes(**process)) to_ask.push_back(child);
+  }
+  return found;
+}
+
+void CheckedProgram::signal_all(int signal, std::set<Pid>& seen,
+                                std::vector<std::string>& names) const {
+  for (Pid pid : processes()) {
+    if (seen.insert(pid).second) names.push_back(described(pid));
+    ::kill(raw(pid), signal);
+    // A stopped process does not hear SIGTERM.
+    if (signal == SIGTERM) ::kill(raw(pid), SIGCONT);
+  }
+}
+
+CheckedProgram::Ending CheckedProgram::end(milliseconds grace) {
+  Ending ending;
+  std::set<Pid> seen;
+  if (grace.count() > 0) signal_all(SIGTERM, seen, ending.ended);
+  const auto asked = Clock::now();
+  while (!processes().empty() && Clock::now() - asked < grace) {
+    std::this_thread::sleep_for(kPause);
+  }
+  const auto killed = Clock::now();
+  while (!processes().empty() && Clock::now() - killed < kPatience) {
+    signal_all(SIGKILL, seen, ending.ended);
+    std::this_thread::sleep_for(kPause);
+  }
+  for (Pid pid : processes()) ending.running.push_back(described(pid));
+  while (!child_.ended() && Clock::now() - killed < kPatience) std::this_thread::sleep_for(kPause);
+  return ending;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,48 @@
+// What the label sets of threads broke, seen over many samples: one diagnostic for each rule and
+// name of a thread, with a count; processes of one name are one subject.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/check/report.h"
+#include "labelscope/check_set.h"
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+// One thread's label set, read while it was stopped.
+struct SetSample {
+  Tid tid{};
+  std::string thread;  // its name
+  SetCheck check;
+};
+
+class DataFindings {
+ public:
+  // Whether it breaks a rule that no sample of a thread of this name has broken. `comm`: the
+  // process's name.
+  bool is_new(const std::string& comm, const SetSample& sample) const;
+  void add(Pid pid, const std::string& comm, SetSample&& sample);
+
+  // A subject for the processes of one name, if one had a label set; effort. Call once.
+  void report(CheckReport& report);
+
+ private:
+  struct Process {
+    std::map<std::pair<RuleId, std::string>, Diagnostic> diagnostics;  // by rule and thread name
+    Pid first{};
+    std::uint64_t left_out = 0;  // diagnostics beyond what is kept
+  };
+
+  std::map<std::string, Process> processes_;  // by name
+  std::set<Tid> threads_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t labelled_ = 0;
+};
+
+}  // namespace labelscope::cli

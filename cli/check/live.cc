@@ -1,0 +1,261 @@
+// The loop over samples, for a process that is there (check_process) and for one that check starts
+// (check_command) with all that it starts itself; then what the samples and the files add up to.
+#include "cli/check/live.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "cli/check/checked_program.h"
+#include "cli/check/data_findings.h"
+#include "cli/check/loaded_files.h"
+#include "cli/check/pace.h"
+#include "cli/check/watched_process.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// A process that was there before is watched for so long, if it is not so long until the timeout.
+constexpr std::chrono::seconds kWatched{2};
+// How soon Ctrl-C and the end of the program are noticed while nothing is to be sampled.
+constexpr milliseconds kTick{10};
+// What a program that is told to end has for it.
+constexpr std::chrono::seconds kGrace{2};
+// Processes that are watched at the same time; a program may start one for each of its tests.
+constexpr std::size_t kMaxWatched = 256;
+
+std::string counted(std::uint64_t count, const std::string& noun, const std::string& plural) {
+  return std::to_string(count) + " " + (count == 1 ? noun : plural);
+}
+
+std::string seconds_text(milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  if (const auto rest = time.count() % 1000; rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+  }
+  return text + " s";
+}
+
+// What is learned of one process or of all that a program starts.
+class LiveCheck {
+ public:
+  explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
+
+  // One sample of each of its threads.
+  Result<std::uint64_t> sample(Pid pid);
+  // Processes that are not among these are watched no longer.
+  void keep_only(const std::vector<Pid>& pids);
+  bool enough() const { return taken_ >= options_.samples; }
+  bool over() const { return cancelled() || elapsed() >= options_.timeout; }
+  bool cancelled() const { return options_.cancelled && options_.cancelled(); }
+  nanoseconds elapsed() const { return Clock::now() - begin_; }
+  // Until then, or Ctrl-C.
+  template <class Ended>
+  void wait(nanoseconds pause, Ended ended) const;
+  // `name`: what is to be said of if there is nothing to check.
+  void report(const std::string& name, CheckReport& report);
+
+ private:
+  struct Unread {
+    std::uint64_t count = 0;
+    std::string why;  // the last time
+  };
+
+  void note_publishers(const WatchedProcess& process);
+  void note_unread(const WatchedProcess& process);
+  void report_emptiness(const std::string& name, CheckReport& report) const;
+
+  const LiveCheckOptions& options_;
+  Clock::time_point begin_ = Clock::now();
+  DataFindings findings_;
+  LoadedFiles files_;
+  std::map<Pid, WatchedProcess> watched_;
+  std::uint64_t taken_ = 0;
+  std::set<std::string> remarks_;
+  std::map<std::string, Finding> unresolved_;  // publishers whose variable was not found, by path
+  std::set<std::string> resolved_;
+  std::map<std::string, Unread> unread_;  // by the name of a process
+  std::string absence_;                   // why a process had none
+};
+
+Result<std::uint64_t> LiveCheck::sample(Pid pid) {
+  auto known = watched_.find(pid);
+  if (known == watched_.end()) {
+    if (watched_.size() >= kMaxWatched) {
+      remarks_.insert("more than " + std::to_string(kMaxWatched) +
+                      " processes at a time: not all were looked at");
+      return std::uint64_t{0};
+    }
+    known = watched_.try_emplace(pid, pid).first;
+  }
+  auto threads = known->second.sample(findings_, files_);
+  if (threads) {
+    taken_ += *threads;
+  } else if (threads.error().code == ErrorCode::kPermission) {
+    remarks_.insert("a process could not be looked at: " + threads.error().context);
+  }
+  note_publishers(known->second);
+  return threads;
+}
+
+void LiveCheck::keep_only(const std::vector<Pid>& pids) {
+  const std::set<Pid> running(pids.begin(), pids.end());
+  std::erase_if(watched_, [&](const auto& entry) {
+    if (running.count(entry.first) != 0) return false;
+    note_unread(entry.second);
+    return true;
+  });
+}
+
+void LiveCheck::note_unread(const WatchedProcess& process) {
+  if (process.unread() == 0) return;
+  Unread& unread = unread_[process.comm()];
+  unread.count += process.unread();
+  unread.why = process.why_unread();
+}
+
+void LiveCheck::note_publishers(const WatchedProcess& process) {
+  if (!process.plan()) return;
+  const ProcessPlan& plan = *process.plan();
+  for (const Publisher& publisher : plan.publishers) {
+    const bool located =
+        publisher.recipe.kind != LS_RECIPE_NONE && publisher.recipe.kind != LS_RECIPE_NOT_RELOCATED;
+    if (located) {
+      resolved_.insert(publisher.path);
+    } else if (publisher.recipe.kind == LS_RECIPE_NONE && !publisher.findings.empty()) {
+      unresolved_.try_emplace(publisher.path, publisher.findings.front());
+    }
+  }
+  if (plan.publishers.empty()) absence_ = plan.absence();
+}
+
+template <class Ended>
+void LiveCheck::wait(nanoseconds pause, Ended ended) const {
+  const auto until = Clock::now() + pause;
+  while (!over() && !ended()) {
+    const auto left = until - Clock::now();
+    if (left <= nanoseconds::zero()) return;
+    std::this_thread::sleep_for(std::min<nanoseconds>(left, kTick));
+  }
+}
+
+void LiveCheck::report(const std::string& name, CheckReport& report) {
+  const std::size_t subjects_before = report.subjects.size();
+  files_.report(report);
+  const bool publishes = report.subjects.size() > subjects_before;
+  findings_.report(report);
+  for (const auto& [path, finding] : unresolved_) {
+    if (resolved_.count(path) != 0) continue;
+    report.problems.push_back(
+        {path,
+         {ErrorCode::kUnsupported, "its labels cannot be found: " + finding_clause(finding)}});
+  }
+  for (const auto& [pid, process] : watched_) note_unread(process);
+  for (const auto& [comm, unread] : unread_) {
+    remarks_.insert("process " + comm + ": reading a thread failed " +
+                    counted(unread.count, "time", "times") + ": " + unread.why);
+  }
+  if (!publishes && report.problems.empty()) report_emptiness(name, report);
+  report.remarks.insert(report.remarks.end(), remarks_.begin(), remarks_.end());
+}
+
+// Nothing was checked, which must not look like success.
+void LiveCheck::report_emptiness(const std::string& name, CheckReport& report) const {
+  const bool looked = !absence_.empty();
+  report.problems.push_back(
+      {name, looked ? Error{ErrorCode::kNotFound, absence_}
+                    : Error{ErrorCode::kVanished, "it ended before its files could be looked at"}});
+}
+
+// Samples a program's processes until there are enough, or it has ended.
+void sample_program(CheckedProgram& program, const LiveCheckOptions& options, LiveCheck& check) {
+  Pace pace(Pace::Kind::kFromStart, options.samples, options.timeout);
+  std::vector<Pid> pids{program.pid()};
+  auto listed = nanoseconds::zero();
+  const auto ended = [&program] { return program.ended().has_value(); };
+  while (!check.over() && !check.enough() && !ended()) {
+    // Listing reads a file of each thread, and processes come and go mostly at the beginning.
+    constexpr int kPartOfAge = 20;
+    if (check.elapsed() - listed > std::max<nanoseconds>(listed / kPartOfAge, milliseconds{1})) {
+      pids = program.processes();
+      check.keep_only(pids);
+      listed = check.elapsed();
+    }
+    std::uint64_t taken = 0;
+    for (Pid pid : pids) {
+      auto threads = check.sample(pid);
+      if (threads) taken += *threads;
+    }
+    check.wait(pace.pause(check.elapsed(), taken), ended);
+  }
+}
+
+// Waits for its end, and sees to it after the timeout.
+void finish(CheckedProgram& program, const LiveCheckOptions& options, const LiveCheck& check,
+            CheckReport& report) {
+  const auto ended = [&program] { return program.ended().has_value(); };
+  check.wait(nanoseconds::max() / 4, ended);
+  report.ended_by_check = !ended();
+  const CheckedProgram::Ending ending = program.end(kGrace);
+  report.wait_status = program.ended();
+  if (check.cancelled()) {
+    report.remarks.push_back("interrupted: the program was ended");
+  } else if (report.ended_by_check) {
+    report.remarks.push_back("the program still ran after " + seconds_text(options.timeout) +
+                             " and was ended; --timeout gives it longer");
+  } else if (!ending.ended.empty()) {
+    std::string names;
+    for (const std::string& name : ending.ended) names += (names.empty() ? "" : ", ") + name;
+    report.remarks.push_back("the program left processes running, which were ended: " + names);
+  }
+  for (const std::string& name : ending.running) {
+    report.remarks.push_back("process " + name + " could not be ended and still runs");
+  }
+}
+
+}  // namespace
+
+Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report) {
+  LiveCheck check(options);
+  auto process = LiveProcess::open(pid);
+  if (!process) return std::move(process).error();
+  const std::string name = "process " + std::to_string(raw(pid)) + " (" + (*process)->comm() + ")";
+  const nanoseconds span = std::min<nanoseconds>(kWatched, options.timeout);
+  Pace pace(Pace::Kind::kEven, options.samples, span);
+  bool any = false;
+  while (!check.over()) {
+    auto threads = check.sample(pid);
+    if (!threads) {
+      if (!any || threads.error().code != ErrorCode::kVanished) return std::move(threads).error();
+      report.remarks.push_back(name + " ended meanwhile");
+      break;
+    }
+    any = true;
+    // Without a publisher it would never be enough.
+    if (check.enough() || (*threads == 0 && check.elapsed() >= span)) break;
+    check.wait(pace.pause(check.elapsed(), *threads), [] { return false; });
+  }
+  check.report(name, report);
+  return {};
+}
+
+Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
+                     CheckReport& report) {
+  auto program = CheckedProgram::start(command, options.signals);
+  if (!program) return std::move(program).error();
+  LiveCheck check(options);
+  if (Status status = program->release(); !status) return status;
+  sample_program(*program, options, check);
+  finish(*program, options, check, report);
+  check.report(command.front(), report);
+  return {};
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,146 @@
+#include "cli/check/watched_process.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "labelscope/check_set.h"
+#include "labelscope/label.h"
+#include "labelscope/locate.h"
+#include "labelscope/outcome.h"
+#include "labelscope/stopped_thread.h"
+
+namespace labelscope::cli {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Libraries are loaded mostly when a program starts: planned often then, and ever more rarely.
+constexpr microseconds kShortestPlanPause{200};
+constexpr milliseconds kLongestPlanPause{200};
+constexpr int kPartOfAge = 20;
+
+// A process may execute one program after the other; not so fast that none can be read, for long.
+constexpr int kMostAttempts = 3;
+
+bool same_recipes(const ProcessPlan& a, const ProcessPlan& b) {
+  return std::equal(a.publishers.begin(), a.publishers.end(), b.publishers.begin(),
+                    b.publishers.end(), [](const Publisher& one, const Publisher& other) {
+                      const ls_tls_recipe& x = one.recipe;
+                      const ls_tls_recipe& y = other.recipe;
+                      return one.path == other.path && x.kind == y.kind && x.offset == y.offset &&
+                             x.module_id == y.module_id && x.generation == y.generation;
+                    });
+}
+
+// A thread, or a program, that is not yet so far that it could have labels.
+bool is_starting(ls_outcome outcome) {
+  return outcome == LS_UNREADABLE_NOT_RELOCATED || outcome == LS_UNREADABLE_NO_THREAD_POINTER;
+}
+
+}  // namespace
+
+Status WatchedProcess::open() {
+  auto opened = LiveProcess::open(pid_);
+  if (!opened) return std::move(opened).error();
+  process_ = *std::move(opened);
+  comm_ = process_->comm();
+  plan_.reset();
+  planner_ = Planner();
+  return {};
+}
+
+bool WatchedProcess::plan_due() const {
+  if (!plan_) return true;
+  const auto now = Clock::now();
+  const Clock::duration part = (now - first_seen_) / kPartOfAge;
+  return now - planned_at_ >=
+         std::clamp<Clock::duration>(part, kShortestPlanPause, kLongestPlanPause);
+}
+
+Status WatchedProcess::make_plan(LoadedFiles& files) {
+  auto plan = planner_.plan(*process_);
+  planned_at_ = Clock::now();
+  if (!plan) {
+    // The planner is refused a file; the kernel's reason for refusing the process says more.
+    const bool refused = plan.error().code == ErrorCode::kPermission;
+    return refused ? StoppedThread::refusal(Tid{raw(pid_)}) : std::move(plan).error();
+  }
+  plan_ = *std::move(plan);
+  files.look_at(*process_, *plan_);
+  return {};
+}
+
+void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource& memory,
+                               Round& round) const {
+  if (!thread.thread_pointer) return;
+  for (const Publisher& publisher : plan_->publishers) {
+    const Located where = locate(publisher.recipe, *thread.thread_pointer, memory);
+    SetSample sample;
+    sample.tid = thread.tid;
+    sample.thread = thread.name;
+    if (where.address) {
+      sample.check = check_label_set(memory, *where.address);
+    } else if (is_unreadable(where.outcome)) {
+      if (is_starting(where.outcome)) continue;
+      ++round.unread;
+      round.why_unread = outcome_text(where.outcome);
+      continue;
+    }
+    round.samples.push_back(std::move(sample));
+  }
+}
+
+// On success `round` holds what is true of the program that the plan was made for.
+Result<std::uint64_t> WatchedProcess::read_threads(Round& round) {
+  SnapshotOptions options;
+  options.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
+    read_sets(thread, memory, round);
+  };
+  auto snapshot = snapshot_process(*process_, *plan_, options);
+  if (!snapshot) return std::move(snapshot).error();
+  for (const ThreadSnapshot& thread : snapshot->threads) {
+    if (thread.problem.empty()) continue;
+    ++round.unread;
+    round.why_unread = thread.problem;
+  }
+  return snapshot->threads.size();
+}
+
+Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles& files) {
+  Error last;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (process_ == nullptr || process_->has_replaced_program()) {
+      if (Status status = open(); !status) return std::move(status).error();
+    }
+    if (plan_due()) {
+      if (Status status = make_plan(files); !status) return std::move(status).error();
+    }
+    if (plan_->publishers.empty()) return std::uint64_t{0};
+    Round round;
+    auto threads = read_threads(round);
+    if (!threads) {
+      last = threads.error();
+      if (last.code != ErrorCode::kVanished) return last;
+      process_.reset();  // another program, or none
+      continue;
+    }
+    const bool news =
+        std::any_of(round.samples.begin(), round.samples.end(),
+                    [&](const SetSample& sample) { return findings.is_new(comm_, sample); });
+    if (news) {
+      // Was it the writer, or a library that was unloaded while its variable was read?
+      const ProcessPlan before = *plan_;
+      if (Status status = make_plan(files); !status) return std::move(status).error();
+      if (!same_recipes(before, *plan_)) continue;
+    }
+    for (SetSample& sample : round.samples) findings.add(pid_, comm_, std::move(sample));
+    unread_ += round.unread;
+    if (!round.why_unread.empty()) why_unread_ = round.why_unread;
+    return *threads;
+  }
+  if (last.context.empty()) return std::uint64_t{0};
+  return last;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,62 @@
+// One live process while it is checked: planned when it changes, and each of its threads stopped
+// and read once for each sample.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/check/data_findings.h"
+#include "cli/check/loaded_files.h"
+#include "labelscope/plan.h"
+#include "labelscope/snapshot.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+
+class WatchedProcess {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit WatchedProcess(Pid pid) : pid_(pid) {}
+
+  // Reads the label sets of all threads once. Returns how many threads it stopped. kVanished: it
+  // has ended. kPermission: it may not be looked at, and why.
+  Result<std::uint64_t> sample(DataFindings& findings, LoadedFiles& files);
+
+  // Of the program that it runs, as it was called when it was first looked at.
+  const std::string& comm() const { return comm_; }
+  // What was last planned; nullopt: nothing yet.
+  const std::optional<ProcessPlan>& plan() const { return plan_; }
+  // Threads that could not be stopped or located, so often; and why, the last time.
+  std::uint64_t unread() const { return unread_; }
+  const std::string& why_unread() const { return why_unread_; }
+
+ private:
+  struct Round {
+    std::vector<SetSample> samples;
+    std::uint64_t unread = 0;
+    std::string why_unread;
+  };
+
+  Status open();
+  Status make_plan(LoadedFiles& files);
+  bool plan_due() const;
+  Result<std::uint64_t> read_threads(Round& round);
+  void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Round& round) const;
+
+  Pid pid_;
+  std::string comm_;
+  std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)
+  Planner planner_;
+  std::optional<ProcessPlan> plan_;
+  Clock::time_point first_seen_ = Clock::now();
+  Clock::time_point planned_at_{};
+  std::uint64_t unread_ = 0;
+  std::string why_unread_;
+};
+
+}  // namespace labelscope::cli
