@@ -258,6 +258,28 @@ TEST_CASE("c_api: a core of a process has the same labels") {
   CHECK(ls_read_thread(opened, plan.get(), 1, &seen, &error) == LS_ERROR_NOT_FOUND);
 }
 
+TEST_CASE("c_api: a core without its files is not called unlabelled") {
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const TempFolder folder;
+  const std::string path = dump_core(process.pid(), folder.path());
+  if (path.empty()) skip_test("gcore is not installed, or may not dump this process");
+  ls_target* opened = nullptr;
+  ls_error error;
+  ls_core_options options{};
+  options.size = sizeof(options);
+  const char* root = "/nonexistent";
+  options.sysroots = &root;
+  options.sysroot_count = 1;
+  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
+  const OwnedTarget target(opened);
+  const OwnedPlan plan = make_plan(opened);
+  CHECK(ls_publisher_count(plan.get()) == 0);
+  for (const TruthThread& thread : process.threads()) {
+    const OwnedObservation seen = read_thread(opened, plan.get(), thread.tid);
+    CHECK(ls_observed_outcome(seen.get()) == LS_UNREADABLE_NO_RECIPE);
+  }
+}
+
 TEST_CASE("c_api: several threads may read one target at the same time") {
   const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
   const RivalPlan truth = plan_rivals(process);
