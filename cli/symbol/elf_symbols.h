@@ -37,6 +37,8 @@ class ElfSymbols {
   Address first_address() const { return first_address_; }
   // Innermost first; empty if nothing is known.
   std::vector<SourceLine> find(Address link_address, bool inlined);
+  // There is debug information with source lines.
+  bool has_lines() const { return scopes_.has_value(); }
   // Why some addresses have no name, and what would help.
   std::string why_nameless() const;
 

@@ -1,0 +1,79 @@
+// libelf alone: no debug files are looked for, so that a look at every library of a process stays
+// cheap.
+#include "cli/symbol/function_table.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace labelscope::cli {
+namespace {
+
+// More than the largest browser has; a hostile header may claim any number.
+constexpr std::size_t kMaxSymbols = 8'000'000;
+// Shown names are cut here (as in symbol_table.cc).
+constexpr std::size_t kMaxName = 65536;
+
+struct EndElf {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+
+bool is_function(const GElf_Sym& symbol) {
+  return GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+         symbol.st_value != 0;
+}
+
+void add_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
+               std::vector<FunctionSymbol>& functions) {
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr || header.sh_entsize == 0) return;
+  const std::size_t count =
+      std::min<std::size_t>(header.sh_size / header.sh_entsize, kMaxSymbols - functions.size());
+  for (std::size_t i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
+    if (!is_function(symbol)) continue;
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (name == nullptr || name[0] == '\0') continue;
+    Address end = 0;
+    if (__builtin_add_overflow(symbol.st_value, symbol.st_size, &end)) continue;
+    functions.push_back({symbol.st_value, end, std::string(name, strnlen(name, kMaxName))});
+  }
+}
+
+std::size_t underscores(const std::string& name) { return name.find_first_not_of('_'); }
+
+// Of one address: with a size before without, plain names before reserved ones.
+bool is_before(const FunctionSymbol& a, const FunctionSymbol& b) {
+  if (a.start != b.start) return a.start < b.start;
+  if (a.end != b.end) return a.end > b.end;
+  if (underscores(a.name) != underscores(b.name)) return underscores(a.name) < underscores(b.name);
+  return a.name < b.name;
+}
+
+}  // namespace
+
+Result<std::vector<FunctionSymbol>> read_functions(int fd) {
+  elf_version(EV_CURRENT);
+  std::unique_ptr<Elf, EndElf> elf(elf_begin(fd, ELF_C_READ, nullptr));
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF) {
+    return Error{ErrorCode::kMalformed, "it is not an ELF file"};
+  }
+  std::vector<FunctionSymbol> functions;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) {
+      add_table(elf.get(), section, header, functions);
+    }
+  }
+  std::sort(functions.begin(), functions.end(), is_before);
+  auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.start == b.start; };
+  functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
+  return functions;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,23 @@
+// The functions that an ELF file's own symbol tables name, for whoever wants to know where they
+// start (breakpoints) and not only which one covers an address.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+struct FunctionSymbol {
+  Address start = 0;  // link-time address
+  Address end = 0;    // past its last byte; `start` if its size is not known
+  std::string name;   // as the symbol table has it
+};
+
+// Defined functions of .symtab and .dynsym, by start; of several names of one address the one that
+// people use. `fd` stays open. kMalformed: no ELF file, or one that contradicts itself.
+Result<std::vector<FunctionSymbol>> read_functions(int fd);
+
+}  // namespace labelscope::cli
