@@ -34,6 +34,8 @@ class CheckedProgram {
   Status release();
   // Its wait status once it has ended; does not block.
   std::optional<int> ended() { return child_.ended(); }
+  // For whoever traces it and has collected its status.
+  void note_ended(int wait_status) { child_.note_ended(wait_status); }
 
   // The program and what it has started, directly or not, as far as they have not ended.
   std::vector<Pid> processes() const;

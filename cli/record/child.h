@@ -31,6 +31,8 @@ class Child {
   int release();
   // The wait status once it has ended; does not block.
   std::optional<int> ended();
+  // For whoever traces it and has collected its status.
+  void note_ended(int wait_status) { status_ = wait_status; }
 
  private:
   Child(Pid pid, UniqueFd gate, UniqueFd report)
