@@ -31,6 +31,7 @@ libspdlog-dev       spdlog-devel            pc:spdlog
 libfmt-dev          fmt-devel               pc:fmt
 libprotozero-dev    protozero-devel         h:protozero/pbf_writer.hpp
 libiberty-dev       binutils-devel          h:libiberty/demangle.h
+libcapstone-dev     capstone-devel          pc:capstone
 libxxhash-dev       xxhash-devel            pc:libxxhash
 nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
 '

@@ -1,0 +1,193 @@
+// From a command to a report: the program is started under ptrace (../step/program_tracer.h), and
+// what was seen becomes subjects, effort and remarks.
+#include "cli/check/step.h"
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+#include <utility>
+
+#include "cli/check/checked_program.h"
+#include "cli/check/loaded_files.h"
+#include "cli/step/program_tracer.h"
+#include "cli/step/watchdog.h"
+
+namespace labelscope::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What is left when the program has ended is not asked for long.
+constexpr milliseconds kGrace{200};
+// Names that a remark tells; the rest is a number.
+constexpr std::size_t kMaxNames = 5;
+
+std::string counted(std::uint64_t count, const std::string& noun, const std::string& plural) {
+  return std::to_string(count) + " " + (count == 1 ? noun : plural);
+}
+
+std::string some_of(const std::set<std::string>& names) {
+  std::string text;
+  std::size_t told = 0;
+  for (const std::string& name : names) {
+    if (told == kMaxNames) {
+      return text + " and " + counted(names.size() - told, "other", "others");
+    }
+    text += (told++ == 0 ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string seconds_text(milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  if (time.count() % 1000 != 0) text += "." + std::to_string(1000 + time.count() % 1000).substr(1);
+  return text + " s";
+}
+
+class StepCheck {
+ public:
+  StepCheck(const std::vector<std::string>& command, const StepCheckOptions& options)
+      : command_(command), options_(options), declared_(DeclaredUpdates::parse(options.updates)) {}
+
+  Status run(CheckReport& report);
+
+ private:
+  void note_loaded(const SteppedProcess& process);
+  void report_process(CheckReport& report);
+  void report_problems(const ProgramTracer& tracer, CheckReport& report);
+  void report_ending(CheckedProgram& program, Watchdog::Reason reason, CheckReport& report);
+  void report_gaps(CheckReport& report) const;
+
+  const std::vector<std::string>& command_;
+  const StepCheckOptions& options_;
+  DeclaredUpdates declared_;
+  StepRecord record_;
+  LoadedFiles files_;
+  std::string process_name_;
+  std::string absence_;  // why nothing publishes labels
+  bool publishes_ = false;
+  std::set<std::string> missing_;  // declared updates that no file has
+};
+
+void StepCheck::note_loaded(const SteppedProcess& process) {
+  files_.look_at(process.process(), process.plan());
+  process_name_ =
+      "process " + std::to_string(raw(process.pid())) + " (" + process.process().comm() + ")";
+  publishes_ |= !process.plan().publishers.empty();
+  absence_ = process.plan().absence();
+  const std::vector<std::string> missing = process.missing_updates();
+  missing_ = {missing.begin(), missing.end()};
+}
+
+Status StepCheck::run(CheckReport& report) {
+  auto program = CheckedProgram::start(command_, options_.signals);
+  if (!program) return std::move(program).error();
+  process_name_ = command_.front();
+  Watchdog watchdog(program->pid(), options_.timeout, options_.cancelled);
+  DebugFiles debug_files([&] { return watchdog.reason() != Watchdog::Reason::kNone; });
+  TracerOptions tracing;
+  tracing.max_updates = options_.max_updates;
+  tracing.on_loaded = [this](const SteppedProcess& process) { note_loaded(process); };
+  ProgramTracer tracer(program->pid(), declared_, debug_files, std::move(tracing), record_);
+  if (Status status = tracer.seize(); !status) return status;
+  if (Status status = program->release(); !status) return status;
+  const auto begin = std::chrono::steady_clock::now();
+  tracer.run();
+  record_.effort.stepping = std::chrono::steady_clock::now() - begin;
+  if (tracer.wait_status()) program->note_ended(*tracer.wait_status());
+  report.wait_status = tracer.wait_status();
+
+  files_.report(report);
+  report_process(report);
+  report_problems(tracer, report);
+  report_ending(*program, watchdog.reason(), report);
+  report_gaps(report);
+  return {};
+}
+
+void StepCheck::report_process(CheckReport& report) {
+  if (record_.effort.samples == 0) return;
+  CheckedSubject subject;
+  subject.name = process_name_;
+  for (const Rule& rule : all_rules()) {
+    const bool data = rule.id >= RuleId::kSetReadable && rule.id <= RuleId::kTornUpdate;
+    if (data) subject.rules.push_back(rule.id);
+  }
+  subject.diagnostics = record_.findings.take();
+  report.subjects.push_back(std::move(subject));
+  report.effort = record_.effort;
+}
+
+void StepCheck::report_problems(const ProgramTracer& tracer, CheckReport& report) {
+  if (tracer.failure()) {
+    report.problems.push_back({command_.front(), *tracer.failure()});
+  } else if (!publishes_) {
+    report.problems.push_back(
+        {command_.front(),
+         {ErrorCode::kNotFound,
+          absence_.empty() ? "it ended before its files could be looked at" : absence_}});
+  }
+  for (const std::string& missing : missing_) {
+    report.problems.push_back(
+        {"--update " + missing,
+         {ErrorCode::kNotFound,
+          "no file of the program has such a function in its symbol tables (was it inlined, or "
+          "stripped?)"}});
+  }
+}
+
+void StepCheck::report_ending(CheckedProgram& program, Watchdog::Reason reason,
+                              CheckReport& report) {
+  const CheckedProgram::Ending ending = program.end(kGrace);
+  report.ended_by_check = reason != Watchdog::Reason::kNone;
+  if (reason == Watchdog::Reason::kCancelled) {
+    report.remarks.push_back("interrupted: the program was ended");
+  } else if (reason == Watchdog::Reason::kTimeout) {
+    report.remarks.push_back("the program still ran after " + seconds_text(options_.timeout) +
+                             " and was ended; --timeout gives it longer");
+  }
+  for (const std::string& name : ending.running) {
+    report.remarks.push_back("process " + name + " could not be ended and still runs");
+  }
+}
+
+// What was not proven.
+void StepCheck::report_gaps(CheckReport& report) const {
+  auto remark = [&](const std::string& text) { report.remarks.push_back(text); };
+  if (record_.effort.unseen_updates != 0) {
+    std::string text = counted(record_.effort.unseen_updates, "change", "changes") +
+                       " of label sets happened while a thread ran freely, and were not stepped "
+                       "through";
+    if (!record_.unseen_functions.empty()) {
+      text += " (from then on they are: " + some_of(record_.unseen_functions) + ")";
+    }
+    remark(text);
+    if (record_.no_watchpoints) {
+      remark(
+          "this machine has no hardware watchpoints, which would find the functions that change "
+          "labels unseen; --update names them");
+    }
+  }
+  if (record_.abandoned != 0) {
+    remark(counted(record_.abandoned, "function", "functions") +
+           " ran on for long without changing labels and were let go before their end");
+  }
+  if (record_.endless_regions != 0) {
+    remark(counted(record_.endless_regions, "declared update", "declared updates") +
+           " did not end within 5,000,000 instructions and were not followed further");
+  }
+  if (record_.other_processes != 0) {
+    remark(counted(record_.other_processes, "process that the program started was",
+                   "processes that the program started were") +
+           " not stepped: only the program itself is");
+  }
+}
+
+}  // namespace
+
+Status step_command(const std::vector<std::string>& command, const StepCheckOptions& options,
+                    CheckReport& report) {
+  return StepCheck(command, options).run(report);
+}
+
+}  // namespace labelscope::cli

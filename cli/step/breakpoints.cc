@@ -1,0 +1,104 @@
+// Written through /proc/PID/mem, which reaches read-only pages of a traced process.
+#include "cli/step/breakpoints.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace labelscope::cli {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint8_t kTrap[] = {0xCC};  // int3
+#else
+constexpr std::uint8_t kTrap[] = {0x00, 0x00, 0x20, 0xD4};  // brk #0
+#endif
+constexpr std::size_t kTrapSize = sizeof kTrap;
+
+UniqueFd open_memory(Pid pid) {
+  const std::string path = "/proc/" + std::to_string(raw(pid)) + "/mem";
+  return UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+std::size_t read_at(const UniqueFd& memory, Address address, void* out, std::size_t size) {
+  const ssize_t got = ::pread(memory.get(), out, size, static_cast<off_t>(address));
+  return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+bool write_at(const UniqueFd& memory, Address address, const void* bytes) {
+  return ::pwrite(memory.get(), bytes, kTrapSize, static_cast<off_t>(address)) ==
+         static_cast<ssize_t>(kTrapSize);
+}
+
+}  // namespace
+
+Result<Breakpoints> Breakpoints::open(Pid pid) {
+  UniqueFd memory = open_memory(pid);
+  if (!memory.valid()) {
+    return system_error(errno, "opening the memory of process " + std::to_string(raw(pid)));
+  }
+  return Breakpoints(std::move(memory));
+}
+
+bool Breakpoints::add(Address address) {
+  auto [entry, fresh] = points_.try_emplace(address);
+  Point& point = entry->second;
+  if (fresh && (read_at(memory_, address, &point.original, kTrapSize) != kTrapSize ||
+                !write_at(memory_, address, kTrap))) {
+    points_.erase(entry);
+    return false;
+  }
+  ++point.uses;
+  return true;
+}
+
+void Breakpoints::remove(Address address) {
+  auto entry = points_.find(address);
+  if (entry == points_.end() || --entry->second.uses != 0) return;
+  write_at(memory_, address, &entry->second.original);
+  points_.erase(entry);
+}
+
+bool Breakpoints::is_trap(Address address) const {
+  std::uint8_t bytes[kTrapSize];
+  return read_at(memory_, address, bytes, kTrapSize) == kTrapSize &&
+         std::memcmp(bytes, kTrap, kTrapSize) == 0;
+}
+
+void Breakpoints::lift(Address address) {
+  if (auto entry = points_.find(address); entry != points_.end()) {
+    write_at(memory_, address, &entry->second.original);
+  }
+}
+
+void Breakpoints::put_back(Address address) {
+  if (has(address)) write_at(memory_, address, kTrap);
+}
+
+std::size_t Breakpoints::read(Address address, std::span<std::byte> out) const {
+  const std::size_t size = read_at(memory_, address, out.data(), out.size());
+  for (auto at = points_.lower_bound(address < kTrapSize ? 0 : address - kTrapSize + 1);
+       at != points_.end() && at->first < address + size; ++at) {
+    const auto* original = reinterpret_cast<const std::byte*>(&at->second.original);
+    for (std::size_t i = 0; i < kTrapSize; ++i) {
+      const Address byte = at->first + i;
+      if (byte >= address && byte < address + size) out[byte - address] = original[i];
+    }
+  }
+  return size;
+}
+
+void Breakpoints::clean(Pid copy) const {
+  const UniqueFd memory = open_memory(copy);
+  if (!memory.valid()) return;
+  for (const auto& [address, point] : points_) write_at(memory, address, &point.original);
+}
+
+void Breakpoints::forget(Address start, Address end) {
+  points_.erase(points_.lower_bound(start), points_.lower_bound(end));
+}
+
+}  // namespace labelscope::cli

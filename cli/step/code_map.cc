@@ -1,0 +1,187 @@
+#include "cli/step/code_map.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/symbol/symbolizer.h"
+
+namespace labelscope::cli {
+namespace {
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The C and C++ runtimes by the names of their files: they run on behalf of whoever calls them.
+bool has_runtime_name(std::string_view path) {
+  static constexpr std::array<std::string_view, 12> kNames{
+      "libc.so",  "libc-",    "ld-linux", "ld-musl",   "libpthread", "libm.so",
+      "libdl.so", "librt.so", "libgcc_s", "libstdc++", "libc++",     "ld-"};
+  const std::string_view name = file_name(path);
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool provides_malloc(const ElfImage& image) {
+  auto found = image.find_dynamic_symbol("malloc");
+  return found && *found && (*found)->defined;
+}
+
+// Runtime minus link-time address, from the segment that this mapping is part of.
+std::optional<Address> bias_of(const ElfImage& image, const Mapping& mapping) {
+  constexpr std::uint64_t kPage = 4096;
+  for (const LoadSegment& load : image.load_segments()) {
+    const std::uint64_t first = load.file_offset & ~(kPage - 1);
+    if (!load.executable || mapping.file_offset < first ||
+        mapping.file_offset >= load.file_offset + load.file_size) {
+      continue;
+    }
+    return mapping.start - (mapping.file_offset - load.file_offset + load.vaddr);
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
+  return std::make_shared<UniqueFd>(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+}
+
+}  // namespace
+
+void CodeMap::classify(CodeFile& file) const {
+  if (file.main_executable) return;
+  const bool runtime = has_runtime_name(file.path) || (file.image && provides_malloc(*file.image));
+  if (runtime) file.role = CodeRole::kRuntime;
+}
+
+CodeFile* CodeMap::open(const Mapping& mapping, const Target& target) {
+  auto [entry, fresh] = files_.try_emplace(mapping.file);
+  if (!fresh) return entry->second.get();
+  entry->second = std::make_unique<CodeFile>();
+  CodeFile& file = *entry->second;
+  file.path = mapping.path;
+  auto fd = target.open_file(mapping);
+  if (!fd) return &file;
+  file.file = duplicate(*fd);
+  auto image = ElfImage::open(*std::move(fd));
+  if (!image) return &file;
+  file.main_executable = image->executable();
+  file.image.emplace(*std::move(image));
+  if (file.file->valid()) {
+    auto functions = read_functions(file.file->get());
+    if (functions) file.functions = *std::move(functions);
+  }
+  classify(file);
+  return &file;
+}
+
+Result<std::vector<const MappedCode*>> CodeMap::refresh(const Target& target) {
+  auto mappings = target.mappings();
+  if (!mappings) return std::move(mappings).error();
+  std::map<Address, MappedCode> now;
+  std::vector<Address> fresh;
+  for (const Mapping& mapping : *mappings) {
+    if (!mapping.executable || !mapping.file) continue;
+    CodeFile* file = open(mapping, target);
+    if (!file->image) continue;
+    const auto bias = bias_of(*file->image, mapping);
+    if (!bias) continue;
+    now.emplace(mapping.start, MappedCode{mapping.start, mapping.end, *bias, file});
+    const MappedCode* known = find(mapping.start);
+    if (known == nullptr || known->file != file || known->bias != *bias) {
+      fresh.push_back(mapping.start);
+    }
+  }
+  if (!fresh.empty()) lines_.clear();
+  ranges_ = std::move(now);
+  std::vector<const MappedCode*> added;
+  for (Address start : fresh) added.push_back(&ranges_.at(start));
+  return added;
+}
+
+void CodeMap::mark_publisher(std::string_view path) {
+  for (auto& [id, file] : files_) {
+    if (file->path == path && !file->main_executable) file->role = CodeRole::kPublisher;
+  }
+}
+
+void CodeMap::clear() {
+  ranges_.clear();
+  files_.clear();
+  lines_.clear();
+}
+
+std::vector<const MappedCode*> CodeMap::all() const {
+  std::vector<const MappedCode*> all;
+  for (const auto& [start, range] : ranges_) all.push_back(&range);
+  return all;
+}
+
+const MappedCode* CodeMap::find(Address address) const {
+  auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return nullptr;
+  const MappedCode& range = std::prev(after)->second;
+  return address < range.end ? &range : nullptr;
+}
+
+CodeRole CodeMap::role_at(Address address) const {
+  const MappedCode* range = find(address);
+  // Generated code is the program's, the vDSO the kernel's: nobody's call is missed there.
+  return range == nullptr ? CodeRole::kRuntime : range->file->role;
+}
+
+std::optional<CodeMap::Function> CodeMap::function_at(Address address) const {
+  const MappedCode* range = find(address);
+  if (range == nullptr) return std::nullopt;
+  const Address link = address - range->bias;
+  const std::vector<FunctionSymbol>& all = range->file->functions;
+  auto after = std::upper_bound(all.begin(), all.end(), link,
+                                [](Address a, const FunctionSymbol& f) { return a < f.start; });
+  if (after == all.begin()) return std::nullopt;
+  const FunctionSymbol& symbol = *std::prev(after);
+  if (link >= symbol.end && link != symbol.start) return std::nullopt;
+  return Function{symbol.start + range->bias, symbol.end + range->bias, &symbol};
+}
+
+const std::vector<SourceLine>& CodeMap::lines_at(Address address) {
+  auto [entry, fresh] = lines_.try_emplace(address);
+  std::vector<SourceLine>& lines = entry->second;
+  const MappedCode* range = find(address);
+  if (!fresh || range == nullptr || !range->file->file) return lines;
+  CodeFile& file = *range->file;
+  if (!file.symbols && !file.symbols_failed) {
+    auto symbols = ElfSymbols::open(file.file->get(), file.path, debug_files_);
+    if (symbols) file.symbols = *std::move(symbols);
+    file.symbols_failed = !file.symbols;
+  }
+  if (!file.symbols) return lines;
+  lines = file.symbols->find(address - range->bias, true);
+  for (SourceLine& line : lines) {
+    if (line.function.empty()) line.function = demangle(line.system_name);
+  }
+  return lines;
+}
+
+CodePlace CodeMap::place_at(Address address) {
+  CodePlace place;
+  const MappedCode* range = find(address);
+  place.address = range == nullptr ? address : address - range->bias;
+  if (range == nullptr) return place;
+  place.module = range->file->path;
+  const std::vector<SourceLine>& lines = lines_at(address);
+  if (lines.empty()) return place;
+  place.function = lines.front().function;
+  place.file = lines.front().file;
+  place.line = static_cast<std::uint32_t>(std::max(lines.front().line, 0));
+  return place;
+}
+
+bool CodeMap::is_authors(Address address) {
+  const MappedCode* range = find(address);
+  if (range == nullptr || range->file->role == CodeRole::kRuntime) return false;
+  const std::vector<SourceLine>& lines = lines_at(address);
+  if (!lines.empty() && lines.front().line > 0) return true;
+  const ElfSymbols* symbols = range->file->symbols.get();
+  return symbols == nullptr || !symbols->has_lines();
+}
+
+}  // namespace labelscope::cli

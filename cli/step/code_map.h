@@ -1,0 +1,87 @@
+// What lies where in the code of a process: files, functions, source lines, and whose code it is.
+// Kept until the process executes another program; what is loaded meanwhile is added.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/symbol/elf_symbols.h"
+#include "cli/symbol/function_table.h"
+#include "labelscope/diagnostic.h"
+#include "labelscope/elf_image.h"
+#include "labelscope/mapping.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+
+enum class CodeRole {
+  kProgram,    // the executable, and libraries that are none of the following
+  kPublisher,  // a library that publishes labels
+  kRuntime,    // libc, the loader, compilers' libraries, what provides malloc
+};
+
+struct CodeFile {
+  std::string path;
+  CodeRole role = CodeRole::kProgram;
+  bool main_executable = false;
+  std::optional<ElfImage> image;
+  std::vector<FunctionSymbol> functions;  // by start, link-time addresses
+  std::shared_ptr<UniqueFd> file;
+  std::unique_ptr<ElfSymbols> symbols;  // once lines were asked for
+  bool symbols_failed = false;
+};
+
+// One executable mapping.
+struct MappedCode {
+  Address start = 0;
+  Address end = 0;
+  Address bias = 0;  // runtime minus link-time address
+  CodeFile* file = nullptr;
+};
+
+class CodeMap {
+ public:
+  explicit CodeMap(DebugFiles& debug_files) : debug_files_(debug_files) {}
+  CodeMap(const CodeMap&) = delete;
+  CodeMap& operator=(const CodeMap&) = delete;
+
+  // Reads the mappings; ranges that were not known before, in no order.
+  Result<std::vector<const MappedCode*>> refresh(const Target& target);
+  // By path, as the plan names them. Roles of libraries depend on it.
+  void mark_publisher(std::string_view path);
+  void clear();
+
+  std::vector<const MappedCode*> all() const;
+  // Null: no file's code.
+  const MappedCode* find(Address address) const;
+  CodeRole role_at(Address address) const;
+  // The function whose symbol covers the address, and where it starts at run time.
+  struct Function {
+    Address start = 0;
+    Address end = 0;
+    const FunctionSymbol* symbol = nullptr;
+  };
+  std::optional<Function> function_at(Address address) const;
+  // Innermost inlined function first; empty if nothing is known. Remembered.
+  const std::vector<SourceLine>& lines_at(Address address);
+  CodePlace place_at(Address address);
+  // Whether code that its author looks at is here: not runtime, and not code without lines in a
+  // file that has some (a statically linked libc).
+  bool is_authors(Address address);
+
+ private:
+  CodeFile* open(const Mapping& mapping, const Target& target);
+  void classify(CodeFile& file) const;
+
+  DebugFiles& debug_files_;
+  std::map<FileId, std::unique_ptr<CodeFile>> files_;
+  std::map<Address, MappedCode> ranges_;  // by start
+  std::unordered_map<Address, std::vector<SourceLine>> lines_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,54 @@
+// One machine instruction: how long it is, where it may lead, and as text. Through capstone, which
+// nothing else uses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+enum class Flow : std::uint8_t {
+  kNext,  // goes on behind itself
+  kCall,
+  kReturn,
+  kJump,  // conditional or not
+  kSystemCall,
+};
+
+struct Instruction {
+  std::size_t size = 0;
+  Flow flow = Flow::kNext;
+};
+
+inline constexpr std::size_t kMaxInstructionSize = 16;
+
+// Not thread-safe.
+class Disassembler {
+ public:
+  Disassembler();
+  ~Disassembler();
+  Disassembler(const Disassembler&) = delete;
+  Disassembler& operator=(const Disassembler&) = delete;
+
+  // Bytes that are no instruction are one of size 1 (x86-64) or 4 (aarch64) that goes on.
+  Instruction decode(Address address, std::span<const std::byte> code) const;
+  // "mov qword ptr [rax + 8], rdx"; empty if they are none.
+  std::string text(Address address, std::span<const std::byte> code) const;
+
+ private:
+  class Capstone;
+  std::unique_ptr<Capstone> capstone_;
+};
+
+// aarch64 only, else empty: the addresses at which a sequence of exclusive loads and stores that
+// begins with the first instruction can be left. Stepping inside one never succeeds: the trap
+// between the two halves clears the monitor, and the store fails for ever.
+std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,117 @@
+#include "cli/step/label_watch.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "customlabels/label_abi.h"
+#include "labelscope/check_rule.h"
+
+namespace labelscope::cli {
+namespace {
+
+// Reading a few bytes more is cheaper than one range more.
+constexpr std::size_t kJoinedGap = 64;
+// One call of process_vm_readv() takes no more ranges.
+constexpr std::size_t kMaxPieces = 1024;
+
+std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::vector<SetCheck::Range> joined;
+  constexpr Address kPageMask = ~Address{4095};
+  for (const SetCheck::Range& range : ranges) {
+    if (!joined.empty()) {
+      SetCheck::Range& last = joined.back();
+      const Address end = last.start + last.size;
+      // Not across a page that may not be there.
+      const bool near =
+          range.start <= end ||
+          (range.start - end <= kJoinedGap && (range.start & kPageMask) == ((end - 1) & kPageMask));
+      if (near) {
+        last.size = std::max(end, range.start + range.size) - last.start;
+        continue;
+      }
+    }
+    if (joined.size() == kMaxPieces) break;
+    joined.push_back(range);
+  }
+  return joined;
+}
+
+template <class T>
+std::optional<T> read_word(const MemorySource& memory, Address address) {
+  auto value = read_value<T>(memory, address);
+  return value ? std::optional<T>(*value) : std::nullopt;
+}
+
+std::vector<RuleId> broken_rules(const SetCheck& check) {
+  std::vector<RuleId> rules;
+  for (const Diagnostic& diagnostic : check.diagnostics) {
+    if (rule_of(diagnostic.rule).severity != Severity::kNote) rules.push_back(diagnostic.rule);
+  }
+  return rules;
+}
+
+}  // namespace
+
+bool same_state(const SetCheck& a, const SetCheck& b) {
+  return a.set == b.set && broken_rules(a) == broken_rules(b);
+}
+
+LabelWatch::LabelWatch(Pid pid, const MemorySource& memory, Address variable)
+    : pid_(pid), memory_(&memory), variable_(variable) {
+  read_again();
+  published_ = false;
+}
+
+void LabelWatch::read_again() {
+  before_ = std::move(seen_);
+  seen_ = check_label_set(*memory_, variable_);
+  pieces_ = join(seen_.ranges);
+  if (!read_bytes(bytes_)) bytes_.clear();
+  const Address before = pointer_;
+  pointer_ = read_word<Address>(*memory_, variable_).value_or(0);
+  published_ = pointer_ != before;
+}
+
+bool LabelWatch::read_bytes(std::vector<std::byte>& out) const {
+  std::size_t size = 0;
+  for (const SetCheck::Range& piece : pieces_) size += piece.size;
+  out.resize(size);
+  iovec local{out.data(), size};
+  iovec remote[kMaxPieces];  // NOLINT(modernize-avoid-c-arrays): what the system call takes
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+    remote[i] = {reinterpret_cast<void*>(pieces_[i].start), pieces_[i].size};
+  }
+  return ::process_vm_readv(raw(pid_), &local, 1, remote, pieces_.size(), 0) ==
+         static_cast<ssize_t>(size);
+}
+
+bool LabelWatch::look(bool mapping_changed) {
+  published_ = false;
+  const bool may_have_come = mapping_changed && seen_.set.state == CheckedSet::State::kUnreadable;
+  if (!may_have_come && !bytes_.empty() && read_bytes(scratch_) && scratch_ == bytes_) return false;
+  read_again();
+  return true;
+}
+
+std::vector<Address> LabelWatch::telling_words() const {
+  std::vector<Address> words{variable_};
+  if (pointer_ == 0) return words;
+  const Address set = memory_->untagged(pointer_);
+  words.push_back(set + offsetof(custom_labels_labelset_t, count));
+  const auto storage = read_word<Address>(*memory_, set);
+  if (!storage || *storage == 0) return words;
+  const Address value = memory_->untagged(*storage) + offsetof(custom_labels_label_t, value.buf);
+  words.push_back(value);
+  const auto bytes = read_word<Address>(*memory_, value);
+  if (bytes && *bytes != 0) words.push_back(memory_->untagged(*bytes));
+  return words;
+}
+
+}  // namespace labelscope::cli

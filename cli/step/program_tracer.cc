@@ -1,0 +1,370 @@
+#include "cli/step/program_tracer.h"
+
+#include <linux/kcmp.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "cli/step/watchpoint.h"
+#include "labelscope/stopped_thread.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What this thread has not started is not its business.
+constexpr int kOurs = __WALL | __WNOTHREAD;
+// A thread that does not stop within this time is in the kernel, and stops before it comes back.
+constexpr std::chrono::milliseconds kHoldPatience{50};
+
+// A line of /proc/TID/status; empty if it is gone.
+std::string status_line(Tid tid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(raw(tid)) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name + ":")) return line.substr(name.size() + 1);
+  }
+  return {};
+}
+
+bool has_handler(Tid tid, int signal) {
+  const std::string caught = status_line(tid, "SigCgt");
+  const std::uint64_t mask = caught.empty() ? 0 : std::strtoull(caught.c_str(), nullptr, 16);
+  return signal > 0 && signal <= 64 && (mask >> (signal - 1) & 1) != 0;
+}
+
+bool belongs_to(Tid tid, Pid process) {
+  const std::string group = status_line(tid, "Tgid");
+  return !group.empty() && std::strtol(group.c_str(), nullptr, 10) == raw(process);
+}
+
+// Sure to be another memory than the other process's.
+bool has_own_memory(Tid tid, Pid other) {
+  return ::syscall(SYS_kcmp, raw(tid), raw(other), KCMP_VM, 0, 0) > 0;
+}
+
+}  // namespace
+
+ProgramTracer::ProgramTracer(Pid pid, const DeclaredUpdates& declared, DebugFiles& debug_files,
+                             TracerOptions options, StepRecord& record)
+    : pid_(pid),
+      declared_(declared),
+      debug_files_(debug_files),
+      options_(std::move(options)),
+      record_(record) {}
+
+Status ProgramTracer::seize() {
+  if (::ptrace(PTRACE_SEIZE, raw(pid_), nullptr, trace_options()) != 0) {
+    return StoppedThread::refusal(Tid{raw(pid_)});
+  }
+  TracedThread& thread = threads_[Tid{raw(pid_)}];
+  thread.tid = Tid{raw(pid_)};
+  thread.running = true;
+  return {};
+}
+
+std::optional<ProgramTracer::Event> ProgramTracer::next_event() {
+  if (!waiting_.empty()) {
+    const Event event = waiting_.front();
+    waiting_.pop_front();
+    return event;
+  }
+  while (true) {
+    int status = 0;
+    const pid_t tid = ::waitpid(-1, &status, kOurs);
+    if (tid > 0) return Event{Tid{tid}, status};
+    if (errno != EINTR) return std::nullopt;
+  }
+}
+
+void ProgramTracer::run() {
+  while (true) {
+    const auto event = next_event();
+    if (!event) return;
+    handle(*event);
+    if (options_.max_updates != 0 && record_.effort.updates >= options_.max_updates && !blind_) {
+      stop_looking();
+    }
+  }
+}
+
+void ProgramTracer::handle(const Event& event) {
+  if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
+  if (threads_.count(event.tid) == 0) {
+    if (status_line(event.tid, "Tgid").empty()) return;
+    adopt(event.tid);
+  }
+  TracedThread& thread = threads_[event.tid];
+  thread.running = false;
+  handle_stop(thread, event.status);
+}
+
+// A new thread, or a new process.
+void ProgramTracer::adopt(Tid tid) {
+  TracedThread& thread = threads_[tid];
+  thread.tid = tid;
+  if (belongs_to(tid, pid_)) {
+    if (process_ && !blind_) {
+      thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
+    }
+    return;
+  }
+  ++record_.other_processes;
+  if (!has_own_memory(tid, pid_)) return;
+  thread.shares_memory = false;
+  if (process_) process_->breakpoints().clean(Pid{raw(tid)});
+}
+
+void ProgramTracer::handle_stop(TracedThread& thread, int status) {
+  const Stop stop = explain_stop(thread.tid, status);
+  switch (stop.kind) {
+    case Stop::Kind::kStep:
+    case Stop::Kind::kBreakpoint:
+    case Stop::Kind::kWatchpoint:
+      return handle_trap(thread, stop.kind);
+    case Stop::Kind::kSignal:
+      return resume(thread, stop.signal);
+    case Stop::Kind::kGroupStop:
+      ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
+      return;
+    case Stop::Kind::kExec:
+      return handle_exec(thread);
+    case Stop::Kind::kInterrupted:
+    case Stop::Kind::kClone:
+    case Stop::Kind::kFork:
+    case Stop::Kind::kVfork:
+    case Stop::Kind::kEnded:
+      return resume(thread);
+  }
+}
+
+void ProgramTracer::handle_trap(TracedThread& thread, Stop::Kind kind) {
+  const auto position = read_position(thread.tid);
+  if (!position) return;  // killed as it stood still
+  if (kind == Stop::Kind::kBreakpoint) return handle_breakpoint(thread, *position);
+  if (thread.stepper && !blind_) {
+    if (kind == Stop::Kind::kWatchpoint) {
+      thread.stepper->at_watchpoint(*position);
+    } else if (thread.stepping && thread.entering_handler) {
+      thread.stepper->enter_handler(thread.at);
+    } else if (thread.stepping) {
+      thread.stepper->after_step(thread.at, *position);
+    }
+  }
+  resume(thread);
+}
+
+void ProgramTracer::handle_breakpoint(TracedThread& thread, Position position) {
+  position.pc -= kTrapAdvance;
+  const bool ours = process_ && thread.shares_memory && process_->breakpoints().has(position.pc);
+  // One that was taken out while this thread was already stopped at it.
+  const bool was_ours =
+      !ours && process_ && thread.shares_memory && !process_->breakpoints().is_trap(position.pc);
+  if (!ours && !was_ours) return resume(thread, SIGTRAP);
+  write_pc(thread.tid, position.pc);
+  if (ours && thread.stepper && !thread.stepping && !blind_) {
+    thread.stepper->at_breakpoint(position);
+    tell_what_is_loaded();
+  }
+  resume(thread);
+}
+
+void ProgramTracer::handle_exec(TracedThread& thread) {
+  thread.shares_memory = true;
+  if (raw(thread.tid) != raw(pid_)) {
+    thread.shares_memory = false;
+    return resume(thread);
+  }
+  // The other threads are gone, and the one that goes on has the first one's number.
+  std::erase_if(threads_, [&](const auto& entry) {
+    return entry.first != thread.tid && entry.second.stepper != nullptr;
+  });
+  if (thread.stepper) thread.stepper->finish();
+  thread.stepper.reset();
+  thread.watched.clear();
+  process_.reset();
+  looks_told_ = 0;
+  if (blind_) return resume(thread);
+  auto process = SteppedProcess::open(pid_, declared_, debug_files_);
+  if (process) {
+    process_ = *std::move(process);
+    thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
+    tell_what_is_loaded();
+  } else {
+    failure_ = std::move(process).error();
+  }
+  resume(thread);
+}
+
+void ProgramTracer::tell_what_is_loaded() {
+  if (!process_ || process_->looks() == looks_told_) return;
+  looks_told_ = process_->looks();
+  if (options_.on_loaded) options_.on_loaded(*process_);
+}
+
+void ProgramTracer::handle_end(Tid tid, int status) {
+  auto entry = threads_.find(tid);
+  if (entry != threads_.end()) {
+    if (entry->second.stepper && !blind_) entry->second.stepper->finish();
+    threads_.erase(entry);
+  }
+  if (raw(tid) != raw(pid_)) return;
+  wait_status_ = status;
+  kill_rest();
+}
+
+void ProgramTracer::kill_rest() {
+  for (const auto& [tid, thread] : threads_) ::kill(raw(tid), SIGKILL);
+}
+
+void ProgramTracer::resume(TracedThread& thread, int signal) {
+  const auto position = read_position(thread.tid);
+  if (!position) return;
+  const bool stepped = thread.stepper && !blind_;
+  const Resume how = stepped ? thread.stepper->next() : Resume::kRun;
+  if (stepped) set_watchpoints(thread, how);
+  const bool at_breakpoint =
+      process_ && thread.shares_memory && process_->breakpoints().has(position->pc);
+  if (signal == 0 && at_breakpoint) return execute_alone(thread, *position);
+  if (signal == 0 && how == Resume::kStep && step_out_of_exclusives(thread, *position)) return;
+  thread.at = *position;
+  thread.stepping = how == Resume::kStep;
+  thread.entering_handler = thread.stepping && signal != 0 && has_handler(thread.tid, signal);
+  thread.running = resume_thread(thread.tid, how, signal);
+}
+
+void ProgramTracer::set_watchpoints(TracedThread& thread, Resume how) {
+  if (record_.no_watchpoints) return;
+  std::vector<Address> wanted;
+  if (how == Resume::kRun) {
+    wanted = thread.stepper->words_to_watch();
+  } else if (!kWatchTrapsBefore) {
+    return;  // what they say of an instruction that is stepped is known anyway
+  }
+  if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
+  if (wanted == thread.watched) return;
+  if (watch_words(thread.tid, wanted)) {
+    thread.watched = std::move(wanted);
+  } else if (read_position(thread.tid)) {
+    record_.no_watchpoints = true;
+  }
+}
+
+// The instruction under a breakpoint, while nobody else runs.
+void ProgramTracer::execute_alone(TracedThread& thread, const Position& position) {
+  Breakpoints& breakpoints = process_->breakpoints();
+  const std::vector<TracedThread*> held = hold_others(thread);
+  breakpoints.lift(position.pc);
+  thread.at = position;
+  thread.stepping = true;
+  thread.entering_handler = false;
+  thread.running = resume_thread(thread.tid, Resume::kStep, 0);
+  int status = 0;
+  const pid_t stopped = thread.running ? ::waitpid(raw(thread.tid), &status, kOurs) : -1;
+  breakpoints.put_back(position.pc);
+  for (TracedThread* other : held) {
+    other->running = resume_thread(other->tid, other->stepping ? Resume::kStep : Resume::kRun, 0);
+  }
+  if (stopped != raw(thread.tid)) return;
+  thread.running = false;
+  const bool runs_freely = !thread.stepper || blind_ || thread.stepper->next() == Resume::kRun;
+  if (WIFSTOPPED(status) && runs_freely &&
+      explain_stop(thread.tid, status).kind == Stop::Kind::kStep) {
+    thread.stepping = false;
+    return resume(thread);
+  }
+  waiting_.push_front({thread.tid, status});
+}
+
+std::vector<ProgramTracer::TracedThread*> ProgramTracer::hold_others(const TracedThread& thread) {
+  std::vector<TracedThread*> held;
+  for (auto& [tid, other] : threads_) {
+    if (&other == &thread || !other.running || !other.shares_memory) continue;
+    ::ptrace(PTRACE_INTERRUPT, raw(tid), nullptr, nullptr);
+  }
+  for (auto& [tid, other] : threads_) {
+    if (&other == &thread || !other.running || !other.shares_memory) continue;
+    if (hold(other)) held.push_back(&other);
+  }
+  return held;
+}
+
+// Waits for the stop of a thread that was interrupted. True if it did nothing else meanwhile.
+bool ProgramTracer::hold(TracedThread& thread) {
+  const auto deadline = Clock::now() + kHoldPatience;
+  while (true) {
+    int status = 0;
+    const pid_t stopped = ::waitpid(raw(thread.tid), &status, kOurs | WNOHANG);
+    if (stopped < 0) return false;
+    if (stopped == 0) {
+      // Uninterruptibly asleep: it comes back to its code by way of the stop.
+      if (Clock::now() >= deadline ||
+          status_line(thread.tid, "State").find('D') != std::string::npos) {
+        return false;
+      }
+      ::sched_yield();
+      continue;
+    }
+    thread.running = false;
+    if (WIFSTOPPED(status) && explain_stop(thread.tid, status).kind == Stop::Kind::kInterrupted) {
+      return true;
+    }
+    waiting_.push_back({thread.tid, status});
+    return false;
+  }
+}
+
+// aarch64: from an exclusive load to behind its store, as if it were one instruction.
+bool ProgramTracer::step_out_of_exclusives(TracedThread& thread, const Position& position) {
+  std::array<std::byte, 64> code{};
+  const auto sequence = [&] {
+#if defined(__aarch64__)
+    const std::size_t size = process_->breakpoints().read(position.pc, code);
+    return exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
+#else
+    static_cast<void>(code);
+    return std::vector<Address>();
+#endif
+  }();
+  if (sequence.empty()) return false;
+  Breakpoints& breakpoints = process_->breakpoints();
+  for (Address exit : sequence) breakpoints.add(exit);
+  thread.at = position;
+  thread.stepping = true;
+  thread.entering_handler = false;
+  int status = 0;
+  const bool stopped = resume_thread(thread.tid, Resume::kRun, 0) &&
+                       ::waitpid(raw(thread.tid), &status, kOurs) == raw(thread.tid);
+  for (Address exit : sequence) breakpoints.remove(exit);
+  if (!stopped) return true;
+  const bool trapped =
+      WIFSTOPPED(status) && explain_stop(thread.tid, status).kind == Stop::Kind::kBreakpoint;
+  const auto after = read_position(thread.tid);
+  if (trapped && after) {
+    thread.stepper->after_step(position, *after);
+    resume(thread);
+    return true;
+  }
+  waiting_.push_front({thread.tid, status});
+  return true;
+}
+
+void ProgramTracer::stop_looking() {
+  blind_ = true;
+  if (!process_) return;
+  for (auto& [tid, thread] : threads_) {
+    if (thread.stepper) thread.stepper->finish();
+  }
+  process_->triggers().remove_all();
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,23 @@
+// What a stepped program has come to, filled while it runs.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "cli/check/report.h"
+#include "cli/step/step_findings.h"
+
+namespace labelscope::cli {
+
+struct StepRecord {
+  StepFindings findings;
+  CheckEffort effort;
+  std::set<std::string> unseen_functions;  // that changed labels before they were stepped through
+  std::uint64_t other_processes = 0;       // forked off, and not checked
+  std::uint64_t abandoned = 0;             // functions left alone as they ran on without an update
+  std::uint64_t endless_regions = 0;       // declared updates that did not end
+  bool no_watchpoints = false;
+};
+
+}  // namespace labelscope::cli

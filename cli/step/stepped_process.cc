@@ -1,0 +1,126 @@
+#include "cli/step/stepped_process.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+
+namespace labelscope::cli {
+namespace {
+
+// The first instruction of the program itself, behind the loader's work.
+std::optional<Address> entry_point(const LiveProcess& process) {
+  std::ifstream file(process.proc_path("auxv"), std::ios::binary);
+  std::array<std::uint64_t, 2> entry{};
+  // The kernel's vector has some twenty entries.
+  for (int i = 0; i < 256; ++i) {
+    if (!file.read(reinterpret_cast<char*>(entry.data()), sizeof entry)) break;
+    if (entry[0] == AT_NULL) break;
+    if (entry[0] == AT_ENTRY) return entry[1];
+  }
+  return std::nullopt;
+}
+
+// Where glibc's and musl's loaders stop by for a debugger.
+constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
+
+// Programs bring their own allocators and copy loops: they work for whoever calls them, as libc's.
+bool is_servant(std::string_view function) {
+  static constexpr std::array<std::string_view, 20> kNames{
+      "malloc", "free",    "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign",
+      "memcpy", "memmove", "memset", "memcmp",  "strlen",   "strcpy",        "strncpy",
+      "strdup", "strndup", "_Znwm",  "_Znam",   "_ZdlPv",   "_ZdlPvm"};
+  return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
+}
+
+}  // namespace
+
+SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
+                               Breakpoints breakpoints, const DeclaredUpdates& declared,
+                               DebugFiles& debug_files)
+    : pid_(pid),
+      process_(std::move(process)),
+      breakpoints_(std::move(breakpoints)),
+      code_(debug_files),
+      triggers_(breakpoints_, code_, declared) {}
+
+Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
+                                                             const DeclaredUpdates& declared,
+                                                             DebugFiles& debug_files) {
+  auto process = LiveProcess::open(pid);
+  if (!process) return std::move(process).error();
+  auto breakpoints = Breakpoints::open(pid);
+  if (!breakpoints) return std::move(breakpoints).error();
+  const auto entry = entry_point(**process);
+  if (!entry) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(pid)) + " ended before its first instruction"};
+  }
+  std::unique_ptr<SteppedProcess> opened(
+      new SteppedProcess(pid, *std::move(process), *std::move(breakpoints), declared, debug_files));
+  opened->triggers_.add(*entry, kProgramTrigger);
+  opened->look_again();
+  opened->watch_loader();
+  return opened;
+}
+
+// Constructors of libraries run before the program's first instruction: the loader tells earlier
+// that they are there.
+void SteppedProcess::watch_loader() {
+  auto mappings = process_->mappings();
+  if (!mappings) return;
+  for (const Mapping& mapping : *mappings) {
+    const MappedCode* range = mapping.executable ? code_.find(mapping.start) : nullptr;
+    if (range == nullptr) continue;
+    for (const FunctionSymbol& function : range->file->functions) {
+      const bool stop =
+          std::find(kLoaderStops.begin(), kLoaderStops.end(), function.name) != kLoaderStops.end();
+      if (stop) triggers_.add(function.start + range->bias, kLoaderTrigger);
+    }
+  }
+}
+
+void SteppedProcess::look_again() {
+  ++looks_;
+  auto plan = planner_.plan(*process_);
+  if (plan) plan_ = *std::move(plan);
+  auto added = code_.refresh(*process_);
+  for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
+  if (!added) return;
+  forget_facts();
+  for (const MappedCode* range : *added) triggers_.add_range(*range, plan_);
+}
+
+void SteppedProcess::plan_if_due() {
+  if (!plan_.plan_again) return;
+  auto plan = planner_.plan(*process_);
+  if (plan) plan_ = *std::move(plan);
+}
+
+void SteppedProcess::begin_program() {
+  if (begun_) return;
+  begun_ = true;
+  look_again();
+  // Now everything that was loaded at start is relocated, and the plan is as good as it gets.
+  for (const MappedCode* range : code_.all()) triggers_.add_range(*range, plan_);
+  forget_facts();
+}
+
+const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
+  auto [entry, fresh] = facts_.try_emplace(address);
+  CodeFacts& facts = entry->second;
+  if (!fresh) return facts;
+  std::array<std::byte, kMaxInstructionSize> bytes{};
+  const std::size_t size = breakpoints_.read(address, bytes);
+  facts.instruction = disassembler_.decode(address, std::span(bytes).first(size));
+  facts.role = code_.role_at(address);
+  facts.triggers = triggers_.at(address);
+  const auto function = code_.function_at(address);
+  facts.allocates = function && is_servant(function->symbol->name);
+  return facts;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,80 @@
+// One address space whose threads are stepped: its code, its breakpoints, its plan, and what has
+// been learned about its functions.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cli/step/breakpoints.h"
+#include "cli/step/code_map.h"
+#include "cli/step/instruction.h"
+#include "cli/step/triggers.h"
+#include "labelscope/plan.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+
+class SteppedProcess {
+ public:
+  // A process that has just executed its program, and is stopped.
+  static Result<std::unique_ptr<SteppedProcess>> open(Pid pid, const DeclaredUpdates& declared,
+                                                      DebugFiles& debug_files);
+
+  Pid pid() const { return pid_; }
+  const MemorySource& memory() const { return process_->memory(); }
+  const ProcessPlan& plan() const { return plan_; }
+  CodeMap& code() { return code_; }
+  Breakpoints& breakpoints() { return breakpoints_; }
+  Triggers& triggers() { return triggers_; }
+  const Disassembler& disassembler() const { return disassembler_; }
+
+  // The loader has changed what is mapped, or the plan has said that it must be made again.
+  void look_again();
+  // How often it has looked.
+  std::uint64_t looks() const { return looks_; }
+  // Declared updates that no file of the process has, as the user named them.
+  std::vector<std::string> missing_updates() const { return triggers_.missing(); }
+  const LiveProcess& process() const { return *process_; }
+  // Until a plan is final (slots not yet relocated).
+  void plan_if_due();
+  // The program's first instruction is about to be executed: what was loaded at start is there.
+  void begin_program();
+
+  // An instruction and whose code it is in.
+  struct CodeFacts {
+    Instruction instruction;
+    CodeRole role = CodeRole::kRuntime;
+    unsigned triggers = 0;
+    bool allocates = false;  // in malloc, free and the like, wherever they are
+  };
+  const CodeFacts& facts_at(Address address);
+  // Triggers have changed.
+  void forget_facts() { facts_.clear(); }
+
+  // Functions that were seen to run for long without changing labels, by where they are entered.
+  std::unordered_set<Address> long_functions;
+  // Functions in which a change of labels went unseen: never left out again.
+  std::unordered_set<Address> changing_functions;
+
+ private:
+  SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process, Breakpoints breakpoints,
+                 const DeclaredUpdates& declared, DebugFiles& debug_files);
+  void watch_loader();
+
+  Pid pid_;
+  std::unique_ptr<LiveProcess> process_;
+  Breakpoints breakpoints_;
+  CodeMap code_;
+  Triggers triggers_;
+  Disassembler disassembler_;
+  Planner planner_;
+  ProcessPlan plan_;
+  bool begun_ = false;
+  std::uint64_t looks_ = 0;
+  std::unordered_map<Address, CodeFacts> facts_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,145 @@
+#include "cli/step/thread_labels.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "labelscope/locate.h"
+
+namespace labelscope::cli {
+
+ThreadLabels::ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record)
+    : tid_(tid), process_(process), record_(record) {}
+
+void ThreadLabels::locate() {
+  if (located_.size() == process_.plan().publishers.size()) return;
+  process_.plan_if_due();
+  const auto pointer = read_thread_pointer(tid_);
+  // A thread that has none yet is at its very beginning.
+  if (!pointer || *pointer == 0) return;
+  for (const Publisher& publisher : process_.plan().publishers) {
+    const PublisherId id{publisher.path, publisher.load_bias};
+    if (located_.count(id) != 0) continue;
+    const Located found = labelscope::locate(publisher.recipe, *pointer, process_.memory());
+    if (!found.address) continue;
+    located_.insert(id);
+    LabelWatch watch(process_.pid(), process_.memory(), *found.address);
+    count(watch.seen());
+    UpdateJudge judge(watch.seen(), [this](const UpdateFinding& finding) {
+      record_.findings.add(subject(), finding, process_.code(), process_.breakpoints(),
+                           process_.disassembler());
+    });
+    variables_.push_back(std::make_unique<Variable>(Variable{std::move(watch), std::move(judge)}));
+  }
+}
+
+// As checks of live processes name it.
+std::string ThreadLabels::subject() const {
+  std::ifstream file("/proc/" + std::to_string(raw(tid_)) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return "thread " + std::to_string(raw(tid_)) + " (" + name + ")";
+}
+
+void ThreadLabels::count(const SetCheck& check) {
+  ++record_.effort.samples;
+  if (check.set.state == CheckedSet::State::kSet) ++record_.effort.labelled;
+}
+
+void ThreadLabels::count_updates() {
+  std::uint64_t now = 0;
+  for (const auto& variable : variables_) now += variable->judge.updates();
+  record_.effort.updates += now - updates_;
+  updates_ = now;
+}
+
+// The author's functions around `pc` in the frame of that depth, outermost first: an activation for
+// each frame, and within it the inlined functions, told apart by the line of their call.
+std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::size_t depth,
+                                                Address pc) {
+  std::vector<std::string> chain;
+  CodeMap& code = process_.code();
+  for (std::size_t i = 0; i <= depth && i < calls.size(); ++i) {
+    const Address at = i == depth ? pc : calls.frames()[i + 1].called_from;
+    if (!code.is_authors(at)) continue;
+    chain.push_back("#" + std::to_string(calls.frames()[i].id));
+    const std::vector<SourceLine>& lines = code.lines_at(at);
+    for (std::size_t level = lines.size(); level > 1; --level) {
+      const SourceLine& inlined = lines[level - 2];
+      chain.push_back(inlined.function + "@" + std::to_string(lines[level - 1].line));
+    }
+  }
+  return chain;
+}
+
+Change ThreadLabels::describe(const Variable& variable, const CallStack& calls, Address pc,
+                              std::uint64_t region) {
+  Change change;
+  change.check = variable.watch.seen();
+  change.published = variable.watch.published();
+  change.by_runtime = !process_.code().is_authors(pc);
+  change.chain = chain_of(calls, calls.size() - 1, pc);
+  change.region = region;
+  change.addresses = calls.addresses(pc);
+  const auto& frames = calls.frames();
+  const auto outermost = std::find_if(frames.begin(), frames.end(),
+                                      [](const Frame& frame) { return frame.publisher; });
+  if (outermost != frames.end()) change.publisher_call = outermost->id;
+  return change;
+}
+
+bool ThreadLabels::look_after_step(const CallStack& calls, Address pc, std::uint64_t region,
+                                   const Interval& since, const std::vector<JumpBack>& jumps,
+                                   bool mapping_changed) {
+  bool changed = false;
+  for (auto& variable : variables_) {
+    if (!variable->watch.look(mapping_changed)) continue;
+    if (same_state(variable->watch.before(), variable->watch.seen())) continue;
+    changed = true;
+    count(variable->watch.seen());
+    Interval interval = since;
+    for (const JumpBack& jump : jumps) {
+      const auto& frames = calls.frames();
+      const auto frame = std::find_if(frames.begin(), frames.end(),
+                                      [&](const Frame& f) { return f.id == jump.frame; });
+      if (frame == frames.end()) continue;
+      const auto depth = static_cast<std::size_t>(frame - frames.begin());
+      interval.jumps_back.push_back(chain_of(calls, depth, jump.from));
+    }
+    variable->judge.add(describe(*variable, calls, pc, region), interval);
+  }
+  if (changed) count_updates();
+  return changed;
+}
+
+unsigned ThreadLabels::look_after_run() {
+  unsigned unseen = 0;
+  for (auto& variable : variables_) {
+    if (!variable->watch.look(true)) continue;
+    if (same_state(variable->watch.before(), variable->watch.seen())) continue;
+    variable->judge.finish(variable->watch.before());
+    variable->judge.found(variable->watch.seen());
+    count(variable->watch.seen());
+    ++unseen;
+  }
+  count_updates();
+  record_.effort.unseen_updates += unseen;
+  return unseen;
+}
+
+void ThreadLabels::finish_updates() {
+  for (auto& variable : variables_) variable->judge.finish(variable->watch.seen());
+  count_updates();
+}
+
+std::vector<Address> ThreadLabels::telling_words(bool contents) const {
+  std::vector<Address> words;
+  for (const auto& variable : variables_) words.push_back(variable->watch.variable());
+  if (!contents) return words;
+  for (const auto& variable : variables_) {
+    const std::vector<Address> all = variable->watch.telling_words();
+    words.insert(words.end(), all.begin() + 1, all.end());
+  }
+  return words;
+}
+
+}  // namespace labelscope::cli

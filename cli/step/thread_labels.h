@@ -1,0 +1,59 @@
+// The label sets of one thread, one for each publisher of its process: which changes were stepped
+// through, which were not, and what the judge makes of them.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/step/call_stack.h"
+#include "cli/step/label_watch.h"
+#include "cli/step/step_record.h"
+#include "cli/step/stepped_process.h"
+#include "cli/step/update_judge.h"
+
+namespace labelscope::cli {
+
+class ThreadLabels {
+ public:
+  ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record);
+
+  // Finds variables that could not be found before: a thread gets some of them late.
+  void locate();
+
+  // After one instruction, which was at `pc`: true if a set has changed.
+  bool look_after_step(const CallStack& calls, Address pc, std::uint64_t region,
+                       const Interval& since, const std::vector<JumpBack>& jumps,
+                       bool mapping_changed);
+  // After it ran freely: changes that nobody saw.
+  unsigned look_after_run();
+  void finish_updates();
+
+  // For watchpoints: the variables, and with `contents` some words of the sets too.
+  std::vector<Address> telling_words(bool contents) const;
+  bool any() const { return !variables_.empty(); }
+
+ private:
+  struct Variable {
+    LabelWatch watch;
+    UpdateJudge judge;
+  };
+  std::vector<std::string> chain_of(const CallStack& calls, std::size_t depth, Address pc);
+  Change describe(const Variable& variable, const CallStack& calls, Address pc,
+                  std::uint64_t region);
+  std::string subject() const;
+  void count(const SetCheck& check);
+  void count_updates();
+
+  Tid tid_;
+  SteppedProcess& process_;
+  StepRecord& record_;
+  std::vector<std::unique_ptr<Variable>> variables_;
+  using PublisherId = std::pair<std::string, Address>;  // path and load bias
+  std::set<PublisherId> located_;
+  std::uint64_t updates_ = 0;  // of all judges, as counted
+};
+
+}  // namespace labelscope::cli

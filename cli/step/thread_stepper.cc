@@ -1,0 +1,323 @@
+#include "cli/step/thread_stepper.h"
+
+#include <algorithm>
+
+#include "labelscope/memory.h"
+
+namespace labelscope::cli {
+namespace {
+
+// A callee that is left out has been at it for this long.
+constexpr std::uint64_t kLongCallee = 2'000;
+// From the middle of a function, where its end is not known for sure.
+constexpr std::uint64_t kQuietInTheMiddle = 2'000;
+// A declared update that takes longer than this has no end (a minute or so).
+constexpr std::uint64_t kMaxRegionSteps = 5'000'000;
+// Jumps that are remembered between two changes: loops, not iterations.
+constexpr std::size_t kMaxJumps = 64;
+// Signal handlers within signal handlers; those that longjmp() out of one stay here.
+constexpr std::size_t kMaxInterruptions = 16;
+constexpr std::size_t kMaxDepth = 4096;
+// Writes to watched words that changed no labels, after which only the variable is watched.
+constexpr std::uint64_t kMaxVainWatches = 100;
+
+}  // namespace
+
+ThreadStepper::ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& record)
+    : tid_(tid), process_(process), record_(record), labels_(tid, process, record) {
+  ++record.effort.threads;
+}
+
+ThreadStepper::~ThreadStepper() = default;
+
+void ThreadStepper::push(Frame frame) {
+  frame.id = next_frame_++;
+  frame.begun_at_change = changes_;
+  frame.begun_at_step = steps_;
+  frame.publisher = process_.facts_at(frame.entry).role == CodeRole::kPublisher;
+  calls_.push(frame);
+}
+
+void ThreadStepper::push_open_ended(Address pc) {
+  const auto function = process_.code().function_at(pc);
+  Frame frame;
+  frame.entry = function ? function->start : pc;
+  frame.open_ended = true;
+  push(frame);
+}
+
+void ThreadStepper::pop() {
+  const Frame frame = calls_.top();
+  calls_.pop();
+  if (frame.free) process_.breakpoints().remove(frame.call.return_address);
+  if (frame.begun_at_change == changes_) since_.callee_steps += frame.program_steps;
+  if (frame.returns_region) end_region();
+}
+
+void ThreadStepper::drop_dead_frames(const Position& position) {
+  while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, position)) {
+    pop();
+  }
+  if (calls_.empty()) labels_.finish_updates();
+}
+
+void ThreadStepper::at_breakpoint(const Position& position) {
+  if (resume_interrupted(position)) return;
+  if (!return_from_free(position)) drop_dead_frames(position);
+  const unsigned reasons = process_.triggers().at(position.pc);
+  if (reasons == 0) return;
+  labels_.locate();
+  if (labels_.look_after_run() != 0) since_.ran_free = true;
+  if ((reasons & kProgramTrigger) != 0) {
+    process_.triggers().remove(position.pc, kProgramTrigger);
+    process_.begin_program();
+    labels_.locate();
+  }
+  if ((reasons & kLoaderTrigger) != 0) process_.look_again();
+  begin_activation(position, reasons);
+}
+
+void ThreadStepper::begin_activation(const Position& position, unsigned reasons) {
+  constexpr unsigned kAtEntry =
+      kWriterTrigger | kUpdateTrigger | kUpdateBeginTrigger | kUpdateEndTrigger;
+  if (is_stepping() || (reasons & (kAtEntry | kReferenceTrigger)) == 0) return;
+  quiet_ = 0;
+  if ((reasons & kAtEntry) == 0) {
+    push_open_ended(position.pc);
+    return;
+  }
+  const auto top = read_value<Address>(process_.memory(), position.sp);
+  Frame frame;
+  frame.entry = position.pc;
+  frame.call = call_site_at_entry(position, top ? *top : 0);
+  frame.called_from = frame.call.return_address == 0 ? 0 : frame.call.return_address - 1;
+  push(frame);
+  note_triggers(position.pc, reasons);
+}
+
+void ThreadStepper::note_triggers(Address pc, unsigned reasons) {
+  if ((reasons & kLoaderTrigger) != 0) process_.look_again();
+  if (region_ == 0 && (reasons & (kUpdateTrigger | kUpdateBeginTrigger)) != 0) {
+    begin_region();
+    if ((reasons & kUpdateTrigger) != 0) calls_.top().returns_region = true;
+  }
+  if (region_ != 0 && (reasons & kUpdateEndTrigger) != 0) calls_.top().returns_region = true;
+  static_cast<void>(pc);
+}
+
+void ThreadStepper::begin_region() {
+  labels_.finish_updates();
+  region_ = next_frame_++;
+  region_steps_ = 0;
+}
+
+void ThreadStepper::end_region() {
+  labels_.finish_updates();
+  region_ = 0;
+  quiet_ = 0;
+}
+
+void ThreadStepper::at_watchpoint(const Position& position) {
+  if (is_stepping()) return;
+  // x86-64 stops behind the instruction: one byte back is within it.
+  const auto function = process_.code().function_at(position.pc - 1);
+  const bool known = function && (process_.triggers().at(function->start) & kWriterTrigger) != 0;
+  const bool changed = labels_.look_after_run() != 0;
+  if (!changed && ++vain_watches_ > kMaxVainWatches) return;
+  if (known && !changed) return;
+  if (function && !known) {
+    record_.unseen_functions.insert(function->symbol->name);
+    process_.triggers().add(function->start, kWriterTrigger);
+    process_.forget_facts();
+  }
+  quiet_ = 0;
+  push_open_ended(position.pc - 1);
+}
+
+void ThreadStepper::after_step(const Position& before, const Position& after) {
+  if (calls_.empty()) return;
+  const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
+  note_step(before, facts);
+  const bool system_call = facts.instruction.flow == Flow::kSystemCall;
+  if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
+    since_ = {};
+    jumps_.clear();
+    quiet_ = 0;
+    ++changes_;
+  }
+  follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
+  if (calls_.empty()) {
+    if (region_ == 0) {
+      labels_.finish_updates();
+      return;
+    }
+    push_open_ended(after.pc);
+  }
+  const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
+  if (next.role == CodeRole::kPublisher) calls_.top().publisher = true;
+  const unsigned reasons = process_.triggers().at(after.pc);
+  if (reasons != 0) note_triggers(after.pc, reasons);
+  if (region_ == 0) {
+    leave_out(after, facts.instruction.flow, facts.role);
+  } else if (++region_steps_ > kMaxRegionSteps) {
+    ++record_.endless_regions;
+    abandon();
+  }
+}
+
+void ThreadStepper::note_step(const Position& before, const SteppedProcess::CodeFacts& facts) {
+  static_cast<void>(before);
+  ++record_.effort.steps;
+  ++steps_;
+  ++quiet_;
+  ++since_.steps;
+  if (facts.role != CodeRole::kProgram || facts.allocates) return;
+  ++calls_.top().program_steps;
+  ++since_.program_steps;
+}
+
+void ThreadStepper::follow_flow(const Position& before, const Position& after, Flow flow,
+                                std::size_t size) {
+  if (flow == Flow::kCall && calls_.size() < kMaxDepth) {
+    Frame frame;
+    frame.entry = after.pc;
+    frame.called_from = before.pc;
+    frame.call = call_site_of(before, size);
+    push(frame);
+  }
+  if (flow == Flow::kJump && after.pc < before.pc && jumps_.size() < kMaxJumps) {
+    const Frame& top = calls_.top();
+    const bool known = std::any_of(jumps_.begin(), jumps_.end(), [&](const JumpBack& jump) {
+      return jump.frame == top.id && jump.from == before.pc;
+    });
+    if (!known) jumps_.push_back({top.id, before.pc});
+  }
+  if (flow == Flow::kReturn && calls_.top().open_ended) {
+    pop();
+    return;
+  }
+  while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, after)) pop();
+}
+
+void ThreadStepper::leave_out(const Position& after, Flow flow, CodeRole role_before) {
+  const SteppedProcess::CodeFacts& now = process_.facts_at(after.pc);
+  Frame& top = calls_.top();
+  if (!top.open_ended && (flow == Flow::kCall || flow == Flow::kJump)) {
+    // A callback: the program's own code, whose calls of the writer are triggers like any other.
+    const bool callback = role_before == CodeRole::kPublisher && now.role == CodeRole::kProgram &&
+                          !now.allocates && now.triggers == 0;
+    const bool known_as_long =
+        flow == Flow::kCall && calls_.size() > 1 && process_.long_functions.count(top.entry) != 0;
+    if (callback || known_as_long) {
+      run_until_return(calls_.size() - 1);
+      return;
+    }
+  }
+  leave_out_quiet();
+}
+
+void ThreadStepper::leave_out_quiet() {
+  const Frame& base = calls_.bottom();
+  if (quiet_ <= (base.open_ended ? kQuietInTheMiddle : kStableSteps)) return;
+  auto& frames = calls_.frames();
+  // The outermost callee that has changed nothing yet.
+  const auto quiet = std::find_if(frames.begin() + 1, frames.end(), [&](const Frame& frame) {
+    return frame.begun_at_change == changes_ && !frame.open_ended &&
+           steps_ - frame.begun_at_step > kLongCallee;
+  });
+  if (quiet != frames.end()) {
+    if (process_.changing_functions.count(quiet->entry) == 0) {
+      process_.long_functions.insert(quiet->entry);
+    }
+    run_until_return(static_cast<std::size_t>(quiet - frames.begin()));
+    return;
+  }
+  if (quiet_ <= 3 * kStableSteps && !base.open_ended) return;
+  if (frames.size() > 1 && !frames[1].open_ended) {
+    run_until_return(1);
+    return;
+  }
+  ++record_.abandoned;
+  const Address function = base.entry;
+  abandon();
+  process_.triggers().narrow_to_references(function, process_.disassembler());
+  process_.forget_facts();
+}
+
+void ThreadStepper::run_until_return(std::size_t depth) {
+  while (calls_.size() > depth + 1) pop();
+  Frame& frame = calls_.top();
+  if (!process_.breakpoints().add(frame.call.return_address)) {
+    abandon();
+    return;
+  }
+  frame.free = true;
+  since_.ran_free = true;
+  labels_.finish_updates();
+}
+
+void ThreadStepper::abandon() {
+  while (!calls_.empty()) {
+    calls_.top().returns_region = false;
+    pop();
+  }
+  region_ = 0;
+  labels_.finish_updates();
+}
+
+bool ThreadStepper::return_from_free(const Position& position) {
+  auto& frames = calls_.frames();
+  const auto returned = std::find_if(frames.rbegin(), frames.rend(), [&](const Frame& frame) {
+    return frame.free && frame.call.return_address == position.pc && has_left(frame.call, position);
+  });
+  if (returned == frames.rend()) return false;
+  const Address entry = returned->entry;
+  const auto depth = static_cast<std::size_t>(frames.rend() - returned) - 1;
+  while (calls_.size() > depth) pop();
+  since_.ran_free = true;
+  if (labels_.look_after_run() != 0) {
+    process_.changing_functions.insert(entry);
+    process_.long_functions.erase(entry);
+  }
+  if (calls_.empty()) labels_.finish_updates();
+  return true;
+}
+
+void ThreadStepper::enter_handler(const Position& resumed) {
+  if (!is_stepping() || interrupted_.size() >= kMaxInterruptions) {
+    abandon();
+    return;
+  }
+  if (!process_.breakpoints().add(resumed.pc)) return abandon();
+  interrupted_.push_back({std::move(calls_), resumed, region_});
+  calls_.clear();
+  region_ = 0;
+}
+
+bool ThreadStepper::resume_interrupted(const Position& position) {
+  if (interrupted_.empty()) return false;
+  const Interruption& last = interrupted_.back();
+  if (last.resumed.pc != position.pc || last.resumed.sp != position.sp) return false;
+  if (!calls_.empty()) abandon();
+  if (labels_.look_after_run() != 0) since_.ran_free = true;
+  process_.breakpoints().remove(position.pc);
+  calls_ = std::move(interrupted_.back().calls);
+  region_ = interrupted_.back().region;
+  interrupted_.pop_back();
+  return true;
+}
+
+std::vector<Address> ThreadStepper::words_to_watch() {
+  labels_.locate();
+  return labels_.telling_words(vain_watches_ <= kMaxVainWatches);
+}
+
+void ThreadStepper::finish() {
+  abandon();
+  for (const Interruption& interruption : interrupted_) {
+    process_.breakpoints().remove(interruption.resumed.pc);
+  }
+  interrupted_.clear();
+}
+
+}  // namespace labelscope::cli

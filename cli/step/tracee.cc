@@ -1,0 +1,160 @@
+#include "cli/step/tracee.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+namespace labelscope::cli {
+namespace {
+
+#if defined(__aarch64__)
+using KernelRegisters = user_regs_struct;  // regs[31], sp, pc, pstate
+#else
+using KernelRegisters = user_regs_struct;
+#endif
+
+bool read_registers(Tid tid, KernelRegisters& registers) {
+  iovec io{&registers, sizeof registers};
+  return ::ptrace(PTRACE_GETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
+}
+
+bool write_registers(Tid tid, KernelRegisters& registers) {
+  iovec io{&registers, sizeof registers};
+  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
+}
+
+// The kernel reports a handler's first instruction with the signal's number as the code.
+constexpr int kHandlerEntered = SIGTRAP;
+constexpr int kHardwareTrap = 4;  // TRAP_HWBKPT, which not every libc's header has
+
+Stop explain_trap(Tid tid) {
+  siginfo_t trap{};
+  if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &trap) != 0) return {Stop::Kind::kStep};
+  switch (trap.si_code) {
+    case TRAP_TRACE:
+    case kHandlerEntered:
+      return {Stop::Kind::kStep};
+    case kHardwareTrap:
+      return {Stop::Kind::kWatchpoint};
+    case SI_KERNEL:
+    case TRAP_BRKPT:
+      return {Stop::Kind::kBreakpoint, SIGTRAP};
+    default:
+      return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it
+  }
+}
+
+Stop explain_event(Tid tid, int event, int signal) {
+  unsigned long message = 0;
+  ::ptrace(PTRACE_GETEVENTMSG, raw(tid), nullptr, &message);
+  switch (event) {
+    case PTRACE_EVENT_CLONE:
+      return {Stop::Kind::kClone, 0, message};
+    case PTRACE_EVENT_FORK:
+      return {Stop::Kind::kFork, 0, message};
+    case PTRACE_EVENT_VFORK:
+      return {Stop::Kind::kVfork, 0, message};
+    case PTRACE_EVENT_EXEC:
+      return {Stop::Kind::kExec, 0, message};
+    default:
+      break;
+  }
+  const bool group_stop =
+      signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+  return {group_stop ? Stop::Kind::kGroupStop : Stop::Kind::kInterrupted};
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+
+std::optional<Position> read_position(Tid tid) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return std::nullopt;
+  return Position{registers.rip, registers.rsp, 0};
+}
+
+bool write_pc(Tid tid, Address pc) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return false;
+  registers.rip = pc;
+  return write_registers(tid, registers);
+}
+
+std::optional<Address> read_thread_pointer(Tid tid) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return std::nullopt;
+  return registers.fs_base;
+}
+
+// A call pushes the return address; a return pops it.
+CallSite call_site_at_entry(const Position& position, Address stack_word) {
+  return {stack_word, position.sp + sizeof(Address)};
+}
+
+bool has_left(const CallSite& call, const Position& position) {
+  return position.sp >= call.caller_sp;
+}
+
+#elif defined(__aarch64__)
+
+std::optional<Position> read_position(Tid tid) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return std::nullopt;
+  return Position{registers.pc, registers.sp, registers.regs[30]};
+}
+
+bool write_pc(Tid tid, Address pc) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return false;
+  registers.pc = pc;
+  return write_registers(tid, registers);
+}
+
+std::optional<Address> read_thread_pointer(Tid tid) {
+  Address pointer = 0;
+  iovec io{&pointer, sizeof pointer};
+  if (::ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_TLS, &io) != 0) return std::nullopt;
+  return pointer;
+}
+
+// A call leaves the stack alone, and a leaf function may never touch it.
+CallSite call_site_at_entry(const Position& position, Address /*stack_word*/) {
+  return {position.link, position.sp};
+}
+
+bool has_left(const CallSite& call, const Position& position) {
+  if (position.sp != call.caller_sp) return position.sp > call.caller_sp;
+  return position.pc == call.return_address;
+}
+
+#endif
+
+CallSite call_site_of(const Position& before, std::size_t instruction_size) {
+  return {before.pc + instruction_size, before.sp};
+}
+
+bool resume_thread(Tid tid, Resume how, int signal) {
+  const auto request = how == Resume::kStep ? PTRACE_SINGLESTEP : PTRACE_CONT;
+  return ::ptrace(request, raw(tid), nullptr, static_cast<long>(signal)) == 0;
+}
+
+Stop explain_stop(Tid tid, int wait_status) {
+  if (!WIFSTOPPED(wait_status)) return {Stop::Kind::kEnded};
+  const int signal = WSTOPSIG(wait_status);
+  const int event = wait_status >> 16;
+  if (event != 0) return explain_event(tid, event, signal);
+  if (signal == SIGTRAP) return explain_trap(tid);
+  return {Stop::Kind::kSignal, signal};
+}
+
+long trace_options() {
+  return PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+         PTRACE_O_TRACEEXEC;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,75 @@
+// One thread under ptrace, as far as stepping needs it: where it is, how it goes on, why it
+// stopped. The system calls and the differences of the two processors are here and nowhere else.
+//
+// Sources: ptrace(2); psABI x86-64 and AAPCS64 for what a call leaves on the stack or in a
+// register. All of it must be called on the thread that seized the tracee.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+// The registers that say where a thread is.
+struct Position {
+  Address pc = 0;
+  Address sp = 0;
+  Address link = 0;  // aarch64: x30, the return address at the entry of a function
+};
+
+std::optional<Position> read_position(Tid tid);
+bool write_pc(Tid tid, Address pc);
+// fs base (x86-64), TPIDR_EL0 (aarch64).
+std::optional<Address> read_thread_pointer(Tid tid);
+
+// Where a function returns to and the stack pointer that its caller then has, at its very first
+// instruction. `stack_word` is what lies at the top of the stack.
+struct CallSite {
+  Address return_address = 0;
+  Address caller_sp = 0;
+};
+CallSite call_site_at_entry(const Position& position, Address stack_word);
+// The same for a call that was executed at `before`, whose instruction has this size.
+CallSite call_site_of(const Position& before, std::size_t instruction_size);
+// Whether a thread at `position` has left a function that was called like this: by return, or
+// because its stack was unwound.
+bool has_left(const CallSite& call, const Position& position);
+
+enum class Resume { kRun, kStep };
+bool resume_thread(Tid tid, Resume how, int signal);
+
+// What a stop is about, from a status of waitpid().
+struct Stop {
+  enum class Kind {
+    kEnded,       // exited or killed
+    kStep,        // one instruction was executed, or a signal handler is about to begin
+    kBreakpoint,  // a breakpoint instruction
+    kWatchpoint,
+    kSignal,       // on the way to `signal`
+    kGroupStop,    // job control: stays stopped until SIGCONT
+    kInterrupted,  // by PTRACE_INTERRUPT, or a thread's first stop
+    kClone,
+    kFork,
+    kVfork,
+    kExec,
+  };
+  Kind kind = Kind::kEnded;
+  int signal = 0;
+  unsigned long message = 0;  // of kClone, kFork, kVfork: the new tid; of kExec: the former one
+};
+Stop explain_stop(Tid tid, int wait_status);
+
+// What every tracee is seized with.
+long trace_options();
+
+// Of a breakpoint that was hit: where the program counter is, relative to the instruction.
+#if defined(__x86_64__)
+inline constexpr Address kTrapAdvance = 1;
+#else
+inline constexpr Address kTrapAdvance = 0;
+#endif
+
+}  // namespace labelscope::cli

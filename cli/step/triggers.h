@@ -1,0 +1,77 @@
+// Where stepping begins: addresses in the code of a process at which a thread that runs freely is
+// stopped, and why. Breakpoints there must not be missed, or an update goes unseen; one too many
+// costs time only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/step/breakpoints.h"
+#include "cli/step/code_map.h"
+#include "cli/step/instruction.h"
+#include "labelscope/plan.h"
+
+namespace labelscope::cli {
+
+// A function each call of which is one update, or a pair of which one begins it and the other ends
+// it: as the user names them, by symbol or as people write them ("ns::f").
+struct DeclaredUpdates {
+  std::vector<std::string> functions;
+  std::vector<std::string> begins;
+  std::vector<std::string> ends;
+  std::vector<std::string> asked;  // what the user typed, to tell what was not found
+
+  // "f" and "begin:end"; those with the names that a program may define itself are added.
+  static DeclaredUpdates parse(const std::vector<std::string>& words);
+};
+
+enum TriggerReason : unsigned {
+  kWriterTrigger = 1U << 0,  // a function that may change labels begins
+  kUpdateTrigger = 1U << 1,  // a function that is a declared update
+  kUpdateBeginTrigger = 1U << 2,
+  kUpdateEndTrigger = 1U << 3,
+  kProgramTrigger = 1U << 4,    // the program's first instruction
+  kLoaderTrigger = 1U << 5,     // the loader has loaded or unloaded something
+  kReferenceTrigger = 1U << 6,  // an instruction in a function, that refers to the variable
+};
+
+class Triggers {
+ public:
+  Triggers(Breakpoints& breakpoints, CodeMap& code, const DeclaredUpdates& declared)
+      : breakpoints_(breakpoints), code_(code), declared_(declared) {}
+
+  void add(Address address, unsigned reasons);
+  void remove(Address address, unsigned reasons);
+  // Reasons at an address; 0: none.
+  unsigned at(Address address) const;
+
+  // Of code that was loaded, after the plan said who publishes.
+  void add_range(const MappedCode& range, const ProcessPlan& plan);
+  // Instead of the function's beginning, the instructions in it that refer to the variable.
+  void narrow_to_references(Address function_start, const Disassembler& disassembler);
+
+  // Declared functions that no file had, as the user named them.
+  std::vector<std::string> missing() const;
+  // Some trigger leads to updates: there is something to look for.
+  bool any_writer() const { return writers_ != 0; }
+  void remove_all();
+  // After an exec: the memory that they were in is gone.
+  void forget_all();
+
+ private:
+  void add_functions(const MappedCode& range);
+  void add_references(const MappedCode& range, const ProcessPlan& plan);
+  bool name_matches(const FunctionSymbol& function, const std::vector<std::string>& names);
+
+  Breakpoints& breakpoints_;
+  CodeMap& code_;
+  const DeclaredUpdates& declared_;
+  std::unordered_map<Address, unsigned> reasons_;
+  std::unordered_map<Address, std::vector<Address>> references_;  // by start of their function
+  std::vector<std::string> found_;
+  std::size_t writers_ = 0;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,175 @@
+#include "cli/step/update_judge.h"
+
+#include <algorithm>
+#include <set>
+
+#include "labelscope/check_rule.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Chain = std::vector<std::string>;
+
+std::size_t common_length(const Chain& a, const Chain& b) {
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return static_cast<std::size_t>(end - a.begin());
+}
+
+bool starts_with(const Chain& chain, const Chain& start, std::size_t length) {
+  return chain.size() >= length &&
+         std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(length),
+                    chain.begin());
+}
+
+// An element of a chain that stands for a call of a function that was inlined.
+bool is_inlined(const std::string& element) { return element.find('@') != std::string::npos; }
+
+// A loop around the function came to its next turn: a jump back in the function that it is inlined
+// into, from outside of it.
+bool came_around(const Chain& common, const Interval& between) {
+  if (common.empty() || !is_inlined(common.back())) return false;
+  return std::any_of(between.jumps_back.begin(), between.jumps_back.end(), [&](const Chain& jump) {
+    return starts_with(jump, common, common.size() - 1) &&
+           !starts_with(jump, common, common.size());
+  });
+}
+
+bool is_broken(const SetCheck& check) {
+  return check.set.state == CheckedSet::State::kUnreadable ||
+         std::any_of(check.diagnostics.begin(), check.diagnostics.end(), [](const Diagnostic& d) {
+           return rule_of(d.rule).severity == Severity::kError;
+         });
+}
+
+std::set<Label> labels_of(const CheckedSet& set) { return {set.labels.begin(), set.labels.end()}; }
+
+std::set<std::string> keys_of(const CheckedSet& set) {
+  std::set<std::string> keys;
+  for (const Label& label : set.labels) keys.insert(label.key);
+  return keys;
+}
+
+// Labels set one by one lead through such states.
+bool is_step_between(const CheckedSet& seen, const CheckedSet& before, const CheckedSet& after) {
+  const auto old_labels = labels_of(before);
+  const auto new_labels = labels_of(after);
+  for (const Label& label : seen.labels) {
+    if (old_labels.count(label) == 0 && new_labels.count(label) == 0) return false;
+  }
+  const auto keys = keys_of(seen);
+  const auto new_keys = keys_of(after);
+  for (const Label& label : before.labels) {
+    if (new_keys.count(label.key) != 0 && keys.count(label.key) == 0) return false;
+  }
+  return true;
+}
+
+const Diagnostic* find_rule_in(const SetCheck& check, RuleId rule) {
+  for (const Diagnostic& diagnostic : check.diagnostics) {
+    if (diagnostic.rule == rule) return &diagnostic;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report)
+    : report_(std::move(report)), before_(at_rest) {
+  report_at_rest(at_rest, Severity::kNote);
+}
+
+bool UpdateJudge::are_one_update(const Change& first, const Change& second,
+                                 const Interval& between) const {
+  if (first.region != 0 || second.region != 0) return first.region == second.region;
+  if (between.ran_free || between.steps > kStableSteps) return false;
+  if (first.publisher_call != 0 || second.publisher_call != 0) {
+    return first.publisher_call == second.publisher_call && between.program_steps == 0;
+  }
+  if (first.published && second.published) return false;
+  if (first.published != second.published) {
+    const Change& in_place = first.published ? second : first;
+    if (!in_place.by_runtime) return false;
+  }
+  if (between.callee_steps > kCalleeSteps) return false;
+  const std::size_t length = common_length(first.chain, second.chain);
+  const bool own_code = first.chain.size() == length || second.chain.size() == length;
+  if (length == 0 || !own_code) return false;
+  const Chain common(first.chain.begin(),
+                     first.chain.begin() + static_cast<std::ptrdiff_t>(length));
+  return !came_around(common, between);
+}
+
+void UpdateJudge::add(Change change, const Interval& since) {
+  if (!changes_.empty() && !are_one_update(changes_.back(), change, since)) close();
+  changes_.push_back(std::move(change));
+}
+
+bool UpdateJudge::is_torn(std::size_t index) const {
+  const Change& change = changes_[index];
+  const CheckedSet& after = changes_.back().check.set;
+  const CheckedSet& seen = change.check.set;
+  if (is_broken(change.check) || seen == before_.set || seen == after) return false;
+  // Of a set that no reader can see before or after there is nothing to compare with.
+  if (is_broken(before_) || is_broken(changes_.back().check)) return false;
+  if (change.region != 0 || change.publisher_call != 0) return true;
+  return !is_step_between(seen, before_.set, after);
+}
+
+void UpdateJudge::report_rules(const Change& change, const SetCheck& before) {
+  for (const Diagnostic& diagnostic : change.check.diagnostics) {
+    if (rule_of(diagnostic.rule).severity == Severity::kNote) continue;
+    if (find_rule_in(before, diagnostic.rule) != nullptr) continue;
+    report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &change, before_.set,
+             change.check.set, changes_.back().check.set});
+  }
+}
+
+void UpdateJudge::close() {
+  if (changes_.empty()) return;
+  const SetCheck* previous = &before_;
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    const Change& change = changes_[i];
+    report_rules(change, *previous);
+    if (is_torn(i)) {
+      report_({RuleId::kTornUpdate,
+               "for a moment readers see a label set that is neither the one before the update nor "
+               "the one after it",
+               "build the new set in memory that is not published, and then store its address to "
+               "custom_labels_current_set",
+               &change, before_.set, change.check.set, changes_.back().check.set});
+    }
+    previous = &change.check;
+  }
+  before_ = std::move(changes_.back().check);
+  changes_.clear();
+  ++closed_;
+}
+
+// Notes are about sets that stay: on the way to one, a writer may do as it likes.
+void UpdateJudge::report_at_rest(const SetCheck& now, Severity from) {
+  for (const Diagnostic& diagnostic : now.diagnostics) {
+    const Severity severity = rule_of(diagnostic.rule).severity;
+    if (severity < from) continue;
+    report_(
+        {diagnostic.rule, diagnostic.found, diagnostic.fix, nullptr, now.set, now.set, now.set});
+  }
+}
+
+bool UpdateJudge::finish(const SetCheck& now) {
+  if (changes_.empty()) return false;
+  const Change last = changes_.back();
+  close();
+  for (const Diagnostic& diagnostic : now.diagnostics) {
+    if (rule_of(diagnostic.rule).severity != Severity::kNote) continue;
+    report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &last, now.set, now.set, now.set});
+  }
+  before_ = now;
+  return true;
+}
+
+void UpdateJudge::found(const SetCheck& at_rest) {
+  before_ = at_rest;
+  report_at_rest(at_rest, Severity::kNote);
+}
+
+}  // namespace labelscope::cli
