@@ -22,12 +22,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// A process that was there before is watched for so long, if it is not so long until the timeout.
-constexpr std::chrono::seconds kWatched{2};
+// Between two samples of a process that was there before, on average: a thousand take two seconds.
+constexpr milliseconds kBetweenSamples{2};
+constexpr std::uint64_t kMostSamples = 1'000'000'000;  // for what follows from their number
 // How soon Ctrl-C and the end of the program are noticed while nothing is to be sampled.
 constexpr milliseconds kTick{10};
-// What a program that is told to end has for it.
-constexpr std::chrono::seconds kGrace{2};
 // Processes that are watched at the same time; a program may start one for each of its tests.
 constexpr std::size_t kMaxWatched = 256;
 
@@ -203,7 +202,7 @@ void finish(CheckedProgram& program, const LiveCheckOptions& options, const Live
   const auto ended = [&program] { return program.ended().has_value(); };
   check.wait(nanoseconds::max() / 4, ended);
   report.ended_by_check = !ended();
-  const CheckedProgram::Ending ending = program.end(kGrace);
+  const CheckedProgram::Ending ending = program.end(options.grace);
   report.wait_status = program.ended();
   if (check.cancelled()) {
     report.remarks.push_back("interrupted: the program was ended");
@@ -227,7 +226,8 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
   auto process = LiveProcess::open(pid);
   if (!process) return std::move(process).error();
   const std::string name = "process " + std::to_string(raw(pid)) + " (" + (*process)->comm() + ")";
-  const nanoseconds span = std::min<nanoseconds>(kWatched, options.timeout);
+  const nanoseconds span = std::min<nanoseconds>(
+      kBetweenSamples * std::min<std::uint64_t>(options.samples, kMostSamples), options.timeout);
   Pace pace(Pace::Kind::kEven, options.samples, span);
   bool any = false;
   while (!check.over()) {

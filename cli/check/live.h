@@ -18,7 +18,9 @@ namespace labelscope::cli {
 struct LiveCheckOptions {
   std::uint64_t samples = 1000;               // of all threads together, at least one of each
   std::chrono::milliseconds timeout{30'000};  // the check ends then, with what it has
-  std::function<bool()> cancelled;            // asked often: Ctrl-C
+  // What a program that is ended has for it, from SIGTERM to SIGKILL.
+  std::chrono::milliseconds grace{2'000};
+  std::function<bool()> cancelled;  // asked often: Ctrl-C
   // Whom to ask, in the program that is started, for the signals as labelscope found them (see
   // Child). Null: they are as they should be.
   const Signals* signals = nullptr;
