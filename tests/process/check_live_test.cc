@@ -1,0 +1,312 @@
+// check of live processes: writers that break one rule each are found by that rule and no other,
+// started and attached to; and programs that do not behave.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "cli/check/live.h"
+#include "labelscope/target.h"
+#include "support/catch.h"
+#include "support/target_process.h"
+
+namespace labelscope::test {
+namespace {
+
+using cli::CheckedSubject;
+using cli::CheckReport;
+using cli::LiveCheckOptions;
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+const fs::path kWriters = LIVE_VIOLATORS;
+
+// Folders of writers whose names begin so.
+std::vector<fs::path> writers(const std::string& prefix) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(kWriters)) {
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::set<std::string> broken(const CheckReport& report) {
+  std::set<std::string> codes;
+  for (const CheckedSubject& subject : report.subjects) {
+    for (const Diagnostic& diagnostic : subject.diagnostics) {
+      codes.insert(rule_of(diagnostic.rule).code);
+    }
+  }
+  return codes;
+}
+
+// In order: what a failing test should show.
+std::string told(const CheckReport& report) {
+  std::string text;
+  for (const CheckedSubject& subject : report.subjects) {
+    text += subject.name + "\n";
+    for (const Diagnostic& diagnostic : subject.diagnostics) {
+      text += std::string("  ") + rule_of(diagnostic.rule).code + " " + diagnostic.subject + ": " +
+              diagnostic.found + " x" + std::to_string(diagnostic.count) + "\n";
+    }
+  }
+  for (const auto& problem : report.problems) {
+    text += "problem: " + problem.name + ": " + problem.error.context + "\n";
+  }
+  for (const std::string& remark : report.remarks) text += "remark: " + remark + "\n";
+  return text + std::to_string(report.effort.samples) + " samples, " +
+         std::to_string(report.effort.labelled) + " labelled";
+}
+
+const CheckedSubject* subject_of_file(const CheckReport& report, const std::string& name) {
+  for (const CheckedSubject& subject : report.subjects) {
+    if (fs::path(subject.name).filename() == name) return &subject;
+  }
+  return nullptr;
+}
+
+bool says(const std::vector<std::string>& remarks, const std::string& what) {
+  return std::any_of(remarks.begin(), remarks.end(), [&](const std::string& remark) {
+    return remark.find(what) != std::string::npos;
+  });
+}
+
+CheckReport check_program(const std::vector<std::string>& command,
+                          const LiveCheckOptions& options = {}) {
+  CheckReport report;
+  const Status status = cli::check_command(command, options, report);
+  INFO((status ? std::string() : status.error().context));
+  REQUIRE(status);
+  return report;
+}
+
+CheckReport check_staying(const fs::path& program) {
+  auto target = TargetProcess::spawn({program, {"stay"}, {}});
+  INFO((target ? std::string() : target.error().context));
+  REQUIRE(target);
+  LiveCheckOptions options;
+  options.samples = 20;
+  CheckReport report;
+  const Status status = cli::check_process(target->pid(), options, report);
+  INFO((status ? std::string() : status.error().context));
+  REQUIRE(status);
+  REQUIRE(target->finish(std::chrono::seconds(20)).value() == 0);  // it went on undisturbed
+  return report;
+}
+
+bool runs(Pid pid) { return LiveProcess::open(pid).has_value(); }
+
+// Children of this process, dead or alive.
+bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
+
+const std::string kUnruly = UNRULY;
+
+LiveCheckOptions soon(milliseconds timeout) {
+  LiveCheckOptions options;
+  options.timeout = timeout;
+  options.grace = milliseconds(50);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("check_live: a started writer that breaks one rule is found by it and by no other") {
+  REQUIRE(writers("LS").size() >= 12);
+  for (const fs::path& writer : writers("LS")) {
+    const std::string code = writer.filename().string().substr(0, 5);
+    const CheckReport report = check_program({writer / "program"});
+    INFO(writer << '\n' << told(report));
+    CHECK(broken(report) == std::set{code});
+    CHECK(report.problems.empty());
+    CHECK(report.wait_status == 0);
+    CHECK_FALSE(report.ended_by_check);
+  }
+}
+
+TEST_CASE("check_live: a running writer that breaks one rule is found by it and by no other") {
+  for (const fs::path& writer : writers("LS")) {
+    const std::string code = writer.filename().string().substr(0, 5);
+    const CheckReport report = check_staying(writer / "program");
+    INFO(writer << '\n' << told(report));
+    CHECK(broken(report) == std::set{code});
+    CHECK(report.problems.empty());
+    CHECK_FALSE(report.wait_status);
+  }
+}
+
+TEST_CASE("check_live: a library that is there from the start has no finding") {
+  for (const CheckReport& report : {check_program({kWriters / "good-linked" / "program"}),
+                                    check_staying(kWriters / "good-linked" / "program")}) {
+    INFO(told(report));
+    CHECK(broken(report).empty());
+    const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
+    REQUIRE(library != nullptr);
+    const auto& rules = library->rules;
+    CHECK(std::find(rules.begin(), rules.end(), RuleId::kLoadedAtStartup) != rules.end());
+    CHECK(report.effort.labelled > 0);
+    CHECK(report.effort.labelled <= report.effort.samples);
+  }
+}
+
+TEST_CASE("check_live: a preloaded library is there from the start") {
+  auto target = TargetProcess::spawn(
+      {PRELOADED,
+       {"stay"},
+       {"LD_PRELOAD=" + (kWriters / "good-linked/libcustomlabels.so").string()}});
+  REQUIRE(target);
+  LiveCheckOptions options;
+  options.samples = 3;
+  CheckReport report;
+  REQUIRE(cli::check_process(target->pid(), options, report));
+  INFO(told(report));
+  const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
+  REQUIRE(library != nullptr);
+  CHECK(library->diagnostics.empty());
+  CHECK(std::count(library->rules.begin(), library->rules.end(), RuleId::kLoadedAtStartup) == 1);
+}
+
+TEST_CASE("check_live: the bundled writer on several threads is clean, in library and executable") {
+  for (const char* program : {SELF_CHECK_LIBRARY, SELF_CHECK_EXECUTABLE}) {
+    const CheckReport report = check_program({program, "--threads", "4", "--ms", "400"});
+    INFO(program << '\n' << told(report));
+    for (const CheckedSubject& subject : report.subjects) {
+      for (const Diagnostic& diagnostic : subject.diagnostics) {
+        CHECK(rule_of(diagnostic.rule).severity == Severity::kNote);
+      }
+    }
+    CHECK(report.subjects.size() >= 2);
+    CHECK(report.problems.empty());
+    CHECK(report.effort.labelled > 0);
+    CHECK(report.effort.threads >= 4);
+    CHECK(report.wait_status == 0);
+  }
+}
+
+TEST_CASE("check_live: a program that sets no labels is said to have none") {
+  const CheckReport report = check_program({kUnruly, "silent"});
+  INFO(told(report));
+  CHECK(broken(report).empty());
+  CHECK(report.effort.samples > 0);
+  CHECK(report.effort.labelled == 0);
+  // Its file was checked, its data rules were not.
+  REQUIRE(report.subjects.size() == 1);
+  CHECK(fs::path(report.subjects.front().name).filename() == "unruly");
+}
+
+TEST_CASE("check_live: a program that publishes nothing is no success") {
+  CheckReport report;
+  REQUIRE(cli::check_command({"sleep", "0.2"}, {}, report));
+  INFO(told(report));
+  REQUIRE(report.problems.size() == 1);
+  CHECK(report.problems.front().name == "sleep");
+  CHECK(report.problems.front().error.context.find("publishes labels") != std::string::npos);
+  CHECK(report.subjects.empty());
+}
+
+TEST_CASE("check_live: a program that ends at once has a result") {
+  CheckReport report;
+  REQUIRE(cli::check_command({"true"}, {}, report));
+  INFO(told(report));
+  CHECK(report.problems.size() == 1);
+  CHECK(report.wait_status == 0);
+}
+
+TEST_CASE("check_live: what cannot be started says why") {
+  CheckReport report;
+  const Status missing = cli::check_command({"/nonexistent/program"}, {}, report);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code == ErrorCode::kNotFound);
+  CHECK(missing.error().context.find("/nonexistent/program") != std::string::npos);
+  const Status not_executable = cli::check_command({"/etc/passwd"}, {}, report);
+  REQUIRE_FALSE(not_executable);
+  CHECK(not_executable.error().code == ErrorCode::kPermission);
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("check_live: no such process") {
+  CheckReport report;
+  const Status gone = cli::check_process(Pid{0x3fffffff}, {}, report);
+  REQUIRE_FALSE(gone);
+  CHECK(gone.error().code == ErrorCode::kVanished);
+}
+
+TEST_CASE("check_live: the program's own end is reported") {
+  const CheckReport with_status = check_program({kUnruly, "status"});
+  REQUIRE(with_status.wait_status);
+  CHECK(WEXITSTATUS(*with_status.wait_status) == 7);
+  const CheckReport crashed = check_program({kUnruly, "crash"});
+  REQUIRE(crashed.wait_status);
+  CHECK(WIFSIGNALED(*crashed.wait_status));
+  CHECK(WTERMSIG(*crashed.wait_status) == SIGSEGV);
+  CHECK_FALSE(crashed.ended_by_check);
+  CHECK(broken(crashed).empty());
+}
+
+TEST_CASE("check_live: a program that runs on is ended after the timeout, also one that is deaf") {
+  for (const char* what : {"forever", "deaf", "stopped"}) {
+    const CheckReport report = check_program({kUnruly, what}, soon(milliseconds(300)));
+    INFO(what << '\n' << told(report));
+    CHECK(report.ended_by_check);
+    REQUIRE(report.wait_status);
+    CHECK(WIFSIGNALED(*report.wait_status));
+    CHECK(WTERMSIG(*report.wait_status) == (std::string(what) == "deaf" ? SIGKILL : SIGTERM));
+    CHECK(says(report.remarks, "--timeout"));
+    CHECK(report.effort.labelled > 0);
+    CHECK_FALSE(has_children());
+  }
+}
+
+TEST_CASE("check_live: Ctrl-C ends the check and the program") {
+  LiveCheckOptions options = soon(std::chrono::seconds(60));
+  int asked = 0;
+  options.cancelled = [&asked] { return ++asked > 20; };
+  const CheckReport report = check_program({kUnruly, "deaf"}, options);
+  INFO(told(report));
+  CHECK(says(report.remarks, "interrupted"));
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("check_live: children of a program are checked, however they came about") {
+  for (const char* what : {"fork", "vfork"}) {
+    const CheckReport report = check_program({kUnruly, what});
+    INFO(what << '\n' << told(report));
+    CHECK(broken(report) == std::set<std::string>{"LS044"});
+    CHECK(report.wait_status == 0);
+  }
+  const CheckReport by_shell = check_program({"sh", "-c", kUnruly + " break-a-rule; exit 0"});
+  INFO(told(by_shell));
+  CHECK(broken(by_shell) == std::set<std::string>{"LS044"});
+  const CheckReport executed = check_program({"sh", "-c", "exec " + kUnruly + " break-a-rule"});
+  INFO(told(executed));
+  CHECK(broken(executed) == std::set<std::string>{"LS044"});
+}
+
+TEST_CASE("check_live: what a program leaves running is ended, and nothing else") {
+  const pid_t bystander = ::fork();
+  if (bystander == 0) {
+    for (;;) ::pause();
+  }
+  const fs::path file =
+      fs::temp_directory_path() / ("labelscope-daemon-" + std::to_string(getpid()));
+  LiveCheckOptions options;
+  options.grace = milliseconds(50);
+  const CheckReport report = check_program({kUnruly, "daemon", file}, options);
+  INFO(told(report));
+  std::int32_t daemon = 0;
+  std::ifstream(file) >> daemon;
+  fs::remove(file);
+  REQUIRE(daemon > 0);
+  CHECK(says(report.remarks, "(" + std::to_string(daemon) + ")"));
+  CHECK_FALSE(runs(Pid{daemon}));
+  CHECK(runs(Pid{bystander}));
+  ::kill(bystander, SIGKILL);
+  ::waitpid(bystander, nullptr, 0);
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,30 @@
+# What a label set breaks while the program runs: programs that are correct as files. In violators/live.
+set(live_source ${violators_source}/live)
+set(live_flags -O1 -g0 -fno-lto -I${PROJECT_SOURCE_DIR}/writer-lib/include)
+set(live_program ${live_flags} -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
+    -Wl,--export-dynamic-symbol=custom_labels_current_set)
+
+foreach(writer
+    LS012-version_changes
+    LS040-set_unmapped
+    LS041-storage_unmapped LS041-count_too_large
+    LS042-key_unmapped
+    LS043-value_too_long
+    LS044-value_null
+    LS045-key_twice
+    LS046-key_null
+    LS047-set_packed
+    LS048-labels_too_many)
+  string(SUBSTRING ${writer} 6 -1 name)
+  violator(live/${writer} program ${gcc} ${live_program} ${live_source}/${name}.c)
+endforeach()
+
+# A library that is correct as a file: loaded later, and there from the start.
+set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
+violator(live/LS002-loaded_later libcustomlabels.so ${gcc} ${live_library})
+violator(live/LS002-loaded_later program ${gcc} ${live_flags} ${live_source}/loaded_later.c -ldl
+  -DLIBRARY="${violators_dir}/live/LS002-loaded_later/libcustomlabels.so")
+violator(live/good-linked libcustomlabels.so ${gcc} ${live_library})
+violator(live/good-linked program ${gcc} ${live_flags} ${live_source}/linked.c
+  ${violators_dir}/live/good-linked/libcustomlabels.so -Wl,-rpath,${violators_dir}/live/good-linked)
+violator(live/good-preloaded program ${gcc} ${live_flags} ${live_source}/plain.c)

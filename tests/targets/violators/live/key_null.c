@@ -1,0 +1,11 @@
+/* A label is removed by making its key null: legal, readers skip it. */
+#include "writer.h"
+
+int main(int argc, char** argv) {
+  (void)argv;
+  custom_labels_label_t storage[] = {label("tenant", "acme"), label("route", "/pay")};
+  storage[0].key = (custom_labels_string_t){0, NULL};
+  const custom_labels_labelset_t set = {storage, 2, 2};
+  custom_labels_current_set = &set;
+  stay(argc);
+}
