@@ -55,6 +55,7 @@ class ElfImage::Impl {
   bool has_interpreter = false;
   std::vector<GElf_Phdr> notes;
   std::optional<TlsSegment> tls;
+  std::optional<GElf_Phdr> relro;
   std::optional<std::uint64_t> dynamic_address;
   std::optional<std::uint64_t> headers_address;
   DynamicTables tables;
@@ -104,8 +105,8 @@ Status ElfImage::Impl::read_program_headers(const GElf_Ehdr& header) {
           ph.p_filesz > ph.p_memsz) {
         return malformed("a PT_LOAD segment contradicts itself");
       }
-      file.loads.push_back(
-          {ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz, (ph.p_flags & PF_X) != 0});
+      file.loads.push_back({ph.p_vaddr, ph.p_offset, ph.p_filesz, ph.p_memsz,
+                            (ph.p_flags & PF_X) != 0, (ph.p_flags & PF_W) != 0});
       const std::uint64_t within = header.e_phoff - ph.p_offset;
       if (header.e_phoff >= ph.p_offset && headers_size <= ph.p_filesz &&
           within <= ph.p_filesz - headers_size) {
@@ -119,6 +120,8 @@ Status ElfImage::Impl::read_program_headers(const GElf_Ehdr& header) {
       tls = TlsSegment{ph.p_vaddr, ph.p_memsz, align};
     } else if (ph.p_type == PT_DYNAMIC) {
       dynamic = ph;
+    } else if (ph.p_type == PT_GNU_RELRO) {
+      relro = ph;
     } else if (ph.p_type == PT_INTERP) {
       has_interpreter = true;
     } else if (ph.p_type == PT_NOTE) {
@@ -256,6 +259,15 @@ Status ElfImage::read(std::uint64_t vaddr, std::span<std::byte> out) const {
     return stored == 0 ? Status() : impl_->file.read(vaddr, out.first(stored));
   }
   return malformed("an address outside of every segment");
+}
+
+bool ElfImage::stays_writable(std::uint64_t vaddr) const {
+  const auto& relro = impl_->relro;
+  if (relro && vaddr >= relro->p_vaddr && vaddr - relro->p_vaddr < relro->p_memsz) return false;
+  const auto& loads = impl_->file.loads;
+  return std::any_of(loads.begin(), loads.end(), [&](const LoadSegment& load) {
+    return load.writable && vaddr >= load.vaddr && vaddr - load.vaddr < load.memory_size;
+  });
 }
 
 bool ElfImage::has_dynamic_symbols() const { return impl_->tables.symbols != 0; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "customlabels/label_abi.h"
+#include "inspect_image.h"
 #include "labelscope/plan.h"
 #include "publication.h"
 
@@ -24,15 +25,14 @@ Result<InspectedSymbol> find_everywhere(const ElfImage& image, const char* name)
 Publication as_planned(const FileInspection& seen) {
   const bool symtab_too = seen.tls && (seen.executable || seen.abi_name);
   auto choose = [&](const InspectedSymbol& symbol) -> std::optional<ElfSymbol> {
-    if (symbol.dynamic && symbol.dynamic->defined) return symbol.dynamic;
+    if (is_exported(symbol)) return symbol.dynamic;
     return symtab_too ? symbol.symtab : std::nullopt;
   };
   return {choose(seen.version), choose(seen.variable)};
 }
 
 std::optional<std::uint32_t> read_version(const ElfImage& image, const InspectedSymbol& symbol) {
-  const bool exported = symbol.dynamic && symbol.dynamic->defined;
-  const auto& found = exported ? symbol.dynamic : symbol.symtab;
+  const auto& found = is_exported(symbol) ? symbol.dynamic : symbol.symtab;
   std::uint32_t value = 0;
   if (!found || found->size != sizeof value) return std::nullopt;
   if (!image.read(found->value, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
@@ -149,22 +149,26 @@ std::string_view file_access_name(FileAccess access) {
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name) {
   auto image = ElfImage::open(std::move(file));
   if (!image) return std::move(image).error();
+  return inspect_image(*image, name);
+}
+
+Result<FileInspection> inspect_image(const ElfImage& image, std::string_view name) {
   FileInspection seen;
-  seen.machine = image->machine();
-  seen.executable = image->executable();
-  seen.build_id = image->build_id();
-  seen.has_dynamic_symbols = image->has_dynamic_symbols();
-  seen.has_symtab = image->has_symtab();
+  seen.machine = image.machine();
+  seen.executable = image.executable();
+  seen.build_id = image.build_id();
+  seen.has_dynamic_symbols = image.has_dynamic_symbols();
+  seen.has_symtab = image.has_symtab();
   seen.abi_name = is_abi_library_name(name);
-  seen.tls = image->tls();
-  auto version = find_everywhere(*image, CUSTOM_LABELS_VERSION_SYMBOL);
+  seen.tls = image.tls();
+  auto version = find_everywhere(image, CUSTOM_LABELS_VERSION_SYMBOL);
   if (!version) return std::move(version).error();
-  auto variable = find_everywhere(*image, CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  auto variable = find_everywhere(image, CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   if (!variable) return std::move(variable).error();
   seen.version = *version;
   seen.variable = *variable;
-  seen.version_value = read_version(*image, seen.version);
-  auto relocations = image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  seen.version_value = read_version(image, seen.version);
+  auto relocations = image.tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   if (!relocations) return std::move(relocations).error();
   const Publication publication = as_planned(seen);
   keep_relocations(*relocations, publication.variable, seen);

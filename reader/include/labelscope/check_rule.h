@@ -20,6 +20,7 @@ std::string_view severity_name(Severity severity);  // "note", "warning", "error
 
 // What has to be looked at to tell.
 enum class CheckDepth { kStatic, kLive, kStep };
+std::string_view depth_name(CheckDepth depth);  // "static", "live", "step"
 
 enum class RuleId {
   // Platform and file
@@ -40,7 +41,7 @@ enum class RuleId {
   // Access
   kExecutableStaticOffset,  // LS030
   kLibraryTlsDescriptor,    // LS031
-  kDescriptorNamed,         // LS032 note: the relocation does not name the symbol
+  kDescriptorNamed,         // LS032 warning: the relocation does not name the symbol
   // Data
   kSetReadable,      // LS040
   kStorageReadable,  // LS041

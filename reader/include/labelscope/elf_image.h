@@ -33,6 +33,7 @@ struct LoadSegment {
   std::uint64_t file_size = 0;
   std::uint64_t memory_size = 0;
   bool executable = false;
+  bool writable = false;  // by its flags; see ElfImage::stays_writable()
 };
 
 // PT_TLS: the template of the module's TLS block.
@@ -104,6 +105,11 @@ class ElfImage {
   // Bytes that are in memory at this link-time address when the file is loaded, before relocation;
   // zeros where the file has none (.bss).
   Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
+
+  // Whether the program may write to this link-time address when the loader is done: in a writable
+  // segment, and not in the part that becomes read-only after relocation (PT_GNU_RELRO). False
+  // outside of every segment.
+  bool stays_writable(std::uint64_t vaddr) const;
 
   // Every relocation by which code of this module may reach the thread-local variable `name`: those
   // that name it, and the symbol-less ones (whose base is this module's own TLS block). kLimit:

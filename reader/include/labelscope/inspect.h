@@ -37,6 +37,11 @@ struct InspectedSymbol {
   std::optional<ElfSymbol> symtab;   // defined ones only
 };
 
+// The file defines it, and among its dynamic symbols.
+inline bool is_exported(const InspectedSymbol& symbol) {
+  return symbol.dynamic && symbol.dynamic->defined;
+}
+
 struct FileInspection {
   Machine machine{};
   bool executable = false;  // a program, otherwise a library
