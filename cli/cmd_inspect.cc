@@ -2,14 +2,9 @@
 // directory only what can be a program or a library is of interest.
 #include "cli/cmd_inspect.h"
 
-#include <elf.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 
 #include "cli/exit_status.h"
@@ -23,24 +18,9 @@
 namespace labelscope::cli {
 namespace {
 
-bool is_elf(int fd) {
-  char magic[SELFMAG];
-  return ::pread(fd, magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) &&
-         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
-}
-
-struct Free {
-  void operator()(char* text) const { std::free(text); }  // NOLINT: realpath's malloc
-};
-
-std::string mapped_path(const std::string& path) {
-  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
-  return real ? real.get() : path;
-}
-
 void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& report) {
   ++report.looked_at;
-  const bool elf = is_elf(fd.get());
+  const bool elf = is_elf(fd);
   if (!elf && !found.named) return;
   FileReport file{found.path, mapped_path(found.path), {}};
   auto inspection = inspect_file(std::move(fd), file.mapped_path);

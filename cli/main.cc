@@ -7,6 +7,7 @@
 #include <exception>
 #include <variant>
 
+#include "cli/cmd_check.h"
 #include "cli/cmd_dump.h"
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_record.h"
@@ -20,6 +21,7 @@ using namespace labelscope::cli;
 int run(const RecordOptions& options) { return run_record(options); }
 int run(const DumpOptions& options) { return run_dump(options); }
 int run(const InspectOptions& options) { return run_inspect(options); }
+int run(const CheckOptions& options) { return run_check(options); }
 
 // Where one of the three is closed, the next file that is opened would take its number, and a
 // message or a table would be written into a profile. Opened the wrong way round, so that using it

@@ -21,6 +21,7 @@ Parsers all_commands() {
   parsers.push_back(std::make_unique<RecordParser>());
   parsers.push_back(std::make_unique<DumpParser>());
   parsers.push_back(std::make_unique<InspectParser>());
+  parsers.push_back(std::make_unique<CheckParser>());
   return parsers;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "cli/options/check_options.h"
 #include "cli/options/dump_options.h"
 #include "cli/options/inspect_options.h"
 #include "cli/options/record_options.h"

@@ -15,6 +15,23 @@ nlohmann::ordered_json bytes_json(std::string_view bytes) {
   return nlohmann::ordered_json{{"base64", base64_encode(bytes)}};
 }
 
+std::string_view error_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return "not-found";
+    case ErrorCode::kPermission:
+      return "permission";
+    case ErrorCode::kMalformed:
+      return "malformed";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kLimit:
+      return "limit";
+    default:
+      return "system";
+  }
+}
+
 nlohmann::ordered_json address_json(std::uint64_t address) {
   char text[18] = {'0', 'x'};
   auto end = std::to_chars(text + 2, text + sizeof(text), address, 16);

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "labelscope/result.h"
+
 namespace labelscope::cli {
 
 // Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
@@ -13,5 +15,8 @@ nlohmann::ordered_json bytes_json(std::string_view bytes);
 
 // "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
 nlohmann::ordered_json address_json(std::uint64_t address);
+
+// "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
+std::string_view error_name(ErrorCode code);
 
 }  // namespace labelscope::cli

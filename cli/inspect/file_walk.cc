@@ -3,10 +3,13 @@
 // What is named comes first, so that the same file below a named directory is the one left out.
 #include "cli/inspect/file_walk.h"
 
+#include <elf.h>
 #include <fts.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -21,6 +24,10 @@ using Inode = std::pair<dev_t, ino_t>;
 
 struct FtsCloser {
   void operator()(FTS* tree) const { ::fts_close(tree); }
+};
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }  // NOLINT: realpath's malloc
 };
 
 int by_name(const FTSENT** a, const FTSENT** b) {
@@ -123,6 +130,17 @@ class Walker {
 };
 
 }  // namespace
+
+std::string mapped_path(const std::string& path) {
+  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
+  return real ? real.get() : path;
+}
+
+bool is_elf(const UniqueFd& file) {
+  char magic[SELFMAG];
+  return ::pread(file.get(), magic, sizeof magic, 0) == static_cast<ssize_t>(sizeof magic) &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
 
 void FileWalk::run(const std::vector<std::string>& paths) const {
   Walker(*this).visit_named(paths);

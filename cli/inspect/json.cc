@@ -13,23 +13,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-std::string_view error_name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return "not-found";
-    case ErrorCode::kPermission:
-      return "permission";
-    case ErrorCode::kMalformed:
-      return "malformed";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kLimit:
-      return "limit";
-    default:
-      return "system";
-  }
-}
-
 Json symbol_json(const std::optional<ElfSymbol>& symbol) {
   if (!symbol) return nullptr;
   return Json{{"defined", symbol->defined},

@@ -12,10 +12,11 @@ class App;
 
 namespace labelscope::cli {
 
+struct CheckOptions;
 struct DumpOptions;
 struct InspectOptions;
 struct RecordOptions;
-using Options = std::variant<RecordOptions, DumpOptions, InspectOptions>;
+using Options = std::variant<RecordOptions, DumpOptions, InspectOptions, CheckOptions>;
 
 // What CLI11 does not see.
 struct CommandTail {

@@ -1,0 +1,98 @@
+// The file may come from anywhere: its size is bounded, and only strings are taken from it.
+#include "cli/check/baseline.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "cli/check/fingerprint.h"
+#include "cli/check/json.h"
+#include "labelscope/regular_file.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// A hundred thousand findings.
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+
+Error malformed(const char* why) { return Error{ErrorCode::kMalformed, why}; }
+
+// Empty if it is no string: names that are no UTF-8 are objects, and are only shown to people.
+std::string string_in(const Json& object, const char* name) {
+  const auto field = object.find(name);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+const Json* array_in(const Json& object, const char* name) {
+  if (!object.is_object()) return nullptr;
+  const auto field = object.find(name);
+  return field != object.end() && field->is_array() ? &*field : nullptr;
+}
+
+bool add_entries(const Json& subject, Baseline& baseline) {
+  const Json* diagnostics = array_in(subject, "diagnostics");
+  if (diagnostics == nullptr) return false;
+  const std::string key = subject_key(string_in(subject, "name"));
+  for (const Json& one : *diagnostics) {
+    if (!one.is_object()) return false;
+    BaselineEntry entry{string_in(one, "fingerprint"), string_in(one, "rule"), key,
+                        string_in(one, "found")};
+    if (entry.fingerprint.empty() || entry.rule.empty()) return false;
+    baseline.push_back(std::move(entry));
+  }
+  return true;
+}
+
+Result<std::string> read_whole(const UniqueFd& file) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return system_error(errno, "cannot be read");
+  if (static_cast<std::uint64_t>(about.st_size) > kMaxBytes) {
+    return Error{ErrorCode::kLimit, "has more than 64 MiB"};
+  }
+  std::string text(static_cast<std::size_t>(about.st_size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(errno, "cannot be read");
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+}  // namespace
+
+Result<Baseline> parse_baseline(std::string_view text) {
+  const Json root = Json::parse(text, nullptr, false);
+  if (root.is_discarded()) return malformed("is no JSON");
+  if (!root.is_object() || string_in(root, "format") != kCheckJsonFormat) {
+    return malformed("was not written by labelscope check --format json");
+  }
+  const auto version = root.find("version");
+  if (version == root.end() || *version != kCheckJsonVersion) {
+    return malformed("is of a version that this labelscope does not know");
+  }
+  const Json* subjects = array_in(root, "subjects");
+  if (subjects == nullptr) return malformed("has no list of subjects");
+  Baseline baseline;
+  for (const Json& subject : *subjects) {
+    if (!add_entries(subject, baseline)) return malformed("has a subject without findings in form");
+  }
+  return baseline;
+}
+
+Result<Baseline> read_baseline(const std::string& path) {
+  auto file = open_regular_file(path);
+  if (!file) return std::move(file).error();
+  auto text = read_whole(*file);
+  if (!text) return std::move(text).error();
+  return parse_baseline(*text);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,24 @@
+// What a finding is recognized by in another run: by the rule and the place, not by what changes
+// from run to run (IDs, addresses, lines, label values).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/check/report.h"
+
+namespace labelscope::cli {
+
+// A subject's name without what changes: a file's path as source_path() has it, and both of
+// "process 12 (service)" and "process service" as "process service".
+std::string subject_key(std::string_view name);
+
+// Whether it is the name of a process and not of a file.
+bool is_process_name(std::string_view name);
+
+// 16 hexadecimal digits: FNV-1a (64 bits) of rule, subject key, and the module's file name and
+// function where the finding has a place in code, each with a NUL behind it. Findings of one rule
+// in several threads, or at several instructions of one function, are the same finding.
+std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnostic);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,124 @@
+#include "cli/check/sarif.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/check/rule_words.h"
+#include "cli/check/source_path.h"
+#include "cli/check/wording.h"
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "https://json.schemastore.org/sarif-2.1.0.json";
+// Under which collectors find the same result again (section 3.27.17): ours, and its version.
+constexpr const char* kFingerprintName = "labelscopeFinding/v1";
+
+Json message(const std::string& text) { return Json{{"text", text}}; }
+
+Json rule_json(const Rule& rule) {
+  return Json{{"id", rule.code},
+              {"name", rule.name},
+              {"shortDescription", message(rule.title)},
+              {"fullDescription", message(std::string(rule.requirement) + " " + rule.reason)},
+              {"help", message(explain_rule(rule))},
+              {"defaultConfiguration", Json{{"level", severity_name(rule.severity)}}},
+              {"properties", Json{{"section", rule.section}, {"depth", depth_name(rule.depth)}}}};
+}
+
+Json physical_location(const std::string& file, std::uint32_t line) {
+  Json location{{"artifactLocation", Json{{"uri", source_uri(file)}}}};
+  if (line != 0) location["region"] = Json{{"startLine", line}};
+  return location;
+}
+
+Json location_json(const CheckedSubject& subject, const Diagnostic& diagnostic) {
+  Json location;
+  const std::string file = shown_file(subject, diagnostic);
+  const CodePlace* source = source_place(diagnostic);
+  if (!file.empty()) {
+    location["physicalLocation"] = physical_location(file, source == nullptr ? 0 : source->line);
+  }
+  if (source != nullptr && !source->function.empty()) {
+    location["logicalLocations"] = Json::array(
+        {Json{{"fullyQualifiedName", escape_terminal(source->function)}, {"kind", "function"}}});
+  } else if (file.empty()) {
+    location["logicalLocations"] = Json::array(
+        {Json{{"fullyQualifiedName", escape_terminal(subject.name)}, {"kind", "process"}}});
+  }
+  return location;
+}
+
+Json frame_json(const CodePlace& place) {
+  Json location{{"message", message(place_text(place))}};
+  const std::string& file = place.file.empty() ? place.module : place.file;
+  if (!file.empty()) {
+    location["physicalLocation"] = physical_location(file, place.file.empty() ? 0 : place.line);
+  }
+  return Json{{"location", std::move(location)}};
+}
+
+Json stacks_json(const Diagnostic& diagnostic) {
+  Json frames = Json::array();
+  for (const CodePlace& place : diagnostic.places) frames.push_back(frame_json(place));
+  return Json::array(
+      {Json{{"message", message("where a reader would see it")}, {"frames", frames}}});
+}
+
+Json result_json(const CheckedSubject& subject, const JudgedDiagnostic& judged) {
+  const Diagnostic& diagnostic = *judged.diagnostic;
+  const Rule& rule = rule_of(diagnostic.rule);
+  std::string text = std::string(rule.title) + "; but: " + found_text(diagnostic);
+  for (const std::string& line : detail_lines(diagnostic)) text += "\n" + line;
+  Json result{{"ruleId", rule.code},
+              {"ruleIndex", static_cast<std::size_t>(rule.id)},
+              {"level", severity_name(rule.severity)},
+              {"message", message(text)},
+              {"locations", Json::array({location_json(subject, diagnostic)})},
+              {"partialFingerprints", Json{{kFingerprintName, judged.fingerprint}}},
+              {"occurrenceCount", std::max<std::uint64_t>(diagnostic.count, 1)}};
+  if (!diagnostic.places.empty()) result["stacks"] = stacks_json(diagnostic);
+  if (judged.accepted) {
+    result["suppressions"] =
+        Json::array({Json{{"kind", "external"}, {"justification", "accepted by the baseline"}}});
+  }
+  return result;
+}
+
+Json invocation_json(const CheckReport& report) {
+  Json notifications = Json::array();
+  for (const CheckProblem& problem : report.problems) {
+    notifications.push_back(Json{{"level", "error"}, {"message", message(problem_text(problem))}});
+  }
+  for (const std::string& remark : report.remarks) {
+    notifications.push_back(Json{{"level", "note"}, {"message", message(escape_terminal(remark))}});
+  }
+  return Json{{"executionSuccessful", report.problems.empty()},
+              {"toolExecutionNotifications", std::move(notifications)}};
+}
+
+}  // namespace
+
+std::string render_check_sarif(const CheckReport& report, const CheckVerdict& verdict,
+                               const char* version) {
+  Json driver{{"name", "labelscope"}, {"semanticVersion", version}};
+  driver["rules"] = Json::array();
+  for (const Rule& rule : all_rules()) driver["rules"].push_back(rule_json(rule));
+  Json results = Json::array();
+  for (const JudgedSubject& subject : verdict.subjects) {
+    for (const JudgedDiagnostic& one : subject.diagnostics) {
+      results.push_back(result_json(*subject.subject, one));
+    }
+  }
+  Json run{{"tool", Json{{"driver", std::move(driver)}}},
+           {"invocations", Json::array({invocation_json(report)})},
+           {"results", std::move(results)}};
+  const Json log{
+      {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
+  return log.dump(2) + "\n";
+}
+
+}  // namespace labelscope::cli

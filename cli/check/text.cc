@@ -1,0 +1,90 @@
+#include "cli/check/text.h"
+
+#include "cli/check/wording.h"
+#include "cli/format/escape.h"
+
+namespace labelscope::cli {
+namespace {
+
+// Select Graphic Rendition (ECMA-48).
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kRed = "\033[1;31m";
+constexpr const char* kGreen = "\033[1;32m";
+constexpr const char* kYellow = "\033[1;33m";
+constexpr const char* kCyan = "\033[36m";
+constexpr const char* kOff = "\033[0m";
+
+class TextReport {
+ public:
+  TextReport(const CheckReport& report, const CheckVerdict& verdict, bool color)
+      : report_(report), verdict_(verdict), color_(color) {}
+
+  std::string render() {
+    for (const JudgedSubject& subject : verdict_.subjects) add_subject(subject);
+    add_ends();
+    return std::move(text_);
+  }
+
+ private:
+  std::string painted(const char* color, const std::string& text) const {
+    return color_ ? color + text + kOff : text;
+  }
+
+  static const char* color_of(const JudgedDiagnostic& judged) {
+    if (judged.accepted) return kCyan;
+    switch (rule_of(judged.diagnostic->rule).severity) {
+      case Severity::kError:
+        return kRed;
+      case Severity::kWarning:
+        return kYellow;
+      case Severity::kNote:
+        break;
+    }
+    return kCyan;
+  }
+
+  void add_subject(const JudgedSubject& judged) {
+    const CheckedSubject& subject = *judged.subject;
+    text_ += painted(kBold, escape_terminal(subject.name));
+    text_ += ": " + std::to_string(subject.rules.size()) + " rules looked at";
+    text_ += judged.diagnostics.empty() ? ", all met\n" : "\n";
+    for (const JudgedDiagnostic& one : judged.diagnostics) add_diagnostic(one);
+  }
+
+  void add_diagnostic(const JudgedDiagnostic& judged) {
+    const Rule& rule = rule_of(judged.diagnostic->rule);
+    std::string head = std::string(severity_name(rule.severity)) + " " + rule.code;
+    if (judged.accepted) head += " (accepted)";
+    text_ += "  " + painted(color_of(judged), head) + " " + rule.name + ": " +
+             found_text(*judged.diagnostic) + "\n";
+    text_ += std::string("    wanted  ") + rule.title + "\n";
+    for (const std::string& line : detail_lines(*judged.diagnostic)) text_ += "    " + line + "\n";
+  }
+
+  void add_ends() {
+    if (!text_.empty()) text_ += '\n';
+    for (const CheckProblem& problem : report_.problems) {
+      text_ += painted(kRed, "not checked") + "  " + problem_text(problem) + "\n";
+    }
+    for (const BaselineEntry& entry : verdict_.gone) {
+      text_ += painted(kYellow, "baseline") + "  " + gone_text(entry) + "\n";
+    }
+    for (const std::string& remark : report_.remarks) text_ += escape_terminal(remark) + "\n";
+    for (const std::string& line : effort_lines(report_.effort)) text_ += line + "\n";
+    const bool clean = verdict_.outcome == CheckVerdict::Outcome::kClean;
+    text_ += painted(clean ? kGreen : kRed, verdict_line(report_, verdict_)) + "\n";
+  }
+
+  const CheckReport& report_;
+  const CheckVerdict& verdict_;
+  bool color_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string render_check_text(const CheckReport& report, const CheckVerdict& verdict, bool color) {
+  return TextReport(report, verdict, color).render();
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,132 @@
+#include "cli/check/verdict.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <set>
+
+#include "cli/check/fingerprint.h"
+
+namespace labelscope::cli {
+namespace {
+
+bool severity_fails(Severity severity, bool strict) {
+  return severity == Severity::kError || (strict && severity == Severity::kWarning);
+}
+
+void count(const JudgedDiagnostic& judged, CheckVerdict& verdict) {
+  if (judged.accepted) {
+    ++verdict.accepted;
+    return;
+  }
+  switch (rule_of(judged.diagnostic->rule).severity) {
+    case Severity::kError:
+      ++verdict.errors;
+      return;
+    case Severity::kWarning:
+      ++verdict.warnings;
+      return;
+    case Severity::kNote:
+      ++verdict.notes;
+      return;
+  }
+}
+
+std::string of(std::uint64_t number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+void add_part(std::string& text, std::size_t number, const char* one, const char* many) {
+  if (number != 0) text += ", " + of(number, one, many);
+}
+
+std::string speed(const CheckEffort& effort) {
+  const double seconds = std::chrono::duration<double>(effort.stepping).count();
+  if (seconds <= 0) return {};
+  std::array<char, 80> text;
+  std::snprintf(text.data(), text.size(), " in %.2f s (%.0f instructions per second)", seconds,
+                static_cast<double>(effort.steps) / seconds);
+  return text.data();
+}
+
+}  // namespace
+
+CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& baseline) {
+  CheckVerdict verdict;
+  verdict.strict = strict;
+  std::set<std::string> known;
+  for (const BaselineEntry& entry : baseline) known.insert(entry.fingerprint);
+  std::set<std::string> found;
+  std::set<std::pair<std::string, std::string>> looked_at;
+  for (const CheckedSubject& subject : report.subjects) {
+    JudgedSubject judged_subject{&subject, {}};
+    const std::string key = subject_key(subject.name);
+    for (const RuleId rule : subject.rules) looked_at.emplace(key, rule_of(rule).code);
+    verdict.rules += subject.rules.size();
+    for (const Diagnostic& diagnostic : subject.diagnostics) {
+      JudgedDiagnostic judged{&diagnostic, fingerprint(subject, diagnostic)};
+      judged.accepted = known.count(judged.fingerprint) != 0;
+      found.insert(judged.fingerprint);
+      judged.fails =
+          !judged.accepted && severity_fails(rule_of(diagnostic.rule).severity, strict);
+      if (judged.fails) verdict.outcome = CheckVerdict::Outcome::kFindings;
+      count(judged, verdict);
+      judged_subject.diagnostics.push_back(std::move(judged));
+    }
+    verdict.subjects.push_back(std::move(judged_subject));
+  }
+  for (const BaselineEntry& entry : baseline) {
+    const bool asked = looked_at.count({entry.subject, entry.rule}) != 0;
+    if (asked && found.count(entry.fingerprint) == 0) verdict.gone.push_back(entry);
+  }
+  if (verdict.outcome == CheckVerdict::Outcome::kClean && !report.problems.empty()) {
+    verdict.outcome = CheckVerdict::Outcome::kIncomplete;
+  }
+  return verdict;
+}
+
+const char* outcome_name(CheckVerdict::Outcome outcome) {
+  switch (outcome) {
+    case CheckVerdict::Outcome::kClean:
+      return "clean";
+    case CheckVerdict::Outcome::kFindings:
+      return "findings";
+    case CheckVerdict::Outcome::kIncomplete:
+      break;
+  }
+  return "incomplete";
+}
+
+std::string verdict_line(const CheckReport& report, const CheckVerdict& verdict) {
+  std::string text = std::string(outcome_name(verdict.outcome)) + ": " +
+                     of(report.subjects.size(), "subject", "subjects") + ", " +
+                     of(verdict.rules, "rule", "rules") + " looked at";
+  add_part(text, verdict.errors, "error", "errors");
+  add_part(text, verdict.warnings, verdict.strict ? "warning (strict)" : "warning",
+           verdict.strict ? "warnings (strict)" : "warnings");
+  add_part(text, verdict.notes, "note", "notes");
+  add_part(text, verdict.accepted, "finding accepted by the baseline",
+           "findings accepted by the baseline");
+  add_part(text, report.problems.size(), "not checked", "not checked");
+  return text;
+}
+
+std::vector<std::string> effort_lines(const CheckEffort& effort) {
+  std::vector<std::string> lines;
+  if (effort.samples != 0) {
+    lines.push_back(of(effort.samples, "label set", "label sets") + " of " +
+                    of(effort.threads, "thread", "threads") + " read, " +
+                    std::to_string(effort.labelled) + " of them with labels");
+  }
+  if (effort.steps != 0) {
+    lines.push_back(of(effort.updates, "update", "updates") + " stepped through: " +
+                    of(effort.steps, "instruction", "instructions") + speed(effort));
+  }
+  if (effort.unseen_updates != 0) {
+    lines.push_back(of(effort.unseen_updates, "update", "updates") +
+                    " while a thread ran freely: not proven");
+  }
+  return lines;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,32 @@
+// Sentences that several formats share. Everything that comes from a target is escaped, so that the
+// result is safe on a terminal and is valid UTF-8 without control characters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/check/verdict.h"
+
+namespace labelscope::cli {
+
+// "set_labels (writer.c:42)", "set_labels (libx.so+0x1234)", "libx.so+0x1234".
+std::string place_text(const CodePlace& place);
+
+// What was found, in one line: the clause, how often, and in which thread if it was in one.
+std::string found_text(const Diagnostic& diagnostic);
+
+// The rest of it, a line each: sets, place and callers, instruction, fix. Without indentation.
+std::vector<std::string> detail_lines(const Diagnostic& diagnostic);
+
+// The innermost place whose source line is known; null if there is none.
+const CodePlace* source_place(const Diagnostic& diagnostic);
+
+// The file that a finding is shown at: the source, or else the module, or else the subject if that
+// is a file. Empty if there is none.
+std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnostic);
+
+// "build/lib.so: a directory below it ...": why it could not be checked.
+std::string problem_text(const CheckProblem& problem);
+std::string gone_text(const BaselineEntry& entry);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,239 @@
+// Checks, judges, renders. What could not be checked is never a clean verdict: neither a file that
+// publishes nothing, nor a program of which no labels were seen, nor one that failed.
+#include "cli/cmd_check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "cli/check/baseline.h"
+#include "cli/check/files.h"
+#include "cli/check/github.h"
+#include "cli/check/json.h"
+#include "cli/check/junit.h"
+#include "cli/check/live.h"
+#include "cli/check/rule_words.h"
+#include "cli/check/sarif.h"
+#include "cli/check/step.h"
+#include "cli/check/text.h"
+#include "cli/check/verdict.h"
+#include "cli/check/wording.h"
+#include "cli/exit_status.h"
+#include "cli/format/escape.h"
+#include "cli/log.h"
+#include "cli/record/output_file.h"
+#include "cli/record/signals.h"
+#include "cli/terminal.h"
+
+namespace labelscope::cli {
+namespace {
+
+std::string how_it_ended(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(wait_status));
+  }
+  return "ended with status " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+class Check {
+ public:
+  explicit Check(const CheckOptions& options) : options_(options) {}
+
+  int run();
+
+ private:
+  int explain_rules();
+  Status look();
+  Status look_at_program();
+  std::string subject_name() const;
+  void judge_process();
+  std::string render(const CheckVerdict& verdict) const;
+  bool write(OutputFile& output, const std::string& text);
+  void tell(const CheckVerdict& verdict) const;
+  int status_of(const CheckVerdict& verdict) const;
+  bool color() const {
+    return options_.output == "-" && use_color(options_.messages.color, STDOUT_FILENO);
+  }
+
+  const CheckOptions& options_;
+  Signals signals_;
+  CheckReport report_;
+  bool refused_ = false;  // a permission is missing to look into a process
+};
+
+int Check::run() {
+  if (options_.list_rules) return explain_rules();
+  Baseline baseline;
+  if (!options_.baseline.empty()) {
+    auto read = read_baseline(options_.baseline);
+    if (!read) {
+      log::error("the baseline " + escape_terminal(options_.baseline) + " " +
+                 escape_terminal(read.error().context));
+      return kExitUnchecked;
+    }
+    baseline = *std::move(read);
+  }
+  auto output = OutputFile::open(options_.output, options_.overwrite);
+  if (!output) {
+    log::error(escape_terminal(output.error().context));
+    return kExitRuntimeError;
+  }
+  if (Status looked = look(); !looked) {
+    refused_ = looked.error().code == ErrorCode::kPermission;
+    report_.problems.push_back({subject_name(), std::move(looked).error()});
+  } else if (options_.paths.empty()) {
+    judge_process();
+  }
+  const CheckVerdict verdict = judge(report_, options_.strict, baseline);
+  if (!write(*output, render(verdict))) return kExitRuntimeError;
+  tell(verdict);
+  return status_of(verdict);
+}
+
+int Check::explain_rules() {
+  std::vector<const Rule*> rules;
+  for (const std::string& name : options_.rules) {
+    const Rule* rule = find_rule(name);
+    if (rule == nullptr) {
+      log::error("no rule is called " + escape_terminal(name) +
+                 "; labelscope check --rules lists them");
+      return kExitUsage;
+    }
+    rules.push_back(rule);
+  }
+  std::string text;
+  if (options_.format == CheckFormat::kJson) {
+    for (const Rule& rule : all_rules()) {
+      if (options_.rules.empty()) rules.push_back(&rule);
+    }
+    text = render_rules_json(rules);
+  } else if (rules.empty()) {
+    text = list_rules(color());
+  } else {
+    for (const Rule* rule : rules) text += (text.empty() ? "" : "\n") + explain_rule(*rule);
+  }
+  auto output = OutputFile::open(options_.output, options_.overwrite);
+  if (!output) {
+    log::error(escape_terminal(output.error().context));
+    return kExitRuntimeError;
+  }
+  return write(*output, text) ? kExitOk : kExitRuntimeError;
+}
+
+Status Check::look() {
+  if (!options_.command.empty()) return look_at_program();
+  if (!options_.pid) {
+    check_files(options_.paths, report_);
+    return {};
+  }
+  LiveCheckOptions live;
+  if (options_.samples) live.samples = *options_.samples;
+  if (options_.timeout) live.timeout = *options_.timeout;
+  live.cancelled = [this] {
+    signals_.poll();
+    return signals_.stop_requested();
+  };
+  return check_process(*options_.pid, live, report_);
+}
+
+Status Check::look_at_program() {
+  auto cancelled = [this] {
+    signals_.poll();
+    return signals_.stop_requested();
+  };
+  if (options_.step) {
+    StepCheckOptions step;
+    if (options_.timeout) step.timeout = *options_.timeout;
+    step.updates = options_.updates;
+    step.cancelled = cancelled;
+    step.signals = &signals_;
+    return step_command(options_.command, step, report_);
+  }
+  LiveCheckOptions live;
+  if (options_.samples) live.samples = *options_.samples;
+  if (options_.timeout) live.timeout = *options_.timeout;
+  live.cancelled = cancelled;
+  live.signals = &signals_;
+  return check_command(options_.command, live, report_);
+}
+
+std::string Check::subject_name() const {
+  if (options_.pid) return "process " + std::to_string(raw(*options_.pid));
+  return options_.command.empty() ? "labelscope" : options_.command.front();
+}
+
+// What makes a check of a process worth nothing, or less than it seems.
+void Check::judge_process() {
+  const CheckEffort& effort = report_.effort;
+  const std::string name = subject_name();
+  if (effort.labelled == 0 && effort.updates == 0) {
+    report_.problems.push_back(
+        {name,
+         {ErrorCode::kNotFound,
+          "no thread was seen with labels, so nothing about label sets is proven: let it set some "
+          "while it is checked"}});
+  }
+  if (report_.wait_status && *report_.wait_status != 0 && !report_.ended_by_check) {
+    report_.problems.push_back({name,
+                                {ErrorCode::kVanished, how_it_ended(*report_.wait_status) +
+                                                           ": what it did before was checked"}});
+  }
+}
+
+std::string Check::render(const CheckVerdict& verdict) const {
+  switch (options_.format) {
+    case CheckFormat::kJson:
+      return render_check_json(report_, verdict, LABELSCOPE_VERSION);
+    case CheckFormat::kJunit:
+      return render_check_junit(report_, verdict);
+    case CheckFormat::kSarif:
+      return render_check_sarif(report_, verdict, LABELSCOPE_VERSION);
+    case CheckFormat::kGithub:
+      return render_check_github(report_, verdict);
+    case CheckFormat::kText:
+      break;
+  }
+  return render_check_text(report_, verdict, color());
+}
+
+bool Check::write(OutputFile& output, const std::string& text) {
+  signals_.begin_uninterrupted();
+  const Status written = output.write([&](std::ostream& out) -> Status {
+    out << text;
+    return {};
+  });
+  signals_.end_uninterrupted();
+  if (!written) log::error(escape_terminal(written.error().context));
+  return written.has_value();
+}
+
+// The text on stdout says all of it already.
+void Check::tell(const CheckVerdict& verdict) const {
+  if (options_.format == CheckFormat::kText && options_.output == "-") return;
+  for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
+  for (const BaselineEntry& entry : verdict.gone) log::info(gone_text(entry));
+  for (const std::string& remark : report_.remarks) log::info(escape_terminal(remark));
+  for (const std::string& line : effort_lines(report_.effort)) log::info(line);
+  log::info(verdict_line(report_, verdict));
+}
+
+int Check::status_of(const CheckVerdict& verdict) const {
+  switch (verdict.outcome) {
+    case CheckVerdict::Outcome::kClean:
+      return kExitOk;
+    case CheckVerdict::Outcome::kFindings:
+      return kExitFindings;
+    case CheckVerdict::Outcome::kIncomplete:
+      break;
+  }
+  return refused_ ? kExitPermission : kExitUnchecked;
+}
+
+}  // namespace
+
+int run_check(const CheckOptions& options) { return Check(options).run(); }
+
+}  // namespace labelscope::cli
