@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The manual page of the rules, from the rules themselves.
+
+    labelscope check --rules --format json | scripts/rules_page.py > docs/man/labelscope-rules.7
+
+A test (tests/cli/check_rules.sh) holds the page against its source.
+"""
+import json
+import sys
+import textwrap
+
+HEAD = r""".\" labelscope-rules(7): made by scripts/rules_page.py from the rules in reader/src; edit them there.
+.Dd November 21, 2026
+.Dt LABELSCOPE-RULES 7
+.Os labelscope
+.Sh NAME
+.Nm labelscope-rules
+.Nd what labelscope check asks of a writer of labels
+.Sh DESCRIPTION
+A rule for each sentence of version 1 of the Custom Labels ABI that a writer can
+break.
+Its number and its name never change their meaning and are never used again.
+An error is against the ABI; a warning is legal by the letter, but some readers
+or some moments will suffer; a note is legal and good to know.
+Errors make
+.Nm labelscope check
+fail, warnings with
+.Fl -strict ,
+notes never.
+"""
+TAIL = r""".Sh SEE ALSO
+.Xr labelscope-check 1 ,
+.Xr labelscope-inspect 1
+"""
+TOOLS = [("fix_gcc", "gcc"), ("fix_clang", "clang"), ("fix_rust", "Rust"), ("fix_cmake", "CMake")]
+
+
+def escaped(text):
+    return text.replace("\\", "\\e").replace("-", "\\-")
+
+
+def paragraph(text):
+    """Lines of text; one that begins as a request is kept from being one."""
+    lines = textwrap.wrap(escaped(text), 78, break_long_words=False, break_on_hyphens=False)
+    return "".join(("\\&" if line[0] in ".'" else "") + line + "\n" for line in lines)
+
+
+def quoted(text):
+    return '"' + escaped(text).replace('"', "\\(dq") + '"'
+
+
+def section(rule):
+    out = f".Ss {rule['rule']} {escaped(rule['name'])}\n"
+    out += paragraph(rule["title"][0].upper() + rule["title"][1:] + ".")
+    out += f"({rule['severity']}; seen by a {rule['depth']} check)\n.Pp\n"
+    out += paragraph(rule["requirement"]) + paragraph(rule["reason"])
+    if rule["fix"]:
+        out += ".Pp\n" + paragraph(rule["fix"])
+    tools = [(name, rule[field]) for field, name in TOOLS if rule[field]]
+    if tools:
+        out += '.Bl -tag -width "clang"\n'
+        out += "".join(f".It {name}\n{paragraph(text)}" for name, text in tools)
+        out += ".El\n"
+    return out
+
+
+def main():
+    heading = None
+    out = HEAD
+    for rule in json.load(sys.stdin):
+        if rule["section"] != heading:
+            heading = rule["section"]
+            out += f".Sh {quoted(heading.upper() if '_' not in heading else heading)}\n"
+        out += section(rule)
+    sys.stdout.write(out + TAIL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+/* A version of one byte. */
+#include "writer.h"
+
+const unsigned char custom_labels_abi_version = 1;
+__thread const struct label_set* custom_labels_current_set;
+
+SET_LABELS(custom_labels_current_set)

@@ -1,0 +1,7 @@
+/* A version for each thread. */
+#include "writer.h"
+
+__thread unsigned custom_labels_abi_version = 1;
+__thread const struct label_set* custom_labels_current_set;
+
+SET_LABELS(custom_labels_current_set)

@@ -1,0 +1,7 @@
+/* A version that was forgotten to be initialized. */
+#include "writer.h"
+
+const unsigned custom_labels_abi_version;
+__thread const struct label_set* custom_labels_current_set;
+
+SET_LABELS(custom_labels_current_set)

@@ -1,0 +1,40 @@
+#include "unit/check/report_maker.h"
+
+namespace labelscope::test {
+
+Diagnostic diagnostic(RuleId rule, const std::string& subject, const std::string& found) {
+  Diagnostic one;
+  one.rule = rule;
+  one.subject = subject;
+  one.found = found;
+  one.fix = "do it right";
+  return one;
+}
+
+cli::CheckedSubject clean_file(const std::string& path) {
+  return {path, {RuleId::kPlatform, RuleId::kVersionValue}, {}};
+}
+
+cli::CheckedSubject failing_file(const std::string& path) {
+  return {path,
+          {RuleId::kPlatform, RuleId::kVersionConstant, RuleId::kLibraryTlsDescriptor},
+          {diagnostic(RuleId::kVersionConstant, path, "it can be written"),
+           diagnostic(RuleId::kLibraryTlsDescriptor, path, "it is " + kHostile)}};
+}
+
+cli::CheckedSubject failing_process(const std::string& name) {
+  Diagnostic torn = diagnostic(RuleId::kTornUpdate, "thread 12 (" + kHostile + ")", "torn");
+  torn.count = 3;
+  torn.places = {{"/usr/lib/libc.so.6", 0x1234, "memcpy", "", 0},
+                 {"/opt/" + kHostile, 0x10, "set_" + kHostile, "src/set labels.c", 42},
+                 {"", 0x99, "", "", 0}};
+  torn.instruction = "mov %rax,(%rdx)";
+  torn.set_before = "{a=1}";
+  torn.set_seen = "{a=" + kHostile + "}";
+  torn.set_after = "{a=2}";
+  return {name,
+          {RuleId::kKeysUnique, RuleId::kTornUpdate},
+          {diagnostic(RuleId::kKeysUnique, "thread worker", "the key a is there twice"), torn}};
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Reads SARIF from stdin: the schema's demands (sarif_schema.json), and what it says in words only.
+
+Prints a line for each result: rule, level, URI (or -), line (or -), suppressed or -. Exit status 77: a module is
+missing.
+"""
+import json
+import os
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("SKIPPED: python3-jsonschema is not installed")
+    sys.exit(77)
+
+
+def fail(why):
+    print(f"not valid: {why}", file=sys.stderr)
+    sys.exit(1)
+
+
+def physical(result):
+    return result["locations"][0].get("physicalLocation", {})
+
+
+log = json.loads(sys.stdin.buffer.read().decode("utf-8"))
+with open(os.path.join(os.path.dirname(__file__), "sarif_schema.json"), encoding="utf-8") as file:
+    schema = json.load(file)
+jsonschema.Draft7Validator.check_schema(schema)
+for error in jsonschema.Draft7Validator(schema).iter_errors(log):
+    fail(f"{list(error.path)}: {error.message}")
+
+run = log["runs"][0]
+rules = run["tool"]["driver"]["rules"]
+if len({rule["id"] for rule in rules}) != len(rules):
+    fail("a rule's id occurs twice")
+for result in run["results"]:
+    # Section 3.27.6: the index leads to the rule of that id.
+    if rules[result["ruleIndex"]]["id"] != result["ruleId"]:
+        fail(f"rule index {result['ruleIndex']} is not {result['ruleId']}")
+    uri = physical(result).get("artifactLocation", {}).get("uri", "-")
+    if uri.startswith("/") or ":" in uri and not uri.startswith("file:///"):
+        fail(f"neither a relative path nor a file: {uri}")
+    line = physical(result).get("region", {}).get("startLine", "-")
+    print(result["ruleId"], result["level"], uri, line, "suppressed" if "suppressions" in result else "-")
