@@ -2,7 +2,7 @@
 # three depths. A writer is a folder whose name begins with the code of the rule, or with "good-", because the
 # file's own name is one of the things that are checked:
 #
-#   violators/LS031-initial-exec/libcustomlabels.so
+#   violators/static/LS031-initial-exec/libcustomlabels.so
 #
 # Built without the flags of the tree, as the matrix is. A depth is a file of its own: static.cmake, live.cmake,
 # step.cmake.
