@@ -6,6 +6,7 @@
 A test (tests/cli/check_rules.sh) holds the page against its source.
 """
 import json
+import re
 import sys
 import textwrap
 
@@ -32,6 +33,7 @@ TAIL = r""".Sh SEE ALSO
 .Xr labelscope-check 1 ,
 .Xr labelscope-inspect 1
 """
+ARTICLE = {"error": "an", "warning": "a", "note": "a"}
 TOOLS = [("fix_gcc", "gcc"), ("fix_clang", "clang"), ("fix_rust", "Rust"), ("fix_cmake", "CMake")]
 
 
@@ -40,8 +42,10 @@ def escaped(text):
 
 
 def paragraph(text):
-    """Lines of text; one that begins as a request is kept from being one."""
-    lines = textwrap.wrap(escaped(text), 78, break_long_words=False, break_on_hyphens=False)
+    """Lines of text, each sentence from a new one; what would begin a request is kept from it."""
+    lines = []
+    for sentence in re.split(r"(?<=[.;:)]) (?=[A-Z(])", text):
+        lines += textwrap.wrap(escaped(sentence), 78, break_long_words=False, break_on_hyphens=False)
     return "".join(("\\&" if line[0] in ".'" else "") + line + "\n" for line in lines)
 
 
@@ -51,8 +55,8 @@ def quoted(text):
 
 def section(rule):
     out = f".Ss {rule['rule']} {escaped(rule['name'])}\n"
-    out += paragraph(rule["title"][0].upper() + rule["title"][1:] + ".")
-    out += f"({rule['severity']}; seen by a {rule['depth']} check)\n.Pp\n"
+    out += paragraph(f"Wanted: {rule['title']}.")
+    out += f"This is {ARTICLE[rule['severity']]} {rule['severity']},\nseen by a {rule['depth']} check.\n.Pp\n"
     out += paragraph(rule["requirement"]) + paragraph(rule["reason"])
     if rule["fix"]:
         out += ".Pp\n" + paragraph(rule["fix"])
@@ -70,7 +74,7 @@ def main():
     for rule in json.load(sys.stdin):
         if rule["section"] != heading:
             heading = rule["section"]
-            out += f".Sh {quoted(heading.upper() if '_' not in heading else heading)}\n"
+            out += f".Sh RULES FROM {quoted(heading)}\n"
         out += section(rule)
     sys.stdout.write(out + TAIL)
 

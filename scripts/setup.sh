@@ -44,6 +44,9 @@ musl-tools          musl-gcc                musl-gcc
 golang-go           golang                  go
 protobuf-compiler   protobuf-compiler       protoc
 python3-protobuf    python3-protobuf        py:google.protobuf
+python3-jsonschema  python3-jsonschema      py:jsonschema
+python3-junitparser python3-junitparser     optional
+mandoc              mandoc                  optional
 clang-tidy          clang-tools-extra       clang-tidy
 libc6-dbg           glibc-debuginfo         optional
 llvm                llvm                    yaml2obj,yaml2obj-14

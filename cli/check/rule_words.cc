@@ -65,7 +65,7 @@ std::string list_rules(bool color) {
 }
 
 std::string explain_rule(const Rule& rule) {
-  std::string text = std::string(rule.code) + " " + rule.name + ": " + rule.title + "\n";
+  std::string text = wrapped(std::string(rule.code) + " " + rule.name + ": " + rule.title, 0);
   text += std::string(severity_name(rule.severity)) + "; seen by a " +
           std::string(depth_name(rule.depth)) + " check; ABI v1, \"" + rule.section + "\"\n\n";
   text += wrapped(rule.requirement, 0) + "\n" + wrapped(rule.reason, 0) + "\n";

@@ -52,6 +52,7 @@ void CheckParser::add_to(CLI::App& app) {
   check_->add_option("-p,--pid", pids_, "A process: its files, and the labels of its threads")
       ->type_name("PID")
       ->expected(1)
+      ->allow_extra_args(false)  // the next word is a file
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(target);
   check_->add_flag("--rules", rules_, "List the rules; with names (LS031), explain them")
@@ -65,6 +66,7 @@ void CheckParser::add_to(CLI::App& app) {
                    "(repeatable)")
       ->type_name("FUNCTION[:END]")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(depth);
   check_->add_option("--samples", samples_, "Of a process: label sets to read (default 1000)")

@@ -8,6 +8,8 @@ set -uo pipefail
 : "${LABELSCOPE:?set it to the path of labelscope, or run the tests through ctest}"
 # shellcheck disable=SC2034  # for the tests that need them
 readonly exit_ok=0 exit_error=1 exit_usage=2 exit_no_target=3 exit_permission=4 exit_no_sample=5
+# shellcheck disable=SC2034  # of check
+readonly exit_findings=1 exit_unchecked=3
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/labelscope-test.XXXXXX") || exit 1
 mkdir "$work/out"

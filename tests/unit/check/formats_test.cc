@@ -1,5 +1,7 @@
 // Reports with hostile text, through each format: valid for its consumers, and nothing of the text
 // has a meaning there.
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,10 +37,15 @@ bool is_tame(const std::string& text) {
                      [](char c) { return c == '\n' || static_cast<unsigned char>(c) >= 0x20; });
 }
 
+// Where the modules of the distribution's packages are, even if another Python comes first.
+std::string python() {
+  constexpr const char* kOfTheSystem = "/usr/bin/python3";
+  return ::access(kOfTheSystem, X_OK) == 0 ? kOfTheSystem : require_program("python3");
+}
+
 // A script of this folder, with `text` as its input. Skips where Python or its module is missing.
 std::string judged_by(const char* script, const std::string& text) {
-  const auto result =
-      run_program({require_program("python3"), std::string(CHECK_SCRIPTS) + "/" + script}, text);
+  const auto result = run_program({python(), std::string(CHECK_SCRIPTS) + "/" + script}, text);
   if (result.exit_status == 77) skip_test(result.out);
   INFO(result.err);
   REQUIRE(result.exit_status == 0);

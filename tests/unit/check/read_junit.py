@@ -8,7 +8,7 @@ import sys
 try:
     import junitparser
 except ImportError:
-    print("SKIPPED: python3-junitparser is not installed")
+    print("python3-junitparser is not installed")
     sys.exit(77)
 
 
