@@ -167,10 +167,10 @@ std::string Check::subject_name() const {
 
 // What makes a check of a process worth nothing, or less than it seems.
 void Check::judge_process() {
-  if (!report_.problems.empty()) return;
   const CheckEffort& effort = report_.effort;
   const std::string name = subject_name();
-  if (effort.labelled == 0 && effort.updates == 0) {
+  // Where nothing could be looked at, that has been said.
+  if (report_.problems.empty() && effort.labelled == 0 && effort.updates == 0) {
     report_.problems.push_back(
         {name,
          {ErrorCode::kNotFound,

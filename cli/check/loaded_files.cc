@@ -78,7 +78,8 @@ void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan&
   std::vector<File*> untold;
   std::vector<FileId> ids;
   for (auto& [id, file] : files_) {
-    if (file.loaded_later) continue;
+    // Node.js loads addons in no other way, and the ABI names this one.
+    if (file.loaded_later || file.path.ends_with("customlabels.node")) continue;
     const bool publishes = std::any_of(
         plan.publishers.begin(), plan.publishers.end(), [&file = file](const Publisher& publisher) {
           return publisher.path == file.path && publisher.model != AccessModel::kLocalExec &&

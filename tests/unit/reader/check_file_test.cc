@@ -1,0 +1,207 @@
+// The static rules over files that differ in one field of one table: which rules are broken, and
+// which are not asked any more. Writers that a compiler makes are in tests/targets/violators.
+#include "labelscope/check_file.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "elf_bytes.h"
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+constexpr const char* kAbiName = "/usr/lib/libcustomlabels.so";
+// Of testdata/elf/one_slot.yaml.
+constexpr std::size_t kVersionSymbol = 0x300 + sizeof(Elf64_Sym);
+constexpr std::size_t kVariableSymbol = 0x300 + 2 * sizeof(Elf64_Sym);
+
+FileCheck check_bytes(const std::string& bytes, const std::string& name = kAbiName) {
+  auto check = check_file(open_bytes(bytes), name);
+  if (!check) FAIL(check.error().context);
+  return *std::move(check);
+}
+
+std::string codes_of(const FileCheck& check) {
+  std::string codes;
+  for (const Diagnostic& diagnostic : check.diagnostics) {
+    codes += (codes.empty() ? "" : " ") + std::string(rule_of(diagnostic.rule).code);
+  }
+  return codes;
+}
+
+bool asked(const FileCheck& check, const char* code) {
+  return std::any_of(check.rules.begin(), check.rules.end(),
+                     [&](RuleId rule) { return std::string(rule_of(rule).code) == code; });
+}
+
+template <class Field>
+std::string patched(std::string bytes, std::size_t at, Field value) {
+  REQUIRE(at + sizeof value <= bytes.size());
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+  return bytes;
+}
+
+// The program header of this type, in the file's bytes.
+std::size_t program_header(const std::string& bytes, std::uint32_t type) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    const std::size_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
+    Elf64_Phdr program;
+    std::memcpy(&program, bytes.data() + at, sizeof program);
+    if (program.p_type == type) return at;
+  }
+  FAIL("no such program header");
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("check file: a correct library meets every rule that applies to it") {
+  for (const char* machine : {"EM_X86_64", "EM_AARCH64"}) {
+    INFO(machine);
+    const bool arm = std::string(machine) == "EM_AARCH64";
+    const FileCheck check = check_bytes(elf_from_yaml(
+        "one_slot", {std::string("MACHINE=") + machine,
+                     arm ? "RELOCATION=R_AARCH64_TLSDESC" : "RELOCATION=R_X86_64_TLSDESC"}));
+    CHECK(codes_of(check).empty());
+    std::string rules;
+    for (const RuleId rule : check.rules) rules += std::string(rule_of(rule).code) + " ";
+    CHECK(rules ==
+          "LS001 LS003 LS010 LS011 LS012 LS013 LS014 LS020 LS021 LS022 LS023 LS031 LS032 ");
+  }
+}
+
+TEST_CASE("check file: one field that is wrong is one rule that is broken") {
+  const std::string good = elf_from_yaml("one_slot");
+  struct Case {
+    const char* code;
+    std::string bytes;
+  };
+  const auto version_info = kVersionSymbol + offsetof(Elf64_Sym, st_info);
+  const auto variable_value = kVariableSymbol + offsetof(Elf64_Sym, st_value);
+  const Case cases[] = {
+      {"LS011", elf_from_yaml("one_slot", {"VERSION_SIZE=0"})},
+      {"LS012", patched(good, 0x700, std::uint32_t{0})},
+      {"LS012", patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x7000000UL)},
+      {"LS013", patched(patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL),
+                        0x1900, std::uint32_t{1})},
+      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_FUNC))},
+      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_TLS))},
+      {"LS021", elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"})},
+      {"LS022", elf_from_yaml("one_slot", {"SET_SIZE=24"})},
+      {"LS023", patched(good, program_header(good, PT_TLS) + offsetof(Elf64_Phdr, p_align), 4UL)},
+      {"LS031", elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"})},
+      {"LS031", elf_from_yaml("one_slot", {"RELASZ=0"})},
+      {"LS032", elf_from_yaml("one_slot", {"SYMBOL=0", "ADDEND=0x18"})},
+  };
+  for (const Case& one : cases) {
+    INFO(one.code);
+    CHECK(codes_of(check_bytes(one.bytes)) == one.code);
+  }
+  // The relocation names the symbol, wherever that is.
+  CHECK(codes_of(check_bytes(patched(good, variable_value, 0x14UL))) == "LS023");
+  CHECK(codes_of(check_bytes(good, "/usr/lib/liblabels.so")) == "LS003");
+}
+
+TEST_CASE("check file: two mistakes are two, and the first hides what follows from it") {
+  const std::string both =
+      patched(elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"}), 0x700, std::uint32_t{2});
+  const FileCheck check = check_bytes(both, "liblabels.so");
+  CHECK(codes_of(check) == "LS003 LS012 LS021");
+  CHECK_FALSE(asked(check, "LS022"));
+  CHECK_FALSE(asked(check, "LS031"));
+  CHECK(asked(check, "LS013"));
+  const FileCheck wide = check_bytes(elf_from_yaml("one_slot", {"VERSION_SIZE=8"}));
+  CHECK_FALSE(asked(wide, "LS012"));
+}
+
+TEST_CASE("check file: of an executable the place in its block is asked, not its name") {
+  const std::string good = elf_from_yaml("one_slot");
+  const std::string program =
+      patched(good, offsetof(Elf64_Ehdr, e_type), static_cast<std::uint16_t>(ET_EXEC));
+  const FileCheck check = check_bytes(program, "/usr/bin/server");
+  CHECK(codes_of(check).empty());
+  CHECK(asked(check, "LS030"));
+  CHECK_FALSE(asked(check, "LS003"));
+  CHECK_FALSE(asked(check, "LS031"));
+  const std::size_t value = kVariableSymbol + offsetof(Elf64_Sym, st_value);
+  CHECK(codes_of(check_bytes(patched(program, value, 0x20UL), "server")) == "LS030");
+  CHECK(codes_of(check_bytes(patched(program, value, ~0UL - 7), "server")) == "LS030");
+}
+
+TEST_CASE("check file: what is meant to be read-only is, behind the loader's relocations") {
+  std::string bytes =
+      patched(elf_from_yaml("one_slot"), kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL);
+  bytes = patched(bytes, 0x1900, std::uint32_t{1});
+  CHECK(codes_of(check_bytes(bytes)) == "LS013");
+  // One more program header.
+  Elf64_Phdr relro{};
+  relro.p_type = PT_GNU_RELRO;
+  relro.p_vaddr = 0x1800;
+  relro.p_memsz = 0x200;
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t after = header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr);
+  REQUIRE(after + sizeof relro <= 0x280);  // where the first section starts
+  bytes = patched(bytes, after, relro);
+  bytes =
+      patched(bytes, offsetof(Elf64_Ehdr, e_phnum), static_cast<std::uint16_t>(header.e_phnum + 1));
+  CHECK(codes_of(check_bytes(bytes)).empty());
+}
+
+TEST_CASE("check file: another platform's file breaks the first rule if it publishes") {
+  const std::string good = elf_from_yaml("one_slot");
+  const auto machine = offsetof(Elf64_Ehdr, e_machine);
+  for (const std::string& bytes :
+       {patched(good, machine, static_cast<std::uint16_t>(EM_RISCV)),
+        patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_FREEBSD))}) {
+    const FileCheck check = check_bytes(bytes);
+    CHECK(codes_of(check) == "LS001");
+    CHECK(check.rules == std::vector{RuleId::kPlatform});
+  }
+  CHECK(codes_of(check_bytes(patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_GNU))))
+            .empty());
+  // The same name, not defined there.
+  const std::size_t section = offsetof(Elf64_Sym, st_shndx);
+  std::string importer = patched(good, kVersionSymbol + section, std::uint16_t{SHN_UNDEF});
+  importer = patched(importer, kVariableSymbol + section, std::uint16_t{SHN_UNDEF});
+  CHECK(check_bytes(importer).rules.empty());
+  auto foreign = check_file(
+      open_bytes(patched(importer, machine, static_cast<std::uint16_t>(EM_RISCV))), kAbiName);
+  REQUIRE_FALSE(foreign);
+  CHECK(foreign.error().code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("check file: a file cut or altered anywhere is an answer or an error") {
+  const std::string good = elf_from_yaml("one_slot");
+  std::size_t answers = 0;
+  std::size_t errors = 0;
+  auto look = [&](const std::string& bytes) {
+    auto check = check_file(open_bytes(bytes), kAbiName);
+    check ? ++answers : ++errors;
+    if (check) {
+      CHECK(check->diagnostics.size() <= check->rules.size());
+    } else {
+      CHECK_FALSE(check.error().context.empty());
+    }
+  };
+  for (std::size_t size = 0; size < good.size(); size += 61) look(good.substr(0, size));
+  std::mt19937 random(7);
+  for (int i = 0; i < 1500; ++i) {
+    std::string bytes = good;
+    // Where it matters: headers, symbols, relocations; the rest is padding.
+    for (int k = 0; k < 3; ++k) bytes[random() % 0x720] = static_cast<char>(random());
+    bytes[EI_CLASS] = static_cast<char>(1 + random() % 2);
+    bytes[EI_DATA] = static_cast<char>(1 + random() % 2);
+    look(bytes);
+  }
+  CHECK(answers > 0);
+  CHECK(errors > 0);
+}
+
+}  // namespace labelscope::test
