@@ -78,3 +78,11 @@ true_lines() {
 printed_labels() {
   awk -F '\t' '$2 == "labelled" { for (i = 3; i <= NF; i++) print $1 "\t" $i }' "$1" | sed 's,@.*/,@,' | sort
 }
+
+# code_of <page> <marker>: the first block of code in a page of the documentation after the line that holds the marker.
+code_of() {
+  awk -v marker="$2" '
+    !found { found = index($0, marker) > 0; next }
+    /^```/ { if (inside) exit; inside = 1; next }
+    inside' "$1"
+}

@@ -1,0 +1,39 @@
+# The GitHub action (.github/actions/check), as far as it is ours: its script with the inputs as GitHub would give them,
+# and inputs, script and page agree on their names.
+source "$SOURCE_DIR/lib.sh"
+action=${TREE}.github/actions/check
+page=${TREE}docs/checking-in-ci.md
+library=$(library_dir)/libcustomlabels.so
+cp "$library" ./libother.so
+export LABELSCOPE=$PREFIX/bin/labelscope
+
+# act <expected status> <input=value>...: the script's output in ./out.
+act() {
+  local expected=$1 got
+  shift
+  env "$@" timeout 120 bash "$action/check.sh" >out 2>err
+  got=$?
+  ((got == expected)) || { cat out err; fail "status $got, expected $expected, with $*"; }
+}
+
+act 0 CHECK_FILES="$library"
+! grep -q '^::error' out || fail "an annotation for a clean file: $(cat out)"
+act 1 CHECK_FILES="$library"$'\n\n'"$WORK/libother.so"
+grep -q '^::error.*libother.so.*LS003' out || fail "no annotation for LS003: $(cat out)"
+act 2 CHECK_FILES='' CHECK_COMMAND=''
+act 3 CHECK_COMMAND='sleep "0.1"'
+act 1 CHECK_FILES="$WORK/libother.so" CHECK_COMMAND='sleep 0.1'
+act 1 CHECK_FILES="$WORK/libother.so" CHECK_STRICT=false
+
+inputs=$(sed -n '/^inputs:/,/^runs:/s/^  \([a-z]*\):$/\1/p' "$action/action.yml")
+[[ -n $inputs ]] || fail "the action has no inputs"
+for input in $inputs; do
+  grep -q "^| \`$input\` |" "$page" || fail "$page does not explain the input $input"
+  grep -q "inputs\.$input" "$action/action.yml" || fail "the input $input is not used"
+done
+for variable in $(grep -o 'CHECK_[A-Z]*' "$action/check.sh" | sort -u); do
+  [[ $variable == CHECK_ ]] || grep -q "^ *$variable: \${{ inputs\.$(tr '[:upper:]' '[:lower:]' <<<"${variable#CHECK_}") }}$" \
+    "$action/action.yml" || fail "$variable is set by no input"
+done
+python3 -c 'import yaml' 2>/dev/null || exit 0
+python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$action/action.yml" || fail "action.yml is no YAML"
