@@ -72,7 +72,10 @@ Status CheckedProgram::release() {
   const int failed = child_.release();
   if (failed == 0) return {};
   while (!child_.ended()) std::this_thread::sleep_for(kPause);
-  return system_error(failed, "cannot run " + name_);
+  Error error = system_error(failed, "cannot run " + name_);
+  // Whatever it was, no permission to look into a process is missing.
+  if (error.code != ErrorCode::kNotFound) error.code = ErrorCode::kUnsupported;
+  return error;
 }
 
 std::vector<Pid> CheckedProgram::processes() const {

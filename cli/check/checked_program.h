@@ -30,7 +30,7 @@ class CheckedProgram {
   ~CheckedProgram();  // what is left is killed
 
   Pid pid() const { return child_.pid(); }
-  // kNotFound, kPermission, ...: it cannot be executed, and why.
+  // kNotFound, kUnsupported (all else): it cannot be executed, and why.
   Status release();
   // Its wait status once it has ended; does not block.
   std::optional<int> ended() { return child_.ended(); }

@@ -32,7 +32,9 @@ bool DataFindings::is_new(const std::string& comm, const SetSample& sample) cons
 void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
   ++samples_;
   threads_.insert(sample.tid);
-  if (sample.check.set.state == CheckedSet::State::kSet) ++labelled_;
+  // A set that cannot be read is one, too.
+  const bool none = sample.check.set.state == CheckedSet::State::kNone;
+  if (!none || !sample.check.diagnostics.empty()) ++labelled_;
   if (!tests_rules(sample.check)) return;
   Process& entry = processes_[comm];
   if (entry.first == Pid{}) entry.first = pid;

@@ -34,10 +34,12 @@ std::string counted(std::uint64_t count, const std::string& noun, const std::str
   return std::to_string(count) + " " + (count == 1 ? noun : plural);
 }
 
+// "30 s", "0.3 s"
 std::string seconds_text(milliseconds time) {
   std::string text = std::to_string(time.count() / 1000);
   if (const auto rest = time.count() % 1000; rest != 0) {
     text += "." + std::to_string(1000 + rest).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
   }
   return text + " s";
 }

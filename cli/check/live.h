@@ -33,7 +33,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
 // Starts the program (its output is its own); checks it and the processes that it starts (those of
 // one name are one subject, called after the first) until enough samples are taken or it ends, and
 // then lets it run to its end or, after the timeout, ends it: nothing is left running.
-// report.wait_status is set. kNotFound, kPermission: it cannot be started, and why.
+// report.wait_status is set. kNotFound, kUnsupported: it cannot be started, and why.
 Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
                      CheckReport& report);
 
