@@ -225,7 +225,8 @@ TEST_CASE("check_live: what cannot be started says why") {
   CHECK(missing.error().context.find("/nonexistent/program") != std::string::npos);
   const Status not_executable = cli::check_command({"/etc/passwd"}, {}, report);
   REQUIRE_FALSE(not_executable);
-  CHECK(not_executable.error().code == ErrorCode::kPermission);
+  CHECK(not_executable.error().code == ErrorCode::kUnsupported);
+  CHECK(not_executable.error().context.find("Permission denied") != std::string::npos);
   CHECK_FALSE(has_children());
 }
 
@@ -304,6 +305,7 @@ TEST_CASE("check_live: what a program leaves running is ended, and nothing else"
   REQUIRE(daemon > 0);
   CHECK(says(report.remarks, "(" + std::to_string(daemon) + ")"));
   CHECK_FALSE(runs(Pid{daemon}));
+  ::kill(daemon, SIGKILL);
   CHECK(runs(Pid{bystander}));
   ::kill(bystander, SIGKILL);
   ::waitpid(bystander, nullptr, 0);

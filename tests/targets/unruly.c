@@ -54,6 +54,7 @@ static void stay_behind(const char* file) {
   setsid();
   if (fork() != 0) _exit(0);
   signal(SIGTERM, SIG_IGN);
+  alarm(300); /* for the case that nobody ends it */
   FILE* out = fopen(file, "w");
   if (out == NULL) _exit(3);
   fprintf(out, "%d\n", (int)getpid());

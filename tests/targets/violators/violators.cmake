@@ -10,11 +10,11 @@ set(violators_dir ${CMAKE_CURRENT_BINARY_DIR}/violators)
 set(violators_source ${CMAKE_CURRENT_SOURCE_DIR}/violators)
 set(violators_files "")
 
-# violator(<writer> <file> <compiler> <argument>...): inputs are the absolute paths among the arguments. Headers
+# violator(<writer> <file> <compiler> <argument>...): inputs are the absolute paths of sources and libraries among the arguments. Headers
 # next to the sources are depended on.
 function(violator writer file compiler)
   set(inputs ${ARGN})
-  list(FILTER inputs INCLUDE REGEX "^/.*\\.(c|cc|S)$")
+  list(FILTER inputs INCLUDE REGEX "^/.*\\.(c|cc|S|so)$")
   set(headers "")
   foreach(input IN LISTS inputs)
     cmake_path(GET input PARENT_PATH folder)

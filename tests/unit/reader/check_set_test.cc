@@ -251,6 +251,15 @@ TEST_CASE("check_set: what lies beyond the bounds is LS048 and not read") {
   }
 }
 
+TEST_CASE("check_set: LS041, a storage whose end is not there, beyond what is looked at") {
+  LabelMemory made;
+  const std::size_t count = 2 * kMaxCheckedElements;
+  made.publish({made.label("a", "1")}, count);
+  made.memory.map(LabelMemory::kStorage, count * sizeof(RawLabel));
+  made.memory.unmap_page(LabelMemory::kStorage + count * sizeof(RawLabel) - 1);
+  CHECK(broken(check(made)) == only(RuleId::kStorageReadable));
+}
+
 TEST_CASE("check_set: strings that overlap, and one that ends with the page") {
   LabelMemory made;
   const RawString text = made.text("abcdef");
