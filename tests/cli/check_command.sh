@@ -1,0 +1,40 @@
+# check -- CMD: the verdict of what the program did, its own output apart, its own failure no success, and whatever goes
+# wrong with it said in words.
+source "$SOURCE_DIR/lib.sh"
+live=$VIOLATORS/live
+
+run check --strict -- "$LINKED_WRITER_PROGRAM" --threads 2 --ms 400
+expect_status "$exit_ok" "the bundled writer"
+expect_shown '^clean: 2 subjects'
+expect_shown 'label sets of 2 threads read'
+
+# The program's output is its own, and a report that is data has a file of its own.
+run check --format json -o report.json -- sh -c "echo its own words; exec $live/LS044-value_null/program"
+expect_status "$exit_findings" "a null value"
+[[ $(cat "$work/stdout") == "its own words" ]] || fail "something else on stdout"
+# shellcheck disable=SC2016  # jq's variables
+jq -e --arg comm program '[.subjects[] | select(.name | test("^process [0-9]+ \\(program\\)$")) | .diagnostics[]
+  | .rule] == ["LS044"]' report.json >/dev/null || fail "the report: $(cat report.json)"
+
+run check -- "$UNRULY" silent
+expect_status "$exit_unchecked" "no labels"
+expect_shown 'no thread was seen with labels'
+run check -- "$UNRULY" status
+expect_status "$exit_unchecked" "the program failed"
+expect_shown 'ended with status 7'
+run check -- "$UNRULY" crash
+expect_status "$exit_unchecked" "the program crashed"
+expect_shown 'killed by signal 11'
+run check -- sleep 0.1
+expect_status "$exit_unchecked" "no publisher"
+expect_shown 'none of its [0-9]+ loaded files publishes labels'
+run check -- true
+expect_status "$exit_unchecked" "a program that is gone at once"
+
+run check -- ./missing
+expect_status "$exit_unchecked" "no such program"
+expect_shown 'not checked +\./missing: cannot run \./missing: No such file'
+printf 'no program\n' >text
+run check -- ./text
+expect_status "$exit_unchecked" "not executable"
+expect_shown 'cannot run \./text: Permission denied'
