@@ -15,12 +15,14 @@ constexpr std::size_t kMostOfOneString = 60;
 std::string string_text(std::string_view bytes) {
   // Escaping makes bytes longer, never shorter, so that more of them would not be shown anyway.
   const std::string_view first = bytes.substr(0, 4 * kMostOfOneString);
-  const std::string escaped = escape_terminal(first);
+  const bool plain = !needs_quotes(first) && first.find_first_of(",={}") == std::string::npos;
+  std::string escaped = plain ? escape_terminal(first) : quote_terminal(first);
+  if (!plain) escaped.pop_back();
   const std::string_view shown = first_characters(escaped, kMostOfOneString);
   std::string text(shown);
   if (shown.size() < escaped.size() || first.size() < bytes.size()) text += "...";
-  const bool plain = !bytes.empty() && text.find_first_of(" ,={}\"") == std::string::npos;
-  return plain ? text : '"' + text + '"';
+  if (!plain) text += '"';
+  return text;
 }
 
 }  // namespace

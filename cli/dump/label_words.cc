@@ -11,15 +11,8 @@ namespace {
 // What could be taken for the end of a value, for its source or for a remark of ours is put in
 // quotes.
 std::string shown(std::string_view bytes) {
-  std::string text = escape_terminal(bytes);
-  const bool plain = !text.empty() && text.find_first_of(" \"'=@,()") == std::string::npos;
-  if (plain) return text;
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
+  const bool plain = !needs_quotes(bytes) && bytes.find_first_of("'=@,()") == std::string::npos;
+  return plain ? escape_terminal(bytes) : quote_terminal(bytes);
 }
 
 LabelWord remark(std::string text, bool warns = false) {
@@ -58,6 +51,7 @@ std::vector<LabelWord> sourced(const ProcessDump& dump, const LabelSet& labels) 
     }
   }
   std::vector<LabelWord> result;
+  result.reserve(words.size());
   for (Seen& seen : words) result.push_back(std::move(seen.word));
   return result;
 }

@@ -56,7 +56,7 @@ std::string state_text(const ThreadSnapshot& thread) {
 }
 
 std::string name_text(const ThreadSnapshot& thread) {
-  return thread.name.empty() ? "" : '"' + escape_terminal(thread.name) + '"';
+  return thread.name.empty() ? "" : quote_terminal(thread.name);
 }
 
 std::string base_name(std::string_view path) {
@@ -67,6 +67,10 @@ std::string hex(std::uint64_t value) {
   char text[20];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
+}
+
+std::string in_threads(std::size_t count) {
+  return " (" + std::to_string(count) + (count == 1 ? " thread)" : " threads)");
 }
 
 class Renderer {
@@ -96,7 +100,7 @@ class Renderer {
     std::size_t threads = 0;
   };
 
-  std::string paint(std::string_view color, std::string text) const {
+  std::string paint(std::string_view color, const std::string& text) const {
     const bool painted = style_.color && !color.empty() && !text.empty();
     return painted ? std::string(color) + text + std::string(kReset) : text;
   }
@@ -123,6 +127,7 @@ class Renderer {
   void render_location(const Location& location) const;
   void render_findings() const;
   std::vector<CountedFinding> counted_findings() const;
+  std::map<std::string, std::size_t> unexplained_threads() const;
 
   const ProcessDump& dump_;
   const DumpStyle& style_;
@@ -284,16 +289,31 @@ std::vector<Renderer::CountedFinding> Renderer::counted_findings() const {
   return counted;
 }
 
+// Threads that could not be read and about which no finding says why: how many for each reason.
+std::map<std::string, std::size_t> Renderer::unexplained_threads() const {
+  std::map<std::string, std::size_t> threads;
+  for (const ThreadSnapshot& thread : dump_.snapshot.threads) {
+    if (!is_unreadable(thread.seen.outcome)) continue;
+    auto explained = dump_.of_threads.find(thread.tid);
+    if (explained != dump_.of_threads.end() && !explained->second.findings.empty()) continue;
+    ++threads[thread.problem.empty() ? std::string(outcome_text(thread.seen.outcome))
+                                     : thread.problem];
+  }
+  return threads;
+}
+
 void Renderer::render_findings() const {
   if (!dump_.explanation) return;
   const std::vector<CountedFinding> findings = counted_findings();
+  const std::map<std::string, std::size_t> unexplained = unexplained_threads();
   out_ << '\n' << paint(kBold, "Findings") << '\n';
-  if (findings.empty()) out_ << "  nothing is wrong\n";
+  if (findings.empty() && unexplained.empty()) out_ << "  nothing is wrong\n";
+  for (const auto& [reason, count] : unexplained) {
+    render_sentence("not read: " + reason + in_threads(count), "  ", kYellow);
+  }
   for (const CountedFinding& each : findings) {
     std::string text = std::string(finding_name(each.finding.code)) + ": " + each.finding.text;
-    if (each.threads > 0) {
-      text += " (" + std::to_string(each.threads) + (each.threads == 1 ? " thread)" : " threads)");
-    }
+    if (each.threads > 0) text += in_threads(each.threads);
     render_sentence(text, "  ", kYellow);
     if (!each.finding.fix.empty()) render_sentence("fix: " + each.finding.fix, "    ", "");
   }

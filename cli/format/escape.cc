@@ -73,11 +73,19 @@ void append_character_escape(std::string& out, char32_t code) {
 
 bool between(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
+// Beyond ASCII: as wide as a space or wider, with nothing to see (Unicode's category Zs).
+bool is_space(char32_t code) {
+  return code == ' ' || code == 0xA0 || code == 0x1680 || between(code, 0x2000, 0x200A) ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
 // Beyond ASCII: what moves the cursor, changes the direction of text, breaks the line, or is
-// invisible and can carry a second text (tag characters).
+// invisible and can carry a second text (tag characters) or make two texts look the same. Joiners
+// (200C, 200D) are part of how some languages are written.
 bool is_unsafe_character(char32_t code) {
-  return between(code, 0x80, 0x9F) || code == 0x061C || code == 0x200E || code == 0x200F ||
-         between(code, 0x2028, 0x202E) || between(code, 0x2066, 0x2069) || code == 0xFEFF ||
+  return between(code, 0x80, 0x9F) || code == 0xAD || code == 0x061C || code == 0x180E ||
+         code == 0x200B || code == 0x200E || code == 0x200F || between(code, 0x2028, 0x202E) ||
+         between(code, 0x2060, 0x2064) || between(code, 0x2066, 0x2069) || code == 0xFEFF ||
          between(code, 0xFFF9, 0xFFFB) || between(code, 0xE0000, 0xE007F);
 }
 
@@ -126,6 +134,26 @@ bool is_valid_utf8(std::string_view bytes) {
 std::string escape_utf8(std::string_view bytes) { return escape(bytes, false); }
 
 std::string escape_terminal(std::string_view bytes) { return escape(bytes, true); }
+
+std::string quote_terminal(std::string_view bytes) {
+  std::string marked;
+  marked.reserve(bytes.size() + 2);
+  for (char c : bytes) {
+    if (c == '"' || c == '\\') marked += '\\';
+    marked += c;
+  }
+  return '"' + escape_terminal(marked) + '"';
+}
+
+bool needs_quotes(std::string_view bytes) {
+  if (bytes.empty()) return true;
+  while (!bytes.empty()) {
+    const Character character = decode_utf8(bytes);
+    if (character.code == '"' || character.code == '\\' || is_space(character.code)) return true;
+    bytes.remove_prefix(std::max<std::size_t>(character.length, 1));
+  }
+  return false;
+}
 
 std::string escape_folded(std::string_view bytes) {
   if (bytes.empty()) return std::string(kEmptyText);

@@ -2,8 +2,8 @@
 // go.
 //
 // A byte that cannot stay becomes \xNN, a character that cannot stay \u{N} (lower-case hex). A
-// literal backslash stays as it is, so escaping cannot be undone: the lossless form is the .jsonl
-// recording.
+// literal backslash stays as it is but in quotes, so escaping cannot be undone: the lossless form
+// is the .jsonl recording.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,14 @@ std::string escape_utf8(std::string_view bytes);
 // For a terminal: valid UTF-8, and no control character, bidirectional override or escape sequence,
 // nor a character that is only there to hide others.
 std::string escape_terminal(std::string_view bytes);
+
+// The same in double quotes, from which the bytes can be told again: a backslash or quote of theirs
+// gets another backslash in front.
+std::string quote_terminal(std::string_view bytes);
+
+// Whether something between words may be taken for more than one word, or for none: it is empty, or
+// has spaces of any kind, quotes or backslashes.
+bool needs_quotes(std::string_view bytes);
 
 // For one frame of a folded line: as for a terminal, and no ';', no leading or trailing space;
 // never empty (kEmptyText).

@@ -54,12 +54,36 @@ TEST_CASE("dump_text: what could be misread is in quotes, and what a terminal ob
               {"esc", "\x1b[31m"},
               {"raw", std::string("\0\xff", 2)},
               {"equals", "x=y"},
-              {"remark", "(no labels)"}});
+              {"remark", "(no labels)"},
+              {"path", "C:\\x"},
+              {"end", "x\" tenant=\"evil\\"},
+              {"wide", "a\xc2\xa0tenant=b"}});
   const std::string text = text_of(dump);
   CHECK_FALSE(has(text, "\x1b"));
   CHECK_FALSE(has(text, "\x07"));
   CHECK(has(text, R"( "a b"="c d" ""="" quote="say \"hi\"" user="me@home" esc=\x1b[31m )"));
-  CHECK(has(text, R"d(raw=\x00\xff equals="x=y" remark="(no labels)")d"));
+  CHECK(has(text, R"d(raw=\x00\xff equals="x=y" remark="(no labels)" path="C:\\x")d"));
+  CHECK(has(text, R"d(end="x\" tenant=\"evil\\" wide=")d"));
+}
+
+TEST_CASE("dump_text: a thread's name ends where its quotes do") {
+  ProcessDump dump = make_dump();
+  add_thread(dump, 1, "w\"  tenant=a\\", {});
+  CHECK(has(text_of(dump), R"("w\"  tenant=a\\"  (no labels))"));
+}
+
+TEST_CASE("dump_text: an explanation does not pass over threads that could not be read") {
+  ProcessDump dump = make_dump();
+  dump.explanation.emplace();
+  CHECK(has(text_of(dump), "nothing is wrong"));
+  ThreadSnapshot& stuck = add_thread(dump, 13, "c", {});
+  stuck.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+  stuck.problem = "thread 13 does not stop";
+  add_thread(dump, 14, "d", {}).seen.outcome = LS_UNREADABLE_BAD_DTV;
+  const std::string text = text_of(dump);
+  CHECK_FALSE(has(text, "nothing is wrong"));
+  CHECK(has(text, "not read: thread 13 does not stop (1 thread)"));
+  CHECK(has(text, "not read: " + std::string(outcome_text(LS_UNREADABLE_BAD_DTV)) + " (1 thread)"));
 }
 
 TEST_CASE("dump_text: why there are no labels") {

@@ -94,6 +94,23 @@ TEST_CASE("escape: characters that turn or hide text do not reach a terminal") {
   CHECK(escape_terminal("\xe2\x80\xa8\xe2\x80\xa9") == "\\u{2028}\\u{2029}");
   CHECK(escape_terminal("\xef\xbb\xbf") == "\\u{feff}");
   CHECK(escape_terminal("\xf3\xa0\x81\x81") == "\\u{e0041}");
+  CHECK(escape_terminal("a\xe2\x80\x8b\xe2\x81\xa0z") == "a\\u{200b}\\u{2060}z");
+}
+
+TEST_CASE("escape: in quotes every byte can be told from how it is written") {
+  CHECK(quote_terminal("a") == R"("a")");
+  CHECK(quote_terminal("") == R"("")");
+  CHECK(quote_terminal("\\x1b") == R"("\\x1b")");
+  CHECK(quote_terminal("\x1b") == R"("\x1b")");
+  CHECK(quote_terminal("\" b=\"") == R"("\" b=\"")");
+  for (const char* text : {"", " ", "a b", "\xc2\xa0", "\xe3\x80\x80", "\"", "\\"}) {
+    INFO(text);
+    CHECK(needs_quotes(text));
+  }
+  for (const char* text : {"a", "/pay", "\xc3\xa4", "\x1b", "\xff"}) {
+    INFO(text);
+    CHECK_FALSE(needs_quotes(text));
+  }
 }
 
 TEST_CASE("escape: ordinary text reaches a terminal as it is") {
