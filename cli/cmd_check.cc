@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -33,7 +34,8 @@ namespace {
 
 std::string how_it_ended(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
-    return "was killed by signal " + std::to_string(WTERMSIG(wait_status));
+    const int signal = WTERMSIG(wait_status);
+    return "was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
   }
   return "ended with status " + std::to_string(WEXITSTATUS(wait_status));
 }

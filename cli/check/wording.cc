@@ -24,7 +24,7 @@ void add_line(std::vector<std::string>& lines, const char* what, const std::stri
 }  // namespace
 
 std::string place_text(const CodePlace& place) {
-  const std::string raw =
+  std::string raw =
       (place.module.empty() ? std::string("?") : escape_terminal(base_name(place.module))) + "+" +
       hex(place.address);
   if (place.function.empty()) return raw;
