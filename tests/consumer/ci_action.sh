@@ -19,7 +19,7 @@ act() {
 act 0 CHECK_FILES="$library"
 ! grep -q '^::error' out || fail "an annotation for a clean file: $(cat out)"
 act 1 CHECK_FILES="$library"$'\n\n'"$WORK/libother.so"
-grep -q '^::error.*libother.so.*LS003' out || fail "no annotation for LS003: $(cat out)"
+grep -q '^::error .*LS003.*libother.so' out || fail "no annotation for LS003: $(cat out)"
 act 2 CHECK_FILES='' CHECK_COMMAND=''
 act 3 CHECK_COMMAND='sleep "0.1"'
 act 1 CHECK_FILES="$WORK/libother.so" CHECK_COMMAND='sleep 0.1'
