@@ -68,8 +68,10 @@ if ((EUID != 0)); then
   fi
 fi
 
-# Tests that watch live processes or measure would disturb one another.
+# Tests that watch live processes or measure would disturb one another. The resolver matrix only looks at programs
+# that wait, and is too long to take turns.
 readonly one_at_a_time='^(process|kernel|cli|consumer|bench)$'
+readonly matrix='^matrix$'
 readonly reports=$build/reports
 rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
 mkdir -p "$reports"
@@ -85,8 +87,10 @@ run_tests() {
 status=0
 say "Running the tests that can share the machine"
 run_tests parallel --parallel "$(nproc)" --label-exclude "$one_at_a_time" || status=1
-say "Running the tests that need it for themselves"
-run_tests serial --label-regex "$one_at_a_time" || status=1
+say "Running the resolver matrix"
+run_tests matrix --parallel "$(nproc)" --label-regex "$matrix" || status=1
+say "Running the tests that need the machine for themselves"
+run_tests serial --label-regex "$one_at_a_time" --label-exclude "$matrix" || status=1
 if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
 
 # One line a test, from ctest's report: "passed", "failed" or "skipped", tab, name, tab, reason. A test counts as
