@@ -11,6 +11,9 @@ namespace {
 
 // Well below the number of files that a process may have open.
 constexpr std::size_t kMaxWaiting = 128;
+// What is not told while a loader changes its list is told a moment later; what is not told then
+// never is, and asking opens every file.
+constexpr int kMostQuestions = 100;
 
 bool breaks(const CheckedSubject& subject, RuleId rule) {
   return std::any_of(subject.diagnostics.begin(), subject.diagnostics.end(),
@@ -89,7 +92,8 @@ void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan&
     untold.push_back(&file);
     ids.push_back(id);
   }
-  if (untold.empty()) return;
+  if (untold.empty() || load_time_questions_ == kMostQuestions) return;
+  ++load_time_questions_;
   const auto later = files_loaded_later(process);
   if (!later) return;
   for (std::size_t i = 0; i < untold.size(); ++i)

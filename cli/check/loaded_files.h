@@ -42,6 +42,7 @@ class LoadedFiles {
   void add_live_rules(File& file) const;
 
   std::map<FileId, File> files_;
+  int load_time_questions_ = 0;
   std::vector<Waiting> waiting_;
   std::vector<CheckProblem> problems_;
 };

@@ -110,7 +110,6 @@ const std::string kUnruly = UNRULY;
 LiveCheckOptions soon(milliseconds timeout) {
   LiveCheckOptions options;
   options.timeout = timeout;
-  options.grace = milliseconds(50);
   return options;
 }
 
@@ -141,16 +140,18 @@ TEST_CASE("check_live: a running writer that breaks one rule is found by it and 
 }
 
 TEST_CASE("check_live: a library that is there from the start has no finding") {
-  for (const CheckReport& report : {check_program({kWriters / "good-linked" / "program"}),
-                                    check_staying(kWriters / "good-linked" / "program")}) {
-    INFO(told(report));
-    CHECK(broken(report).empty());
-    const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
-    REQUIRE(library != nullptr);
-    const auto& rules = library->rules;
-    CHECK(std::find(rules.begin(), rules.end(), RuleId::kLoadedAtStartup) != rules.end());
-    CHECK(report.effort.labelled > 0);
-    CHECK(report.effort.labelled <= report.effort.samples);
+  for (const fs::path& writer : writers("good-linked")) {
+    for (const CheckReport& report :
+         {check_program({writer / "program"}), check_staying(writer / "program")}) {
+      INFO(writer << '\n' << told(report));
+      CHECK(broken(report).empty());
+      const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
+      REQUIRE(library != nullptr);
+      const auto& rules = library->rules;
+      CHECK(std::find(rules.begin(), rules.end(), RuleId::kLoadedAtStartup) != rules.end());
+      CHECK(report.effort.labelled > 0);
+      CHECK(report.effort.labelled <= report.effort.samples);
+    }
   }
 }
 
@@ -251,12 +252,15 @@ TEST_CASE("check_live: the program's own end is reported") {
 
 TEST_CASE("check_live: a program that runs on is ended after the timeout, also one that is deaf") {
   for (const char* what : {"forever", "deaf", "stopped"}) {
-    const CheckReport report = check_program({kUnruly, what}, soon(milliseconds(300)));
+    LiveCheckOptions options = soon(milliseconds(600));
+    const bool deaf = std::string(what) == "deaf";
+    options.grace = deaf ? milliseconds(50) : std::chrono::seconds(30);
+    const CheckReport report = check_program({kUnruly, what}, options);
     INFO(what << '\n' << told(report));
     CHECK(report.ended_by_check);
     REQUIRE(report.wait_status);
     CHECK(WIFSIGNALED(*report.wait_status));
-    CHECK(WTERMSIG(*report.wait_status) == (std::string(what) == "deaf" ? SIGKILL : SIGTERM));
+    CHECK(WTERMSIG(*report.wait_status) == (deaf ? SIGKILL : SIGTERM));
     CHECK(says(report.remarks, "--timeout"));
     CHECK(report.effort.labelled > 0);
     CHECK_FALSE(has_children());
@@ -265,6 +269,7 @@ TEST_CASE("check_live: a program that runs on is ended after the timeout, also o
 
 TEST_CASE("check_live: Ctrl-C ends the check and the program") {
   LiveCheckOptions options = soon(std::chrono::seconds(60));
+  options.grace = milliseconds(50);
   int asked = 0;
   options.cancelled = [&asked] { return ++asked > 20; };
   const CheckReport report = check_program({kUnruly, "deaf"}, options);

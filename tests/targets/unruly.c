@@ -45,10 +45,17 @@ static int break_a_rule(void) {
   return 0;
 }
 
+/* Returns when the grandchild has written its file. */
 static void stay_behind(const char* file) {
+  int written[2];
+  char ignored;
+  if (pipe(written) != 0) exit(3);
   const pid_t child = fork();
   if (child > 0) {
+    close(written[1]);
     waitpid(child, NULL, 0);
+    if (read(written[0], &ignored, 1) != 0) exit(3);
+    close(written[0]);
     return;
   }
   setsid();
@@ -59,6 +66,7 @@ static void stay_behind(const char* file) {
   if (out == NULL) _exit(3);
   fprintf(out, "%d\n", (int)getpid());
   fclose(out);
+  close(written[1]);
   for (;;) pause();
 }
 

@@ -21,10 +21,23 @@ endforeach()
 
 # A library that is correct as a file: loaded later, and there from the start.
 set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
-violator(live/LS002-loaded_later libcustomlabels.so ${gcc} ${live_library})
-violator(live/LS002-loaded_later program ${gcc} ${live_flags} ${live_source}/loaded_later.c -ldl
-  -DLIBRARY="${violators_dir}/live/LS002-loaded_later/libcustomlabels.so")
-violator(live/good-linked libcustomlabels.so ${gcc} ${live_library})
-violator(live/good-linked program ${gcc} ${live_flags} ${live_source}/linked.c
-  ${violators_dir}/live/good-linked/libcustomlabels.so -Wl,-rpath,${violators_dir}/live/good-linked)
+set(live_compilers ${gcc})
+if(LABELSCOPE_MUSL_GCC)
+  list(APPEND live_compilers ${LABELSCOPE_MUSL_GCC})
+endif()
+foreach(compiler IN LISTS live_compilers)
+  set(suffix "")
+  if(compiler STREQUAL "${LABELSCOPE_MUSL_GCC}")
+    set(suffix _musl)
+  endif()
+  set(later live/LS002-loaded_later${suffix})
+  violator(${later} libcustomlabels.so ${compiler} ${live_library})
+  violator(${later} program ${compiler} ${live_flags} ${live_source}/loaded_later.c -ldl
+    -DLIBRARY="${violators_dir}/${later}/libcustomlabels.so")
+  set(linked live/good-linked${suffix})
+  violator(${linked} libcustomlabels.so ${compiler} ${live_library})
+  violator(${linked} program ${compiler} ${live_flags} ${live_source}/linked.c
+    ${violators_dir}/${linked}/libcustomlabels.so -Wl,-rpath,${violators_dir}/${linked})
+endforeach()
+# And a program that it can be preloaded into.
 violator(live/good-preloaded program ${gcc} ${live_flags} ${live_source}/plain.c)
