@@ -72,9 +72,13 @@ constexpr Rule kRules[] = {
      nullptr, "#[repr(C)], not #[repr(C, packed)].", nullptr},
     {RuleId::kReaderLimits, "LS048", "reader-limits", "the set is no larger than what readers keep",
      kData, Severity::kWarning, CheckDepth::kLive, "The ABI has no limit of its own.",
-     "Readers in an interrupt have: past some number of labels or of bytes they cut the set, and "
-     "which labels are lost is up to each reader.",
-     "Keep to 64 labels, keys of 128 bytes and values of 256 bytes; put the most telling first.",
+     "Readers that interrupt a thread have: past some number of labels or of bytes they cut the "
+     "set. "
+     "labelscope looks at 128 elements and keeps 64 labels and 4096 bytes; others keep less, the "
+     "smallest known 10 labels with 25 bytes of a key and 53 of a value.",
+     "Keep to 64 labels in at most 128 elements, with 4096 bytes of keys and values together; put "
+     "the "
+     "most telling labels first.",
      nullptr, nullptr, nullptr, nullptr},
     {RuleId::kTornUpdate, "LS050", "torn-update",
      "at every instruction a reader sees the old set or the new one", kDescription,
