@@ -47,6 +47,16 @@ std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
 
 }  // namespace
 
+std::string source_name(const std::string& function) {
+  std::size_t end = function.size();
+  for (const char* mark : {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
+    end = std::min(end, function.find(mark));
+  }
+  // A demangled one has the mark in words behind it.
+  end = std::min(end, function.find(" [clone"));
+  return function.substr(0, end);
+}
+
 void CodeMap::classify(CodeFile& file) const {
   if (file.main_executable) return;
   const bool runtime = has_runtime_name(file.path) || (file.image && provides_malloc(*file.image));
@@ -169,7 +179,7 @@ CodePlace CodeMap::place_at(Address address) {
   place.module = range->file->path;
   const std::vector<SourceLine>& lines = lines_at(address);
   if (lines.empty()) return place;
-  place.function = lines.front().function;
+  place.function = source_name(lines.front().function);
   place.file = lines.front().file;
   place.line = static_cast<std::uint32_t>(std::max(lines.front().line, 0));
   return place;

@@ -44,6 +44,10 @@ struct MappedCode {
   CodeFile* file = nullptr;
 };
 
+// As it is in the source: compilers mark the parts and variants that they make of a function
+// ("f.constprop.0", "f.cold").
+std::string source_name(const std::string& function);
+
 class CodeMap {
  public:
   explicit CodeMap(DebugFiles& debug_files) : debug_files_(debug_files) {}

@@ -76,6 +76,8 @@ Instruction Disassembler::decode(Address address, std::span<const std::byte> cod
     decoded.flow = Flow::kJump;
   } else if (instruction->id == X86_INS_SYSCALL) {
     decoded.flow = Flow::kSystemCall;
+  } else if (capstone_->is_in(*instruction, CS_GRP_INT)) {
+    decoded.flow = Flow::kTrap;
   }
   return decoded;
 }
@@ -128,6 +130,8 @@ Instruction Disassembler::decode(Address, std::span<const std::byte> code) const
     decoded.flow = Flow::kJump;  // b, br, b.cond, cbz, cbnz, tbz, tbnz
   } else if ((word & 0xFFE0'001F) == 0xD400'0001) {
     decoded.flow = Flow::kSystemCall;
+  } else if ((word & 0xFFE0'001F) == 0xD420'0000) {
+    decoded.flow = Flow::kTrap;  // brk
   }
   return decoded;
 }

@@ -19,6 +19,7 @@ enum class Flow : std::uint8_t {
   kReturn,
   kJump,  // conditional or not
   kSystemCall,
+  kTrap,  // a breakpoint of the program's own
 };
 
 struct Instruction {

@@ -124,7 +124,22 @@ void ProgramTracer::adopt(Tid tid) {
   if (process_) process_->breakpoints().clean(Pid{raw(tid)});
 }
 
+// What nearly every stop is, without a question to the kernel more than it needs. Wherever the
+// thread has not moved, or may have trapped by itself, the kernel is asked.
+bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
+  constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
+  if (status != kTrapped || !thread.stepping || !thread.stepper || blind_) return false;
+  const Flow flow = process_->facts_at(thread.at.pc).instruction.flow;
+  if (thread.entering_handler || flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
+  const auto position = read_position(thread.tid);
+  if (!position || position->pc == thread.at.pc) return false;
+  thread.stepper->after_step(thread.at, *position);
+  resume_at(thread, *position, 0);
+  return true;
+}
+
 void ProgramTracer::handle_stop(TracedThread& thread, int status) {
+  if (handle_plain_step(thread, status)) return;
   const Stop stop = explain_stop(thread.tid, status);
   switch (stop.kind) {
     case Stop::Kind::kStep:
@@ -228,15 +243,18 @@ void ProgramTracer::kill_rest() {
 
 void ProgramTracer::resume(TracedThread& thread, int signal) {
   const auto position = read_position(thread.tid);
-  if (!position) return;
+  if (position) resume_at(thread, *position, signal);
+}
+
+void ProgramTracer::resume_at(TracedThread& thread, const Position& position, int signal) {
   const bool stepped = thread.stepper && !blind_;
   const Resume how = stepped ? thread.stepper->next() : Resume::kRun;
   if (stepped) set_watchpoints(thread, how);
   const bool at_breakpoint =
-      process_ && thread.shares_memory && process_->breakpoints().has(position->pc);
-  if (signal == 0 && at_breakpoint) return execute_alone(thread, *position);
-  if (signal == 0 && how == Resume::kStep && step_out_of_exclusives(thread, *position)) return;
-  thread.at = *position;
+      process_ && thread.shares_memory && process_->breakpoints().has(position.pc);
+  if (signal == 0 && at_breakpoint) return execute_alone(thread, position);
+  if (signal == 0 && how == Resume::kStep && step_out_of_exclusives(thread, position)) return;
+  thread.at = position;
   thread.stepping = how == Resume::kStep;
   thread.entering_handler = thread.stepping && signal != 0 && has_handler(thread.tid, signal);
   thread.running = resume_thread(thread.tid, how, signal);

@@ -63,6 +63,7 @@ class ProgramTracer {
 
   std::optional<Event> next_event();
   void handle(const Event& event);
+  bool handle_plain_step(TracedThread& thread, int status);
   void handle_stop(TracedThread& thread, int status);
   void handle_trap(TracedThread& thread, Stop::Kind kind);
   void handle_breakpoint(TracedThread& thread, Position position);
@@ -71,6 +72,7 @@ class ProgramTracer {
   void tell_what_is_loaded();
   void adopt(Tid tid);
   void resume(TracedThread& thread, int signal = 0);
+  void resume_at(TracedThread& thread, const Position& position, int signal);
   void set_watchpoints(TracedThread& thread, Resume how);
   void execute_alone(TracedThread& thread, const Position& position);
   std::vector<TracedThread*> hold_others(const TracedThread& thread);

@@ -61,8 +61,10 @@ std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::siz
   for (std::size_t i = 0; i <= depth && i < calls.size(); ++i) {
     const Address at = i == depth ? pc : calls.frames()[i + 1].called_from;
     if (!code.is_authors(at)) continue;
-    chain.push_back("#" + std::to_string(calls.frames()[i].id));
     const std::vector<SourceLine>& lines = code.lines_at(at);
+    // With the name: a function that ends in a jump to another leaves it its frame.
+    chain.push_back("#" + std::to_string(calls.frames()[i].id) + " " +
+                    (lines.empty() ? std::string() : source_name(lines.back().function)));
     for (std::size_t level = lines.size(); level > 1; --level) {
       const SourceLine& inlined = lines[level - 2];
       chain.push_back(inlined.function + "@" + std::to_string(lines[level - 1].line));

@@ -11,11 +11,7 @@
 namespace labelscope::cli {
 namespace {
 
-#if defined(__aarch64__)
-using KernelRegisters = user_regs_struct;  // regs[31], sp, pc, pstate
-#else
-using KernelRegisters = user_regs_struct;
-#endif
+using KernelRegisters = user_regs_struct;  // aarch64: regs[31], sp, pc, pstate
 
 bool read_registers(Tid tid, KernelRegisters& registers) {
   iovec io{&registers, sizeof registers};
@@ -27,6 +23,14 @@ bool write_registers(Tid tid, KernelRegisters& registers) {
   return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
 }
 
+#if defined(__x86_64__)
+// int3 is reported as the kernel's own; TRAP_BRKPT is the end of a system call that was stepped.
+constexpr int kBreakpointTrap = SI_KERNEL;
+constexpr int kStepTrap = TRAP_BRKPT;
+#else
+constexpr int kBreakpointTrap = TRAP_BRKPT;
+constexpr int kStepTrap = TRAP_TRACE;
+#endif
 // The kernel reports a handler's first instruction with the signal's number as the code.
 constexpr int kHandlerEntered = SIGTRAP;
 constexpr int kHardwareTrap = 4;  // TRAP_HWBKPT, which not every libc's header has
@@ -34,18 +38,12 @@ constexpr int kHardwareTrap = 4;  // TRAP_HWBKPT, which not every libc's header 
 Stop explain_trap(Tid tid) {
   siginfo_t trap{};
   if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &trap) != 0) return {Stop::Kind::kStep};
-  switch (trap.si_code) {
-    case TRAP_TRACE:
-    case kHandlerEntered:
-      return {Stop::Kind::kStep};
-    case kHardwareTrap:
-      return {Stop::Kind::kWatchpoint};
-    case SI_KERNEL:
-    case TRAP_BRKPT:
-      return {Stop::Kind::kBreakpoint, SIGTRAP};
-    default:
-      return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it
-  }
+  const int code = trap.si_code;
+  if (code == TRAP_TRACE || code == kStepTrap || code == kHandlerEntered)
+    return {Stop::Kind::kStep};
+  if (code == kBreakpointTrap) return {Stop::Kind::kBreakpoint, SIGTRAP};
+  if (code == kHardwareTrap) return {Stop::Kind::kWatchpoint};
+  return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it
 }
 
 Stop explain_event(Tid tid, int event, int signal) {

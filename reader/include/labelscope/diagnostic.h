@@ -28,8 +28,9 @@ struct Diagnostic {
   std::string fix;          // the smallest fix for this very case, a clause; may be empty
   std::uint64_t count = 1;  // how often it was seen, all in all
 
-  // Where the state came up, innermost first: the instruction, then its callers. Only of updates
-  // that were stepped through.
+  // Where the state came up. First the line that the author of the writer looks at: that of the
+  // instruction, or, where that is in free() or memcpy(), of their call. Then, in the latter case,
+  // the instruction's own place; then the callers. Only of updates that were stepped through.
   std::vector<CodePlace> places;
   std::string instruction;  // disassembled; empty if unknown
   // Label sets as people read them ("{http.route=/pay, tenant=42}", "(none)", "(unreadable)"),

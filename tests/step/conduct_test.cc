@@ -1,0 +1,194 @@
+// Programs that behave as programs do: they end, crash, fork, execute others, take signals. Each
+// comes to the end that it has without being stepped, and nothing is left of it.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "step/stepped_program.h"
+#include "support/catch.h"
+
+using labelscope::test::step;
+using labelscope::test::Stepped;
+using labelscope::test::stepper;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool has_remark(const Stepped& stepped, const std::string& part) {
+  for (const std::string& remark : stepped.report.remarks) {
+    if (remark.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// This process has no children: whatever was started has ended and was collected.
+bool nothing_is_left() { return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 && errno == ECHILD; }
+
+Stepped conduct(const std::string& how, labelscope::cli::StepCheckOptions options = {}) {
+  return step({stepper("conduct-dynamic"), how}, std::move(options));
+}
+
+}  // namespace
+
+TEST_CASE("check --step: the program has its own exit status") {
+  const Stepped stepped = conduct("exit");
+  INFO(stepped.told());
+  REQUIRE(stepped.report.wait_status);
+  CHECK(WIFEXITED(*stepped.report.wait_status));
+  CHECK(WEXITSTATUS(*stepped.report.wait_status) == 3);
+  CHECK(stepped.report.effort.updates == 4);
+  CHECK(stepped.found().empty());
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a program that sets no labels has none") {
+  const Stepped stepped = conduct("nothing");
+  INFO(stepped.told());
+  CHECK(stepped.status);
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 0);
+  CHECK(stepped.report.effort.labelled == 0);
+}
+
+TEST_CASE("check --step: a program without a writer is a problem") {
+  const Stepped stepped = step({"/bin/true"});
+  INFO(stepped.told());
+  CHECK(stepped.status);
+  CHECK(stepped.report.problems.size() == 1);
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a program that is not there is not found") {
+  const Stepped stepped = step({"/nonexistent/program"});
+  REQUIRE_FALSE(stepped.status);
+  CHECK(stepped.status.error().code == labelscope::ErrorCode::kNotFound);
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a crash is the program's own") {
+  const Stepped stepped = conduct("crash");
+  INFO(stepped.told());
+  REQUIRE(stepped.report.wait_status);
+  CHECK(WIFSIGNALED(*stepped.report.wait_status));
+  CHECK(WTERMSIG(*stepped.report.wait_status) == SIGSEGV);
+  CHECK(stepped.report.effort.updates == 4);
+  CHECK_FALSE(stepped.report.ended_by_check);
+}
+
+TEST_CASE("check --step: a fork runs without breakpoints, and is told") {
+  const Stepped stepped = conduct("fork");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 8);
+  CHECK(has_remark(stepped, "not stepped"));
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a child that the program leaves behind ends with it") {
+  const Stepped stepped = conduct("leave");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a program that executes another is stepped on") {
+  const Stepped stepped = conduct("exec");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 8);
+}
+
+TEST_CASE("check --step: a program that blocks signals ends at the timeout") {
+  labelscope::cli::StepCheckOptions options;
+  options.timeout = 1500ms;
+  const Stepped stepped = conduct("block", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.ended_by_check);
+  CHECK(has_remark(stepped, "--timeout"));
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a program that runs for ever ends at the timeout") {
+  labelscope::cli::StepCheckOptions options;
+  options.timeout = 1500ms;
+  const Stepped stepped = conduct("forever", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.ended_by_check);
+  CHECK(stepped.report.effort.updates > 0);
+  CHECK(stepped.found().empty());
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: a program that is given up ends") {
+  labelscope::cli::StepCheckOptions options;
+  options.cancelled = [] { return true; };
+  const Stepped stepped = conduct("forever", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.ended_by_check);
+  CHECK(has_remark(stepped, "interrupted"));
+  CHECK(nothing_is_left());
+}
+
+TEST_CASE("check --step: signals and their handlers come through") {
+  const Stepped stepped = conduct("signals");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.found().empty());
+  CHECK(stepped.report.effort.unseen_updates == 0);
+}
+
+TEST_CASE("check --step: a jump out of a handler is followed") {
+  const Stepped stepped = conduct("jump");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.found().empty());
+}
+
+TEST_CASE("check --step: the program's own traps reach it") {
+  const Stepped stepped = conduct("trap");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+}
+
+TEST_CASE("check --step: every update of every thread is stepped") {
+  const Stepped stepped = conduct("threads");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 80);
+  CHECK(stepped.report.effort.unseen_updates == 0);
+  CHECK(stepped.report.effort.threads == 5);
+}
+
+TEST_CASE("check --step: a thread that waits for a lock does not hold up the others") {
+  const Stepped stepped = conduct("locks");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 15);
+}
+
+TEST_CASE("check --step: work between updates is not stepped") {
+  const Stepped stepped = conduct("work");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 3);
+  CHECK(stepped.report.effort.steps < 1'000'000);
+}
+
+TEST_CASE("check --step: static programs and those of musl are stepped") {
+  for (const char* program : {"conduct-static", "conduct-musl"}) {
+    const Stepped stepped = step({stepper(program), "labels"});
+    INFO(program << "\n" << stepped.told());
+    CHECK(stepped.report.wait_status == 0);
+    CHECK(stepped.report.effort.updates == 4);
+    CHECK(stepped.report.effort.unseen_updates == 0);
+    CHECK(stepped.found().empty());
+  }
+}
+
+TEST_CASE("check --step: a declared update that is not there is a problem") {
+  labelscope::cli::StepCheckOptions options;
+  options.updates = {"no_such_function"};
+  const Stepped stepped = conduct("labels", options);
+  INFO(stepped.told());
+  REQUIRE(stepped.report.problems.size() == 1);
+  CHECK(stepped.report.problems.front().name.find("no_such_function") != std::string::npos);
+}

@@ -1,0 +1,204 @@
+// What is one update, and what is torn in it: changes made up, without a program.
+#include "cli/step/update_judge.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+SetCheck set_of(LabelSet labels) {
+  SetCheck check;
+  check.set = {labels.empty() ? CheckedSet::State::kNone : CheckedSet::State::kSet,
+               std::move(labels)};
+  return check;
+}
+
+SetCheck unreadable() {
+  SetCheck check;
+  check.set.state = CheckedSet::State::kUnreadable;
+  Diagnostic diagnostic;
+  diagnostic.rule = RuleId::kStorageReadable;
+  check.diagnostics.push_back(diagnostic);
+  return check;
+}
+
+Change in_place(SetCheck check, std::vector<std::string> chain = {"#1"}) {
+  Change change;
+  change.check = std::move(check);
+  change.chain = std::move(chain);
+  return change;
+}
+
+Change published(SetCheck check, std::vector<std::string> chain = {"#1"}) {
+  Change change = in_place(std::move(check), std::move(chain));
+  change.published = true;
+  return change;
+}
+
+struct Judged {
+  std::vector<UpdateFinding> findings;
+  UpdateJudge judge;
+  explicit Judged(const SetCheck& at_rest)
+      : judge(at_rest, [this](const UpdateFinding& finding) { findings.push_back(finding); }) {}
+};
+
+const Label kOld{"k", "old"};
+const Label kNew{"k", "new"};
+const Label kMixed{"k", "nld"};
+
+}  // namespace
+
+TEST_CASE("update_judge: a value that is neither the old nor the new one is torn") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(set_of({kMixed})), {});
+  judged.judge.add(in_place(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  REQUIRE(judged.findings.size() == 1);
+  CHECK(judged.findings[0].rule == RuleId::kTornUpdate);
+  CHECK(judged.findings[0].before.labels == LabelSet{kOld});
+  CHECK(judged.findings[0].seen.labels == LabelSet{kMixed});
+  CHECK(judged.findings[0].after.labels == LabelSet{kNew});
+  CHECK(judged.judge.updates() == 1);
+}
+
+TEST_CASE("update_judge: one change is an update and nothing is torn") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+  CHECK(judged.judge.updates() == 1);
+}
+
+TEST_CASE("update_judge: each publication by the program is an update of its own") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(published(set_of({kMixed})), {});
+  judged.judge.add(published(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+  CHECK(judged.judge.updates() == 2);
+}
+
+TEST_CASE("update_judge: publications within a declared update are one") {
+  Judged judged(set_of({kOld}));
+  for (const Label& label : {kMixed, kNew}) {
+    Change change = published(set_of({label}));
+    change.region = 9;
+    judged.judge.add(change, {});
+  }
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.size() == 1);
+}
+
+TEST_CASE("update_judge: a call into a publisher is one update, unless it calls back") {
+  for (const std::uint64_t callback : {0, 1}) {
+    Judged judged(set_of({}));
+    Change first = published(set_of({kOld}));
+    first.publisher_call = 3;
+    Change second = published(set_of({}));
+    second.publisher_call = 3;
+    Interval between;
+    between.program_steps = callback;
+    judged.judge.add(first, {});
+    judged.judge.add(second, between);
+    judged.judge.finish(set_of({}));
+    CHECK(judged.findings.size() == (callback == 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("update_judge: two calls into a publisher are two updates") {
+  Judged judged(set_of({}));
+  for (const std::uint64_t call : {3, 4}) {
+    Change change = published(set_of({call == 3 ? kOld : kNew}));
+    change.publisher_call = call;
+    judged.judge.add(change, {});
+  }
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+  CHECK(judged.judge.updates() == 2);
+}
+
+TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the sets around it") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(unreadable()), {});
+  judged.judge.add(in_place(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  REQUIRE(judged.findings.size() == 1);
+  CHECK(judged.findings[0].rule == RuleId::kStorageReadable);
+  CHECK(judged.findings[0].before.labels == LabelSet{kOld});
+  CHECK(judged.findings[0].after.labels == LabelSet{kNew});
+}
+
+TEST_CASE("update_judge: labels that are added one by one in place are no mixture") {
+  const Label a{"a", "1"};
+  const Label b{"b", "2"};
+  Judged judged(set_of({}));
+  judged.judge.add(in_place(set_of({a})), {});
+  judged.judge.add(in_place(set_of({a, b})), {});
+  judged.judge.finish(set_of({a, b}));
+  CHECK(judged.findings.empty());
+}
+
+TEST_CASE("update_judge: a key that goes missing for a moment is torn") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(set_of({})), {});
+  judged.judge.add(in_place(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.size() == 1);
+}
+
+TEST_CASE("update_judge: a state that lasts was meant") {
+  Judged judged(set_of({kOld}));
+  Interval between;
+  between.steps = kStableSteps + 1;
+  judged.judge.add(in_place(set_of({kMixed})), {});
+  judged.judge.add(in_place(set_of({kNew})), between);
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+}
+
+TEST_CASE("update_judge: changes of two functions that one calls are two updates") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(set_of({kMixed}), {"#1", "#2"}), {});
+  judged.judge.add(in_place(set_of({kNew}), {"#1", "#3"}), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+}
+
+TEST_CASE("update_judge: the next turn of a loop around an inlined function is another update") {
+  for (const bool around : {false, true}) {
+    const std::vector<std::string> inlined{"#1", "set@7"};
+    Judged judged(set_of({kOld}));
+    Interval between;
+    between.jumps_back.push_back(around ? std::vector<std::string>{"#1"} : inlined);
+    judged.judge.add(in_place(set_of({kMixed}), inlined), {});
+    judged.judge.add(in_place(set_of({kNew}), inlined), between);
+    judged.judge.finish(set_of({kNew}));
+    CHECK(judged.findings.size() == (around ? 0 : 1));
+  }
+}
+
+TEST_CASE("update_judge: what free() does to a set before the next is published is torn") {
+  Judged judged(set_of({kOld}));
+  Change freed = in_place(set_of({kMixed}));
+  freed.by_runtime = true;
+  judged.judge.add(freed, {});
+  judged.judge.add(published(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.size() == 1);
+}
+
+TEST_CASE("update_judge: notes are about sets that stay") {
+  Judged judged(set_of({kOld}));
+  SetCheck duplicate = set_of({kNew});
+  Diagnostic note;
+  note.rule = RuleId::kKeysUnique;
+  duplicate.diagnostics.push_back(note);
+  judged.judge.add(in_place(duplicate), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+  judged.judge.add(in_place(duplicate), {});
+  judged.judge.finish(duplicate);
+  REQUIRE(judged.findings.size() == 1);
+  CHECK(judged.findings[0].rule == RuleId::kKeysUnique);
+}

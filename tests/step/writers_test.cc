@@ -1,0 +1,171 @@
+// Writers that are wrong in one way: found by the right rule, in the right function, at the right
+// line, and nothing else. Writers that are right: nothing is found.
+#include <iostream>
+
+#include "step/stepped_program.h"
+#include "support/catch.h"
+
+using labelscope::cli::StepCheckOptions;
+using labelscope::test::Expectation;
+using labelscope::test::expectations_of;
+using labelscope::test::step;
+using labelscope::test::Stepped;
+using labelscope::test::stepper;
+
+namespace {
+
+struct Build {
+  const char* name;
+  bool library;
+};
+constexpr Build kBuilds[] = {
+    {"executable-O0", false}, {"executable-O2", false}, {"library-O0", true}, {"library-O2", true}};
+
+void check_found(const std::string& writer, const std::string& source,
+                 const std::set<Expectation>& expected, const StepCheckOptions& options = {}) {
+  for (const Build& build : kBuilds) {
+    const Stepped stepped = step({stepper(writer + "-" + build.name)}, options);
+    INFO(writer << "-" << build.name << "\n" << stepped.told());
+    REQUIRE(stepped.status);
+    CHECK(stepped.report.problems.empty());
+    CHECK(stepped.report.wait_status == 0);
+    CHECK(stepped.places(source) == expected);
+    CHECK(stepped.report.effort.updates >= 3);
+  }
+}
+
+void check_found(const std::string& writer) {
+  const std::string source = writer + ".c";
+  const std::set<Expectation> expected = expectations_of(source);
+  REQUIRE(!expected.empty());
+  check_found(writer, source, expected);
+}
+
+}  // namespace
+
+TEST_CASE("check --step: a value that is overwritten in place is torn") { check_found("in_place"); }
+
+TEST_CASE("check --step: a value that libc overwrites for the writer is the writer's") {
+  check_found("copy_in_place");
+}
+
+TEST_CASE("check --step: a length that is updated before its pointer is torn") {
+  check_found("length_first");
+}
+
+TEST_CASE("check --step: a pointer that is updated before its length is torn") {
+  check_found("pointer_first");
+}
+
+TEST_CASE("check --step: a count that is raised before its element is filled is torn") {
+  check_found("count_first");
+}
+
+TEST_CASE("check --step: what is freed before the swap is found where it is freed") {
+  check_found("freed_first");
+}
+
+TEST_CASE("check --step: a value that is null before its key is breaks the rule of values") {
+  check_found("null_value");
+}
+
+TEST_CASE("check --step: two labels, one by one, are torn only where they are one update") {
+  const auto expected = expectations_of("two_labels.c");
+  StepCheckOptions declared;
+  declared.updates = {"apply_both"};
+  for (const Build& build : kBuilds) {
+    const std::string program = stepper(std::string("two_labels-") + build.name);
+    const Stepped by_itself = step({program});
+    INFO(build.name << "\n" << by_itself.told());
+    // Calls of a library are updates; in a program nobody can tell.
+    CHECK(by_itself.places("two_labels.c") == (build.library ? expected : std::set<Expectation>{}));
+    const Stepped named = step({program}, declared);
+    INFO(named.told());
+    CHECK(named.places("two_labels.c") == expected);
+  }
+}
+
+TEST_CASE("check --step: a pair of functions declares an update, by name or by option") {
+  const auto expected = expectations_of("two_labels.c");
+  check_found("two_labels_declared", "two_labels.c", expected);
+  StepCheckOptions pair;
+  pair.updates = {"labelscope_update_begin:labelscope_update_end"};
+  check_found("two_labels_declared", "two_labels.c", expected, pair);
+}
+
+TEST_CASE("check --step: sets before, seen and after, and the instruction are told") {
+  const Stepped stepped = step({stepper("length_first-executable-O2"), "1"});
+  INFO(stepped.told());
+  REQUIRE(stepped.found().size() == 1);
+  const labelscope::Diagnostic found = stepped.found().front();
+  CHECK(found.set_before == R"({key="initial value, the longest"})");
+  CHECK(found.set_seen == R"({key="initial val"})");
+  CHECK(found.set_after == R"({key="first value"})");
+  CHECK(found.instruction.find("mov") != std::string::npos);
+}
+
+TEST_CASE("check --step: a place is told once, with a count") {
+  const Stepped stepped = step({stepper("length_first-executable-O2"), "8"});
+  INFO(stepped.told());
+  REQUIRE(stepped.found().size() == 1);
+  CHECK(stepped.found().front().count >= 5);
+}
+
+TEST_CASE("check --step: threads of one program are all stepped") {
+  for (const char* program : {"length_first-executable-O2", "length_first-library-O2"}) {
+    const Stepped stepped = step({stepper(program), "4", "4"});
+    INFO(stepped.told());
+    CHECK(stepped.places("length_first.c") == expectations_of("length_first.c"));
+    CHECK(stepped.report.effort.threads == 5);
+    CHECK(stepped.report.wait_status == 0);
+  }
+}
+
+TEST_CASE("check --step: a writer that makes duplicates first is right") {
+  check_found("duplicates_first", "duplicates_first.c", {});
+}
+
+TEST_CASE("check --step: labels that are set one by one, inlined, are right") {
+  check_found("one_by_one", "one_by_one.c", {});
+}
+
+TEST_CASE("check --step: the bundled writer is right at every instruction of every call") {
+  for (const Build& build : kBuilds) {
+    const Stepped stepped = step({stepper(std::string("bundled-") + build.name), "1"});
+    INFO(build.name << "\n" << stepped.told());
+    REQUIRE(stepped.status);
+    CHECK(stepped.found().empty());
+    CHECK(stepped.report.problems.empty());
+    CHECK(stepped.report.wait_status == 0);
+    CHECK(stepped.report.effort.unseen_updates == 0);
+    // By the source: at least so many calls of a turn change labels.
+    CHECK(stepped.report.effort.updates >= 25);
+  }
+}
+
+TEST_CASE("check --step: the bundled writer is right on several threads") {
+  for (const char* program : {"bundled-executable-O2", "bundled-library-O2"}) {
+    const Stepped stepped = step({stepper(program), "1", "4"});
+    INFO(program << "\n" << stepped.told());
+    CHECK(stepped.found().empty());
+    // What runs at the end of a thread has no name that tells, and must be learned once.
+    CHECK(stepped.report.effort.unseen_updates <= 1);
+    CHECK(stepped.report.effort.updates >= 4 * 25);
+    CHECK(stepped.report.wait_status == 0);
+  }
+}
+
+TEST_CASE("check --step: a thousand updates of the bundled writer") {
+  StepCheckOptions options;
+  options.max_updates = 1000;
+  const Stepped stepped = step({stepper("bundled-library-O2"), "200"}, options);
+  INFO(stepped.told());
+  CHECK(stepped.found().empty());
+  CHECK(stepped.report.effort.updates >= 1000);
+  CHECK(stepped.report.wait_status == 0);
+  const double seconds = std::chrono::duration<double>(stepped.report.effort.stepping).count();
+  std::cout << stepped.report.effort.updates << " updates, " << stepped.report.effort.steps
+            << " instructions in " << seconds
+            << " s: " << static_cast<double>(stepped.report.effort.steps) / seconds
+            << " instructions per second\n";
+}

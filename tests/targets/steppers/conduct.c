@@ -1,0 +1,200 @@
+/* A writer that is right, in a program that behaves as programs do. The first argument says how. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "publisher.h"
+
+struct block {
+  custom_labels_labelset_t set;
+  custom_labels_label_t label;
+};
+static __thread struct block blocks[2];
+static const char* const texts[] = {"0", "1", "2", "3"};
+
+static NOINLINE void set_label(int turn) {
+  struct block* to = &blocks[turn % 2];
+  to->label.key = string_of("turn");
+  to->label.value = string_of(texts[turn % 4]);
+  to->set.storage = &to->label;
+  to->set.count = 1;
+  PUBLISH(&to->set);
+}
+
+static NOINLINE void set_some(void) {
+  for (int i = 0; i < 4; i++) set_label(i);
+}
+
+static int ends_well(pid_t child) {
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7;
+}
+
+static int forks(void) {
+  set_some();
+  const pid_t child = fork();
+  if (child == 0) {
+    set_some();
+    _exit(7);
+  }
+  set_some();
+  return ends_well(child) ? 0 : 1;
+}
+
+static int leaves_a_child(void) {
+  set_some();
+  if (fork() == 0) {
+    for (;;) pause();
+  return 0;
+  }
+  return 0;
+}
+
+static int executes(char** argv) {
+  set_some();
+  execl("/proc/self/exe", argv[0], "labels", (char*)NULL);
+  return 1;
+}
+
+static int blocks_signals(void) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, NULL);
+  signal(SIGTERM, SIG_IGN);
+  set_some();
+  for (;;) pause();
+  return 0;
+}
+
+static volatile sig_atomic_t handled;
+static void set_in_handler(int signal) {
+  (void)signal;
+  custom_labels_labelset_t* before = custom_labels_current_set;
+  set_some();
+  PUBLISH(before);
+  handled = handled + 1;
+}
+
+/* Signals come while labels are set: sent by the thread to itself in the middle of it, and by a
+ * timer whenever. */
+static int takes_signals(void) {
+  struct sigaction action = {0};
+  action.sa_handler = set_in_handler;
+  sigaction(SIGUSR1, &action, NULL);
+  for (int i = 0; i < 4; i++) {
+    set_label(i);
+    raise(SIGUSR1);
+  }
+  return handled == 4 ? 0 : 1;
+}
+
+static sigjmp_buf out;
+static void jump_out(int signal) {
+  (void)signal;
+  siglongjmp(out, 1);
+}
+
+static int jumps(void) {
+  signal(SIGUSR1, jump_out);
+  for (volatile int i = 0; i < 4; i++) {
+    set_label(i);
+    if (sigsetjmp(out, 1) == 0) raise(SIGUSR1);
+  }
+  return 0;
+}
+
+static void count_only(int signal) {
+  (void)signal;
+  handled = handled + 1;
+}
+
+/* A trap of the program's own must reach it. */
+static int traps(void) {
+  struct sigaction action = {0};
+  action.sa_handler = count_only;
+  sigaction(SIGTRAP, &action, NULL);
+  set_some();
+#if defined(__x86_64__)
+  __asm__ volatile("int3");
+#else
+  raise(SIGTRAP);
+#endif
+  raise(SIGTRAP);
+  return handled == 2 ? 0 : 1;
+}
+
+static void* set_many(void* unused) {
+  for (int i = 0; i < 20; i++) set_label(i);
+  return unused;
+}
+
+static int has_threads(void) {
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, set_many, NULL);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  return 0;
+}
+
+/* A thread that holds a lock sleeps for it while others are stepped. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void* set_locked(void* unused) {
+  for (int i = 0; i < 5; i++) {
+    pthread_mutex_lock(&lock);
+    set_label(i);
+    pthread_mutex_unlock(&lock);
+  }
+  return unused;
+}
+
+static int has_locks(void) {
+  pthread_t threads[3];
+  for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, set_locked, NULL);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  return 0;
+}
+
+/* Some seconds of work if it were stepped. */
+static NOINLINE void work(void) {
+  for (volatile long i = 0; i < 50 * 1000 * 1000; i++) continue;
+}
+
+static int works(void) {
+  set_label(1);
+  work();
+  set_label(2);
+  work();
+  set_label(3);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "nothing";
+  if (strcmp(how, "nothing") == 0) return 0;
+  if (strcmp(how, "labels") == 0) return set_some(), 0;
+  if (strcmp(how, "exit") == 0) return set_some(), 3;
+  if (strcmp(how, "fork") == 0) return forks();
+  if (strcmp(how, "leave") == 0) return leaves_a_child();
+  if (strcmp(how, "exec") == 0) return executes(argv);
+  if (strcmp(how, "block") == 0) return blocks_signals();
+  if (strcmp(how, "signals") == 0) return takes_signals();
+  if (strcmp(how, "jump") == 0) return jumps();
+  if (strcmp(how, "trap") == 0) return traps();
+  if (strcmp(how, "threads") == 0) return has_threads();
+  if (strcmp(how, "locks") == 0) return has_locks();
+  if (strcmp(how, "work") == 0) return works();
+  if (strcmp(how, "forever") == 0) {
+    for (;;) set_some();
+  }
+  if (strcmp(how, "crash") == 0) {
+    set_some();
+    *(volatile int*)(uintptr_t)8 = 1;
+  }
+  return 2;
+}

@@ -1,0 +1,88 @@
+# Programs for `check --step` (stepper.h): each writer in the program and in a library, with and without
+# optimization. Built without the flags of the tree: what is tested is the code that a plain compiler makes of them.
+set(stepper_folder ${CMAKE_CURRENT_BINARY_DIR}/steppers)
+file(MAKE_DIRECTORY ${stepper_folder})
+set(stepper_source ${CMAKE_CURRENT_SOURCE_DIR}/steppers)
+set(stepper_flags -g -Wall -Wextra -pthread -I ${PROJECT_SOURCE_DIR}/writer-lib/include -I ${stepper_source})
+set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h)
+set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic -fvisibility=hidden)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  list(APPEND stepper_library_flags -mtls-dialect=gnu2)
+endif()
+set(stepper_outputs)
+
+# labelscope_add_stepper(<name> <source of the writer> [flags of the writer...])
+function(labelscope_add_stepper name writer)
+  foreach(level O0 O2)
+    set(program ${stepper_folder}/${name}-executable-${level})
+    add_custom_command(OUTPUT ${program}
+      COMMAND ${gcc} ${stepper_flags} -${level} ${ARGN} -fPIE -pie -rdynamic ${stepper_source}/program.c
+        ${stepper_source}/${writer} -o ${program}
+      DEPENDS ${stepper_source}/program.c ${stepper_source}/${writer} ${stepper_headers} VERBATIM)
+    set(library ${stepper_folder}/libcustomlabels_${name}_${level}.so)
+    set(user ${stepper_folder}/${name}-library-${level})
+    add_custom_command(OUTPUT ${library}
+      COMMAND ${gcc} ${stepper_flags} -${level} ${ARGN} -DLIBRARY ${stepper_library_flags}
+        -Wl,-soname,libcustomlabels_${name}_${level}.so ${stepper_source}/${writer} -o ${library}
+      DEPENDS ${stepper_source}/${writer} ${stepper_headers} VERBATIM)
+    add_custom_command(OUTPUT ${user}
+      COMMAND ${gcc} ${stepper_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/program.c ${library}
+        -Wl,-rpath,${stepper_folder} -o ${user}
+      DEPENDS ${stepper_source}/program.c ${library} ${stepper_headers} VERBATIM)
+    list(APPEND stepper_outputs ${program} ${user})
+  endforeach()
+  set(stepper_outputs ${stepper_outputs} PARENT_SCOPE)
+endfunction()
+
+# The functions that a stepper calls must be visible in a library: no list of exports, one flag.
+list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
+foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
+               duplicates_first one_by_one)
+  labelscope_add_stepper(${writer} ${writer}.c)
+endforeach()
+labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
+
+# The bundled writer from its sources, in the same four ways, and in a static program.
+file(GLOB bundled_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
+list(REMOVE_ITEM bundled_sources ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
+set(bundled_flags ${stepper_flags} -fexceptions)
+foreach(level O0 O2)
+  set(library ${stepper_folder}/libcustomlabels_bundled_${level}.so)
+  add_custom_command(OUTPUT ${library}
+    COMMAND ${gcc} ${bundled_flags} -${level} ${stepper_library_flags} -fvisibility=hidden
+      -Wl,-soname,libcustomlabels_bundled_${level}.so ${bundled_sources} -o ${library}
+    DEPENDS ${bundled_sources} VERBATIM)
+  set(user ${stepper_folder}/bundled-library-${level})
+  add_custom_command(OUTPUT ${user}
+    COMMAND ${gcc} ${stepper_flags} -${level} ${stepper_source}/bundled.c ${library} -Wl,-rpath,${stepper_folder}
+      -o ${user}
+    DEPENDS ${stepper_source}/bundled.c ${library} VERBATIM)
+  set(program ${stepper_folder}/bundled-executable-${level})
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${gcc} ${bundled_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/bundled.c ${bundled_sources}
+      -o ${program}
+    DEPENDS ${stepper_source}/bundled.c ${bundled_sources} VERBATIM)
+  list(APPEND stepper_outputs ${user} ${program})
+endforeach()
+
+# Programs that behave as programs do (conduct.c), with a writer that is right.
+foreach(kind dynamic static)
+  set(program ${stepper_folder}/conduct-${kind})
+  set(kind_flags -fPIE -pie -rdynamic)
+  if(kind STREQUAL "static")
+    set(kind_flags -static)
+  endif()
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${gcc} ${stepper_flags} -O1 ${kind_flags} ${stepper_source}/conduct.c -o ${program}
+    DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
+  list(APPEND stepper_outputs ${program})
+endforeach()
+find_program(musl_gcc musl-gcc)
+if(musl_gcc)
+  set(program ${stepper_folder}/conduct-musl)
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${musl_gcc} ${stepper_flags} -O1 -fPIE -pie -rdynamic ${stepper_source}/conduct.c -o ${program}
+    DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
+  list(APPEND stepper_outputs ${program})
+endif()
+add_custom_target(labelscope_steppers ALL DEPENDS ${stepper_outputs})
