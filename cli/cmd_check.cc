@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -50,6 +51,8 @@ class Check {
   int explain_rules();
   Status look();
   Status look_at_program();
+  LiveCheckOptions live_options();
+  bool cancelled();
   std::string subject_name() const;
   void judge_process();
   std::string render(const CheckVerdict& verdict) const;
@@ -61,7 +64,9 @@ class Check {
   }
 
   const CheckOptions& options_;
-  Signals signals_;
+  // Where there is a process to be let go of or ended. A check of files ends at once, as any
+  // program.
+  std::optional<Signals> signals_;
   CheckReport report_;
   bool refused_ = false;  // a permission is missing to look into a process
 };
@@ -131,35 +136,33 @@ Status Check::look() {
     check_files(options_.paths, report_);
     return {};
   }
-  LiveCheckOptions live;
-  if (options_.samples) live.samples = *options_.samples;
-  if (options_.timeout) live.timeout = *options_.timeout;
-  live.cancelled = [this] {
-    signals_.poll();
-    return signals_.stop_requested();
-  };
-  return check_process(*options_.pid, live, report_);
+  signals_.emplace();
+  return check_process(*options_.pid, live_options(), report_);
 }
 
 Status Check::look_at_program() {
-  auto cancelled = [this] {
-    signals_.poll();
-    return signals_.stop_requested();
-  };
-  if (options_.step) {
-    StepCheckOptions step;
-    if (options_.timeout) step.timeout = *options_.timeout;
-    step.updates = options_.updates;
-    step.cancelled = cancelled;
-    step.signals = &signals_;
-    return step_command(options_.command, step, report_);
-  }
+  signals_.emplace();
+  if (!options_.step) return check_command(options_.command, live_options(), report_);
+  StepCheckOptions step;
+  if (options_.timeout) step.timeout = *options_.timeout;
+  step.updates = options_.updates;
+  step.cancelled = [this] { return cancelled(); };
+  step.signals = &*signals_;
+  return step_command(options_.command, step, report_);
+}
+
+LiveCheckOptions Check::live_options() {
   LiveCheckOptions live;
   if (options_.samples) live.samples = *options_.samples;
   if (options_.timeout) live.timeout = *options_.timeout;
-  live.cancelled = cancelled;
-  live.signals = &signals_;
-  return check_command(options_.command, live, report_);
+  live.cancelled = [this] { return cancelled(); };
+  live.signals = &*signals_;
+  return live;
+}
+
+bool Check::cancelled() {
+  signals_->poll();
+  return signals_->stop_requested();
 }
 
 std::string Check::subject_name() const {
@@ -203,12 +206,12 @@ std::string Check::render(const CheckVerdict& verdict) const {
 }
 
 bool Check::write(OutputFile& output, const std::string& text) {
-  signals_.begin_uninterrupted();
+  if (signals_) signals_->begin_uninterrupted();
   const Status written = output.write([&](std::ostream& out) -> Status {
     out << text;
     return {};
   });
-  signals_.end_uninterrupted();
+  if (signals_) signals_->end_uninterrupted();
   if (!written) log::error(escape_terminal(written.error().context));
   return written.has_value();
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "fuzz/fuzzer_check.h"
+#include "labelscope/check_file.h"
 #include "labelscope/elf_image.h"
 
 namespace {
@@ -34,9 +35,20 @@ void ask(const ElfImage& image, const char* name) {
   if (relocations) fuzzer_check(relocations->size() <= 65536, "relocations are bounded");
 }
 
+// What check_file() looks at beyond an image: files for other platforms among them.
+void judge(const std::uint8_t* data, std::size_t size) {
+  const auto check = labelscope::check_file(file_of(data, size), "libcustomlabels.so");
+  if (!check) {
+    fuzzer_check(!check.error().context.empty(), "an error says what it is");
+    return;
+  }
+  fuzzer_check(check->diagnostics.size() <= check->rules.size(), "a rule is broken once at most");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  judge(data, size);
   const auto image = ElfImage::open(file_of(data, size));
   if (!image) return 0;
   fuzzer_check(!image->load_segments().empty(), "there is something to load");
