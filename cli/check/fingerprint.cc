@@ -38,6 +38,10 @@ std::string subject_key(std::string_view name) {
   return std::string(kProcess).append(rest);
 }
 
+std::string lasting_name(std::string_view name) {
+  return is_process_name(name) ? subject_key(name) : std::string(name);
+}
+
 std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnostic) {
   std::string identity;
   auto add = [&](std::string_view part) { identity.append(part).push_back('\0'); };
@@ -48,7 +52,8 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     add(diagnostic.places.front().function);
   }
   std::array<char, 20> text;
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash(identity)));
+  std::snprintf(text.data(), text.size(), "%016llx",
+                static_cast<unsigned long long>(hash(identity)));
   return text.data();
 }
 

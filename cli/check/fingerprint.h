@@ -16,6 +16,10 @@ std::string subject_key(std::string_view name);
 // Whether it is the name of a process and not of a file.
 bool is_process_name(std::string_view name);
 
+// The name under which tools follow a subject from run to run: a file's as it was named, a process
+// without its number.
+std::string lasting_name(std::string_view name);
+
 // 16 hexadecimal digits: FNV-1a (64 bits) of rule, subject key, and the module's file name and
 // function where the finding has a place in code, each with a NUL behind it. Findings of one rule
 // in several threads, or at several instructions of one function, are the same finding.

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "cli/check/fingerprint.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
 
@@ -110,7 +111,7 @@ std::string test_case(const JudgedSubject& subject, const std::string& name, Rul
 }
 
 std::string suite(const JudgedSubject& subject, Counts& all) {
-  const std::string name = escape_terminal(subject.subject->name);
+  const std::string name = escape_terminal(lasting_name(subject.subject->name));
   Counts counts;
   std::string cases;
   for (const RuleId rule : subject.subject->rules) cases += test_case(subject, name, rule, counts);
@@ -119,7 +120,7 @@ std::string suite(const JudgedSubject& subject, Counts& all) {
 }
 
 std::string problem_suite(const CheckProblem& problem, Counts& all) {
-  const std::string name = escape_terminal(problem.name);
+  const std::string name = escape_terminal(lasting_name(problem.name));
   const Counts counts{1, 0, 1, 0};
   all += counts;
   const std::string why = escape_terminal(problem.error.context);

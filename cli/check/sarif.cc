@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/check/fingerprint.h"
 #include "cli/check/rule_words.h"
 #include "cli/check/source_path.h"
 #include "cli/check/wording.h"
@@ -46,8 +47,8 @@ Json location_json(const CheckedSubject& subject, const Diagnostic& diagnostic) 
     location["logicalLocations"] = Json::array(
         {Json{{"fullyQualifiedName", escape_terminal(source->function)}, {"kind", "function"}}});
   } else if (file.empty()) {
-    location["logicalLocations"] = Json::array(
-        {Json{{"fullyQualifiedName", escape_terminal(subject.name)}, {"kind", "process"}}});
+    location["logicalLocations"] = Json::array({Json{
+        {"fullyQualifiedName", escape_terminal(lasting_name(subject.name))}, {"kind", "process"}}});
   }
   return location;
 }

@@ -118,6 +118,8 @@ TEST_CASE("check junit: junitparser reads it, and finds each case as it was judg
   CHECK(loose.find("|LS013 version-constant|passed\n") != std::string::npos);
   CHECK(loose.find("|can be checked|error\n") != std::string::npos);
   CHECK(loose.find("|LS050 torn-update|failure\n") != std::string::npos);
+  // A case is followed from run to run by its names: no process ID among them.
+  CHECK(loose.find("\nprocess a\\x0ab") != std::string::npos);
   CHECK(std::count(loose.begin(), loose.end(), '\n') == 8);
   const std::string strict =
       judged_by("read_junit.py", render_check_junit(report, judge(report, true, {})));
