@@ -91,9 +91,7 @@ Status StepCheck::run(CheckReport& report) {
   ProgramTracer tracer(program->pid(), declared_, debug_files, std::move(tracing), record_);
   if (Status status = tracer.seize(); !status) return status;
   if (Status status = program->release(); !status) return status;
-  const auto begin = std::chrono::steady_clock::now();
   tracer.run();
-  record_.effort.stepping = std::chrono::steady_clock::now() - begin;
   if (tracer.wait_status()) program->note_ended(*tracer.wait_status());
   report.wait_status = tracer.wait_status();
 

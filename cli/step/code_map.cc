@@ -104,6 +104,7 @@ Result<std::vector<const MappedCode*>> CodeMap::refresh(const Target& target) {
   if (!fresh.empty()) lines_.clear();
   ranges_ = std::move(now);
   std::vector<const MappedCode*> added;
+  added.reserve(fresh.size());
   for (Address start : fresh) added.push_back(&ranges_.at(start));
   return added;
 }
@@ -122,6 +123,7 @@ void CodeMap::clear() {
 
 std::vector<const MappedCode*> CodeMap::all() const {
   std::vector<const MappedCode*> all;
+  all.reserve(ranges_.size());
   for (const auto& [start, range] : ranges_) all.push_back(&range);
   return all;
 }

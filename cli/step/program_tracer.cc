@@ -87,10 +87,16 @@ std::optional<ProgramTracer::Event> ProgramTracer::next_event() {
 }
 
 void ProgramTracer::run() {
+  auto before = Clock::now();
   while (true) {
     const auto event = next_event();
     if (!event) return;
+    const auto thread = threads_.find(event->tid);
+    const bool was_stepping = thread != threads_.end() && thread->second.stepping;
     handle(*event);
+    const auto now = Clock::now();
+    if (was_stepping) record_.effort.stepping += now - before;
+    before = now;
     if (options_.max_updates != 0 && record_.effort.updates >= options_.max_updates && !blind_) {
       stop_looking();
     }
@@ -102,6 +108,8 @@ void ProgramTracer::handle(const Event& event) {
   if (threads_.count(event.tid) == 0) {
     if (status_line(event.tid, "Tgid").empty()) return;
     adopt(event.tid);
+    // Forked off by a program that has ended meanwhile: it has run nothing yet.
+    if (wait_status_) ::kill(raw(event.tid), SIGKILL);
   }
   TracedThread& thread = threads_[event.tid];
   thread.running = false;
@@ -134,6 +142,7 @@ bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
   const auto position = read_position(thread.tid);
   if (!position || position->pc == thread.at.pc) return false;
   thread.stepper->after_step(thread.at, *position);
+  notice_breakpoint(thread, *position);
   resume_at(thread, *position, 0);
   return true;
 }
@@ -174,8 +183,16 @@ void ProgramTracer::handle_trap(TracedThread& thread, Stop::Kind kind) {
     } else if (thread.stepping) {
       thread.stepper->after_step(thread.at, *position);
     }
+    notice_breakpoint(thread, *position);
   }
   resume(thread);
+}
+
+// A thread that is about to run from where a breakpoint is has not come to it by executing it.
+void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& position) {
+  if (thread.stepper->next() != Resume::kRun || !process_->breakpoints().has(position.pc)) return;
+  thread.stepper->at_breakpoint(position);
+  tell_what_is_loaded();
 }
 
 void ProgramTracer::handle_breakpoint(TracedThread& thread, Position position) {
@@ -298,6 +315,8 @@ void ProgramTracer::execute_alone(TracedThread& thread, const Position& position
   if (WIFSTOPPED(status) && runs_freely &&
       explain_stop(thread.tid, status).kind == Stop::Kind::kStep) {
     thread.stepping = false;
+    const auto after = read_position(thread.tid);
+    if (after && thread.stepper && !blind_) notice_breakpoint(thread, *after);
     return resume(thread);
   }
   waiting_.push_front({thread.tid, status});

@@ -67,6 +67,7 @@ class ProgramTracer {
   void handle_stop(TracedThread& thread, int status);
   void handle_trap(TracedThread& thread, Stop::Kind kind);
   void handle_breakpoint(TracedThread& thread, Position position);
+  void notice_breakpoint(TracedThread& thread, const Position& position);
   void handle_exec(TracedThread& thread);
   void handle_end(Tid tid, int status);
   void tell_what_is_loaded();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/step/watchpoint.h"
 #include "labelscope/memory.h"
 
 namespace labelscope::cli {
@@ -24,11 +25,9 @@ constexpr std::uint64_t kMaxVainWatches = 100;
 }  // namespace
 
 ThreadStepper::ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& record)
-    : tid_(tid), process_(process), record_(record), labels_(tid, process, record) {
+    : process_(process), record_(record), labels_(tid, process, record) {
   ++record.effort.threads;
 }
-
-ThreadStepper::~ThreadStepper() = default;
 
 void ThreadStepper::push(Frame frame) {
   frame.id = next_frame_++;
@@ -92,17 +91,16 @@ void ThreadStepper::begin_activation(const Position& position, unsigned reasons)
   frame.call = call_site_at_entry(position, top ? *top : 0);
   frame.called_from = frame.call.return_address == 0 ? 0 : frame.call.return_address - 1;
   push(frame);
-  note_triggers(position.pc, reasons);
+  note_triggers(reasons);
 }
 
-void ThreadStepper::note_triggers(Address pc, unsigned reasons) {
+void ThreadStepper::note_triggers(unsigned reasons) {
   if ((reasons & kLoaderTrigger) != 0) process_.look_again();
   if (region_ == 0 && (reasons & (kUpdateTrigger | kUpdateBeginTrigger)) != 0) {
     begin_region();
     if ((reasons & kUpdateTrigger) != 0) calls_.top().returns_region = true;
   }
   if (region_ != 0 && (reasons & kUpdateEndTrigger) != 0) calls_.top().returns_region = true;
-  static_cast<void>(pc);
 }
 
 void ThreadStepper::begin_region() {
@@ -119,25 +117,28 @@ void ThreadStepper::end_region() {
 
 void ThreadStepper::at_watchpoint(const Position& position) {
   if (is_stepping()) return;
-  // x86-64 stops behind the instruction: one byte back is within it.
-  const auto function = process_.code().function_at(position.pc - 1);
+  // Behind an instruction, one byte back is within it.
+  const Address writer = kWatchTrapsBefore ? position.pc : position.pc - 1;
+  const auto function = process_.code().function_at(writer);
   const bool known = function && (process_.triggers().at(function->start) & kWriterTrigger) != 0;
   const bool changed = labels_.look_after_run() != 0;
-  if (!changed && ++vain_watches_ > kMaxVainWatches) return;
-  if (known && !changed) return;
-  if (function && !known) {
-    record_.unseen_functions.insert(function->symbol->name);
+  if (!changed) ++vain_watches_;
+  const bool vain = !changed && (known || vain_watches_ > kMaxVainWatches);
+  // In front of the instruction nothing is known yet, and it must be stepped to get past it.
+  if (vain && !kWatchTrapsBefore) return;
+  if (function && !known && vain_watches_ <= kMaxVainWatches) {
+    if (changed) record_.unseen_functions.insert(source_name(function->symbol->name));
     process_.triggers().add(function->start, kWriterTrigger);
     process_.forget_facts();
   }
   quiet_ = 0;
-  push_open_ended(position.pc - 1);
+  push_open_ended(writer);
 }
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
   if (calls_.empty()) return;
   const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
-  note_step(before, facts);
+  note_step(facts);
   const bool system_call = facts.instruction.flow == Flow::kSystemCall;
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
@@ -156,7 +157,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
   if (next.role == CodeRole::kPublisher) calls_.top().publisher = true;
   const unsigned reasons = process_.triggers().at(after.pc);
-  if (reasons != 0) note_triggers(after.pc, reasons);
+  if (reasons != 0) note_triggers(reasons);
   if (region_ == 0) {
     leave_out(after, facts.instruction.flow, facts.role);
   } else if (++region_steps_ > kMaxRegionSteps) {
@@ -165,8 +166,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
 }
 
-void ThreadStepper::note_step(const Position& before, const SteppedProcess::CodeFacts& facts) {
-  static_cast<void>(before);
+void ThreadStepper::note_step(const SteppedProcess::CodeFacts& facts) {
   ++record_.effort.steps;
   ++steps_;
   ++quiet_;
@@ -208,7 +208,7 @@ void ThreadStepper::leave_out(const Position& after, Flow flow, CodeRole role_be
                           !now.allocates && now.triggers == 0;
     const bool known_as_long =
         flow == Flow::kCall && calls_.size() > 1 && process_.long_functions.count(top.entry) != 0;
-    if (callback || known_as_long) {
+    if ((callback || known_as_long)) {
       run_until_return(calls_.size() - 1);
       return;
     }

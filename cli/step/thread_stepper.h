@@ -21,7 +21,6 @@ namespace labelscope::cli {
 class ThreadStepper {
  public:
   ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& record);
-  ~ThreadStepper();
   ThreadStepper(const ThreadStepper&) = delete;
   ThreadStepper& operator=(const ThreadStepper&) = delete;
 
@@ -30,7 +29,7 @@ class ThreadStepper {
 
   // It ran freely and came to a breakpoint of ours.
   void at_breakpoint(const Position& position);
-  // It ran freely and wrote to a word that is watched.
+  // It ran freely and wrote to a word that is watched, or (kWatchTrapsBefore) is about to.
   void at_watchpoint(const Position& position);
   // It executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
@@ -57,9 +56,9 @@ class ThreadStepper {
   void push(Frame frame);
   void push_open_ended(Address pc);
   void pop();
-  void note_step(const Position& before, const SteppedProcess::CodeFacts& facts);
+  void note_step(const SteppedProcess::CodeFacts& facts);
   void follow_flow(const Position& before, const Position& after, Flow flow, std::size_t size);
-  void note_triggers(Address pc, unsigned reasons);
+  void note_triggers(unsigned reasons);
   void begin_region();
   void end_region();
   void leave_out(const Position& after, Flow flow, CodeRole role_before);
@@ -67,7 +66,6 @@ class ThreadStepper {
   void run_until_return(std::size_t depth);
   void abandon();
 
-  Tid tid_;
   SteppedProcess& process_;
   StepRecord& record_;
   ThreadLabels labels_;

@@ -1,7 +1,9 @@
 // Programs that behave as programs do: they end, crash, fork, execute others, take signals. Each
 // comes to the end that it has without being stepped, and nothing is left of it.
-#include <signal.h>
 #include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
 
 #include "step/stepped_program.h"
 #include "support/catch.h"
@@ -83,6 +85,15 @@ TEST_CASE("check --step: a fork runs without breakpoints, and is told") {
   CHECK(nothing_is_left());
 }
 
+TEST_CASE("check --step: children that share the program's memory get through it") {
+  const Stepped stepped = conduct("spawn");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.found().empty());
+  CHECK(has_remark(stepped, "not stepped"));
+  CHECK(nothing_is_left());
+}
+
 TEST_CASE("check --step: a child that the program leaves behind ends with it") {
   const Stepped stepped = conduct("leave");
   INFO(stepped.told());
@@ -129,7 +140,9 @@ TEST_CASE("check --step: a program that is given up ends") {
 }
 
 TEST_CASE("check --step: signals and their handlers come through") {
-  const Stepped stepped = conduct("signals");
+  labelscope::cli::StepCheckOptions options;
+  options.updates = {"set_label_slowly"};
+  const Stepped stepped = conduct("signals", options);
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
   CHECK(stepped.found().empty());

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,26 @@ static int forks(void) {
   return ends_well(child) ? 0 : 1;
 }
 
+/* The child shares this process's memory, breakpoints included, until it executes the other program:
+ * it sets labels in it. */
+static int spawns(void) {
+  char path[] = "/bin/true";
+  char* arguments[] = {path, NULL};
+  set_some();
+  const pid_t child = vfork();
+  if (child == 0) {
+    set_some();
+    execv(path, arguments);
+    _exit(1);
+  }
+  int status = 1;
+  pid_t spawned = 0;
+  if (posix_spawn(&spawned, path, NULL, NULL, arguments, arguments + 1) != 0) return 1;
+  if (waitpid(spawned, &status, 0) != spawned || status != 0) return 1;
+  set_some();
+  return waitpid(child, &status, 0) == child ? status : 1;
+}
+
 static int leaves_a_child(void) {
   set_some();
   if (fork() == 0) {
@@ -82,17 +103,22 @@ static void set_in_handler(int signal) {
   handled = handled + 1;
 }
 
-/* Signals come while labels are set: sent by the thread to itself in the middle of it, and by a
- * timer whenever. */
+/* One update, in the middle of which a handler sets labels, and puts back what was there. */
+EXPORT NOINLINE void set_label_slowly(int turn) {
+  raise(SIGUSR1);
+  set_label(turn);
+  __asm__ volatile("" ::: "memory");
+}
+
 static int takes_signals(void) {
   struct sigaction action = {0};
   action.sa_handler = set_in_handler;
   sigaction(SIGUSR1, &action, NULL);
   for (int i = 0; i < 4; i++) {
-    set_label(i);
+    set_label_slowly(i);
     raise(SIGUSR1);
   }
-  return handled == 4 ? 0 : 1;
+  return handled == 8 ? 0 : 1;
 }
 
 static sigjmp_buf out;
@@ -166,11 +192,13 @@ static NOINLINE void work(void) {
 }
 
 static int works(void) {
-  set_label(1);
+  custom_labels_labelset_t* set = &blocks[0].set;
+  set_label(0);
   work();
-  set_label(2);
+  PUBLISH(NULL);
   work();
-  set_label(3);
+  PUBLISH(set);
+  work();
   return 0;
 }
 
@@ -180,6 +208,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "labels") == 0) return set_some(), 0;
   if (strcmp(how, "exit") == 0) return set_some(), 3;
   if (strcmp(how, "fork") == 0) return forks();
+  if (strcmp(how, "spawn") == 0) return spawns();
   if (strcmp(how, "leave") == 0) return leaves_a_child();
   if (strcmp(how, "exec") == 0) return executes(argv);
   if (strcmp(how, "block") == 0) return blocks_signals();
