@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "labelscope/section_count.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -41,6 +43,7 @@ Result<Elf*> open_elf(int fd) {
   if (!trusted && status.st_size > kMaxUntrusted) {
     return Error{ErrorCode::kLimit, "it is larger than 2 GiB and other users can change it"};
   }
+  if (Status sections = check_section_count(fd); !sections) return std::move(sections).error();
   elf_version(EV_CURRENT);
   bool map = trusted && status.st_size > kMaxRead;
   Elf* elf = elf_begin(fd, map ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);

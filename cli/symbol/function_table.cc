@@ -9,6 +9,8 @@
 #include <memory>
 #include <string_view>
 
+#include "labelscope/section_count.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -57,6 +59,7 @@ bool is_before(const FunctionSymbol& a, const FunctionSymbol& b) {
 }  // namespace
 
 Result<std::vector<FunctionSymbol>> read_functions(int fd) {
+  if (Status status = check_section_count(fd); !status) return std::move(status).error();
   elf_version(EV_CURRENT);
   std::unique_ptr<Elf, EndElf> elf(elf_begin(fd, ELF_C_READ, nullptr));
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF) {

@@ -1,25 +1,25 @@
-// ElfImage: libelf tells what kind of file it is and reads its headers, notes and .symtab; the
-// tables that a loader uses are found from the program headers alone (dynamic_tables.h).
+// ElfImage: headers and notes are read here; the tables that a loader uses are found from the
+// program headers alone (dynamic_tables.h), and .symtab from section headers (static_symbols.h).
 //
-// The file may be hostile and of any size: whatever is read at once or repeated has a bound here.
+// The file may be hostile and of any size, and a process may have thousands open: whatever is read
+// at once or repeated has a bound here, and nothing is kept but what the members say. libelf keeps
+// some hundred bytes for each section that a file claims to have, and whole tables; so it is not
+// used.
 #include "labelscope/elf_image.h"
 
 #include <elf.h>
-#include <gelf.h>
-#include <libelf.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "dynamic_tables.h"
+#include "elf_note.h"
 #include "loaded_file.h"
+#include "static_symbols.h"
 
 namespace labelscope {
 namespace {
-
-struct ElfCloser {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 
@@ -30,9 +30,8 @@ constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 constexpr std::uint64_t kMaxTlsAlignment = 1ULL << 30;
 constexpr std::uint64_t kMaxTlsBytes = 1ULL << 40;
 constexpr std::uint64_t kMaxNoteBytes = 1ULL << 20;
-// The largest browsers have 20 MiB of relocations and .symtab of some hundred MiB.
+// The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
-constexpr std::uint64_t kMaxSymtabBytes = 1ULL << 30;
 // One for each thread-local variable at most, in an honest file.
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
@@ -43,33 +42,30 @@ constexpr std::size_t kRelocationsAtOnce = 2048;
 class ElfImage::Impl {
  public:
   static Result<std::unique_ptr<Impl>> open(UniqueFd fd);
-  Status read_program_headers(const GElf_Ehdr& header);
+  Status read_program_headers();
 
   Status add_relocations(std::uint64_t table, std::uint64_t size, std::string_view name,
                          std::size_t& seen, std::vector<TlsRelocation>& found) const;
 
   LoadedFile file;
-  std::unique_ptr<Elf, ElfCloser> elf;
+  Elf64_Ehdr header{};
   Machine machine{};
   bool position_independent = false;
   bool has_interpreter = false;
-  std::vector<GElf_Phdr> notes;
+  std::vector<Elf64_Phdr> notes;
   std::optional<TlsSegment> tls;
-  std::optional<GElf_Phdr> relro;
+  std::optional<Elf64_Phdr> relro;
   std::optional<std::uint64_t> dynamic_address;
   std::optional<std::uint64_t> headers_address;
   DynamicTables tables;
 };
 
 Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd fd) {
-  static const bool ready = elf_version(EV_CURRENT) != EV_NONE;
-  if (!ready) return Error{ErrorCode::kUnsupported, "libelf does not know this version of ELF"};
   auto impl = std::make_unique<Impl>();
   impl->file.fd = std::move(fd);
-  impl->elf.reset(elf_begin(impl->file.fd.get(), ELF_C_READ, nullptr));
-  GElf_Ehdr header;
-  if (impl->elf == nullptr || elf_kind(impl->elf.get()) != ELF_K_ELF ||
-      gelf_getehdr(impl->elf.get(), &header) == nullptr) {
+  Elf64_Ehdr& header = impl->header;
+  if (!impl->file.read_offset(0, std::as_writable_bytes(std::span(&header, 1))) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return malformed("not an ELF file");
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
@@ -83,23 +79,24 @@ Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd fd) {
   }
   impl->machine = header.e_machine == EM_X86_64 ? Machine::kX86_64 : Machine::kAarch64;
   impl->position_independent = header.e_type == ET_DYN;
-  if (Status status = impl->read_program_headers(header); !status) {
+  if (Status status = impl->read_program_headers(); !status) {
     return std::move(status).error();
   }
   return impl;
 }
 
-Status ElfImage::Impl::read_program_headers(const GElf_Ehdr& header) {
-  std::size_t count = 0;
-  if (elf_getphdrnum(elf.get(), &count) != 0 || count == 0) return malformed("no program headers");
+Status ElfImage::Impl::read_program_headers() {
+  const std::size_t count = header.e_phnum;
+  if (count == 0) return malformed("no program headers");
   if (count > kMaxProgramHeaders) return malformed("more program headers than the kernel takes");
+  std::vector<Elf64_Phdr> headers(count);
+  if (header.e_phentsize != sizeof(Elf64_Phdr) ||
+      !file.read_offset(header.e_phoff, std::as_writable_bytes(std::span(headers)))) {
+    return malformed("the program headers cannot be read");
+  }
   const std::uint64_t headers_size = count * sizeof(Elf64_Phdr);
-  std::optional<GElf_Phdr> dynamic;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr ph;
-    if (gelf_getphdr(elf.get(), static_cast<int>(i), &ph) == nullptr) {
-      return malformed("the program headers cannot be read");
-    }
+  std::optional<Elf64_Phdr> dynamic;
+  for (const Elf64_Phdr& ph : headers) {
     if (ph.p_type == PT_LOAD) {
       if (ph.p_memsz > kAddressEnd || ph.p_vaddr > kAddressEnd - ph.p_memsz ||
           ph.p_filesz > ph.p_memsz) {
@@ -163,19 +160,6 @@ std::optional<TlsRelocationKind> tls_kind(Machine machine, std::uint64_t type) {
     default:
       return std::nullopt;
   }
-}
-
-ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table) {
-  ElfSymbol out;
-  out.value = sym.st_value;
-  out.size = sym.st_size;
-  out.index = index;
-  out.type = ELF64_ST_TYPE(sym.st_info);
-  out.binding = ELF64_ST_BIND(sym.st_info);
-  out.visibility = ELF64_ST_VISIBILITY(sym.st_other);
-  out.defined = sym.st_shndx != SHN_UNDEF;
-  out.table = table;
-  return out;
 }
 
 }  // namespace
@@ -273,45 +257,15 @@ bool ElfImage::stays_writable(std::uint64_t vaddr) const {
 bool ElfImage::has_dynamic_symbols() const { return impl_->tables.symbols != 0; }
 
 bool ElfImage::has_symtab() const {
-  Elf* elf = impl_->elf.get();
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_SYMTAB) return true;
-  }
-  return false;
+  const auto symbols = StaticSymbols::find(impl_->file, impl_->header);
+  return symbols && symbols->has_value();
 }
 
 Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view name) const {
-  Elf* elf = impl_->elf.get();
-  std::optional<ElfSymbol> local;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_SYMTAB) continue;
-    GElf_Shdr strings;
-    if (gelf_getshdr(elf_getscn(elf, header.sh_link), &strings) == nullptr) {
-      return malformed("the symbol table has no string table");
-    }
-    if (header.sh_size > kMaxSymtabBytes || strings.sh_size > kMaxSymtabBytes) {
-      return Error{ErrorCode::kLimit, "a symbol table of more than 1 GiB"};
-    }
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr) return malformed("the symbol table lies outside the file");
-    std::size_t count = data->d_size / sizeof(Elf64_Sym);
-    for (std::size_t i = 0; i < count; ++i) {
-      GElf_Sym sym;
-      if (gelf_getsym(data, static_cast<int>(i), &sym) == nullptr) break;
-      if (sym.st_shndx == SHN_UNDEF) continue;
-      const char* text = elf_strptr(elf, header.sh_link, sym.st_name);
-      if (text == nullptr || name != text) continue;
-      ElfSymbol found = to_symbol(sym, static_cast<std::uint32_t>(i), SymbolTable::kSymtab);
-      // A hidden variable is local in a linked file; a global one of that name is the one meant.
-      if (found.binding != STB_LOCAL) return std::optional(found);
-      if (!local) local = found;
-    }
-  }
-  return local;
+  auto symbols = StaticSymbols::find(impl_->file, impl_->header);
+  if (!symbols) return std::move(symbols).error();
+  if (!*symbols) return std::optional<ElfSymbol>();
+  return (*symbols)->look_up(impl_->file, name);
 }
 
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {
@@ -327,28 +281,11 @@ Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view na
 }
 
 std::string ElfImage::build_id() const {
-  static constexpr char kHex[] = "0123456789abcdef";
-  for (const GElf_Phdr& note : impl_->notes) {
+  for (const Elf64_Phdr& note : impl_->notes) {
     if (note.p_filesz > kMaxNoteBytes) continue;
-    Elf_Data* data =
-        elf_getdata_rawchunk(impl_->elf.get(), static_cast<std::int64_t>(note.p_offset),
-                             note.p_filesz, note.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-    if (data == nullptr) continue;
-    GElf_Nhdr header;
-    std::size_t name_at = 0;
-    std::size_t content_at = 0;
-    std::size_t offset = 0;
-    while ((offset = gelf_getnote(data, offset, &header, &name_at, &content_at)) > 0) {
-      const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
-      std::string_view owner(static_cast<const char*>(data->d_buf) + name_at, header.n_namesz);
-      if (header.n_type != NT_GNU_BUILD_ID || owner != std::string_view("GNU\0", 4)) continue;
-      std::string id;
-      for (std::size_t i = 0; i < std::min<std::size_t>(header.n_descsz, 64); ++i) {
-        id += kHex[bytes[content_at + i] >> 4];
-        id += kHex[bytes[content_at + i] & 15];
-      }
-      return id;
-    }
+    std::vector<std::byte> content(note.p_filesz);
+    if (!impl_->file.read_offset(note.p_offset, content)) continue;
+    if (std::string id = find_build_id(content, note.p_align); !id.empty()) return id;
   }
   return {};
 }

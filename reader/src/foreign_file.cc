@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "customlabels/label_abi.h"
+#include "labelscope/section_count.h"
 
 namespace labelscope {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::uint64_t kMaxSymbolBytes = 64ULL << 20;
 
 ElfHandle open_elf(const UniqueFd& file) {
   if (elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  if (!check_section_count(file.get())) return nullptr;
   return ElfHandle(elf_begin(file.get(), ELF_C_READ, nullptr));
 }
 

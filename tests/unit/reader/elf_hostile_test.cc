@@ -2,6 +2,7 @@
 // under the asan preset too.
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "elf_bytes.h"
+#include "labelscope/section_count.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
@@ -80,6 +82,36 @@ class Deadline {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// What the process has needed at most, and has needed since.
+class MemoryBound {
+ public:
+  ~MemoryBound() { CHECK(peak() - before_ < (64 << 10)); }
+
+ private:
+  static long peak() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // KiB
+  }
+  long before_ = peak();
+};
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// A publisher with these section headers at its end, and a hole before them.
+UniqueFd with_sections(const std::vector<Elf64_Shdr>& sections, std::uint16_t count,
+                       std::uint64_t hole) {
+  std::string bytes = elf_from_yaml("publisher");
+  const std::uint64_t at = (bytes.size() + hole + 7) & ~std::uint64_t{7};
+  patch<std::uint64_t>(bytes, offsetof(Elf64_Ehdr, e_shoff), at);
+  patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shnum), count);
+  UniqueFd file = open_bytes(bytes);
+  const auto size = sections.size() * sizeof(Elf64_Shdr);
+  REQUIRE(::pwrite(file.get(), sections.data(), size, static_cast<off_t>(at)) ==
+          static_cast<ssize_t>(size));
+  return file;
+}
 
 }  // namespace
 
@@ -294,6 +326,105 @@ TEST_CASE("elf_hostile: a file that is mostly a hole costs no memory") {
   Result<ElfImage> image = ElfImage::open(std::move(fd));
   if (!image) return;  // refused at once: as good
   CHECK_FALSE(image->tls_relocations(kSet));
+}
+
+TEST_CASE("elf_hostile: millions of sections are refused and cost no memory") {
+  Elf64_Shdr first{};
+  first.sh_size = 2 << 20;  // their number, where the header has none
+  UniqueFd file = with_sections({first}, 0, 0);
+  REQUIRE(::ftruncate(file.get(), static_cast<off_t>(256 * kMiB)) == 0);
+  const MemoryBound bound;
+  const Status counted = check_section_count(file.get());
+  REQUIRE_FALSE(counted);
+  CHECK(counted.error().code == ErrorCode::kLimit);
+  Result<ElfImage> image = ElfImage::open(std::move(file));
+  REQUIRE(image);
+  CHECK_FALSE(image->has_symtab());
+  const auto found = image->find_symtab_symbol(kSet);
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == ErrorCode::kLimit);
+}
+
+TEST_CASE("elf_hostile: sections are counted in files of every class and byte order") {
+  const auto check_counted = [](const std::string& bytes, bool accepted) {
+    const UniqueFd file = open_bytes(bytes);
+    CHECK(check_section_count(file.get()).has_value() == accepted);
+  };
+  check_counted("", true);
+  check_counted("no ELF file", true);
+  check_counted(read_file(fixture_path("libcustomlabels_gnu2.so")), true);
+  // 32 bits, the most significant byte first: 0x00020000 sections.
+  std::string big(sizeof(Elf32_Ehdr) + sizeof(Elf32_Shdr), '\0');
+  big.replace(0, EI_DATA + 1, std::string(ELFMAG) + "\x01\x02");
+  big[offsetof(Elf32_Ehdr, e_shoff) + 3] = sizeof(Elf32_Ehdr);
+  check_counted(big, true);
+  big[sizeof(Elf32_Ehdr) + offsetof(Elf32_Shdr, sh_size) + 1] = 2;
+  check_counted(big, false);
+}
+
+TEST_CASE("elf_hostile: symbol tables over one range are read once, and in pieces") {
+  Elf64_Shdr strings{};
+  strings.sh_type = SHT_STRTAB;
+  strings.sh_size = 1;
+  Elf64_Shdr symbols{};
+  symbols.sh_type = SHT_SYMTAB;
+  symbols.sh_offset = 0x1000;
+  symbols.sh_size = 128 * kMiB;
+  symbols.sh_link = 1;
+  symbols.sh_entsize = sizeof(Elf64_Sym);
+  std::vector<Elf64_Shdr> sections(64, symbols);
+  sections[0] = Elf64_Shdr{};
+  sections[1] = strings;
+  const Result<ElfImage> image = ElfImage::open(
+      with_sections(sections, static_cast<std::uint16_t>(sections.size()), 130 * kMiB));
+  REQUIRE(image);
+  CHECK(image->has_symtab());
+  const MemoryBound bound;
+  const auto absent = image->find_symtab_symbol(kSet);
+  REQUIRE(absent);
+  CHECK_FALSE(*absent);
+  // The name that each of the symbols in the hole has; none of them is defined.
+  const auto unnamed = image->find_symtab_symbol("");
+  REQUIRE(unnamed);
+  CHECK_FALSE(*unnamed);
+}
+
+TEST_CASE("elf_hostile: a name across the pieces in which strings are read is found") {
+  const std::string fixture = read_file(fixture_path("exe_symtab_only"));
+  const ElfImage honest = require_image(fixture);
+  const auto expected = honest.find_symtab_symbol(kSet);
+  REQUIRE(expected);
+  REQUIRE(*expected);
+  // The same symbols, with their names moved to wherever a border may be.
+  Elf64_Ehdr header;
+  std::memcpy(&header, fixture.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr symbols;
+    std::memcpy(&symbols, fixture.data() + header.e_shoff + i * sizeof symbols, sizeof symbols);
+    if (symbols.sh_type != SHT_SYMTAB) continue;
+    const std::size_t strings_at = header.e_shoff + symbols.sh_link * sizeof symbols;
+    Elf64_Shdr strings;
+    std::memcpy(&strings, fixture.data() + strings_at, sizeof strings);
+    const std::size_t symbol_at = symbols.sh_offset + (*expected)->index * sizeof(Elf64_Sym);
+    for (std::size_t border : {std::size_t{256} << 10, std::size_t{512} << 10}) {
+      for (const std::size_t before : {0, 1, 12, 23, 24, 25}) {
+        std::string moved(border - before, 'x');
+        moved.append(kSet).append(1, '\0');
+        std::string bytes = fixture;
+        patch(bytes, strings_at + offsetof(Elf64_Shdr, sh_offset), std::uint64_t{fixture.size()});
+        patch(bytes, strings_at + offsetof(Elf64_Shdr, sh_size), std::uint64_t{moved.size()});
+        patch(bytes, symbol_at + offsetof(Elf64_Sym, st_name),
+              static_cast<std::uint32_t>(border - before));
+        INFO("border " << border << ", " << before << " bytes before it");
+        const ElfImage image = require_image(bytes + moved);
+        const auto found = image.find_symtab_symbol(kSet);
+        REQUIRE(found);
+        REQUIRE(*found);
+        CHECK((*found)->index == (*expected)->index);
+        CHECK((*found)->value == (*expected)->value);
+      }
+    }
+  }
 }
 
 }  // namespace labelscope::test
