@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A container's whole root file system has some ten thousand.
-constexpr std::size_t kMaxFiles = 100000;
 constexpr int kMaxDepth = 12;
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -39,14 +37,23 @@ void FileIndex::list() {
     if (at->is_regular_file(ignored)) found.emplace_back(at.depth(), at->path().string());
   }
   std::sort(found.begin(), found.end());
-  for (auto& [depth, path] : found) paths_.push_back(std::move(path));
+  cut_ = found.size() >= kMaxFiles;
+  for (auto& [depth, path] : found) {
+    by_name_.emplace(file_name(path), paths_.size());
+    paths_.push_back(std::move(path));
+  }
 }
 
 std::vector<std::string> FileIndex::named(const std::string& name) {
   list();
+  std::vector<std::size_t> places;
+  const auto [first, last] = by_name_.equal_range(name);
+  std::transform(first, last, std::back_inserter(places),
+                 [](const auto& entry) { return entry.second; });
+  std::sort(places.begin(), places.end());
   std::vector<std::string> found;
-  std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(found),
-               [&](const std::string& path) { return file_name(path) == name; });
+  std::transform(places.begin(), places.end(), std::back_inserter(found),
+                 [&](std::size_t place) { return paths_[place]; });
   return found;
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace labelscope {
@@ -17,6 +18,10 @@ class FileIndex {
   std::vector<std::string> named(const std::string& name);
   // Opens every file once; so ask for names first.
   std::vector<std::string> with_build_id(const std::string& build_id);
+  // It has more files than are looked at. Known once something was asked for.
+  bool is_cut() const { return cut_; }
+  static constexpr std::size_t kMaxFiles =
+      100000;  // a container's whole root has some ten thousand
 
  private:
   void list();
@@ -25,7 +30,9 @@ class FileIndex {
   std::string directory_;
   bool listed_ = false;
   bool build_ids_read_ = false;
+  bool cut_ = false;
   std::vector<std::string> paths_;
+  std::unordered_multimap<std::string, std::size_t> by_name_;  // indexes of paths_
   std::multimap<std::string, std::string> by_build_id_;
 };
 
