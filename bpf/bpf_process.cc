@@ -1,7 +1,6 @@
 #include "bpf/bpf_process.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "bpf/task_iterators.h"
 #include "bpf/task_records.h"
+#include "labelscope/regular_file.h"
 
 namespace labelscope {
 namespace {
@@ -106,9 +106,9 @@ Result<UniqueFd> BpfProcess::open_file(const Mapping& mapping) const {
 // /proc/PID/root was refused, so nobody says in which root the name is meant. Where it is another
 // one, a file of this name may be here too; require_same() tells.
 Result<UniqueFd> BpfProcess::open_by_name(const Mapping& mapping) const {
-  UniqueFd file(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.valid()) return system_error(errno, mapping.path);
-  if (Status status = require_same(mapping, file.get()); !status) return std::move(status).error();
+  auto file = open_regular_file(mapping.path);
+  if (!file) return Error{file.error().code, mapping.path + " " + file.error().context};
+  if (Status status = require_same(mapping, file->get()); !status) return std::move(status).error();
   return file;
 }
 
@@ -121,7 +121,7 @@ Status BpfProcess::require_same(const Mapping& mapping, int file) const {
                         "CAP_SYS_PTRACE (and CAP_CHECKPOINT_RESTORE if it has no name)"};
   struct stat found {};
   if (::fstat(file, &found) != 0) return system_error(errno, mapping.path);
-  if (!S_ISREG(found.st_mode) || found.st_ino != mapping.file.inode) return other;
+  if (found.st_ino != mapping.file.inode) return other;
   if (mapping.writable || !mapping.readable) return {};
   std::array<std::byte, 4096> in_file{};
   std::array<std::byte, 4096> in_memory{};

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "labelscope/elf_image.h"
+#include "labelscope/regular_file.h"
 
 namespace labelscope::cli {
 namespace {
@@ -17,11 +18,10 @@ Result<UniqueFd> open_by_name(const Mapping& mapping) {
   if (mapping.file.major == 0 && mapping.file.minor == 0) {
     return Error{ErrorCode::kNotFound, mapping.path + " is not a file of this system"};
   }
-  UniqueFd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return system_error(errno, mapping.path);
+  auto fd = open_regular_file(mapping.path);
+  if (!fd) return Error{fd.error().code, mapping.path + " " + fd.error().context};
   struct stat found {};
-  if (::fstat(fd.get(), &found) != 0 || found.st_ino != mapping.file.inode ||
-      !S_ISREG(found.st_mode)) {
+  if (::fstat(fd->get(), &found) != 0 || found.st_ino != mapping.file.inode) {
     return Error{ErrorCode::kNotFound, mapping.path + " is another file now"};
   }
   return fd;

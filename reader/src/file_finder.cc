@@ -1,14 +1,8 @@
-// A path out of a core file is a stranger's text. Below a system root it is resolved as if that
-// were the root (openat2 with RESOLVE_IN_ROOT), so that neither ".." nor an absolute link leaves
-// it.
+// A path out of a core file is a stranger's text: below a system root it must stay there
+// (regular_file.h).
 #include "file_finder.h"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <string_view>
 
 #include "labelscope/regular_file.h"
@@ -24,24 +18,6 @@ std::string without_deleted(std::string path) {
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
   return path;
-}
-
-bool climbs(const std::string& path) {
-  return path.find("/../") != std::string::npos || path.ends_with("/..");
-}
-
-Result<UniqueFd> open_below(const std::string& root, const std::string& path) {
-  const UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return system_error(errno, "cannot be opened");
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const UniqueFd place(
-      static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
-  if (place.valid()) return open_regular_file(place);
-  // Kernels before 5.6 do not have it, and filters of system calls may not know it.
-  if ((errno == ENOSYS || errno == EPERM) && !climbs(path)) return open_regular_file(root + path);
-  return system_error(errno, "cannot be opened");
 }
 
 std::vector<std::string> build_id_paths(const std::string& id) {
@@ -108,7 +84,8 @@ Result<UniqueFd> FileFinder::find(const WantedFile& wanted,
     if (path.starts_with('/')) below.insert(below.begin(), path);
     for (const std::string& root : sysroots_) {
       for (const std::string& name : below) {
-        if (search.offer(root == "/" ? name : root + name, open_below(root, name))) return;
+        if (search.offer(root == "/" ? name : root + name, open_regular_file_below(root, name)))
+          return;
       }
     }
     std::vector<std::string> names{path.substr(path.rfind('/') + 1)};
@@ -136,6 +113,11 @@ Result<UniqueFd> FileFinder::find(const WantedFile& wanted,
   if (!directories_.empty()) {
     where += " and in " + std::to_string(directories_.size()) +
              (directories_.size() == 1 ? " directory of files" : " directories of files");
+  }
+  if (std::any_of(directories_.begin(), directories_.end(),
+                  [](const FileIndex& one) { return one.is_cut(); })) {
+    where += ", in the first " + std::to_string(FileIndex::kMaxFiles) +
+             " files of one: name a folder further down";
   }
   return search.result(wanted, where);
 }

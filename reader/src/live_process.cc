@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "labelscope/regular_file.h"
 #include "labelscope/target.h"
 #include "proc_fs.h"
 
@@ -68,6 +69,11 @@ std::optional<Tid> find_running_thread(Pid pid) {
     if (stat && !has_ended(stat->state)) return tid;
   }
   return std::nullopt;
+}
+
+Result<UniqueFd> named(Result<UniqueFd> file, const std::string& path) {
+  if (file) return file;
+  return Error{file.error().code, path + " " + file.error().context};
 }
 
 }  // namespace
@@ -131,19 +137,19 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   std::array<char, 64> range;
   std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",
                 static_cast<unsigned long>(mapping.start), static_cast<unsigned long>(mapping.end));
-  UniqueFd fd(::open(proc_path(range.data()).c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.valid()) return fd;
-  int first_errno = errno;
+  const UniqueFd mapped(::open(proc_path(range.data()).c_str(), O_PATH | O_CLOEXEC));
+  if (mapped.valid()) return named(open_regular_file(mapped), mapping.path);
+  const int first_errno = errno;
   // Without CAP_CHECKPOINT_RESTORE: by name, in the target's own root, if it is still the same
   // file.
-  fd.reset(::open((proc_path("root") + mapping.path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid())
-    return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");
+  auto fd = open_regular_file_below(proc_path("root"), mapping.path);
+  if (!fd && fd.error().code == ErrorCode::kUnsupported) return named(std::move(fd), mapping.path);
+  if (!fd) return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");
   struct stat found {};
-  if (::fstat(fd.get(), &found) != 0) return system_error(errno, mapping.path);
+  if (::fstat(fd->get(), &found) != 0) return system_error(errno, mapping.path);
   // Device numbers differ between maps and stat on some file systems (btrfs, overlayfs): inode
   // decides.
-  if (found.st_ino != mapping.file.inode || !S_ISREG(found.st_mode)) {
+  if (found.st_ino != mapping.file.inode) {
     return Error{ErrorCode::kNotFound,
                  mapping.path +
                      " is no longer the file that is mapped; reading the mapped one needs "
@@ -183,10 +189,10 @@ std::string LiveProcess::comm() const {
 }
 
 std::string LiveProcess::command_line() const {
+  // prctl(2) lets a process say that all of its memory is its arguments.
   constexpr std::size_t kMost = 4096;
-  auto text = read_proc_file(proc_path("cmdline"));
+  auto text = read_proc_file(proc_path("cmdline"), kMost);
   if (!text) return {};
-  text->resize(std::min(text->size(), kMost));
   while (!text->empty() && text->back() == '\0') text->pop_back();
   std::replace(text->begin(), text->end(), '\0', ' ');
   return *std::move(text);

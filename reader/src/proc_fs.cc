@@ -12,17 +12,18 @@
 
 namespace labelscope {
 
-Result<std::string> read_proc_file(const std::string& path) {
+Result<std::string> read_proc_file(const std::string& path, std::size_t most) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return system_error(errno, path);
   std::string text;
   std::array<char, 65536> buffer;
-  for (;;) {
-    ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+  while (text.size() < most) {
+    ssize_t got = ::read(fd.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
     if (got < 0) return system_error(errno, path);
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
+  return text;
 }
 
 // The name in the first line may contain anything but newlines, so a field starts after one.

@@ -1,6 +1,7 @@
 // Reading whole files of /proc (which have no size beforehand), and what stands in some of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace labelscope {
 
-Result<std::string> read_proc_file(const std::string& path);
+// All of it, or its first `most` bytes: some files are as long as a process wants them to be.
+Result<std::string> read_proc_file(const std::string& path, std::size_t most = SIZE_MAX);
 
 // The value of one line of /proc/PID/status; empty if there is no such line.
 std::string_view status_field(std::string_view status, std::string_view name);

@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,6 +27,10 @@ bool is_made_up(const struct statfs& system) {
   // The type of f_type differs between processors; the number has 32 bits.
   const auto type = static_cast<std::uint32_t>(system.f_type);
   return std::find(std::begin(kMadeUp), std::end(kMadeUp), type) != std::end(kMadeUp);
+}
+
+bool climbs(const std::string& path) {
+  return path.find("/../") != std::string::npos || path.ends_with("/..");
 }
 
 Error cannot_open() { return system_error(errno, "cannot be opened"); }
@@ -54,6 +61,20 @@ Result<UniqueFd> open_regular_file(const std::string& path) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place.valid()) return cannot_open();
   return open_regular_file(place);
+}
+
+Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path) {
+  const UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return cannot_open();
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const UniqueFd place(
+      static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
+  if (place.valid()) return open_regular_file(place);
+  // Kernels before 5.6 do not have it, and filters of system calls may not know it.
+  if ((errno == ENOSYS || errno == EPERM) && !climbs(path)) return open_regular_file(root + path);
+  return cannot_open();
 }
 
 bool in_kernel_file_system(const std::string& path) {

@@ -1,4 +1,5 @@
-// Opening files whose names are a stranger's: out of a core file, or found below a directory.
+// Opening files whose names are a stranger's: out of a core file or of a process's mappings, or
+// found below a directory.
 //
 // Opening is no harmless act everywhere: a device does something, a FIFO waits, and files below
 // /proc, /sys and the like are made by the kernel as they are opened or read, some for a price
@@ -18,6 +19,9 @@ namespace labelscope {
 Result<UniqueFd> open_regular_file(const std::string& path);
 // What an O_PATH descriptor stands for.
 Result<UniqueFd> open_regular_file(const UniqueFd& place);
+// An absolute path, resolved as if `root` were the root (RESOLVE_IN_ROOT of openat2(2)): neither
+// ".." nor an absolute link leaves it.
+Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path);
 
 // Whether the path lies in a file system that the kernel makes up, such as /proc; false if that
 // cannot be told. Links are followed.

@@ -1,7 +1,11 @@
 // LiveProcess: what /proc says, and the sentences where it says no.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,11 +17,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "elf_bytes.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {
 namespace {
@@ -47,6 +53,38 @@ class Child {
  private:
   pid_t pid_ = 0;
 };
+
+// Says of this process that its arguments are the bytes up to the last page.
+bool call_arguments(const char* bytes, std::size_t size) {
+  std::ifstream file("/proc/self/stat");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::istringstream fields(text.str().substr(text.str().rfind(')') + 2));
+  std::vector<std::uint64_t> stat(3);  // counted as in proc(5), from 1
+  for (std::string field; fields >> field;)
+    stat.push_back(std::strtoull(field.c_str(), nullptr, 10));
+  if (stat.size() < 52) return false;
+  prctl_mm_map map{};
+  map.start_code = stat[26];
+  map.end_code = stat[27];
+  map.start_stack = stat[28];
+  map.start_data = stat[45];
+  map.end_data = stat[46];
+  map.start_brk = stat[47];
+  map.brk = reinterpret_cast<std::uint64_t>(::sbrk(0));
+  map.arg_start = reinterpret_cast<std::uint64_t>(bytes);
+  map.arg_end = map.arg_start + size;
+  map.env_start = stat[50];
+  map.env_end = stat[51];
+  map.exe_fd = static_cast<std::uint32_t>(-1);
+  return ::prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) == 0;
+}
+
+long most_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;  // KiB
+}
 
 std::unique_ptr<LiveProcess> require_open(Pid pid) {
   auto process = LiveProcess::open(pid);
@@ -207,6 +245,57 @@ TEST_CASE("live_process: a library that was replaced is still read as it is mapp
     skip_test(file.error().context);
   }
   CHECK(read_file("/proc/self/fd/" + std::to_string(file->get())) == original);
+}
+
+TEST_CASE("live_process: what is mapped under the name of a FIFO or a device is not opened") {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/queue";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  struct stat about {};
+  REQUIRE(::stat(path.c_str(), &about) == 0);
+  const UniqueFd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  REQUIRE(::inotify_add_watch(watch.get(), path.c_str(), IN_OPEN) >= 0);
+  Mapping mapping;
+  mapping.end = 0x1000;  // nothing is mapped there, so that the name decides
+  mapping.file = {0, 1, about.st_ino};
+  mapping.path = path;
+  const auto file = require_open(Pid{::getpid()})->open_file(mapping);
+  REQUIRE_FALSE(file);
+  CHECK(mentions(file.error().context, path + " is no regular file"));
+  inotify_event event{};
+  CHECK(::read(watch.get(), &event, sizeof event) < 0);
+}
+
+TEST_CASE("live_process: of a command line that is all of the memory its beginning is read") {
+  constexpr std::size_t kSize = std::size_t{512} << 20;
+  void* bytes = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(bytes != MAP_FAILED);
+  std::fill_n(static_cast<char*>(bytes), 8192, 'a');
+  int report[2];
+  REQUIRE(::pipe2(report, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const char done = call_arguments(static_cast<const char*>(bytes), kSize - 4096) ? 1 : 0;
+    if (::write(report[1], &done, 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char done = 0;
+  const bool told = ::read(report[0], &done, 1) == 1;
+  const long before = most_memory();
+  const std::string line = told ? require_open(Pid{child})->command_line() : "";
+  const long after = most_memory();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::munmap(bytes, kSize);
+  ::close(report[0]);
+  ::close(report[1]);
+  REQUIRE(told);
+  if (done == 0) skip_test("prctl(PR_SET_MM_MAP) is refused here");
+  CHECK(line.size() == 4096);
+  CHECK(line.find_first_not_of('a') == std::string::npos);
+  CHECK(after - before < (64 << 10));
 }
 
 TEST_CASE("live_process: memory without a file has no file to open") {
