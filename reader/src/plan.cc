@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "access.h"
 #include "labelscope/outcome.h"
@@ -229,6 +230,13 @@ void Planner::Round::publish(const Module& module, ModuleTrace& seen) {
   plan_.publishers.push_back(std::move(publisher));
 }
 
+// A file that nobody maps may be written anew before it is mapped again, under the same number.
+void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
+  std::set<FileId> mapped;
+  for (const Mapping& mapping : mappings) mapped.insert(mapping.file);
+  std::erase_if(verdicts_, [&](const auto& known) { return !mapped.contains(known.first); });
+}
+
 Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
@@ -255,6 +263,7 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   for (const Module& module : list.modules) round.look_at(module);
   ProcessPlan plan = round.take_plan();
   plan.modules = modules;
+  forget_unmapped(*mappings);
   return plan;
 }
 

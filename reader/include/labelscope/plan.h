@@ -70,6 +70,7 @@ class Planner {
     bool is_runtime = false;  // it belongs to the libc: what it says about TLS may be needed
   };
   class Round;
+  void forget_unmapped(const std::vector<Mapping>& mappings);
   std::map<FileId, Verdict> verdicts_;
 };
 

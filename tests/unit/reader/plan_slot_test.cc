@@ -328,4 +328,25 @@ TEST_CASE("plan_slot: a variable of a wrong type or size is refused by what is w
   CHECK(plan_of(wide).refusals[0].finding.text.find("16 bytes") != std::string::npos);
 }
 
+TEST_CASE("plan_slot: a file that was written anew while nobody mapped it is looked at again") {
+  const std::string path = "/opt/libcustomlabels.so";
+  const auto plan_of = [&](Planner& planner, const std::string& file) {
+    FakeTarget target;  // it numbers its files from 1 on, so this is the same file with other bytes
+    if (!file.empty()) target.load(path, file, 0x7f0000000000);
+    auto plan = planner.plan(target);
+    REQUIRE(plan);
+    return plan->publishers.size();
+  };
+  const std::string publisher = read_file(fixture_path("libcustomlabels_gnu2.so"));
+  std::string none = publisher;
+  for (const char* name : {"custom_labels_abi_version", "custom_labels_current_set"}) {
+    for (std::size_t at = 0; (at = none.find(name, at)) != std::string::npos;) none[at] = 'X';
+  }
+  Planner planner;
+  CHECK(plan_of(planner, none) == 0);
+  CHECK(plan_of(planner, publisher) == 0);  // mapped all the time: not read again
+  CHECK(plan_of(planner, "") == 0);
+  CHECK(plan_of(planner, publisher) == 1);
+}
+
 }  // namespace labelscope::test
