@@ -47,12 +47,13 @@ Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 }  // namespace
 
-CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind) {
+CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind,
+                                  std::size_t most) {
   CallFrameEntries entries;
   std::vector<std::uint64_t> shared;  // what several functions refer to (CIEs)
   const bool eh = kind == CallFrameKind::kEhFrame;
   std::uint64_t& at = entries.size;
-  while (section.size() - at >= 2 * sizeof(std::uint32_t)) {
+  while (entries.functions.size() < most && section.size() - at >= 2 * sizeof(std::uint32_t)) {
     const auto length = value_at<std::uint32_t>(section, at);
     const std::uint64_t body = at + sizeof length;
     if (length < sizeof(std::uint32_t) || length > kMaxEntry || length > section.size() - body) {
@@ -71,13 +72,19 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
   return entries;
 }
 
+bool has_search_table(std::span<const std::byte> header) {
+  return header.size() >= offsetof(SearchHeader, count) &&
+         value_at<std::uint8_t>(header, offsetof(SearchHeader, count_encoding)) != kOmitted &&
+         value_at<std::uint8_t>(header, offsetof(SearchHeader, table_encoding)) != kOmitted;
+}
+
 Status check_search_table(std::span<const std::byte> header, Address header_address,
                           const CallFrameEntries& entries, Address frames_address) {
   if (header.size() < offsetof(SearchHeader, count)) return malformed("its .eh_frame_hdr is cut");
+  if (!has_search_table(header)) return {};
   const auto encodings = value_at<std::uint32_t>(header, 0);
   const auto count_encoding = static_cast<std::uint8_t>(encodings >> 16);
   const auto table_encoding = static_cast<std::uint8_t>(encodings >> 24);
-  if (count_encoding == kOmitted || table_encoding == kOmitted) return {};
   if (count_encoding != kCountEncoding || table_encoding != kTableEncoding ||
       header.size() < sizeof(SearchHeader)) {
     return Error{ErrorCode::kUnsupported, "its .eh_frame_hdr is encoded as no linker does it"};

@@ -24,11 +24,18 @@ enum class CallFrameKind { kEhFrame, kDebugFrame };
 struct CallFrameEntries {
   std::vector<std::uint64_t> functions;  // offsets of their entries (FDEs), ascending
   std::uint64_t size = 0;                // of all entries together
+  // Without a search table libdw reads every entry before it knows that none is right: 4 us each.
+  static constexpr std::size_t kMostWithoutTable = 1 << 20;
 };
 
 // Entries up to a terminator, the end, or the first one that is none: a section may be followed by
-// anything, and nothing but section headers would say where it ends.
-CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind);
+// anything, and nothing but section headers would say where it ends. Or the first `most` of
+// functions.
+CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind,
+                                  std::size_t most = SIZE_MAX);
+
+// Whether .eh_frame_hdr has a table at all.
+bool has_search_table(std::span<const std::byte> header);
 
 // .eh_frame_hdr: that its table, if it has one, leads to entries of functions only. Addresses are
 // those of the two sections.

@@ -4,7 +4,7 @@
 //   ELF header                                      ELF header (types, machine; offsets are the
 //   program headers                                 copy's) program headers (addresses as they are)
 //   .eh_frame_hdr .eh_frame                         these bytes
-//   .debug_frame, or .eh_frame without a header     these bytes, under a section header
+//   .debug_frame, or .eh_frame without a header     these bytes, unpacked, under a section header
 //
 // .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece, which ends
 // with the last entry that libdw may see (call_frame_check.h).
@@ -21,6 +21,7 @@
 
 #include "call_frame_check.h"
 #include "loaded_file.h"
+#include "packed_section.h"
 
 namespace labelscope {
 namespace {
@@ -78,6 +79,7 @@ class CallFrameCopy {
   Status add_eh_frame();
   Status add_sections();
   Status add_section(const Elf64_Shdr& section, std::uint32_t name);
+  Status unpack(std::size_t at);
   void end_entries(std::size_t at);
   Result<std::size_t> append(std::uint64_t offset, std::optional<std::uint64_t> address,
                              std::uint64_t size);
@@ -167,8 +169,10 @@ Status CallFrameCopy::add_eh_frame() {
   const std::size_t header_at = *at + (header - from);
   const std::size_t frames_at = *at + (frames - from);
   const std::span<const std::byte> bytes(image_->bytes_);
+  const bool has_table = has_search_table(bytes.subspan(header_at, wanted->p_filesz));
   const CallFrameEntries entries =
-      take_call_frames(bytes.subspan(frames_at), CallFrameKind::kEhFrame);
+      take_call_frames(bytes.subspan(frames_at), CallFrameKind::kEhFrame,
+                       has_table ? SIZE_MAX : CallFrameEntries::kMostWithoutTable);
   Status status = check_search_table(bytes.subspan(header_at, wanted->p_filesz), wanted->p_vaddr,
                                      entries, holder->p_vaddr + frames);
   if (!status || entries.functions.empty()) {
@@ -177,6 +181,7 @@ Status CallFrameCopy::add_eh_frame() {
   }
   const std::size_t end = frames_at + entries.size;
   image_->bytes_.resize(std::max(end, header_at + wanted->p_filesz));
+  if (!has_table) image_->entries_without_table_ += entries.functions.size();
   // Only what comes first needs an end: with a table, libdw goes nowhere else.
   if (frames_at > header_at) end_entries(end);
   wanted->p_offset = header_at;
@@ -228,15 +233,18 @@ Status CallFrameCopy::add_sections() {
 }
 
 Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name) {
-  // Compressed: no compiler's default, and it would be unpacked to whatever size it says.
-  if ((section.sh_flags & SHF_COMPRESSED) != 0 || section.sh_size == 0) return {};
+  if (section.sh_size == 0) return {};
   auto at = append(section.sh_offset, std::nullopt, section.sh_size);
   if (!at) return std::move(at).error();
-  const CallFrameEntries entries = take_call_frames(
-      std::span<const std::byte>(image_->bytes_).subspan(*at),
-      name == kNameOfFrames ? CallFrameKind::kEhFrame : CallFrameKind::kDebugFrame);
+  if ((section.sh_flags & SHF_COMPRESSED) != 0 && !unpack(*at)) return {};
+  const CallFrameEntries entries =
+      take_call_frames(std::span<const std::byte>(image_->bytes_).subspan(*at),
+                       name == kNameOfFrames ? CallFrameKind::kEhFrame : CallFrameKind::kDebugFrame,
+                       CallFrameEntries::kMostWithoutTable - image_->entries_without_table_);
   if (entries.functions.empty()) return {};
+  image_->entries_without_table_ += entries.functions.size();
   Elf64_Shdr copy = section;
+  copy.sh_flags &= ~std::uint64_t{SHF_COMPRESSED};
   copy.sh_size = entries.size;
   copy.sh_name = name;
   copy.sh_offset = *at;
@@ -244,6 +252,17 @@ Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name)
   copy.sh_info = 0;
   sections_.push_back(copy);
   found_ = true;
+  return {};
+}
+
+// In place of what stands from `at` on in the copy. Go's linker compresses by default.
+Status CallFrameCopy::unpack(std::size_t at) {
+  std::vector<std::byte>& bytes = image_->bytes_;
+  auto unpacked = unpack_section(std::span<const std::byte>(bytes).subspan(at),
+                                 kMaxFrameBytes - std::min<std::uint64_t>(at, kMaxFrameBytes));
+  bytes.resize(at);
+  if (!unpacked) return std::move(unpacked).error();
+  bytes.insert(bytes.end(), unpacked->begin(), unpacked->end());
   return {};
 }
 

@@ -31,11 +31,14 @@ class CallFrameImage {
   Machine machine() const { return machine_; }
   // Link-time address of the first page, as libdwfl counts: with the segment's own alignment.
   std::uint64_t first_page() const { return first_page_; }
+  // Entries of functions that no search table leads to.
+  std::size_t entries_without_table() const { return entries_without_table_; }
 
  private:
   std::vector<std::byte> bytes_;
   Machine machine_{};
   std::uint64_t first_page_ = 0;
+  std::size_t entries_without_table_ = 0;
 
   friend class CallFrameCopy;
 };

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "call_frame_check.h"
+
 namespace labelscope {
 namespace {
 
@@ -100,12 +102,20 @@ std::shared_ptr<CallFrameImage> UnwindModules::image_of(const Target& target, co
   return image;
 }
 
+// report() has libdw read all entries that no table leads to, of all modules.
+bool UnwindModules::takes(const CallFrameImage& image) const {
+  std::size_t entries = image.entries_without_table();
+  if (entries == 0) return true;
+  for (const auto& [name, mapped] : modules_) entries += mapped.image->entries_without_table();
+  return entries <= CallFrameEntries::kMostWithoutTable;
+}
+
 void UnwindModules::add_files(const Target& target, const std::vector<Mapping>& mappings) {
   ModuleList list = list_modules(target, mappings, [](const FileId&) { return true; });
   for (const Module& module : list.modules) {
     if (modules_.size() >= kMaxModules) return;
     auto image = image_of(target, module, mappings);
-    if (!image) continue;
+    if (!image || !takes(*image)) continue;
     const Address start = module.load_bias + image->first_page();
     modules_[name_of("file", module.file, {start, module.end})] = {image, start, module.end};
   }
@@ -136,7 +146,8 @@ void UnwindModules::add_from_memory(const Target& target, const std::vector<Mapp
     if (auto same = before.find(name); same != before.end()) {
       modules_[name] = same->second;
       image = same->second.image;
-    } else if (auto made = CallFrameImage::from_memory(target.memory(), first.start)) {
+    } else if (auto made = CallFrameImage::from_memory(target.memory(), first.start);
+               made && takes(**made)) {
       image = *std::move(made);
       modules_[name] = {image, range.start, range.end};
     }

@@ -56,6 +56,7 @@ class UnwindModules {
   void add_from_memory(const Target& target, const std::vector<Mapping>& mappings,
                        const ByName& before);
   bool covers(Address address) const;
+  bool takes(const CallFrameImage& image) const;
   void report();
 
   std::shared_ptr<Images> images_;

@@ -2,7 +2,9 @@
 // Damaged files shorten stacks, and do no harm.
 #include <elf.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <random>
 
 #include "call_frame_check.h"
@@ -11,6 +13,7 @@
 #include "labelscope/unwind.h"
 #include "support/catch.h"
 #include "support/fake_target.h"
+#include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {
 namespace {
@@ -134,6 +137,27 @@ class Entries {
   std::vector<std::byte> bytes_;
 };
 
+// The file with a section of this name and these bytes, and no other.
+std::string with_eh_frame(std::string file, const std::string& content) {
+  const std::string names("\0.eh_frame\0.shstrtab\0", 21);
+  Elf64_Shdr sections[3] = {};
+  sections[1].sh_name = 1;
+  sections[1].sh_type = SHT_PROGBITS;
+  sections[1].sh_flags = SHF_ALLOC;
+  sections[1].sh_offset = file.size();
+  sections[1].sh_size = content.size();
+  sections[2].sh_name = 11;
+  sections[2].sh_type = SHT_STRTAB;
+  sections[2].sh_offset = file.size() + content.size();
+  sections[2].sh_size = names.size();
+  auto* header = reinterpret_cast<Elf64_Ehdr*>(file.data());
+  header->e_shoff = file.size() + content.size() + names.size();
+  header->e_shnum = 3;
+  header->e_shstrndx = 2;
+  return file + content + names +
+         std::string(reinterpret_cast<const char*>(sections), sizeof sections);
+}
+
 TEST_CASE("call_frame_check: entries are taken up to the first that is none") {
   using Offsets = std::vector<std::uint64_t>;
   const auto taken = [](const Entries& entries) {
@@ -204,6 +228,78 @@ TEST_CASE("call_frame_check: a search table leads to functions' entries only") {
   CHECK_FALSE(accepted());
   header.encodings[3] = 0xff;  // no table
   CHECK(accepted());
+}
+
+TEST_CASE("call_frame_check: no more entries are taken than somebody wants to look through") {
+  Entries entries;
+  const auto shared = entries.add_shared();
+  const auto first = entries.add_function(shared);
+  const auto second = entries.add_function(shared);
+  const std::uint64_t third = entries.add_function(shared);
+  const CallFrameEntries taken = take_call_frames(entries.bytes(), CallFrameKind::kEhFrame, 2);
+  CHECK(taken.functions == std::vector<std::uint64_t>{first, second});
+  CHECK(taken.size == third);
+}
+
+TEST_CASE("call_frame_image: entries without a search table are counted, and bounded") {
+  Entries entries;
+  const auto shared = entries.add_shared(20);
+  for (std::size_t i = 0; i < CallFrameEntries::kMostWithoutTable + 10; ++i) {
+    entries.add_function(shared, 0);
+  }
+  const auto section = entries.bytes();
+  std::string file = library();
+  find_segment(file, PT_GNU_EH_FRAME)->p_type = PT_NULL;
+  const std::string text(reinterpret_cast<const char*>(section.data()), section.size());
+  const auto image = CallFrameImage::from_file(open_bytes(with_eh_frame(file, text)));
+  REQUIRE(image);
+  CHECK((*image)->entries_without_table() == CallFrameEntries::kMostWithoutTable);
+  const auto honest = CallFrameImage::from_file(open_bytes(library()));
+  REQUIRE(honest);
+  CHECK((*honest)->entries_without_table() == 0);
+}
+
+TEST_CASE("call_frame_image: a compressed .debug_frame is unpacked within a bound") {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/program";
+  const std::string source = folder.path() + "/program.c";
+  // Many functions alike, so that compressing is worth it to objcopy.
+  std::string code = "int main(void) { return 0; }\n";
+  for (int i = 0; i < 200; ++i) {
+    code += "int f" + std::to_string(i) + "(int x) { return x + " + std::to_string(i) + "; }\n";
+  }
+  std::ofstream(source) << code;
+  const std::string compile = "gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables '" +
+                              source + "' -o '" + path + "' 2>&1";
+  const std::string compress =
+      "objcopy --compress-debug-sections=zlib-gabi '" + path + "' '" + path + ".z' 2>&1";
+  if (std::system(compile.c_str()) != 0 || std::system(compress.c_str()) != 0) {
+    skip_test("gcc or objcopy does not work here");
+  }
+  const auto plain = CallFrameImage::from_file(open_bytes(read_file(path)));
+  std::string packed_file = read_file(path + ".z");
+  const auto packed = CallFrameImage::from_file(open_bytes(packed_file));
+  REQUIRE(plain);
+  REQUIRE(packed);
+  CHECK((*plain)->entries_without_table() >= 200);
+  CHECK((*packed)->entries_without_table() == (*plain)->entries_without_table());
+  // A size that lies is refused before anything is allocated.
+  Elf64_Ehdr header;
+  std::memcpy(&header, packed_file.data(), sizeof header);
+  int lied = 0;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, packed_file.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if ((section.sh_flags & SHF_COMPRESSED) == 0) continue;
+    const std::uint64_t size = UINT64_MAX / 2;
+    std::memcpy(packed_file.data() + section.sh_offset + offsetof(Elf64_Chdr, ch_size), &size,
+                sizeof size);
+    ++lied;
+  }
+  REQUIRE(lied > 0);
+  const auto refused = CallFrameImage::from_file(open_bytes(packed_file));
+  const std::size_t left = refused ? (*refused)->entries_without_table() : 0;
+  CHECK(left + 200 <= (*plain)->entries_without_table());
 }
 
 TEST_CASE("unwind: damaged call frame information shortens stacks and does no harm") {
