@@ -61,7 +61,7 @@ std::string summary(const InspectReport& report) {
                      std::to_string(report.elf_files) + " of them programs or libraries";
   if (report.foreign != 0) {
     text += " (" + std::to_string(report.foreign) +
-            " more ELF files are objects or for other "
+            " more ELF files are objects, debug information or for other "
             "processors)";
   }
   return text + ": " + count_of(report.publishing, "publishes labels", "publish labels");

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "customlabels/label_abi.h"
+#include "debug_information.h"
 #include "foreign_file.h"
 #include "inspect_image.h"
 #include "labelscope/elf_names.h"
@@ -216,6 +217,7 @@ Result<FileCheck> check_file(UniqueFd file, std::string_view name) {
     if (foreign && foreign_publisher(again)) return check_foreign(*platform, name);
     return std::move(image).error();
   }
+  if (has_only_debug_information(again)) return only_debug_information();
   auto inspection = inspect_image(*image, name);
   if (!inspection) return std::move(inspection).error();
   if (inspection->verdict == Verdict::kNothing) {

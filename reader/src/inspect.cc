@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "customlabels/label_abi.h"
+#include "debug_information.h"
 #include "inspect_image.h"
 #include "labelscope/plan.h"
 #include "publication.h"
@@ -147,6 +148,7 @@ std::string_view file_access_name(FileAccess access) {
 }
 
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name) {
+  if (has_only_debug_information(file)) return only_debug_information();
   auto image = ElfImage::open(std::move(file));
   if (!image) return std::move(image).error();
   return inspect_image(*image, name);

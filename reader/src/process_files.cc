@@ -13,7 +13,9 @@
 #include <cerrno>
 #include <map>
 
+#include "debug_information.h"
 #include "loaded_headers.h"
+#include "resumed_frames.h"
 
 namespace labelscope {
 namespace {
@@ -31,22 +33,6 @@ std::optional<T> value_at(const UniqueFd& fd, std::uint64_t offset) {
   T value;
   if (!read_fully(fd, offset, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
   return value;
-}
-
-// A file of debug information has the headers and the build ID of the file that it belongs to, but
-// not its bytes: sections that are read at run time occupy nothing in it.
-bool has_only_debug_information(const UniqueFd& fd) {
-  const auto header = value_at<Elf64_Ehdr>(fd, 0);
-  if (!header || header->e_shoff == 0 || header->e_shentsize != sizeof(Elf64_Shdr)) return false;
-  for (std::uint16_t i = 0; i < header->e_shnum; ++i) {
-    const auto section = value_at<Elf64_Shdr>(fd, header->e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return false;
-    if (section->sh_type == SHT_NOBITS && (section->sh_flags & SHF_ALLOC) != 0 &&
-        (section->sh_flags & SHF_WRITE) == 0 && section->sh_size != 0) {
-      return true;
-    }
-  }
-  return false;
 }
 
 bool holds_offset(const ElfImage& image, std::uint64_t offset) {

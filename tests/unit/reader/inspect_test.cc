@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "elf_bytes.h"
+#include "labelscope/check_file.h"
 #include "support/catch.h"
+#include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {
 namespace {
@@ -203,6 +206,22 @@ TEST_CASE("inspect: what is no file for here says why") {
   const std::uint16_t type = ET_REL;
   std::memcpy(object.data() + offsetof(Elf64_Ehdr, e_type), &type, sizeof type);
   check_error(object, ErrorCode::kUnsupported);
+}
+
+TEST_CASE("inspect: a file of debug information is called one, by the check of files too") {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/libcustomlabels.so";
+  const std::string command = "objcopy --only-keep-debug '" +
+                              fixture_path("libcustomlabels_gnu2.so") + "' '" + path + "' 2>&1";
+  if (std::system(command.c_str()) != 0) skip_test("objcopy does not work here");
+  const std::string bytes = read_file(path);
+  const auto seen = inspect_file(open_bytes(bytes), path);
+  REQUIRE_FALSE(seen);
+  CHECK(seen.error().code == ErrorCode::kUnsupported);
+  CHECK(seen.error().context.find("debug information only") != std::string::npos);
+  const auto checked = check_file(open_bytes(bytes), path);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().context == seen.error().context);
 }
 
 TEST_CASE("inspect: a file cut anywhere is an answer or an error, never an accident") {
