@@ -67,8 +67,9 @@ class NoteWalk {
 
   Status walk() {
     std::uint64_t at = 0;
-    for (std::size_t count = 0; range_.size - at >= sizeof(Elf64_Nhdr); ++count) {
-      if (count == kMaxNotes) return Error{ErrorCode::kLimit, "its notes do not end"};
+    while (range_.size - at >= sizeof(Elf64_Nhdr)) {
+      // Of all ranges: any number of them may be the same bytes.
+      if (++notes_.count > kMaxNotes) return Error{ErrorCode::kLimit, "its notes do not end"};
       // A header and the owner's name in one read: 6 bytes at most, of those that matter.
       std::array<std::byte, sizeof(Elf64_Nhdr) + 8> head{};
       const std::size_t head_size = std::min<std::uint64_t>(head.size(), range_.size - at);

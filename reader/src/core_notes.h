@@ -43,7 +43,8 @@ struct CoreNotes {
   std::optional<Address> loader;           // AT_BASE: load bias of the program interpreter
   std::optional<Address> vdso;             // AT_SYSINFO_EHDR: the kernel's own object
   std::vector<MappedRange> files;
-  bool cut = false;  // the file, or a note, ends too early; what came before is here
+  std::size_t count = 0;  // of all notes that were looked at, wanted or not
+  bool cut = false;       // the file, or a note, ends too early; what came before is here
 };
 
 // Adds what is in one range of notes. kLimit, kMalformed: a note that no kernel writes.
