@@ -89,9 +89,10 @@ class SlotReader {
     // An initial-exec slot is one word, and may be the last one that is mapped.
     std::array<std::uint64_t, 2> words{};
     const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
-    if (!memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)))) {
+    const Status read = memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)));
+    if (!read) {
       waiting_ = true;  // the loader maps the writable segment last
-      return refuse(relocation, "its slot cannot be read");
+      return refuse(relocation, "its slot cannot be read: " + read.error().context);
     }
     if (trace_ != nullptr) {
       trace_->slots.back().words.assign(words.begin(), words.begin() + count);

@@ -43,11 +43,24 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
   });
 }
 
+// Every stack was written to. A kernel that dumps private memory at all (coredump_filter) leaves
+// out only mappings to which nothing was ever written.
+bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
+  const std::size_t stack_pointer = stack_pointer_number(machine);
+  return std::any_of(notes.threads.begin(), notes.threads.end(), [&](const CoreThread& thread) {
+    return dumped.dumped_from(thread.registers.dwarf[stack_pointer]) != 0;
+  });
+}
+
 }  // namespace
 
 ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& dumped,
                            Machine machine, FileFinder finder, const CoreNotes& notes)
-    : dumped_(dumped), machine_(machine), entry_(notes.entry), finder_(std::move(finder)) {
+    : dumped_(dumped),
+      machine_(machine),
+      has_written_memory_(has_stack(dumped, machine, notes)),
+      entry_(notes.entry),
+      finder_(std::move(finder)) {
   std::stable_sort(table.begin(), table.end(),
                    [](const MappedRange& a, const MappedRange& b) { return a.start < b.start; });
   std::map<std::string, std::size_t> known;
@@ -56,7 +69,7 @@ ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& d
     if (range.start >= range.end || (!ranges_.empty() && range.start < ranges_.back().end))
       continue;
     const auto [entry, is_new] = known.try_emplace(std::move(range.path), files_.size());
-    if (is_new) files_.push_back({entry->first, {}, {}, {}, {}});
+    if (is_new) files_.push_back({entry->first, {}, {}, {}, {}, {}});
     File& file = files_[entry->second];
     file.ranges.push_back(ranges_.size());
     if (range.file_offset == 0 && !file.first_page && dumped_.dumped_from(range.start) != 0) {
@@ -149,6 +162,27 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
   return Proof::kNone;
 }
 
+// With the mutex held. What becomes read-only after relocation counts: the loader writes to it.
+bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::size_t size) const {
+  const File& file = files_[range.file];
+  if (file.segments.empty()) return false;
+  const LoadSegment& first = *std::min_element(
+      file.segments.begin(), file.segments.end(),
+      [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
+  // The copy that the range belongs to: the file may be loaded twice.
+  const FileRange* start = nullptr;
+  for (const std::size_t index : file.ranges) {
+    const FileRange& one = ranges_[index];
+    if (one.start <= range.start && one.file_offset == page_down(first.file_offset)) start = &one;
+  }
+  if (start == nullptr) return false;
+  const Address bias = start->start - page_down(first.vaddr);
+  return std::any_of(file.segments.begin(), file.segments.end(), [&](const LoadSegment& load) {
+    return load.writable && address < bias + page_up(load.vaddr + load.memory_size) &&
+           address + size > bias + page_down(load.vaddr);
+  });
+}
+
 // With the mutex held.
 const UniqueFd* ProcessFiles::find(std::size_t index, Error& why) const {
   File& file = files_[index];
@@ -165,6 +199,10 @@ const UniqueFd* ProcessFiles::find(std::size_t index, Error& why) const {
         proof = *checked;
         return {};
       });
+      if (*file.found) {
+        auto image = ElfImage::open(duplicate(**file.found));
+        if (image) file.segments = image->load_segments();
+      }
       const std::string id = build_id.empty() ? "" : "build ID " + build_id + ": ";
       if (!*file.found) {
         file.found = Error{ErrorCode::kNotFound, id + file.found->error().context};
@@ -198,6 +236,12 @@ Status ProcessFiles::read(const FileRange& range, Address address, std::span<std
   if (fd == nullptr) {
     return Error{ErrorCode::kUnreadable,
                  "memory that is in a file: " + files_[range.file].path + ": " + why.context};
+  }
+  if (!has_written_memory_ && may_be_written(range, address, out.size())) {
+    return Error{
+        ErrorCode::kUnreadable,
+        "memory that the process could write to, and that was not dumped (coredump_filter): " +
+            files_[range.file].path + " has only what it began with"};
   }
   if (read_fully(*fd, range.file_offset + (address - range.start), out)) return {};
   return Error{ErrorCode::kUnreadable, "memory beyond the end of its file"};

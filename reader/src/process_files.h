@@ -37,7 +37,8 @@ class ProcessFiles {
   bool may_be_elf(std::size_t file) const;
   // kNotFound, or kMalformed for what is no ELF file, with a reason that names the build ID.
   Result<UniqueFd> open(std::size_t file) const;
-  // Bytes of a file at their runtime address.
+  // Bytes of a file at their runtime address. Not of what the process may have written to, unless
+  // the core shows that it has all such memory: then what is not in it was never written to.
   Status read(const FileRange& range, Address address, std::span<std::byte> out) const;
   std::vector<CoreFileProblem> problems() const;
 
@@ -48,16 +49,19 @@ class ProcessFiles {
     std::optional<Address> first_page;     // where it was mapped, if it was dumped
     std::optional<LoadedHeaders> headers;  // what it says, once somebody asked
     std::optional<Result<UniqueFd>> found;
+    std::vector<LoadSegment> segments;  // of the file that was found
   };
   enum class Proof { kNone, kContent };
 
   const UniqueFd* find(std::size_t file, Error& why) const;
   const LoadedHeaders& headers_of(File& file) const;
   Result<Proof> check(const File& file, const std::string& build_id, const UniqueFd& fd) const;
+  bool may_be_written(const FileRange& range, Address address, std::size_t size) const;
   Status check_placement(const File& file, const ElfImage& image, const UniqueFd& fd) const;
 
   const DumpedMemory& dumped_;
   Machine machine_;
+  bool has_written_memory_;
   std::optional<Address> entry_;
   std::optional<std::size_t> main_executable_;
   std::vector<FileRange> ranges_;

@@ -84,7 +84,7 @@ void CoreBytes::add_memory(Address start, const std::string& content, std::uint6
 
 void CoreBytes::add_library(const std::string& path, const std::string& file, Address bias,
                             const std::vector<std::pair<std::uint64_t, std::string>>& changes,
-                            bool first_page) {
+                            bool first_page, bool writable_pages) {
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
@@ -99,6 +99,7 @@ void CoreBytes::add_library(const std::string& path, const std::string& file, Ad
       if (at >= vaddr && at < vaddr + size) content.replace(at - vaddr, bytes.size(), bytes);
     }
     const bool writable = (ph.p_flags & PF_W) != 0;
+    if (writable && !writable_pages) content.clear();
     if (!writable) content.resize(first_page && ph.p_offset == 0 ? kPage : 0);
     add_memory(bias + vaddr, content, size, ph.p_flags);
     loaded_.push_back({bias + vaddr, bias + vaddr + size, page_down(ph.p_offset) / kPage, path});

@@ -59,7 +59,7 @@ class CoreBytes {
   // for add_loaded_files(). `changes`: bytes that the loader wrote, by link-time address.
   void add_library(const std::string& path, const std::string& file, Address bias,
                    const std::vector<std::pair<std::uint64_t, std::string>>& changes = {},
-                   bool first_page = true);
+                   bool first_page = true, bool writable_pages = true);
   void add_loaded_files() { add_files(loaded_); }
 
   // e_phnum 0xffff and the count in a section header at the end of the file.

@@ -215,6 +215,49 @@ TEST_CASE("core_file: what the process had changed counts, not the file") {
   CHECK(text.ends_with("changed"));
 }
 
+TEST_CASE(
+    "core_file: of memory that was written to a file has nothing, unless all that was is dumped") {
+  constexpr Address kStack = 0x7ffd00000000;
+  const TempFolder root;
+  write_file(root.path() + kPath, library());
+  const LoadSegment writable = [] {
+    const ElfImage image = require_image(library());
+    for (const LoadSegment& load : image.load_segments()) {
+      if (load.writable) return load;
+    }
+    return LoadSegment{};
+  }();
+  REQUIRE(writable.file_size != 0);
+  for (const bool with_stack : {false, true}) {
+    INFO(with_stack);
+    CoreBytes made;
+    made.add_thread({.tid = 1, .thread_pointer = kStack + 64, .pc = 0, .sp = kStack + 64});
+    made.add_library(kPath, library(), kBias, {}, true, false);
+    made.add_loaded_files();
+    made.add_memory(kStack, with_stack ? std::string(4096, 's') : std::string(), 4096);
+    const MadeCore core(made.bytes(), {{}, {root.path()}, {}});
+    REQUIRE(core.opened());
+    std::string bytes(64, '\0');
+    const auto out = std::as_writable_bytes(std::span(bytes));
+    CHECK(core->memory().read(kBias + 0x1000, out));
+    const Status read = core->memory().read(kBias + writable.vaddr, out);
+    CHECK(read.has_value() == with_stack);
+    if (with_stack) {
+      CHECK(bytes == library().substr(writable.file_offset, bytes.size()));
+      continue;
+    }
+    CHECK(read.error().context.find("was not dumped") != std::string::npos);
+    // The slot in it is not 0, as the file has it: nobody knows.
+    const auto plan = Planner().plan(*core);
+    REQUIRE(plan);
+    REQUIRE(plan->publishers.size() == 1);
+    REQUIRE_FALSE(plan->publishers[0].findings.empty());
+    const std::string& told = plan->publishers[0].findings[0].text;
+    CHECK(told.find("not filled") == std::string::npos);
+    CHECK(told.find("was not dumped") != std::string::npos);
+  }
+}
+
 TEST_CASE("core_file: a file that was not found is named with its build ID") {
   const TempFolder root;
   const Looked looked = look(core_with(library()), {{}, {root.path()}, {}});
