@@ -109,7 +109,7 @@ int Dumping::dump_dead() {
   if (dump) return show(*dump);
   const Error& error = dump.error();
   log::error("cannot read the core file: " + escape_terminal(error.context));
-  return error.code == ErrorCode::kPermission ? kExitPermission : kExitRuntimeError;
+  return status_of(error);
 }
 
 int Dumping::show(const ProcessDump& dump) {

@@ -159,7 +159,14 @@ void Renderer::render_head() const {
   if (!dump_.core) return;
   out_ << "  from the core file " << escape_terminal(dump_.core->path) << '\n';
   if (dump_.core->truncated) note("the core file is cut short: some memory is missing");
+  const std::vector<Refusal>& refusals = snapshot.plan.refusals;
   for (const CoreFileProblem& problem : dump_.core->problems) {
+    // A file that was missing while planning has been told with what could not be planned.
+    if (std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& refusal) {
+          return refusal.path == problem.path && refusal.finding.text == problem.reason;
+        })) {
+      continue;
+    }
     note((problem.path.empty() ? "" : problem.path + ": ") + problem.reason);
   }
 }
@@ -176,8 +183,8 @@ void Renderer::render_publishers() const {
   }
   if (plan.publishers.empty()) note("no labels: " + plan.absence());
   for (const Refusal& refusal : plan.refusals) {
-    // The absence says it already where there is only this one.
-    if (plan.publishers.empty() && plan.refusals.size() == 1) break;
+    // The absence has said it already.
+    if (plan.publishers.empty() && plan.modules != 0) break;
     note("not from " + refusal.path + ": " + finding_clause(refusal.finding));
   }
 }

@@ -1,7 +1,10 @@
 #include "cli/options/dump_options.h"
 
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 
 #include "cli/format/escape.h"
 #include "cli/options.h"
@@ -17,11 +20,23 @@ Examples:
   labelscope dump -p 4242 --explain       why are there no labels?
   labelscope dump --core core.4242 --sysroot /srv/image --json
 
-Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission. The manual:
-man labelscope-dump)";
+Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process or core
+file, 4 permission. The manual: man labelscope-dump)";
 
 constexpr const char* kCoreOnly[] = {"--exe", "--sysroot", "--files"};
 constexpr const char* kLiveOnly[] = {"--backend", "--max-stop"};
+
+// What exists and may not be looked at is told where it is used.
+bool exists(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+bool is_folder(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return S_ISDIR(about.st_mode);
+}
 
 }  // namespace
 
@@ -105,6 +120,16 @@ void DumpParser::check_core(DumpOptions& options) const {
     if (std::count(folders->begin(), folders->end(), "") > 0) {
       refuse(std::string(folders == &sysroots_ ? "--sysroot" : "--files") +
              ": the folder's name is empty");
+    }
+  }
+  if (!executable_.empty() && !exists(executable_)) {
+    refuse("--exe " + escape_terminal(executable_) + ": there is no such file");
+  }
+  for (const auto* folders : {&sysroots_, &files_}) {
+    for (const std::string& folder : *folders) {
+      if (is_folder(folder)) continue;
+      refuse(std::string(folders == &sysroots_ ? "--sysroot " : "--files ") +
+             escape_terminal(folder) + ": there is no such folder");
     }
   }
   options.core = core_;

@@ -23,8 +23,17 @@ run dump --core "$CROWD"
 expect_status "$exit_error" "a program"
 expect_said 'core'
 run dump --core "$work/nothing"
-expect_status "$exit_error" "no file"
+expect_status "$exit_no_target" "no file"
 expect_said 'nothing'
+# What belongs to it is not where somebody says.
+for option in --exe --sysroot --files; do
+  run dump --core "$core" "$option" "$work/mistyped"
+  expect_status "$exit_usage" "$option with a name that nothing has"
+  expect_said "$option .*mistyped: there is no such"
+  expect_no_stdout
+done
+run dump --core "$core" --sysroot "$core"
+expect_status "$exit_usage" "a file for a folder"
 # One that is cut short never passes for whole.
 head -c "$(($(stat -c %s "$core") / 2))" "$core" >"$work/half"
 run dump --core "$work/half"

@@ -223,6 +223,32 @@ TEST_CASE("dump_text: a core names the signal and the files that are missing") {
   CHECK(has(text, "Thread 7  SIGSEGV  a=b\n"));
 }
 
+TEST_CASE("dump_text: a file that is missing is told once") {
+  const std::string reason = "build ID ab: not found (looked below /)";
+  for (const std::size_t missing : {1, 3}) {
+    ProcessDump dump = make_dump();
+    dump.snapshot.source = SnapshotSource::kCore;
+    dump.core = CoreOrigin{"core.1", {}, false};
+    dump.snapshot.plan.publishers.clear();
+    dump.snapshot.plan.modules = 1;
+    for (std::size_t i = 0; i < missing; ++i) {
+      const std::string path = "/lib/lib" + std::to_string(i) + ".so";
+      dump.core->problems.push_back({path, "ab", reason, false});
+      dump.snapshot.plan.refusals.push_back({path, {FindingCode::kUnreadableFile, reason, {}}});
+    }
+    dump.core->problems.push_back({"/lib/other.so", "", "not verified", true});
+    const std::string text = text_of(dump);
+    INFO(text);
+    for (std::size_t i = 0; i < missing; ++i) {
+      const std::string path = "/lib/lib" + std::to_string(i) + ".so";
+      const std::size_t first = text.find(path);
+      REQUIRE(first != std::string::npos);
+      CHECK(text.find(path, first + 1) == std::string::npos);
+    }
+    CHECK(has(text, "  /lib/other.so: not verified\n"));
+  }
+}
+
 TEST_CASE("dump_text: what BPF has read says so") {
   ProcessDump dump = make_dump();
   dump.snapshot.source = SnapshotSource::kBpf;
