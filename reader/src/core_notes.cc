@@ -73,7 +73,7 @@ class NoteWalk {
       // A header and the owner's name in one read: 6 bytes at most, of those that matter.
       std::array<std::byte, sizeof(Elf64_Nhdr) + 8> head{};
       const std::size_t head_size = std::min<std::uint64_t>(head.size(), range_.size - at);
-      if (!read(at, std::span(head).first(head_size))) return end_early();
+      if (!read_head(at, std::span(head).first(head_size))) return end_early();
       const auto header = value_at<Elf64_Nhdr>(head, 0);
       const auto place = place_note(header, at, range_.size);
       if (!place) return end_early();
@@ -89,6 +89,19 @@ class NoteWalk {
  private:
   Status read(std::uint64_t offset, std::span<std::byte> out) const {
     return file_.read_offset(range_.offset + offset, out);
+  }
+  // With what follows: notes that are nearly empty take no call of the system each.
+  Status read_head(std::uint64_t offset, std::span<std::byte> out) {
+    if (offset < window_at_ || offset - window_at_ + out.size() > window_size_) {
+      window_at_ = offset;
+      window_size_ = std::min<std::uint64_t>(window_.size(), range_.size - offset);
+      if (!read(offset, std::span(window_).first(window_size_))) {
+        window_size_ = 0;  // the file may end here
+        return read(offset, out);
+      }
+    }
+    std::memcpy(out.data(), window_.data() + (offset - window_at_), out.size());
+    return {};
   }
   Status end_early() {
     ended_early_ = true;
@@ -145,6 +158,9 @@ class NoteWalk {
   const NoteRange& range_;
   Machine machine_;
   CoreNotes& notes_;
+  std::array<std::byte, 1024> window_{};  // bytes of the range that were read last
+  std::uint64_t window_at_ = 0;
+  std::size_t window_size_ = 0;
   bool ended_early_ = false;  // this range: another one may be whole
 };
 
