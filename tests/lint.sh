@@ -34,6 +34,7 @@ forbid_but "libelf and libdw are used in reader/ and cli/symbol/ only" '#include
   '^cli/symbol/' bpf writer-lib cli
 forbid_but "CLI11 is used in cli/options.cc and cli/options/ only" '#include <CLI/' '^cli/options[./]' reader bpf writer-lib cli
 forbid_but "spdlog is used in cli/log.cc only" '#include <spdlog' '^cli/log.cc' reader bpf writer-lib cli
+forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' '^cli/step/instruction.cc' reader bpf writer-lib cli
 forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf/*.cc \
   bpf/*.h writer-lib/src
 forbid "formats are pure: they open no files and print nothing" 'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format

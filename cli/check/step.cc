@@ -66,6 +66,7 @@ class StepCheck {
   std::string process_name_;
   std::string absence_;  // why nothing publishes labels
   bool publishes_ = false;
+  bool has_triggers_ = false;      // there is something to step
   std::set<std::string> missing_;  // declared updates that no file has
 };
 
@@ -74,6 +75,7 @@ void StepCheck::note_loaded(const SteppedProcess& process) {
   process_name_ =
       "process " + std::to_string(raw(process.pid())) + " (" + process.process().comm() + ")";
   publishes_ |= !process.plan().publishers.empty();
+  has_triggers_ |= process.has_triggers();
   absence_ = process.plan().absence();
   const std::vector<std::string> missing = process.missing_updates();
   missing_ = {missing.begin(), missing.end()};
@@ -165,6 +167,11 @@ void StepCheck::report_gaps(CheckReport& report) const {
           "this machine has no hardware watchpoints, which would find the functions that change "
           "labels unseen; --update names them");
     }
+  }
+  if (publishes_ && !has_triggers_) {
+    remark(
+        "no function that may change labels was found (is the program stripped?): only what "
+        "watchpoints caught was stepped through; --update names such functions");
   }
   if (record_.abandoned != 0) {
     remark(counted(record_.abandoned, "function", "functions") +

@@ -37,6 +37,8 @@ class SteppedProcess {
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
   std::vector<std::string> missing_updates() const { return triggers_.missing(); }
+  // Somewhere in it stepping begins.
+  bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
   // Until a plan is final (slots not yet relocated).
   void plan_if_due();

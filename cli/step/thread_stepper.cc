@@ -237,7 +237,7 @@ void ThreadStepper::leave_out_quiet() {
     run_until_return(1);
     return;
   }
-  ++record_.abandoned;
+  if (!base.open_ended) ++record_.abandoned;
   const Address function = base.entry;
   abandon();
   process_.triggers().narrow_to_references(function, process_.disassembler());

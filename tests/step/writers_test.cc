@@ -158,6 +158,7 @@ TEST_CASE("check --step: the bundled writer is right on several threads") {
 TEST_CASE("check --step: a thousand updates of the bundled writer") {
   StepCheckOptions options;
   options.max_updates = 1000;
+  options.timeout = std::chrono::minutes(3);  // on a machine that does other things, too
   const Stepped stepped = step({stepper("bundled-library-O2"), "200"}, options);
   INFO(stepped.told());
   CHECK(stepped.found().empty());
