@@ -1,9 +1,7 @@
 #include "cli/step/program_tracer.h"
 
-#include <linux/kcmp.h>
 #include <sched.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <fstream>
-#include <string>
 
+#include "cli/step/thread_status.h"
 #include "cli/step/watchpoint.h"
 #include "labelscope/stopped_thread.h"
 
@@ -26,31 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kOurs = __WALL | __WNOTHREAD;
 // A thread that does not stop within this time is in the kernel, and stops before it comes back.
 constexpr std::chrono::milliseconds kHoldPatience{50};
-
-// A line of /proc/TID/status; empty if it is gone.
-std::string status_line(Tid tid, const std::string& name) {
-  std::ifstream file("/proc/" + std::to_string(raw(tid)) + "/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(name + ":")) return line.substr(name.size() + 1);
-  }
-  return {};
-}
-
-bool has_handler(Tid tid, int signal) {
-  const std::string caught = status_line(tid, "SigCgt");
-  const std::uint64_t mask = caught.empty() ? 0 : std::strtoull(caught.c_str(), nullptr, 16);
-  return signal > 0 && signal <= 64 && (mask >> (signal - 1) & 1) != 0;
-}
-
-bool belongs_to(Tid tid, Pid process) {
-  const std::string group = status_line(tid, "Tgid");
-  return !group.empty() && std::strtol(group.c_str(), nullptr, 10) == raw(process);
-}
-
-// Sure to be another memory than the other process's.
-bool has_own_memory(Tid tid, Pid other) {
-  return ::syscall(SYS_kcmp, raw(tid), raw(other), KCMP_VM, 0, 0) > 0;
-}
 
 }  // namespace
 
@@ -106,7 +78,7 @@ void ProgramTracer::run() {
 void ProgramTracer::handle(const Event& event) {
   if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
   if (threads_.count(event.tid) == 0) {
-    if (status_line(event.tid, "Tgid").empty()) return;
+    if (!is_there(event.tid)) return;
     adopt(event.tid);
     // Forked off by a program that has ended meanwhile: it has run nothing yet.
     if (wait_status_) ::kill(raw(event.tid), SIGKILL);
@@ -344,8 +316,7 @@ bool ProgramTracer::hold(TracedThread& thread) {
     if (stopped < 0) return false;
     if (stopped == 0) {
       // Uninterruptibly asleep: it comes back to its code by way of the stop.
-      if (Clock::now() >= deadline ||
-          status_line(thread.tid, "State").find('D') != std::string::npos) {
+      if (Clock::now() >= deadline || is_uninterruptible(thread.tid)) {
         return false;
       }
       ::sched_yield();

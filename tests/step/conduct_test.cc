@@ -25,8 +25,8 @@ bool has_remark(const Stepped& stepped, const std::string& part) {
 // This process has no children: whatever was started has ended and was collected.
 bool nothing_is_left() { return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 && errno == ECHILD; }
 
-Stepped conduct(const std::string& how, labelscope::cli::StepCheckOptions options = {}) {
-  return step({stepper("conduct-dynamic"), how}, std::move(options));
+Stepped conduct(const std::string& how, const labelscope::cli::StepCheckOptions& options = {}) {
+  return step({stepper("conduct-dynamic"), how}, options);
 }
 
 }  // namespace

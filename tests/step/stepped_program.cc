@@ -34,7 +34,7 @@ std::set<Expectation> expectations_of(const std::string& source) {
 }
 
 std::string stepper(const std::string& name) {
-  const std::string path = std::string(STEPPER_PROGRAMS) + "/" + name;
+  std::string path = std::string(STEPPER_PROGRAMS) + "/" + name;
   if (::access(path.c_str(), X_OK) != 0) skip_test(name + " was not built here");
   return path;
 }
@@ -91,7 +91,7 @@ std::string Stepped::told() const {
   return out.str();
 }
 
-Stepped step(const std::vector<std::string>& command, cli::StepCheckOptions options) {
+Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {
   Stepped stepped;
   stepped.status = cli::step_command(command, options, stepped.report);
   if (!stepped.status && stepped.status.error().code == ErrorCode::kPermission) {

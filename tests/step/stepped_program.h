@@ -39,6 +39,6 @@ struct Stepped {
   std::string told() const;
 };
 
-Stepped step(const std::vector<std::string>& command, cli::StepCheckOptions options = {});
+Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options = {});
 
 }  // namespace labelscope::test

@@ -18,5 +18,5 @@ TEST_CASE("code_map: parts and variants of a function have the name of the funct
   CHECK(source_name("f.isra.0.cold") == "f");
   CHECK(source_name("ns::f(int) [clone .part.0]") == "ns::f(int)");
   CHECK(source_name("f") == "f");
-  CHECK(source_name("") == "");
+  CHECK(source_name("").empty());
 }
