@@ -12,10 +12,10 @@
 namespace labelscope {
 namespace {
 
-// waitid() gives the signal in the low byte and the event above it. For PTRACE_EVENT_STOP the
-// signal is none that is on its way: it tells a job-control stop from our interrupt.
-int signal_to_deliver(const siginfo_t& seen) {
-  return (seen.si_status >> 8) == PTRACE_EVENT_STOP ? 0 : seen.si_status & 0xFF;
+// The kernel notes the event above the low byte. For PTRACE_EVENT_STOP the signal is none that is
+// on its way: it tells a job-control stop from our interrupt.
+int signal_to_deliver(const siginfo_t& stop) {
+  return (stop.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
 }
 
 bool is_own_child(Tid tid) {
@@ -30,21 +30,23 @@ int failure(long result) { return result != 0 ? errno : 0; }
 
 ThreadEvent poll_thread(Tid tid) {
   using Kind = ThreadEvent::Kind;
-  const auto id = static_cast<id_t>(raw(tid));
+  // Of a thread that is stopped for us, and of no other one, the kernel tells what stopped it.
+  // waitid() would too, but only once: a program that we are part of may collect the answer first,
+  // in its handler of SIGCHLD.
+  siginfo_t stop{};
+  if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &stop) == 0) {
+    return {Kind::kStopped, signal_to_deliver(stop)};
+  }
   // What other threads of this process have started or traced is theirs.
-  constexpr int kOurs = WNOHANG | __WALL | __WNOTHREAD;
   siginfo_t seen{};
-  if (::waitid(P_PID, id, &seen, WEXITED | WSTOPPED | WNOWAIT | kOurs) != 0) {
+  constexpr int kEnds = WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
+  if (::waitid(P_PID, static_cast<id_t>(raw(tid)), &seen, kEnds) != 0) {
     return {errno == ECHILD ? Kind::kGone : Kind::kNothing};
   }
-  if (seen.si_pid == 0) return {};
-  if (seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED) {
-    return {Kind::kEnded};
-  }
-  // Looked at first and taken afterwards: asked for both at once, the kernel would hand out an end.
-  seen = {};
-  if (::waitid(P_PID, id, &seen, WSTOPPED | kOurs) != 0 || seen.si_pid == 0) return {};
-  return {Kind::kStopped, signal_to_deliver(seen)};
+  // It tells of stops, too, though it was not asked for them: of one that has come meanwhile.
+  const bool ended =
+      seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED;
+  return {seen.si_pid != 0 && ended ? Kind::kEnded : Kind::kNothing};
 }
 
 int seize_thread(Tid tid) { return failure(::ptrace(PTRACE_SEIZE, raw(tid), nullptr, nullptr)); }

@@ -21,7 +21,7 @@ struct ThreadEvent {
   int signal = 0;  // that it stopped on the way to, and must still get
 };
 
-// Takes a stop, and leaves the answer that it has ended for collect_ended().
+// Changes nothing: that it has ended is left for collect_ended() to take.
 ThreadEvent poll_thread(Tid tid);
 
 // 0, or errno.

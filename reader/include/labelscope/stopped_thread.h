@@ -3,7 +3,9 @@
 // PTRACE_SEIZE and PTRACE_INTERRUPT send no signal and leave no trace: a pending signal or a
 // job-control stop stays what it was. If labelscope dies, the kernel detaches and the thread runs
 // on (no PTRACE_O_EXITKILL). ptrace belongs to the calling thread: create, use and destroy a
-// StoppedThread on the same thread.
+// StoppedThread on the same thread. The kernel raises SIGCHLD in the calling process for each stop
+// (not if it is ignored, or its handler has SA_NOCLDSTOP), and a waitpid() for any child may
+// collect the answer: that does no harm.
 //
 // A thread that has not stopped by its deadline cannot be let go yet, because the kernel lets go of
 // stopped threads only. It stays with the calling thread: each later stop() and settle() on that
@@ -29,8 +31,8 @@ class StoppedThread {
   // reason and what helps; kLimit: it did not stop in time, because it waits in the kernel for
   // something that nothing interrupts.
   static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
-  // Why the kernel does not let us look into a thread, for whoever was refused something else than a
-  // stop (its mappings, its memory): kPermission with the reason and what helps, or kVanished.
+  // Why the kernel does not let us look into a thread, for whoever was refused something else than
+  // a stop (its mappings, its memory): kPermission with the reason and what helps, or kVanished.
   static Error refusal(Tid tid);
   // Lets go of threads that stopped after their deadline; how many are still awaited.
   static std::size_t settle();

@@ -220,8 +220,29 @@ TEST_CASE("stopped_thread: a thread that somebody else traces is refused, and to
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().code == ErrorCode::kPermission);
   INFO(stopped.error().context);
-  CHECK(stopped.error().context.find("labelscope traces it already") !=
-        std::string::npos);
+  CHECK(stopped.error().context.find("labelscope traces it already") != std::string::npos);
+}
+
+TEST_CASE("stopped_thread: a handler of SIGCHLD that collects every answer takes no stop away") {
+  const Child child;
+  wait_for_progress();
+  struct sigaction collect {};
+  struct sigaction before {};
+  collect.sa_handler = [](int) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  };
+  collect.sa_flags = SA_RESTART;
+  REQUIRE(::sigaction(SIGCHLD, &collect, &before) == 0);
+  for (int i = 0; i < 100; ++i) {
+    auto stopped = StoppedThread::stop(child.tid());
+    INFO("round " << i << ": " << (stopped ? "stopped" : stopped.error().context));
+    CHECK(stopped);
+    if (!stopped) break;
+  }
+  CHECK(StoppedThread::settle() == 0);
+  REQUIRE(::sigaction(SIGCHLD, &before, nullptr) == 0);
+  wait_for_progress();
 }
 
 TEST_CASE("stopped_thread: the exit status of our own child is never swallowed") {
