@@ -1,7 +1,9 @@
 #include "holding.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace labelscope {
@@ -19,10 +21,14 @@ Holding::Holding() {
   sched_param lowest{};
   lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
   raised_ = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
+  if (raised_) return;  // it has no slack
+  timer_slack_before_ = std::max(prctl(PR_GET_TIMERSLACK), 0);
+  prctl(PR_SET_TIMERSLACK, 1);
 }
 
 Holding::~Holding() {
   if (raised_) pthread_setschedparam(pthread_self(), policy_before_, &priority_before_);
+  if (timer_slack_before_ != 0) prctl(PR_SET_TIMERSLACK, timer_slack_before_);
   pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
 }
 

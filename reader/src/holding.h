@@ -9,7 +9,8 @@ namespace labelscope {
 
 // Of the calling thread, while it lives: no Ctrl-Z, which would stop a held thread with us for as
 // long as the user likes; and, where the kernel allows it (CAP_SYS_NICE), precedence over programs
-// that would otherwise have a processor for some milliseconds while the target waits for us.
+// that would otherwise have a processor for some milliseconds while the target waits for us. Where
+// it does not, sleeps at least end on time (they are stretched by 50 us otherwise).
 class Holding {
  public:
   Holding();
@@ -22,6 +23,7 @@ class Holding {
   int policy_before_ = 0;
   sched_param priority_before_{};
   bool raised_ = false;
+  int timer_slack_before_ = 0;  // 0: it was not changed
 };
 
 }  // namespace labelscope

@@ -10,7 +10,6 @@
 #include "labelscope/stopped_thread.h"
 
 #include <elf.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -54,15 +53,12 @@ std::string proc_path(Tid tid, const char* name) {
 }
 
 // Between two looks at a thread. Mostly it stops at once: an interrupt if it runs, a turn on a
-// processor if it sleeps. waitid() without a limit would be simpler, and has none.
+// processor if it sleeps. waitid() without a limit would be simpler, and has none. To yield instead
+// of sleeping gives away a whole turn: then a thread that has stopped meanwhile is held for as long
+// as other programs like to run.
 class Pause {
  public:
   void wait() {
-    if (yields_ < kYields) {
-      ++yields_;
-      ::sched_yield();
-      return;
-    }
     std::this_thread::sleep_for(sleep_);
     sleep_ = std::min(2 * sleep_, kLongest);
     ++sleeps_;
@@ -71,12 +67,10 @@ class Pause {
   bool is_long() const { return sleep_ == kLongest && sleeps_ % 16 == 0; }
 
  private:
-  static constexpr int kYields = 50;
   // A thread that stops in the meantime is held for as long.
   static constexpr microseconds kLongest{100};
-  int yields_ = 0;
   int sleeps_ = 0;
-  microseconds sleep_{20};
+  microseconds sleep_{5};
 };
 
 struct Awaited {
@@ -142,10 +136,13 @@ std::optional<Awaited> take_awaited(Tid tid) {
 }
 
 Error did_not_stop(Tid tid) {
-  return Error{ErrorCode::kLimit,
-               name_of(tid) +
-                   " does not stop: it waits in the kernel for something that nothing interrupts "
-                   "(a disk, a network file system, or the child of a vfork)"};
+  const auto stat = read_thread_stat(proc_path(tid, "stat"));
+  return Error{
+      ErrorCode::kLimit,
+      name_of(tid) + (stat && stat->state == 'R'
+                          ? " does not stop in time: it waits for a processor"
+                          : " does not stop: it waits in the kernel for something that nothing "
+                            "interrupts (a disk, a network file system, or the child of a vfork)")};
 }
 
 Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }

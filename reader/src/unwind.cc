@@ -233,6 +233,8 @@ UnwoundStack DwflUnwinder::unwind(const Registers& registers, const MemorySource
       walk_.stack.cut =
           "there is no way on from " + hex_address(walk_.last_pc) + " (" + dwfl_errmsg(-1) + ")";
     }
+    // It was late before libdwfl came to the first frame, which the registers tell without it.
+    if (walk_.stack.frames.empty()) walk_.stack.frames = {registers.pc};
     return std::move(walk_.stack);
   }
 }
