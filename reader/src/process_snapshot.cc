@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <set>
 #include <system_error>
 #include <thread>
 
+#include "holding.h"
 #include "labelscope/label_walk.h"
 #include "labelscope/snapshot.h"
 #include "labelscope/stopped_thread.h"
@@ -25,6 +27,8 @@ using std::chrono::milliseconds;
 // that takes longer is asked again when all the others have been read.
 constexpr milliseconds kFirstPatience{10};
 constexpr milliseconds kLaterPatience{1};
+// Threads that wait in the kernel are only looked at, one after the other.
+constexpr milliseconds kBetweenRounds{1};
 // A process that starts threads faster than they are read would never be done.
 constexpr int kMaxListings = 100;
 
@@ -100,8 +104,11 @@ Result<bool> ThreadReader::read_new_threads() {
 
 void ThreadReader::read_late_threads() {
   const auto deadline = Clock::now() + options_.patience;
-  while (!late_.empty() && Clock::now() < deadline) {
-    std::erase_if(late_, [&](ThreadSnapshot& thread) { return read(thread, kLaterPatience); });
+  const auto in_time = [&] { return Clock::now() < deadline; };
+  while (!late_.empty() && in_time()) {
+    std::erase_if(
+        late_, [&](ThreadSnapshot& thread) { return in_time() && read(thread, kLaterPatience); });
+    if (!late_.empty()) std::this_thread::sleep_for(kBetweenRounds);
   }
   std::move(late_.begin(), late_.end(), std::back_inserter(done_));
 }
@@ -126,6 +133,9 @@ bool ThreadReader::read(ThreadSnapshot& thread, milliseconds patience) {
     done_.push_back(std::move(thread));
     return true;
   }
+  // What cannot be interrupted is not waited for here: there may be hundreds of such threads.
+  if (stat->state == 'D') patience = milliseconds{0};
+  const Holding holding;
   auto stopped = StoppedThread::stop(thread.tid, patience);
   if (!stopped) {
     const Error& error = stopped.error();
@@ -168,21 +178,52 @@ void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {
       {}};
 }
 
-// On a thread of its own, to which no signal is delivered: handlers of the program that we are in
-// expect to run elsewhere.
-Status run_on_own_thread(const std::function<void()>& work) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  Status status;
-  try {
-    std::thread(work).join();
-  } catch (const std::system_error& error) {
-    status = system_error(error.code().value(), "a thread to stop others from");
+// Signals for the calling thread, put back at the end.
+class SignalMask {
+ public:
+  SignalMask() { ::pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  ~SignalMask() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalMask(const SignalMask&) = delete;
+  SignalMask& operator=(const SignalMask&) = delete;
+
+  void block_all() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  void block_job_control() {
+    sigset_t signals = before_;
+    for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
+    ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+// On a thread of its own, to which no signal is delivered: handlers of the program that we are in
+// expect to run elsewhere. The caller hears its signals as before, so that Ctrl-C ends a program
+// that reads memory which nobody supplies; but Ctrl-Z would stop a held thread with us. What `work`
+// throws is thrown here.
+Status run_on_own_thread(const std::function<void()>& work) {
+  std::exception_ptr thrown;
+  SignalMask signals;
+  signals.block_all();
+  try {
+    std::thread worker([&] {
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    });
+    signals.block_job_control();
+    worker.join();
+  } catch (const std::system_error& error) {
+    return system_error(error.code().value(), "a thread to stop others from");
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  return {};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "labelscope/snapshot.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <csignal>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "support/catch.h"
@@ -52,7 +54,14 @@ void check_against_truth(const ProcessSnapshot& snapshot, const TargetProcess& t
                        found->second->seen.labels == truth.variables.front().labels &&
                        found->second->thread_pointer == truth.thread_pointer &&
                        found->second->problem.empty();
-    if (!right) ++wrong;
+    if (right) continue;
+    ++wrong;
+    if (found == seen.end()) {
+      WARN("thread " << raw(truth.tid) << " is not listed");
+    } else {
+      WARN("thread " << raw(truth.tid) << ": " << outcome_name(found->second->seen.outcome) << ", "
+                     << found->second->problem << ", state " << found->second->state);
+    }
   }
   CHECK(wrong == 0);
 }
@@ -164,6 +173,7 @@ TEST_CASE("snapshot: a stack that takes longer than allowed is cut, and says so"
   for (const ThreadSnapshot& thread : require_snapshot(target, options).threads) {
     REQUIRE(thread.stack);
     CHECK(thread.stack->out_of_time);
+    CHECK(thread.stack->frames.size() == 1);  // where it is: the registers say so
     CHECK_FALSE(thread.stack->cut.empty());
   }
 }
@@ -247,6 +257,87 @@ TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold no
   CHECK(thread.state == 'D');
   CHECK(thread.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER);
   CHECK(thread.problem.find("does not stop") != std::string::npos);
+}
+
+TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waited for one by one") {
+  constexpr int kThreads = 200;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setpgid(0, 0);  // killed together with those that have its memory
+    const auto wait_in_vfork = [](void*) -> void* {
+      if (::vfork() == 0) {
+        for (;;) ::pause();
+      }
+      return nullptr;
+    };
+    for (int i = 0; i < kThreads; ++i) {
+      pthread_t thread{};
+      if (::pthread_create(&thread, nullptr, wait_in_vfork, nullptr) != 0) ::_exit(1);
+    }
+    for (;;) ::pause();
+  }
+  auto process = LiveProcess::open(Pid{child});
+  REQUIRE(process);
+  const auto waiting = [&] {
+    auto tids = (*process)->threads();
+    if (!tids) return std::ptrdiff_t{0};
+    return std::count_if(tids->begin(), tids->end(),
+                         [&](Tid tid) { return state_of(Pid{child}, tid) == 'D'; });
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (waiting() < kThreads && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  SnapshotOptions options;
+  options.patience = std::chrono::milliseconds(0);
+  const auto start = std::chrono::steady_clock::now();
+  auto snapshot = snapshot_process(**process, {}, options);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  ::kill(-child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  REQUIRE(snapshot);
+  const auto late = std::count_if(
+      snapshot->threads.begin(), snapshot->threads.end(),
+      [](const ThreadSnapshot& thread) { return thread.state == 'D' && !thread.problem.empty(); });
+  CHECK(late == kThreads);
+  // A bound only for what it would be if each were waited for as a thread that runs is: 10 ms.
+  CHECK(elapsed < kThreads * std::chrono::milliseconds(10));
+}
+
+TEST_CASE("snapshot: what the callback throws reaches the caller, and the thread is let go") {
+  const TargetProcess target = start_crowd({"--threads", "4"});
+  SnapshotOptions options;
+  options.while_held = [](const ThreadSnapshot&, const MemorySource&) {
+    throw std::runtime_error("the callback's own");
+  };
+  CHECK_THROWS_AS(require_snapshot(target, options), std::runtime_error);
+  for (const TruthThread& truth : target.threads()) {
+    const char state = state_of(target.pid(), truth.tid);
+    CHECK((state == 'S' || state == 'R'));
+  }
+}
+
+std::atomic<int> signals_heard{0};
+
+TEST_CASE("snapshot: the caller hears its signals while threads are held") {
+  const TargetProcess target = start_crowd({"--threads", "1"});
+  struct sigaction hear {};
+  struct sigaction before {};
+  hear.sa_handler = [](int) { ++signals_heard; };
+  REQUIRE(::sigaction(SIGUSR1, &hear, &before) == 0);
+  SnapshotOptions options;
+  options.while_held = [](const ThreadSnapshot&, const MemorySource&) {
+    const int heard = signals_heard;
+    ::kill(::getpid(), SIGUSR1);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (signals_heard == heard && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(signals_heard > heard);
+  };
+  require_snapshot(target, options);
+  REQUIRE(::sigaction(SIGUSR1, &before, nullptr) == 0);
 }
 
 }  // namespace labelscope::test

@@ -57,17 +57,23 @@ struct SnapshotOptions {
   // From when a thread was stopped to where unwinding its stack is cut.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
   // How long all threads together that do not stop at once (they wait for a disk, or for a child
-  // that has their memory) are waited for. Those that still do not are reported with the problem.
+  // that has their memory) are waited for, when the others have been read. Those that still do not
+  // stop are reported with the problem.
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
   // Called with each thread that was read, before it is let go: what it does adds to the stop. On
-  // another thread than the caller's, one call at a time.
+  // another thread than the caller's, one call at a time. What it throws reaches the caller.
   std::function<void(const ThreadSnapshot& thread, const MemorySource& memory)> while_held;
 };
 
 // Stops the threads of a live process one after the other, each as short as possible, until no new
 // one appears. `plan` was made before, while everything ran. kPermission: no thread could be
-// stopped, and why. kVanished: the process has ended, or has executed another program since `plan`
-// was made (then plan again).
+// stopped, and why. kVanished: the process has ended, or has executed another program since it was
+// opened (then open it again, and plan).
+//
+// Memory that nobody supplies (userfaultfd, a file system that hangs) keeps a reader waiting
+// without limit, and the thread that is held with it; only the end of the reading process helps. So
+// signals reach the calling thread meanwhile, but for those of job control, which would stop us
+// with it.
 Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
                                          const SnapshotOptions& options);
 
