@@ -20,22 +20,25 @@
 namespace labelscope {
 namespace {
 
+Status read_memory(Tid tid, Address address, std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    iovec local{out.data() + done, out.size() - done};
+    // The address is the other process's: it is never dereferenced here.
+    iovec remote{reinterpret_cast<void*>(address + done), out.size() - done};  // NOLINT
+    ssize_t got = process_vm_readv(raw(tid), &local, 1, &remote, 1, 0);
+    if (got < 0) return system_error(errno, "memory of process " + std::to_string(raw(tid)));
+    if (got == 0) return Error{ErrorCode::kUnreadable, "memory that is not mapped"};
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
 class ProcessMemory final : public MemorySource {
  public:
   explicit ProcessMemory(Pid pid) : pid_(pid) {}
-
   Status read(Address address, std::span<std::byte> out) const override {
-    std::size_t done = 0;
-    while (done < out.size()) {
-      iovec local{out.data() + done, out.size() - done};
-      // The address is the other process's: it is never dereferenced here.
-      iovec remote{reinterpret_cast<void*>(address + done), out.size() - done};  // NOLINT
-      ssize_t got = process_vm_readv(raw(pid_), &local, 1, &remote, 1, 0);
-      if (got < 0) return system_error(errno, "memory of process " + std::to_string(raw(pid_)));
-      if (got == 0) return Error{ErrorCode::kUnreadable, "memory that is not mapped"};
-      done += static_cast<std::size_t>(got);
-    }
-    return {};
+    return read_memory(Tid{raw(pid_)}, address, out);
   }
 
  private:
@@ -61,12 +64,16 @@ Result<std::vector<Tid>> list_threads(Pid pid) {
   return tids;
 }
 
+// PF_EXITING of the kernel's include/linux/sched.h: memory and files are gone first, the state
+// changes later.
+constexpr std::uint64_t kIsEnding = 0x4;
+
 std::optional<Tid> find_running_thread(Pid pid) {
   auto tids = list_threads(pid);
   if (!tids) return std::nullopt;
   for (Tid tid : *tids) {
     auto stat = read_thread_stat("/proc/" + std::to_string(raw(tid)) + "/stat");
-    if (stat && !has_ended(stat->state)) return tid;
+    if (stat && !has_ended(stat->state) && (stat->flags & kIsEnding) == 0) return tid;
   }
   return std::nullopt;
 }
@@ -82,14 +89,42 @@ std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
   return std::make_unique<ProcessMemory>(pid);
 }
 
+class LiveProcess::Memory final : public MemorySource {
+ public:
+  explicit Memory(const LiveProcess& process) : process_(process) {}
+  Status read(Address address, std::span<std::byte> out) const override {
+    Status status = read_memory(process_.door_, address, out);
+    if (status || status.error().code != ErrorCode::kVanished) return status;
+    return process_.find_other_door() ? read_memory(process_.door_, address, out) : status;
+  }
+
+ private:
+  const LiveProcess& process_;
+};
+
 LiveProcess::LiveProcess(Pid pid, Tid door)
-    : pid_(pid), door_(door), memory_(open_process_memory(Pid{raw(door)})) {
-  program_ = read_auxv();
+    : pid_(pid), door_(door), memory_(std::make_unique<Memory>(*this)) {
+  program_ = program();
+}
+
+bool LiveProcess::find_other_door() const {
+  const Tid before = door_;
+  const auto other = find_running_thread(pid_);
+  if (!other || *other == before) return false;
+  door_ = *other;
+  return true;
 }
 
 // Every thread of a process has a folder of its own in /proc, unlisted, with the same memory in it.
 std::string LiveProcess::proc_path(const char* name) const {
-  return "/proc/" + std::to_string(raw(door_)) + "/" + name;
+  return "/proc/" + std::to_string(raw(door_.load())) + "/" + name;
+}
+
+// Of a thread that has ended, what is there is empty.
+Result<std::string> LiveProcess::read_proc(const char* name) const {
+  auto text = read_proc_file(proc_path(name));
+  if (text && !text->empty()) return text;
+  return find_other_door() ? read_proc_file(proc_path(name)) : std::move(text);
 }
 
 Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
@@ -120,7 +155,7 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
 }
 
 Result<std::vector<Mapping>> LiveProcess::mappings() const {
-  auto text = read_proc_file(proc_path("maps"));
+  auto text = read_proc("maps");
   if (!text) {
     return text.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(text).error();
   }
@@ -158,15 +193,14 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   return fd;
 }
 
-std::string LiveProcess::read_auxv() const {
-  auto bytes = read_proc_file(proc_path("auxv"));
+// The auxiliary vector: it holds a random address, new with each exec.
+std::string LiveProcess::program() const {
+  auto bytes = read_proc("auxv");
   return bytes ? *std::move(bytes) : std::string();
 }
 
-bool LiveProcess::has_replaced_program() const { return read_auxv() != program_; }
-
 std::optional<Address> LiveProcess::program_headers_address() const {
-  const std::string bytes = read_auxv();
+  const std::string bytes = program();
   for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
     Elf64_auxv_t entry;
     std::memcpy(&entry, bytes.data() + at, sizeof entry);

@@ -6,13 +6,11 @@
 #include <cstring>
 #include <string>
 
-#include "proc_fs.h"
-
 namespace labelscope {
 
 Result<ProgramImage> ProgramImage::of(const LiveProcess& process) {
   const std::string name = "process " + std::to_string(raw(process.pid()));
-  auto bytes = read_proc_file(process.proc_path("auxv"));
+  auto bytes = process.read_proc("auxv");
   if (!bytes) {
     if (bytes.error().code != ErrorCode::kNotFound) return std::move(bytes).error();
     return Error{ErrorCode::kVanished, "no " + name};

@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "proc_fs.h"
-
 namespace labelscope {
 namespace {
 
@@ -55,12 +53,6 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   return sampled;
 }
 
-bool SampledProcess::runs_its_program() {
-  if (image_.runs_in(memory())) return true;
-  const Tid before = process_->seen_through();
-  return exists() && process_->seen_through() != before && image_.runs_in(memory());
-}
-
 bool SampledProcess::adopt_program() {
   if (!exists()) return false;
   auto image = ProgramImage::of(*process_);
@@ -74,18 +66,14 @@ bool SampledProcess::adopt_program() {
   return true;
 }
 
-bool SampledProcess::exists() {
+bool SampledProcess::exists() const {
   auto process = LiveProcess::open(pid());
-  if (!process) {
-    return process.error().code != ErrorCode::kVanished &&
-           process.error().code != ErrorCode::kNotFound;
-  }
-  if ((*process)->seen_through() != process_->seen_through()) process_ = *std::move(process);
-  return true;
+  return process || (process.error().code != ErrorCode::kVanished &&
+                     process.error().code != ErrorCode::kNotFound);
 }
 
 bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
-  auto text = read_proc_file(process_->proc_path("maps"));
+  auto text = process_->read_proc("maps");
   if (!text) return false;
   const std::size_t hash = std::hash<std::string_view>{}(*text);
   if (hash == mappings_hash_) return true;

@@ -30,9 +30,8 @@ class SampledProcess {
   Unwinder* unwinder() const { return unwinder_.get(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
 
-  // Whether it has executed no other program since. Looks for another thread to see it through if
-  // the one that it was seen through has ended.
-  bool runs_its_program();
+  // Whether it has executed no other program since.
+  bool runs_its_program() const { return image_.runs_in(memory()); }
   bool runs_same_program(const SampledProcess& other) const { return image_ == other.image_; }
   // After an exec: another program, no recipes, nothing mapped that is known. False: not now (it
   // has ended, or is about to).
@@ -40,8 +39,8 @@ class SampledProcess {
   void set_recipes(std::span<const ls_tls_recipe> recipes) {
     recipes_.assign(recipes.begin(), recipes.end());
   }
-  // Whether it exists, as more than a zombie; looks for another thread as above.
-  bool exists();
+  // Whether it exists, as more than a zombie.
+  bool exists() const;
 
   // Reports executable mappings that were not there the last time. False: they could not be read.
   using OnMapping = std::function<void(const Mapping&)>;

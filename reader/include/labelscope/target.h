@@ -1,6 +1,7 @@
 // A process to be read, alive or (as a core file) dead: what the planner and the walk need of it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,8 +32,8 @@ class Target {
 class LiveProcess final : public Target {
  public:
   // kVanished: no such process (or a zombie); kNotFound: the number is that of another thread of a
-  // process; kPermission: it may not be looked at. Where only its first thread has ended, the
-  // process is seen through another one, for as long as that one runs.
+  // process; kPermission: it may not be looked at. Where its first thread has ended and others run
+  // on, the process is seen through one of these, and through another one when that has ended.
   static Result<std::unique_ptr<LiveProcess>> open(Pid pid);
 
   Result<std::vector<Mapping>> mappings() const override;
@@ -41,27 +42,35 @@ class LiveProcess final : public Target {
   std::optional<Address> program_headers_address() const override;
 
   Pid pid() const { return pid_; }
-  // The thread through which it is seen: mostly its first one.
+  // The thread through which it is seen at this moment: mostly its first one.
   Tid seen_through() const { return door_; }
   // "/proc/TID/name" of that thread, for what is the same in all threads (maps, auxv, root).
   std::string proc_path(const char* name) const;
+  // What is in that file.
+  Result<std::string> read_proc(const char* name) const;
   // Threads that exist now, in the kernel's order.
   Result<std::vector<Tid>> threads() const;
   // The process's name, 15 bytes at most; empty if it is gone.
   std::string comm() const;
   // Its arguments with spaces between them, the first 4,096 bytes; empty where it has none. Bytes.
   std::string command_line() const;
+  // What it runs now, told from every other program and run (not from a fork's): bytes to compare.
+  // Empty if it has ended.
+  std::string program() const;
   // The process has executed another program since it was opened: what was learned of its memory is
   // no longer true. (Or it has ended.)
-  bool has_replaced_program() const;
+  bool has_replaced_program() const { return program() != program_; }
 
  private:
+  class Memory;
   LiveProcess(Pid pid, Tid door);
-  std::string read_auxv() const;
+  // Looks for another thread to see it through. False: there is none, or the one that there is
+  // has not ended.
+  bool find_other_door() const;
 
   Pid pid_;
-  Tid door_;
-  std::string program_;  // the auxiliary vector: it holds a random address, new with each exec
+  mutable std::atomic<Tid> door_;  // every reader may find that it has ended
+  std::string program_;
   std::unique_ptr<MemorySource> memory_;
 };
 

@@ -259,6 +259,38 @@ TEST_CASE("late_stop: a process whose first thread has ended is read through the
   CHECK(*value == 0x5ca1ab1e);
 }
 
+TEST_CASE("late_stop: a process whose first thread ends after it was opened is still seen") {
+  static std::atomic<std::uint64_t> in_child{0};
+  const Child child([] {
+    in_child = 0x5ca1ab1e;
+    start_thread(spin_in_thread);
+    Child::wait_for_release();
+    ::syscall(SYS_exit, 0);  // pthread_exit() would unwind the test
+  });
+  child.hear();
+  auto opened = LiveProcess::open(Pid{child.pid()});
+  REQUIRE(opened);
+  const LiveProcess& process = **opened;
+  CHECK(raw(process.seen_through()) == child.pid());
+  child.release();
+  wait_until([&] { return state_of(child.pid()) == 'Z'; });
+
+  const auto read = [&] {
+    auto value = read_value<std::uint64_t>(process.memory(), reinterpret_cast<Address>(&in_child));
+    CHECK(value);
+    return value ? *value : 0;
+  };
+  SECTION("its memory") { CHECK(read() == 0x5ca1ab1e); }
+  SECTION("its program") { CHECK_FALSE(process.has_replaced_program()); }
+  SECTION("its mappings") {
+    auto mappings = process.mappings();
+    REQUIRE(mappings);
+    CHECK(find_mapping(*mappings, reinterpret_cast<Address>(&in_child)) != nullptr);
+  }
+  CHECK(read() == 0x5ca1ab1e);
+  CHECK(raw(process.seen_through()) != child.pid());
+}
+
 TEST_CASE("late_stop: a first thread that ends while it is stopped keeps nobody waiting") {
   for (int i = 0; i < 30; ++i) {
     Child child([] {
