@@ -1,11 +1,16 @@
 // The C API on live processes and on a core, against what the target says and what the C++ API
 // gives; and what happens when it is used wrongly.
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -176,6 +181,83 @@ TEST_CASE("c_api: a plan lists publishers as the C++ API does, and outlives its 
   CHECK(ls_publisher_recipe(plan.get(), beyond) == nullptr);
   CHECK(ls_finding_publisher(plan.get(), SIZE_MAX) == LS_NO_PUBLISHER);
   CHECK(ls_finding_text(plan.get(), SIZE_MAX).size == 0);
+}
+
+TEST_CASE("c_api: after an exec the older plan is refused, and a new one goes on") {
+  int go[2];
+  REQUIRE(::pipe(go) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    char byte = 0;
+    [[maybe_unused]] auto got = ::read(go[0], &byte, 1);
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(1);
+  }
+  const OwnedTarget target = open_process(Pid{child});
+  const OwnedPlan first = make_plan(target.get());
+  read_thread(target.get(), first.get(), Tid{child});
+  REQUIRE(::write(go[1], "x", 1) == 1);
+  auto process = LiveProcess::open(Pid{child});
+  REQUIRE(process);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while ((*process)->comm() != "sleep" && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const auto refuses_first = [&] {
+    ls_observation* seen = nullptr;
+    ls_error error;
+    CHECK(ls_read_thread(target.get(), first.get(), child, &seen, &error) == LS_ERROR_VANISHED);
+    INFO(error.text);
+    CHECK(mentions(error.text, "plan again"));
+  };
+  refuses_first();
+  const OwnedPlan second = make_plan(target.get());
+  read_thread(target.get(), second.get(), Tid{child});
+  refuses_first();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (int fd : go) ::close(fd);
+}
+
+TEST_CASE("c_api: a process goes on to be read when its first thread has ended") {
+  int channel[2];
+  int go[2];
+  REQUIRE(::pipe(channel) == 0);
+  REQUIRE(::pipe(go) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::thread([&] {
+      const auto tid = static_cast<std::int32_t>(::syscall(SYS_gettid));
+      if (::write(channel[1], &tid, sizeof tid) != sizeof tid) ::_exit(1);
+      for (;;) ::pause();
+    }).detach();
+    char byte = 0;
+    [[maybe_unused]] auto got = ::read(go[0], &byte, 1);
+    ::syscall(SYS_exit, 0);  // pthread_exit() would unwind the test
+  }
+  std::int32_t tid = 0;
+  REQUIRE(::read(channel[0], &tid, sizeof tid) == sizeof tid);
+  const OwnedTarget target = open_process(Pid{child});
+  const OwnedPlan plan = make_plan(target.get());
+  REQUIRE(::write(go[1], "x", 1) == 1);
+  siginfo_t none{};
+  const std::string stat = "/proc/" + std::to_string(child) + "/stat";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (bool ended = false; !ended && std::chrono::steady_clock::now() < deadline;) {
+    std::ifstream file(stat);
+    std::string line;
+    std::getline(file, line);
+    ended = mentions(line, ") Z ");
+  }
+  CHECK(::waitid(P_PID, static_cast<id_t>(child), &none, WEXITED | WNOHANG) == 0);
+  CHECK(none.si_pid == 0);  // the process runs on
+  read_thread(target.get(), plan.get(), Tid{tid});
+  read_thread(target.get(), make_plan(target.get()).get(), Tid{tid});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (int fd : {channel[0], channel[1], go[0], go[1]}) ::close(fd);
 }
 
 TEST_CASE("c_api: threads are listed with their names") {

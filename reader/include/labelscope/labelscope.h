@@ -58,9 +58,9 @@ LS_API unsigned ls_api_version(void);
 
 typedef enum ls_error_code {
   LS_OK = 0,
-  LS_ERROR_NOT_FOUND = 1,   /* no such process, thread or file */
+  LS_ERROR_NOT_FOUND = 1,   /* no such thread or file, or a thread's number for a process */
   LS_ERROR_PERMISSION = 2,  /* the kernel refused; a capability or another user would help */
-  LS_ERROR_VANISHED = 3,    /* the process or thread ended meanwhile */
+  LS_ERROR_VANISHED = 3,    /* there is no such process, or it or the thread has ended */
   LS_ERROR_UNREADABLE = 4,  /* memory that is not mapped or not resident */
   LS_ERROR_MALFORMED = 5,   /* a file contradicts itself or its format */
   LS_ERROR_UNSUPPORTED = 6, /* valid, but outside what the reader can do */
@@ -88,7 +88,8 @@ typedef struct ls_bytes {
 
 typedef struct ls_target ls_target;
 
-/* A process of this machine, by its number in the caller's pid namespace. Stops nothing. */
+/* A process of this machine, by its number in the caller's pid namespace. Stops nothing. It is seen
+ * for as long as one of its threads runs, whichever that is. */
 LS_API ls_error_code ls_open_process(int32_t pid, ls_target** target, ls_error* error);
 
 typedef struct ls_core_options {
@@ -126,9 +127,10 @@ LS_API ls_bytes ls_thread_name(const ls_thread_list* threads, size_t index);
 typedef struct ls_plan ls_plan;
 
 /* Which modules publish labels, and how each one's variable is reached: milliseconds, mostly the
- * opening of files. To be made again when the target has loaded a library, executed a program, or
- * when ls_plan_again() says so; the target remembers files, so that later plans cost less. A target
- * without publishers is no error: ls_plan_absence() says why there are none. */
+ * opening of files. To be made again when the target has loaded a library, executed a program (an
+ * older plan is then refused with LS_ERROR_VANISHED), or when ls_plan_again() says so; the target
+ * remembers files, so that later plans cost less. A target without publishers is no error:
+ * ls_plan_absence() says why there are none. */
 LS_API ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error);
 LS_API void ls_free_plan(ls_plan* plan);
 
@@ -161,9 +163,22 @@ LS_API ls_bytes ls_finding_fix(const ls_plan* plan, size_t finding);  /* a claus
 
 typedef struct ls_observation ls_observation;
 
-/* Reads the labels of one thread. A live one is stopped with ptrace for as long as that takes (some
- * tens of microseconds) and let go whatever happens; no signal is sent. It needs the rights of
- * ptrace(2), and no other tracer. LS_ERROR_NOT_FOUND: the target has no such thread. */
+/* Reads the labels of one thread. A live one is stopped with ptrace for as long as that takes and
+ * let go whatever happens; no signal is sent to it. It needs the rights of ptrace(2), and no other
+ * tracer. LS_ERROR_NOT_FOUND: the target has no such thread. LS_ERROR_VANISHED: it has ended, or
+ * its process has executed another program since the plan was made: plan again.
+ *
+ * It takes some tens of microseconds. Where all processors are busy, the thread may be held for
+ * some milliseconds instead, unless the caller has CAP_SYS_NICE: then the calling thread has
+ * real-time priority while it holds another.
+ *
+ * Where memory of the target is supplied by nobody (userfaultfd, a file system that hangs), the
+ * call does not return, and the thread is held for as long: only the end of the calling process
+ * helps. Whoever reads targets that it does not trust does so in a process of its own.
+ *
+ * SIGCHLD is raised in the calling process for each stop, unless it is ignored or its handler has
+ * SA_NOCLDSTOP; and a waitpid() for any child may return the number of the stopped thread. Neither
+ * disturbs the reading. */
 LS_API ls_error_code ls_read_thread(const ls_target* target, const ls_plan* plan, int32_t tid,
                                     ls_observation** observation, ls_error* error);
 /* The same for a thread pointer that you know (fs base, TPIDR_EL0), and stops nothing: a thread

@@ -23,7 +23,7 @@ std::unique_ptr<ls_explanation> lines_of(Explanation explained) {
 Result<std::unique_ptr<ls_explanation>> explain_one(const ls_target& target, const ls_plan& plan,
                                                     Tid tid) {
   Explanation explained;
-  auto held = with_held_thread(target, tid, [&](Address pointer, const MemorySource& memory) {
+  auto held = with_held_thread(target, plan, tid, [&](Address pointer, const MemorySource& memory) {
     explained = explain_thread(plan.plan, pointer, memory);
   });
   if (!held) return std::move(held).error();

@@ -45,9 +45,12 @@ ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error) {
     return fail(error, LS_ERROR_ARGUMENT, "ls_make_plan: an argument is NULL");
   }
   return hand_out(plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
+    // Asked before planning: if it executes another one meanwhile, the plan is of none.
+    std::string program = target->process ? target->process->program() : std::string();
     auto planned = target->planner.plan(target->get());
     if (!planned) return std::move(planned).error();
     auto made = flatten(*std::move(planned));
+    made->program = std::move(program);
     made->may_miss_publisher = target->core && may_miss_publisher(*target->core, made->plan);
     return made;
   });

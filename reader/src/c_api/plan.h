@@ -19,4 +19,5 @@ struct ls_plan {
   std::vector<ModuleFinding> findings;
   std::string absence;
   bool may_miss_publisher = false;  // core_snapshot.h
+  std::string program;              // of a process: LiveProcess::program() when it was made
 };

@@ -8,6 +8,7 @@
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
 #include "c_api/plan.h"
+#include "holding.h"
 #include "labelscope/label_walk.h"
 #include "labelscope/stopped_thread.h"
 
@@ -55,7 +56,7 @@ Result<std::unique_ptr<ls_observation>> read_at(const ls_target& target, const l
 Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, const ls_plan& plan,
                                                     Tid tid) {
   auto observation = std::make_unique<ls_observation>();
-  auto held = with_held_thread(target, tid, [&](Address pointer, const MemorySource& memory) {
+  auto held = with_held_thread(target, plan, tid, [&](Address pointer, const MemorySource& memory) {
     observation->seen = observe_with(plan, pointer, memory);
     observation->thread_pointer = pointer;
   });
@@ -66,8 +67,8 @@ Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, con
 
 }  // namespace
 
-Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, Tid tid,
-                                                  const HeldThreadUse& use) {
+Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const ls_plan& plan,
+                                                  Tid tid, const HeldThreadUse& use) {
   if (target.core) {
     if (Status status = with_core_thread(*target.core, tid, use); !status) {
       return std::move(status).error();
@@ -78,12 +79,16 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, Tid t
     return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(target.process->pid())) +
                                            " has no " + thread_text(tid)};
   }
+  const Holding holding;
   auto stopped = StoppedThread::stop(tid);
   if (!stopped) return std::move(stopped).error();
   // Asked while the thread is held: then it cannot happen any more.
-  if (target.process->has_replaced_program()) {
-    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(target.process->pid())) +
-                                           " has executed another program: open it again"};
+  if (const std::string program = target.process->program(); program != plan.program) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(target.process->pid())) +
+                     (program.empty() ? " has ended"
+                                      : " runs another program than the plan was made for: plan "
+                                        "again")};
   }
   auto thread_pointer = stopped->thread_pointer();
   if (!thread_pointer) return std::move(thread_pointer).error();
