@@ -16,6 +16,7 @@
 #include "cli/format/escape.h"
 #include "cli/log.h"
 #include "cli/record/child.h"
+#include "cli/record/hold_watch.h"
 #include "cli/record/messages.h"
 #include "cli/record/outputs.h"
 #include "cli/record/progress.h"
@@ -104,6 +105,7 @@ class Recording {
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
+  std::optional<HoldWatch> watch_;  // while the targets' memory is read
   Profile profile_;
   std::vector<ModuleFile> files_;
   bool names_given_up_ = false;
@@ -131,6 +133,7 @@ void Recording::find_targets() {
   auto opened = open_sampler(options_, pids_);
   if (!opened) fail(status_of(opened.error()), opened.error().context);
   opened_ = *std::move(opened);
+  watch_.emplace(*opened_.sampler, options_.max_stop);
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
   if (!outputs) {
@@ -211,6 +214,7 @@ void Recording::record() {
   }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
+  watch_.reset();
 }
 
 bool Recording::targets_ended() {

@@ -75,6 +75,7 @@ class TickingSampler final : public PtraceSampler {
     return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
   }
   nanoseconds longest_stop() const override { return threads_.stops().longest(); }
+  std::uint64_t current_stop() const override { return threads_.current_stop(); }
 
  private:
   void tick(EventHandler& handler);

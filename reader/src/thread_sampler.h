@@ -1,6 +1,7 @@
 // One sample by ptrace: stop the thread, read labels and stack, let it go, hand out what was seen.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,6 +28,8 @@ class ThreadSampler {
   // Of all samples so far.
   Counters counters() const;
   const StopTimes& stops() const { return stops_; }
+  // Sampler::current_stop().
+  std::uint64_t current_stop() const { return current_stop_; }
 
  private:
   // What the thread showed while it was held.
@@ -47,6 +50,8 @@ class ThreadSampler {
   std::uint64_t stacks_incomplete_ = 0;
   StopTimes stops_;
   std::vector<std::byte> label_key_;
+  std::uint64_t stops_begun_ = 0;
+  std::atomic<std::uint64_t> current_stop_{0};
 };
 
 }  // namespace labelscope
