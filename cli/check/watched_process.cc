@@ -64,7 +64,7 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
   if (!plan) {
     // The planner is refused a file; the kernel's reason for refusing the process says more.
     const bool refused = plan.error().code == ErrorCode::kPermission;
-    return refused ? StoppedThread::refusal(Tid{raw(pid_)}) : std::move(plan).error();
+    return refused ? StoppedThread::refusal(process_->seen_through()) : std::move(plan).error();
   }
   plan_ = *std::move(plan);
   files.look_at(*process_, *plan_);

@@ -69,7 +69,8 @@ Result<ProcessDump> DumpTaker::by_ptrace(Pid pid) {
   auto planned = plan_target(**process, options_.explain);
   if (!planned) {
     const bool refused = planned.error().code == ErrorCode::kPermission;
-    return refused ? StoppedThread::refusal(Tid{raw(pid)}) : std::move(planned).error();
+    return refused ? StoppedThread::refusal((*process)->seen_through())
+                   : std::move(planned).error();
   }
   dump.explanation = std::move(planned->explanation);
   StackNamer namer;

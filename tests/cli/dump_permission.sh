@@ -17,3 +17,15 @@ for backend in auto ptrace bpf; do
   [[ $backend == ptrace ]] || expect_said 'cap_bpf'
   expect_no_stdout
 done
+
+# Its first thread has ended, which is no reason to call the process gone.
+"$AWKWARD_TARGET" headless >"$work/awkward" &
+target=$!
+children+=("$target")
+wait_until "the other thread runs" grep -q ready "$work/awkward"
+wait_until "the first thread has ended" eval '[[ $(state_of "$target") == Z ]]'
+"${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" dump --backend ptrace -p "$target" \
+  >"$work/stdout" 2>"$work/stderr" </dev/null
+status=$?
+expect_status "$exit_permission" "the first thread has ended"
+expect_said 'belongs to root and labelscope runs as user 65534'
