@@ -81,7 +81,8 @@ class TickingSampler final : public PtraceSampler {
   void tick(EventHandler& handler);
   void sample_threads(SampledProcess& process, EventHandler& handler);
   void poll(EventHandler& handler);
-  void poll_children(SampledProcess& parent, EventHandler& handler);
+  // Adds to `children` what there is now.
+  void poll_children(SampledProcess& parent, EventHandler& handler, std::set<Pid>& children);
   void poll_mappings(SampledProcess& process, EventHandler& handler);
   void notice_program(SampledProcess& process, EventHandler& handler);
   void forget(Pid pid, EventHandler& handler);
@@ -218,6 +219,7 @@ Status TickingSampler::stop(EventHandler& handler) {
 
 void TickingSampler::poll(EventHandler& handler) {
   next_poll_ = Clock::now() + kPollInterval;
+  std::set<Pid> children;
   for (Pid pid : pids()) {
     auto found = processes_.find(pid);
     if (found == processes_.end()) continue;
@@ -228,8 +230,10 @@ void TickingSampler::poll(EventHandler& handler) {
     }
     if (!process.runs_its_program()) notice_program(process, handler);
     poll_mappings(process, handler);
-    if (options_.follow_children) poll_children(process, handler);
+    if (options_.follow_children) poll_children(process, handler, children);
   }
+  // The number of one that is gone may be another's tomorrow.
+  std::erase_if(not_followed_, [&](Pid pid) { return !children.contains(pid); });
 }
 
 void TickingSampler::notice_program(SampledProcess& process, EventHandler& handler) {
@@ -255,8 +259,10 @@ void TickingSampler::poll_mappings(SampledProcess& process, EventHandler& handle
   }
 }
 
-void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler) {
+void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler,
+                                   std::set<Pid>& children) {
   for (Pid pid : child_processes(parent.process())) {
+    children.insert(pid);
     if (processes_.contains(pid) || not_followed_.contains(pid)) continue;
     Error problem{ErrorCode::kLimit, {}};
     if (processes_.size() < options_.max_processes) {

@@ -60,6 +60,28 @@ Result<ThreadList> ThreadList::open(Pid pid, bool newborn, std::chrono::nanoseco
   return list;
 }
 
+void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
+  thread = {};
+  thread.tid = Tid{tid};
+  thread.credit = first_credit(tid, period_);
+  const std::string path = folder_ + std::to_string(tid);
+  thread.run_time.reset(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  // That it has ended already is no matter.
+  if (!thread.run_time.valid() && ::access(path.c_str(), F_OK) == 0) ++untold_;
+}
+
+// A first thread that has ended stays in the list, as a zombie. Any other number that is there
+// again is another thread's; or an exec has revived it.
+void ThreadList::revive_if_used(ListedThread& thread) {
+  if (has_ended(state_of(thread))) return;
+  if (read_run_time(thread)) {
+    thread.ended = false;
+    thread.named = 0;
+  } else {
+    begin(thread, raw(thread.tid));
+  }
+}
+
 bool ThreadList::refresh() {
   ++listing_;
   ::rewinddir(dir_.get());
@@ -70,13 +92,9 @@ bool ThreadList::refresh() {
     if (error != std::errc{} || end != name.data() + name.size()) continue;
     auto [known, fresh] = threads_.try_emplace(tid);
     if (fresh) {
-      known->second.tid = Tid{tid};
-      known->second.credit = first_credit(tid, period_);
-      known->second.run_time.reset(
-          ::open((folder_ + std::string(name) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
-      // That it has ended already is no matter.
-      const bool told = known->second.run_time.valid();
-      if (!told && ::faccessat(::dirfd(dir_.get()), entry->d_name, F_OK, 0) == 0) ++untold_;
+      begin(known->second, tid);
+    } else if (known->second.ended) {
+      revive_if_used(known->second);
     }
     known->second.listing = listing_;
   }
@@ -118,7 +136,11 @@ char ThreadList::state_of(const ListedThread& thread) const {
 bool ThreadList::runs_and_is_due(ListedThread& thread) {
   // Without schedstat: by its state alone.
   if (!thread.run_time.valid()) return state_of(thread) == 'R';
-  if (!read_run_time(thread) || thread.credit < period_ / 2) return false;
+  if (!read_run_time(thread)) {
+    thread.ended = true;
+    return false;
+  }
+  if (thread.credit < period_ / 2) return false;
   thread.credit = std::min(thread.credit, period_ * kMaxCredit);
   if (state_of(thread) != 'R') return false;
   thread.credit -= period_;

@@ -22,7 +22,7 @@ struct ListedThread {
   UniqueFd run_time;
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
   std::chrono::nanoseconds credit{0};  // of that, what no sample stands for
-  bool ended = false;
+  bool ended = false;                  // until refresh() finds its number in use
   // Not tried again before: it did not stop.
   std::chrono::steady_clock::time_point hopeless_until{};
   std::uint64_t listing = 0;  // in which it was seen last
@@ -59,7 +59,8 @@ class ThreadList {
   ThreadList(std::string folder, std::unique_ptr<DIR, DirCloser> dir,
              std::chrono::nanoseconds period)
       : folder_(std::move(folder)), dir_(std::move(dir)), period_(period) {}
-  void add(std::int32_t tid, bool newborn);
+  void begin(ListedThread& thread, std::int32_t tid);
+  void revive_if_used(ListedThread& thread);
   bool read_run_time(ListedThread& thread);
 
   std::string folder_;  // /proc/PID/task/

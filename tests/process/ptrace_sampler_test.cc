@@ -2,18 +2,21 @@
 #include "labelscope/ptrace_sampler.h"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "support/catch.h"
 #include "support/target_process.h"
@@ -104,6 +107,73 @@ std::string name_of(Pid pid) {
   std::getline(file, name);
   return name;
 }
+
+// A process with one child, which ends and is there again under the same number.
+class Reborn {
+ public:
+  Reborn() {
+    REQUIRE(::pipe2(orders_.data(), O_CLOEXEC) == 0);
+    REQUIRE(::pipe2(answers_.data(), O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) run();
+    REQUIRE(answer());
+  }
+  Reborn(const Reborn&) = delete;
+  Reborn& operator=(const Reborn&) = delete;
+  ~Reborn() {
+    for (int fd : {orders_[1], orders_[0]}) ::close(fd);  // it ends, and its child before
+    ::waitpid(pid_, nullptr, 0);
+    for (int fd : answers_) ::close(fd);
+  }
+  Pid pid() const { return Pid{pid_}; }
+  bool end_child() const { return ask(); }
+  bool start_child_again() const { return ask(); }
+
+ private:
+  static pid_t start(pid_t number) {
+    clone_args arguments{};
+    arguments.exit_signal = SIGCHLD;
+    if (number != 0) {
+      arguments.set_tid = reinterpret_cast<std::uint64_t>(&number);
+      arguments.set_tid_size = 1;
+    }
+    const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+    if (pid != 0) return static_cast<pid_t>(pid);
+    for (;;) ::pause();
+  }
+  static void end(pid_t child) {
+    if (child <= 0) return;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  [[noreturn]] void run() const {
+    ::close(orders_[1]);
+    pid_t child = start(0);
+    const pid_t number = child;
+    char well = child > 0 ? 'y' : 'n';
+    for (char order = 0;
+         ::write(answers_[1], &well, 1) == 1 && ::read(orders_[0], &order, 1) == 1;) {
+      if (child > 0) {
+        end(std::exchange(child, 0));
+      } else {
+        child = start(number);
+        well = child > 0 ? 'y' : 'n';
+      }
+    }
+    end(child);
+    ::_exit(0);
+  }
+  bool answer() const {
+    char well = 'n';
+    return ::read(answers_[0], &well, 1) == 1 && well == 'y';
+  }
+  bool ask() const { return ::write(orders_[1], "x", 1) == 1 && answer(); }
+
+  std::array<int, 2> orders_{};
+  std::array<int, 2> answers_{};
+  pid_t pid_ = 0;
+};
 
 // A process of two threads. The first one ends when it is told to; when told again, the other maps
 // the program /bin/true.
@@ -310,6 +380,25 @@ TEST_CASE("ptrace_sampler: children beyond the bound are counted, and so are tho
     stop_and_balance(*sampler, handler);
   }
   REQUIRE(target->send("end"));
+}
+
+TEST_CASE("ptrace_sampler: a child under the number of one that was counted is counted as well") {
+  Reborn family;
+  PtraceSamplerOptions options;
+  options.max_processes = 1;
+  Handler handler;
+  auto sampler = open_wall_sampler(options);
+  REQUIRE(sampler->set_process(family.pid(), {}));
+  REQUIRE(sampler->start());
+  drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") == 1; });
+  REQUIRE(family.end_child());
+  // Long enough for the sampler to have looked: it does so every 100 ms.
+  REQUIRE(sampler->drain(handler, milliseconds(250)));
+  if (!family.start_child_again()) {
+    skip_test("choosing a process's number needs CAP_CHECKPOINT_RESTORE");
+  }
+  drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") == 2; });
+  stop_and_balance(*sampler, handler);
 }
 
 TEST_CASE("ptrace_sampler: what cannot be sampled is refused with the reason") {

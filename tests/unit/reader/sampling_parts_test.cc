@@ -1,7 +1,18 @@
-// Parts of the ptrace sampler that need no process: the histogram of stops, and labels as bytes.
+// Parts of the ptrace sampler that stop nothing: the histogram of stops, labels as bytes, and the
+// list of threads.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <thread>
+
 #include "label_key.h"
 #include "stop_times.h"
 #include "support/catch.h"
+#include "thread_list.h"
 
 namespace labelscope::test {
 namespace {
@@ -71,6 +82,53 @@ TEST_CASE("label_key: different labels are different bytes") {
   CHECK(key_of({make_label("a", "b", 0)}) != key_of({make_label("a", "b", 1)}));
   CHECK(key_of({make_label("a", "", 0), make_label("b", "", 0)}) !=
         key_of({make_label("a", "b", 0)}));
+}
+
+TEST_CASE("thread_list: a thread that is there again has not ended") {
+  auto list = ThreadList::open(Pid{::getpid()}, false, std::chrono::milliseconds(10));
+  REQUIRE(list);
+  ListedThread& own = list->threads().at(::getpid());
+  own.ended = true;
+  REQUIRE(list->refresh());
+  CHECK_FALSE(own.ended);
+  CHECK(own.run_time.valid());
+}
+
+TEST_CASE("thread_list: another thread under the number of one that has ended is listed anew") {
+  auto list = ThreadList::open(Pid{::getpid()}, false, std::chrono::milliseconds(10));
+  REQUIRE(list);
+  ListedThread& own = list->threads().at(::getpid());
+  if (!own.run_time.valid()) skip_test("this kernel has no schedstat");
+  // As if it had been another thread's number: what is open is of a thread that has ended.
+  std::thread([&] {
+    const std::string path =
+        "/proc/self/task/" + std::to_string(::syscall(SYS_gettid)) + "/schedstat";
+    own.run_time.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }).join();
+  char byte = 0;
+  while (::pread(own.run_time.get(), &byte, 1, 0) == 1) ::sched_yield();
+  own.comm = "the first";
+  CHECK_FALSE(list->runs_and_is_due(own));
+  CHECK(own.ended);
+  REQUIRE(list->refresh());
+  CHECK_FALSE(own.ended);
+  CHECK(own.comm.empty());
+  CHECK(::pread(own.run_time.get(), &byte, 1, 0) == 1);
+}
+
+TEST_CASE("thread_list: a first thread that is a zombie has ended for good") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(0);
+  siginfo_t seen{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &seen, WEXITED | WNOWAIT) == 0);
+  auto list = ThreadList::open(Pid{child}, false, std::chrono::milliseconds(10));
+  REQUIRE(list);
+  list->threads().at(child).ended = true;
+  CHECK(list->refresh());
+  CHECK(list->threads().at(child).ended);
+  ::waitpid(child, nullptr, 0);
+  CHECK_FALSE(list->refresh());
 }
 
 }  // namespace labelscope::test
