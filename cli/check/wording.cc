@@ -54,7 +54,7 @@ std::vector<std::string> detail_lines(const Diagnostic& diagnostic) {
   const char* what = "at      ";
   for (const CodePlace& place : diagnostic.places) {
     lines.push_back(what + place_text(place));
-    what = "called  ";
+    what = "in      ";
   }
   add_line(lines, "code    ", escape_terminal(diagnostic.instruction));
   add_line(lines, "fix     ", escape_terminal(diagnostic.fix));
