@@ -44,8 +44,14 @@ class ElfImage::Impl {
   static Result<std::unique_ptr<Impl>> open(UniqueFd fd);
   Status read_program_headers();
 
+  // Hands out the table in pieces.
+  template <class Use>
+  Status for_relocations(std::uint64_t table, std::uint64_t size, Use use) const;
   Status add_relocations(std::uint64_t table, std::uint64_t size, std::string_view name,
                          std::size_t& seen, std::vector<TlsRelocation>& found) const;
+
+  // Whether the loader fills the symbol from another file's of the same name.
+  Result<bool> is_copy(const ElfSymbol& symbol) const;
 
   LoadedFile file;
   Elf64_Ehdr header{};
@@ -164,9 +170,8 @@ std::optional<TlsRelocationKind> tls_kind(Machine machine, std::uint64_t type) {
 
 }  // namespace
 
-Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
-                                       std::string_view name, std::size_t& seen,
-                                       std::vector<TlsRelocation>& found) const {
+template <class Use>
+Status ElfImage::Impl::for_relocations(std::uint64_t table, std::uint64_t size, Use use) const {
   if (table == 0 || size == 0) return {};
   if (!file.holds(table, size)) return malformed("a relocation table lies outside the file");
   if (size > kMaxRelocationBytes) {
@@ -178,6 +183,15 @@ Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
     Status status = file.read(table, std::as_writable_bytes(std::span(piece)));
     if (!status) return status;
     table += piece.size() * sizeof(Elf64_Rela);
+    if (status = use(std::span<const Elf64_Rela>(piece)); !status) return status;
+  }
+  return {};
+}
+
+Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
+                                       std::string_view name, std::size_t& seen,
+                                       std::vector<TlsRelocation>& found) const {
+  return for_relocations(table, size, [&](std::span<const Elf64_Rela> piece) -> Status {
     for (const Elf64_Rela& rela : piece) {
       auto kind = tls_kind(machine, ELF64_R_TYPE(rela.r_info));
       if (!kind) continue;
@@ -194,8 +208,33 @@ Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
       }
       found.push_back({*kind, rela.r_offset, rela.r_addend, index != 0});
     }
-  }
-  return {};
+    return {};
+  });
+}
+
+// A program that uses a library's variable as if it were its own has room for it and exports that:
+// the library's value is copied there, and from then on the library uses the copy.
+Result<bool> ElfImage::Impl::is_copy(const ElfSymbol& symbol) const {
+  // Where the loader cannot write it copies nothing, and most data that is asked for is constant.
+  const bool in_writable =
+      symbol.type != STT_TLS &&
+      std::any_of(file.loads.begin(), file.loads.end(), [&](const LoadSegment& load) {
+        return load.writable && symbol.value >= load.vaddr &&
+               symbol.value - load.vaddr < load.memory_size;
+      });
+  if (!symbol.defined || !in_writable) return false;
+  const std::uint64_t copy = machine == Machine::kX86_64 ? R_X86_64_COPY : R_AARCH64_COPY;
+  bool found = false;
+  // By its address and not by its name, which finds the symbol in either table.
+  const Status status =
+      for_relocations(tables.rela, tables.rela_size, [&](std::span<const Elf64_Rela> piece) {
+        found |= std::any_of(piece.begin(), piece.end(), [&](const Elf64_Rela& rela) {
+          return ELF64_R_TYPE(rela.r_info) == copy && rela.r_offset == symbol.value;
+        });
+        return Status();
+      });
+  if (!status) return status.error();
+  return found;
 }
 
 ElfImage::ElfImage(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -229,7 +268,11 @@ Result<std::optional<ElfSymbol>> ElfImage::find_dynamic_symbol(std::string_view 
   if (!*index) return std::optional<ElfSymbol>{};
   auto sym = impl_->tables.symbol(file, **index);
   if (!sym) return std::move(sym).error();
-  return std::optional(to_symbol(*sym, **index, SymbolTable::kDynamic));
+  ElfSymbol symbol = to_symbol(*sym, **index, SymbolTable::kDynamic);
+  auto copy = impl_->is_copy(symbol);
+  if (!copy) return std::move(copy).error();
+  if (*copy) symbol.defined = false;
+  return std::optional(symbol);
 }
 
 Status ElfImage::read(std::uint64_t vaddr, std::span<std::byte> out) const {
@@ -265,7 +308,12 @@ Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view n
   auto symbols = StaticSymbols::find(impl_->file, impl_->header);
   if (!symbols) return std::move(symbols).error();
   if (!*symbols) return std::optional<ElfSymbol>();
-  return (*symbols)->look_up(impl_->file, name);
+  auto found = (*symbols)->look_up(impl_->file, name);
+  if (!found || !*found) return found;
+  auto copy = impl_->is_copy(**found);
+  if (!copy) return std::move(copy).error();
+  if (*copy) found->reset();
+  return found;
 }
 
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {

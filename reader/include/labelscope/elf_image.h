@@ -93,7 +93,7 @@ class ElfImage {
   std::optional<std::uint64_t> program_headers_address() const;
 
   // Through the hash tables; no symbol of that name is nullopt. An imported symbol may be found too
-  // (DT_HASH lists them, DT_GNU_HASH does not): look at `defined`.
+  // (DT_HASH lists them, DT_GNU_HASH only those that a program has a copy of): look at `defined`.
   Result<std::optional<ElfSymbol>> find_dynamic_symbol(std::string_view name) const;
   // A linear search of .symtab for a defined symbol: slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;

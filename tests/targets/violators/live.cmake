@@ -38,6 +38,8 @@ foreach(compiler IN LISTS live_compilers)
   violator(${linked} libcustomlabels.so ${compiler} ${live_library})
   violator(${linked} program ${compiler} ${live_flags} ${live_source}/linked.c
     ${violators_dir}/${linked}/libcustomlabels.so -Wl,-rpath,${violators_dir}/${linked})
+  violator(${linked} reader ${compiler} ${live_flags} -fno-pie -no-pie ${live_source}/linked_reads.c
+    ${violators_dir}/${linked}/libcustomlabels.so -Wl,-rpath,${violators_dir}/${linked})
 endforeach()
 # And a program that it can be preloaded into.
 violator(live/good-preloaded program ${gcc} ${live_flags} ${live_source}/plain.c)

@@ -15,6 +15,10 @@ violator(static/good-stripped libcustomlabels.so ${gcc} ${static_descriptors} -s
 violator(static/good-program program ${gcc} ${static_program} ${static_export} ${static_source}/good.c)
 violator(static/good-program-fixed program ${gcc} ${static_flags} -no-pie ${static_export} ${static_source}/main.c
   ${static_source}/good.c)
+# With a program that reads its version.
+violator(static/good-reader libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/good.c)
+violator(static/good-reader reader ${gcc} ${static_flags} -fno-pie -no-pie ${static_source}/reads_version.c
+  ${violators_dir}/static/good-reader/libcustomlabels.so)
 
 violator(static/LS003-other-name liblabels.so ${gcc} ${static_descriptors} ${static_source}/good.c)
 violator(static/LS003-version-suffix libcustomlabels.so.1 ${gcc} ${static_descriptors} ${static_source}/good.c)

@@ -177,6 +177,30 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   CHECK(foreign.error().code == ErrorCode::kUnsupported);
 }
 
+TEST_CASE("check file: what the loader copies from a library is the library's") {
+  const std::size_t section = offsetof(Elf64_Sym, st_shndx);
+  auto reader_of_version = [&](const char* machine, const char* relocation, const char* place) {
+    std::string bytes = elf_from_yaml(
+        "one_slot", {std::string("MACHINE=") + machine, std::string("RELOCATION=") + relocation,
+                     "SYMBOL=custom_labels_abi_version", std::string("SLOT=") + place});
+    bytes = patched(bytes, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL);
+    return patched(bytes, kVariableSymbol + section, std::uint16_t{SHN_UNDEF});
+  };
+  for (const auto& [machine, relocation] :
+       {std::pair("EM_X86_64", "R_X86_64_COPY"), std::pair("EM_AARCH64", "R_AARCH64_COPY")}) {
+    INFO(machine);
+    const FileCheck check = check_bytes(reader_of_version(machine, relocation, "0x1900"));
+    CHECK(check.rules.empty());
+    CHECK(check.inspection.verdict == Verdict::kNothing);
+    REQUIRE(check.inspection.version.dynamic);
+    CHECK_FALSE(check.inspection.version.dynamic->defined);
+    CHECK_FALSE(check.inspection.version_value);
+    // Another variable's.
+    CHECK(codes_of(check_bytes(reader_of_version(machine, relocation, "0x1908"))) ==
+          "LS012 LS013 LS020");
+  }
+}
+
 TEST_CASE("check file: a file cut or altered anywhere is an answer or an error") {
   const std::string good = elf_from_yaml("one_slot");
   std::size_t answers = 0;
