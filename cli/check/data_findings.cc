@@ -48,6 +48,7 @@ void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
       ++entry.left_out;
       continue;
     }
+    if (entry.publisher.empty()) entry.publisher = sample.publisher;
     diagnostic.count = 1;
     diagnostic.subject = "thread " + std::to_string(raw(sample.tid)) + " (" + sample.thread + ")";
     entry.diagnostics.emplace(std::pair(diagnostic.rule, sample.thread), std::move(diagnostic));
@@ -58,6 +59,7 @@ void DataFindings::report(CheckReport& report) {
   for (auto& [comm, process] : processes_) {
     CheckedSubject subject;
     subject.name = "process " + std::to_string(raw(process.first)) + " (" + comm + ")";
+    subject.publisher = std::move(process.publisher);
     subject.rules.assign(std::begin(kDataRules), std::end(kDataRules));
     for (auto& [key, diagnostic] : process.diagnostics) {
       subject.diagnostics.push_back(std::move(diagnostic));

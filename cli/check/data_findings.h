@@ -18,7 +18,8 @@ namespace labelscope::cli {
 // One thread's label set, read while it was stopped.
 struct SetSample {
   Tid tid{};
-  std::string thread;  // its name
+  std::string thread;     // its name
+  std::string publisher;  // path of the file that publishes it
   SetCheck check;
 };
 
@@ -36,6 +37,7 @@ class DataFindings {
   struct Process {
     std::map<std::pair<RuleId, std::string>, Diagnostic> diagnostics;  // by rule and thread name
     Pid first{};
+    std::string publisher;       // of the first diagnostic
     std::uint64_t left_out = 0;  // diagnostics beyond what is kept
   };
 

@@ -19,6 +19,8 @@ struct CheckedSubject {
   // Of rules that apply and were looked at, by code. Rules of the file and of the data both.
   std::vector<RuleId> rules;
   std::vector<Diagnostic> diagnostics;  // by code, then as found
+  // Of a process: the file whose labels these are, where that is known.
+  std::string publisher = {};
 };
 
 // Something that could not be checked at all: status 3.

@@ -36,13 +36,19 @@ Json physical_location(const std::string& file, std::uint32_t line) {
   return location;
 }
 
+// The name of a process is no file, but where nothing else is known it is a place.
+std::string file_of(const CheckedSubject& subject, const std::string& shown) {
+  if (!shown.empty()) return shown;
+  return subject.publisher.empty() ? lasting_name(subject.name) : subject.publisher;
+}
+
+// GitHub refuses the whole log if one of its results has no file or no line.
 Json location_json(const CheckedSubject& subject, const Diagnostic& diagnostic) {
   Json location;
   const std::string file = shown_file(subject, diagnostic);
   const CodePlace* source = source_place(diagnostic);
-  if (!file.empty()) {
-    location["physicalLocation"] = physical_location(file, source == nullptr ? 0 : source->line);
-  }
+  location["physicalLocation"] =
+      physical_location(file_of(subject, file), source == nullptr ? 1 : source->line);
   if (source != nullptr && !source->function.empty()) {
     location["logicalLocations"] = Json::array(
         {Json{{"fullyQualifiedName", escape_terminal(source->function)}, {"kind", "function"}}});

@@ -64,7 +64,8 @@ class StepCheck {
   StepRecord record_;
   LoadedFiles files_;
   std::string process_name_;
-  std::string absence_;  // why nothing publishes labels
+  std::string publisher_;  // path of the first file that publishes
+  std::string absence_;    // why nothing publishes labels
   bool publishes_ = false;
   bool has_triggers_ = false;      // there is something to step
   std::set<std::string> missing_;  // declared updates that no file has
@@ -74,6 +75,7 @@ void StepCheck::note_loaded(const SteppedProcess& process) {
   files_.look_at(process.process(), process.plan());
   process_name_ =
       "process " + std::to_string(raw(process.pid())) + " (" + process.process().comm() + ")";
+  if (!process.plan().publishers.empty()) publisher_ = process.plan().publishers.front().path;
   publishes_ |= !process.plan().publishers.empty();
   has_triggers_ |= process.has_triggers();
   absence_ = process.plan().absence();
@@ -109,6 +111,7 @@ void StepCheck::report_process(CheckReport& report) {
   if (record_.effort.samples == 0) return;
   CheckedSubject subject;
   subject.name = process_name_;
+  subject.publisher = publisher_;
   for (const Rule& rule : all_rules()) {
     const bool data = rule.id >= RuleId::kSetReadable && rule.id <= RuleId::kTornUpdate;
     if (data) subject.rules.push_back(rule.id);

@@ -79,6 +79,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     SetSample sample;
     sample.tid = thread.tid;
     sample.thread = thread.name;
+    sample.publisher = publisher.path;
     if (where.address) {
       sample.check = check_label_set(memory, *where.address);
     } else if (is_unreadable(where.outcome)) {

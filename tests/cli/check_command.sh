@@ -16,6 +16,14 @@ expect_status "$exit_findings" "a null value"
 jq -e --arg comm program '[.subjects[] | select(.name | test("^process [0-9]+ \\(program\\)$")) | .diagnostics[]
   | .rule] == ["LS044"]' report.json >/dev/null || fail "the report: $(cat report.json)"
 
+# A finding in a label set is shown at the file that publishes it.
+run check --format sarif -- "$live/LS044-value_null/program"
+expect_status "$exit_findings" "a null value as SARIF"
+jq -e '.runs[0].results | length == 1 and all(.[].locations[0];
+  (.physicalLocation.artifactLocation.uri | endswith("/LS044-value_null/program")) and
+  .physicalLocation.region.startLine == 1 and .logicalLocations[0].kind == "process")' "$work/stdout" >/dev/null ||
+  fail "no place of the finding: $(cat "$work/stdout")"
+
 run check -- "$UNRULY" silent
 expect_status "$exit_unchecked" "no labels"
 expect_shown 'no thread was seen with labels'

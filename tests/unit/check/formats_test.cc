@@ -141,11 +141,20 @@ TEST_CASE("check sarif: fulfils the schema, and leads to the line") {
   const std::string text = render_check_sarif(report, judge(report, false, {}), "1.2.3");
   const std::string results = judged_by("validate_sarif.py", text);
   CHECK(has_line(results, "LS050 error src/set%20labels.c 42 -"));
-  CHECK(has_line(results, "LS045 note - - -"));
+  CHECK(has_line(results, "LS045 note file:///opt/program%20of%20mine 1 -"));
   CHECK(count_lines(results, "LS031 error file:///opt/a%0Ab%0D%22%3C%26%3E%27%1B") == 1);
   const auto json = nlohmann::json::parse(text);
   CHECK(json["runs"][0]["tool"]["driver"]["rules"].size() == kRuleCount);
   CHECK(json["runs"][0]["invocations"][0]["executionSuccessful"] == false);
+}
+
+TEST_CASE("check sarif: a process whose publisher is not known has a place as well") {
+  CheckReport report;
+  report.subjects = {failing_process("process 7 (a b)")};
+  report.subjects.front().publisher.clear();
+  const std::string results =
+      judged_by("validate_sarif.py", render_check_sarif(report, judge(report, false, {}), "1.2.3"));
+  CHECK(has_line(results, "LS045 note process%20a%20b 1 -"));
 }
 
 TEST_CASE("check sarif: what the baseline accepts is suppressed") {
@@ -156,7 +165,7 @@ TEST_CASE("check sarif: what the baseline accepts is suppressed") {
   const CheckVerdict verdict = judge(report, false, *known);
   const std::string results =
       judged_by("validate_sarif.py", render_check_sarif(report, verdict, "1.2.3"));
-  CHECK(results == "LS013 warning a.so - suppressed\nLS031 error a.so - suppressed\n");
+  CHECK(results == "LS013 warning a.so 1 suppressed\nLS031 error a.so 1 suppressed\n");
 }
 
 TEST_CASE("check github: a line for each finding, and no command but ours") {

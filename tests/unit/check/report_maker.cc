@@ -34,7 +34,8 @@ cli::CheckedSubject failing_process(const std::string& name) {
   torn.set_after = "{a=2}";
   return {name,
           {RuleId::kKeysUnique, RuleId::kTornUpdate},
-          {diagnostic(RuleId::kKeysUnique, "thread worker", "the key a is there twice"), torn}};
+          {diagnostic(RuleId::kKeysUnique, "thread worker", "the key a is there twice"), torn},
+          "/opt/program of mine"};
 }
 
 }  // namespace labelscope::test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads SARIF from stdin: the schema's demands (sarif_schema.json), and what it says in words only.
 
-Prints a line for each result: rule, level, URI (or -), line (or -), suppressed or -. Exit status 77: a module is
+Prints a line for each result: rule, level, URI, line, suppressed or -. Exit status 77: a module is
 missing.
 """
 import json
@@ -21,7 +21,11 @@ def fail(why):
 
 
 def physical(result):
-    return result["locations"][0].get("physicalLocation", {})
+    """Where GitHub shows it: a log with a result that has no file and line is refused as a whole."""
+    place = result["locations"][0].get("physicalLocation", {})
+    if not place.get("artifactLocation", {}).get("uri") or place.get("region", {}).get("startLine", 0) < 1:
+        fail(f"no physical location: {result}")
+    return place
 
 
 log = json.loads(sys.stdin.buffer.read().decode("utf-8"))
@@ -39,8 +43,8 @@ for result in run["results"]:
     # Section 3.27.6: the index leads to the rule of that id.
     if rules[result["ruleIndex"]]["id"] != result["ruleId"]:
         fail(f"rule index {result['ruleIndex']} is not {result['ruleId']}")
-    uri = physical(result).get("artifactLocation", {}).get("uri", "-")
+    uri = physical(result)["artifactLocation"]["uri"]
     if uri.startswith("/") or ":" in uri and not uri.startswith("file:///"):
         fail(f"neither a relative path nor a file: {uri}")
-    line = physical(result).get("region", {}).get("startLine", "-")
+    line = physical(result)["region"]["startLine"]
     print(result["ruleId"], result["level"], uri, line, "suppressed" if "suppressions" in result else "-")
