@@ -21,6 +21,11 @@ act 0 CHECK_FILES="$library"
 act 1 CHECK_FILES="$library"$'\n\n'"$WORK/libother.so"
 grep -q '^::error .*LS003.*libother.so' out || fail "no annotation for LS003: $(cat out)"
 act 2 CHECK_FILES='' CHECK_COMMAND=''
+# A command that cannot be understood is not one that is left out, whatever the files are.
+for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file'; do
+  act 2 CHECK_FILES="$library" CHECK_COMMAND="$command"
+  grep -q '^::error::labelscope check: the input command ' out || fail "no annotation for the command $command: $(cat out)"
+done
 act 3 CHECK_COMMAND='sleep "0.1"'
 act 1 CHECK_FILES="$WORK/libother.so" CHECK_COMMAND='sleep 0.1'
 act 1 CHECK_FILES="$WORK/libother.so" CHECK_STRICT=false

@@ -20,7 +20,12 @@ while IFS= read -r file; do
   [[ -n $file ]] && files+=("$file")
 done <<<"${CHECK_FILES:-}"
 # The workflow's own words: quotes in them mean what they mean in a shell.
-eval "command=(${CHECK_COMMAND:-})"
+command=()
+if ! eval "command=(${CHECK_COMMAND:-})"; then
+  echo "::error::labelscope check: the input command is not one command in words of a shell: close its quotes, and quote" \
+    "what a shell would take for more than words (; & | < >), as in: sh -c 'a; b'"
+  exit 2
+fi
 
 if ((${#files[@]} + ${#command[@]} == 0)); then
   echo "::error::labelscope check: neither files nor a command were given"
