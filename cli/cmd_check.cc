@@ -198,7 +198,9 @@ std::string Check::render(const CheckVerdict& verdict) const {
     case CheckFormat::kSarif:
       return render_check_sarif(report_, verdict, LABELSCOPE_VERSION);
     case CheckFormat::kGithub:
-      return render_check_github(report_, verdict);
+      // The program may have left its last line open: an annotation is one at a line's start only.
+      return (options_.command.empty() || options_.output != "-" ? "" : "\n") +
+             render_check_github(report_, verdict);
     case CheckFormat::kText:
       break;
   }

@@ -24,6 +24,15 @@ jq -e '.runs[0].results | length == 1 and all(.[].locations[0];
   .physicalLocation.region.startLine == 1 and .logicalLocations[0].kind == "process")' "$work/stdout" >/dev/null ||
   fail "no place of the finding: $(cat "$work/stdout")"
 
+# An annotation begins a line, whatever the program left there; in a file there is nothing before it.
+run check --format github -- sh -c "printf 'an open line'; exec $live/LS044-value_null/program"
+expect_status "$exit_findings" "a null value as annotations"
+expect_shown '^an open line$'
+expect_shown '^::error title=LS044 '
+run check --format github -o annotations -- "$live/LS044-value_null/program"
+expect_status "$exit_findings" "annotations in a file"
+[[ $(head -c 8 annotations) == '::error ' ]] || fail "the file: $(cat annotations)"
+
 run check -- "$UNRULY" silent
 expect_status "$exit_unchecked" "no labels"
 expect_shown 'no thread was seen with labels'
