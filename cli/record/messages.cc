@@ -48,6 +48,7 @@ constexpr CounterText kCounterTexts[] = {
      "ticks were skipped, because stopping all threads took longer than the time between two: a "
      "lower -F helps"},
     {"threads-ended-first", ""},
+    {"threads-waiting-again", ""},
     {"threads-not-stopped",
      "samples have neither labels nor stack: the thread did not stop in time (it waits in the "
      "kernel for something that nothing interrupts), or somebody else traces it"},

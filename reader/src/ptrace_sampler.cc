@@ -197,9 +197,9 @@ void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handl
     if (thread.ended) continue;
     if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
     list.refresh_name(thread);
-    if (threads_.sample(process, thread, handler) == ThreadSampler::Found::kOtherProgram) {
-      notice_program(process, handler);
-    }
+    const auto found = threads_.sample(process, thread, handler);
+    if (found == ThreadSampler::Found::kOtherProgram) notice_program(process, handler);
+    if (found == ThreadSampler::Found::kWaiting) list.give_back(thread);
   }
 }
 

@@ -18,6 +18,8 @@ struct RegisterSet {
   Registers registers;
   // fs base on x86-64. aarch64 has its thread pointer in a set of its own (NT_ARM_TLS).
   std::optional<Address> thread_pointer;
+  // x86-64: it was stopped within a system call in which it waited, or had just done so.
+  bool in_waiting_call = false;
 };
 
 // Bytes of the set of each machine; in a core file's note it stands behind struct elf_prstatus's

@@ -284,6 +284,11 @@ Result<Registers> StoppedThread::registers() const {
   return set->registers;
 }
 
+bool StoppedThread::was_waiting() const {
+  auto set = read_register_set(tid_);
+  return set && set->in_waiting_call;
+}
+
 std::chrono::nanoseconds StoppedThread::held() const { return Clock::now() - since_; }
 
 }  // namespace labelscope

@@ -8,6 +8,11 @@
 // stands for what was run before and after it. A new thread starts with a random part of a credit,
 // so that of many short-lived ones the right share is met.
 //
+// A thread may be in state R and still in the system call that it waited in, because its wait has
+// just ended; or it waits again when we stop it. It is on no processor then, the credit is given
+// back, and a later tick finds it where its time goes. (Threads that work for less time than they
+// wait would be sampled in the call that they wait in, mostly.)
+//
 // A thread that is never found in state R gets no sample: its credit is kept up to a bound, so that
 // one long oversight does not make a thread be sampled at every tick for long.
 #include "thread_list.h"

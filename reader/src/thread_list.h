@@ -44,6 +44,8 @@ class ThreadList {
   void revive();
   // Whether a thread has run for so long, and runs now, that a sample is due; takes the credit.
   bool runs_and_is_due(ListedThread& thread);
+  // No sample came of it.
+  void give_back(ListedThread& thread) const { thread.credit += period_; }
   // As in /proc/PID/stat: R runs, or waits for nothing but a processor; D cannot be interrupted.
   char state_of(const ListedThread& thread) const;
   std::map<std::int32_t, ListedThread>& threads() { return threads_; }

@@ -50,6 +50,11 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
     const MarkedStop marked(current_stop_, ++stops_begun_);
     auto stopped =
         StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
+    if (stopped && options_.mode == SampleMode::kCpu && stopped->was_waiting()) {
+      stops_.add(stopped->held());
+      ++threads_waiting_;
+      return Found::kWaiting;
+    }
     if (stopped) {
       time = Clock::now();
       seen = look_at(process, *stopped);
@@ -140,6 +145,7 @@ Counters ThreadSampler::counters() const {
   };
   set("threads-ended-first", threads_ended_first_);
   set("threads-not-stopped", threads_not_stopped_);
+  set("threads-waiting-again", threads_waiting_);
   set("stacks-cut-by-max-stop", cut_by_max_stop_);
   set("stacks-incomplete", stacks_incomplete_);
   set_time("stop-longest-us", stops_.longest());

@@ -20,6 +20,7 @@ class ThreadSampler {
     kThread,
     kOtherProgram,  // it is sampled, but without labels and stack
     kEnd,           // it has ended: there is no sample
+    kWaiting,       // CPU time is sampled, and it was on no processor: there is no sample
   };
   Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
 
@@ -46,6 +47,7 @@ class ThreadSampler {
   Counters counts_;  // without `others`
   std::uint64_t threads_ended_first_ = 0;
   std::uint64_t threads_not_stopped_ = 0;
+  std::uint64_t threads_waiting_ = 0;
   std::uint64_t cut_by_max_stop_ = 0;
   std::uint64_t stacks_incomplete_ = 0;
   StopTimes stops_;

@@ -1,6 +1,7 @@
 // The ptrace sampler on live processes: what it samples, what it notices, and that it adds up.
 #include "labelscope/ptrace_sampler.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
@@ -33,13 +34,15 @@ struct Sample {
   ls_outcome outcome{};
   std::uint32_t flags = 0;
   std::size_t frames = 0;
+  Address top = 0;
 };
 
 class Handler final : public EventHandler {
  public:
   void on_sample(const RawSample& sample) override {
-    samples.push_back(
-        {sample.pid, sample.tid, sample.outcome, sample.flags, sample.user_stack.size()});
+    samples.push_back({sample.pid, sample.tid, sample.outcome, sample.flags,
+                       sample.user_stack.size(),
+                       sample.user_stack.empty() ? 0 : sample.user_stack.front()});
   }
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
   void on_exec(Pid pid) override { execs.push_back(pid); }
@@ -280,6 +283,57 @@ TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
   CHECK(handler.samples.back().outcome == LS_UNLABELLED);
   CHECK(handler.samples.back().frames > 2);  // the new program's own stack
   stop_and_balance(*sampler, handler);
+}
+
+// Works for a moment and sleeps for longer, again and again.
+class Napper {
+ public:
+  Napper() : pid_(::fork()) {
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    for (;;) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
+      while (std::chrono::steady_clock::now() < end) continue;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+  Napper(const Napper&) = delete;
+  Napper& operator=(const Napper&) = delete;
+  ~Napper() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Pid pid() const { return Pid{pid_}; }
+
+ private:
+  pid_t pid_;
+};
+
+// A fork has its libc where we have ours.
+bool is_in_sleep(Address pc) {
+  Dl_info found{};
+  return ::dladdr(reinterpret_cast<void*>(pc), &found) != 0 &&  // NOLINT: a place in the child
+         found.dli_sname != nullptr && std::string_view(found.dli_sname).ends_with("nanosleep");
+}
+
+TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
+#if !defined(__x86_64__)
+  skip_test("whether a thread waited is told on x86-64 only");
+#endif
+  const Napper target;
+  Handler handler;
+  PtraceSamplerOptions options;
+  options.frequency_hz = 499;
+  auto sampler = PtraceSampler::open(options);
+  REQUIRE(sampler);
+  REQUIRE((*sampler)->set_process(target.pid(), {}));
+  REQUIRE((*sampler)->start());
+  drain_until(**sampler, handler, [&] { return handler.samples.size() >= 60; });
+  stop_and_balance(**sampler, handler);
+  const std::size_t asleep =
+      handler.count([](const Sample& sample) { return is_in_sleep(sample.top); });
+  INFO(asleep << " of " << handler.samples.size());
+  CHECK(asleep * 5 < handler.samples.size());
 }
 
 TEST_CASE("ptrace_sampler: a process is sampled on when its first thread has ended") {
