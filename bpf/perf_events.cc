@@ -72,6 +72,8 @@ Error refused(int error) {
   return system_error(error, "cannot open a perf event");
 }
 
+}  // namespace
+
 Status check_frequency(std::uint32_t frequency_hz) {
   if (frequency_hz == 0) {
     return Error{ErrorCode::kUnsupported, "a frequency of 0 takes no samples"};
@@ -86,8 +88,6 @@ Status check_frequency(std::uint32_t frequency_hz) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   const Error malformed{ErrorCode::kMalformed, "a list of CPUs that cannot be understood: '" +

@@ -33,6 +33,9 @@ class PerfEvents {
   std::string_view name_;
 };
 
+// kLimit: the kernel allows fewer samples a second; kUnsupported: none are wanted.
+Status check_frequency(std::uint32_t frequency_hz);
+
 // The numbers in a list like "0-3,8,10-11" (format of /sys/devices/system/cpu/online).
 Result<std::vector<int>> parse_cpu_list(std::string_view text);
 

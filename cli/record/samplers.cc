@@ -1,6 +1,7 @@
 // BPF where it can be had, because it stops nothing; ptrace otherwise.
 #include "cli/record/samplers.h"
 
+#include "bpf/perf_events.h"
 #include "bpf/sampler.h"
 #include "cli/record/privileges.h"
 
@@ -64,6 +65,10 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const
     break;
   }
   if (why_not.empty()) {
+    // A number that was mistyped is no reason to stop threads instead, and that fast.
+    if (Status status = check_frequency(options.frequency_hz); !status) {
+      return std::move(status).error();
+    }
     auto opened = open_bpf(options);
     if (opened || options.backend == Backend::kBpf) return opened;
     why_not = opened.error().context;
