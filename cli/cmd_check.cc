@@ -174,8 +174,18 @@ std::string Check::subject_name() const {
 void Check::judge_process() {
   const CheckEffort& effort = report_.effort;
   const std::string name = subject_name();
+  if (signals_ && signals_->stop_requested()) {
+    report_.problems.push_back(
+        {name, {ErrorCode::kLimit, "interrupted: the check did not come to its end"}});
+  }
   // Where nothing could be looked at, that has been said.
-  if (report_.problems.empty() && effort.labelled == 0 && effort.updates == 0) {
+  if (report_.problems.empty() && options_.step && effort.updates == 0 && effort.labelled != 0) {
+    report_.problems.push_back(
+        {name,
+         {ErrorCode::kNotFound,
+          "no change of labels was stepped through, so nothing about updates is proven: --update "
+          "names the functions that make them"}});
+  } else if (report_.problems.empty() && effort.labelled == 0 && effort.updates == 0) {
     report_.problems.push_back(
         {name,
          {ErrorCode::kNotFound,
