@@ -72,7 +72,7 @@ void RecordReport::say_problems() const {
   if (broken * 10 > profile_.ledger.written) {
     log::info(percent(broken, profile_.ledger.written) +
               " of the stacks are cut short: they pass through code without frame pointers "
-              "(-fno-omit-frame-pointer)");
+              "(compile it with -fno-omit-frame-pointer, or record with --backend ptrace)");
   }
 }
 
