@@ -37,6 +37,7 @@ start check -- "$UNRULY" deaf
 wait_until "the program runs" runs_unruly
 kill -INT "$recorder"
 finish
+expect_status "$exit_unchecked" "Ctrl-C"
 expect_shown 'interrupted'
 expect_none "Ctrl-C"
 
