@@ -206,9 +206,12 @@ void ThreadStepper::leave_out(const Position& after, Flow flow, CodeRole role_be
     // A callback: the program's own code, whose calls of the writer are triggers like any other.
     const bool callback = role_before == CodeRole::kPublisher && now.role == CodeRole::kProgram &&
                           !now.allocates && now.triggers == 0;
-    const bool known_as_long =
-        flow == Flow::kCall && calls_.size() > 1 && process_.long_functions.count(top.entry) != 0;
-    if ((callback || known_as_long)) {
+    // Only before the first change: after it, this call may be short and in the middle of an
+    // update.
+    const bool known_as_long = flow == Flow::kCall && calls_.size() > 1 &&
+                               calls_.bottom().begun_at_change == changes_ &&
+                               process_.long_functions.count(top.entry) != 0;
+    if (callback || known_as_long) {
       run_until_return(calls_.size() - 1);
       return;
     }

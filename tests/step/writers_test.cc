@@ -69,6 +69,10 @@ TEST_CASE("check --step: a value that is null before its key is breaks the rule 
   check_found("null_value");
 }
 
+TEST_CASE("check --step: a helper that was long once hides nothing when it is short") {
+  check_found("short_after_long");
+}
+
 TEST_CASE("check --step: two labels, one by one, are torn only where they are one update") {
   const auto expected = expectations_of("two_labels.c");
   StepCheckOptions declared;

@@ -37,7 +37,7 @@ endfunction()
 # The functions that a stepper calls must be visible in a library: no list of exports, one flag.
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
-               duplicates_first one_by_one)
+               duplicates_first one_by_one short_after_long)
   labelscope_add_stepper(${writer} ${writer}.c)
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
