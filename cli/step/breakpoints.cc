@@ -33,6 +33,12 @@ bool write_at(const UniqueFd& memory, Address address, const void* bytes) {
          static_cast<ssize_t>(kTrapSize);
 }
 
+bool is_trap_at(const UniqueFd& memory, Address address) {
+  std::uint8_t bytes[kTrapSize];
+  return read_at(memory, address, bytes, kTrapSize) == kTrapSize &&
+         std::memcmp(bytes, kTrap, kTrapSize) == 0;
+}
+
 }  // namespace
 
 Result<Breakpoints> Breakpoints::open(Pid pid) {
@@ -62,11 +68,7 @@ void Breakpoints::remove(Address address) {
   points_.erase(entry);
 }
 
-bool Breakpoints::is_trap(Address address) const {
-  std::uint8_t bytes[kTrapSize];
-  return read_at(memory_, address, bytes, kTrapSize) == kTrapSize &&
-         std::memcmp(bytes, kTrap, kTrapSize) == 0;
-}
+bool Breakpoints::is_trap(Address address) const { return is_trap_at(memory_, address); }
 
 void Breakpoints::lift(Address address) {
   if (auto entry = points_.find(address); entry != points_.end()) {
@@ -94,7 +96,9 @@ std::size_t Breakpoints::read(Address address, std::span<std::byte> out) const {
 void Breakpoints::clean(Pid copy) const {
   const UniqueFd memory = open_memory(copy);
   if (!memory.valid()) return;
-  for (const auto& [address, point] : points_) write_at(memory, address, &point.original);
+  for (const auto& [address, point] : points_) {
+    if (is_trap_at(memory, address)) write_at(memory, address, &point.original);
+  }
 }
 
 void Breakpoints::forget(Address start, Address end) {

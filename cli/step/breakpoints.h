@@ -32,7 +32,8 @@ class Breakpoints {
 
   // Code as the program has it. How many bytes could be read.
   std::size_t read(Address address, std::span<std::byte> out) const;
-  // Takes all of ours out of the memory of another process that has a copy of this one's.
+  // Takes all of ours out of the memory of another process that may have a copy of this one's.
+  // Elsewhere (its parent had executed another program) it is left as it is.
   void clean(Pid copy) const;
   // The addresses, for a look at what a file that was unloaded took with it.
   void forget(Address start, Address end);

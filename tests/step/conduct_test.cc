@@ -94,6 +94,14 @@ TEST_CASE("check --step: children that share the program's memory get through it
   CHECK(nothing_is_left());
 }
 
+TEST_CASE("check --step: the children of another program keep the code that they have") {
+  const Stepped stepped = step({stepper("conduct-static"), "another", stepper("foreign")});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 4);
+  CHECK(nothing_is_left());
+}
+
 TEST_CASE("check --step: a child that the program leaves behind ends with it") {
   const Stepped stepped = conduct("leave");
   INFO(stepped.told());

@@ -202,6 +202,16 @@ static int works(void) {
   return 0;
 }
 
+/* Its child is another program, which has children of its own. */
+static int runs_another(char* path) {
+  char* arguments[] = {path, NULL};
+  int status = 1;
+  pid_t spawned = 0;
+  set_some();
+  if (posix_spawn(&spawned, path, NULL, NULL, arguments, arguments + 1) != 0) return 1;
+  return waitpid(spawned, &status, 0) == spawned && status == 0 ? 0 : 1;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "nothing";
   if (strcmp(how, "nothing") == 0) return 0;
@@ -218,6 +228,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "threads") == 0) return has_threads();
   if (strcmp(how, "locks") == 0) return has_locks();
   if (strcmp(how, "work") == 0) return works();
+  if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {
     for (;;) set_some();
   }

@@ -77,6 +77,12 @@ foreach(kind dynamic static)
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
+# Not to be moved in memory, like conduct-static: it must lie where that does.
+set(program ${stepper_folder}/foreign)
+add_custom_command(OUTPUT ${program}
+  COMMAND ${gcc} ${stepper_flags} -static ${stepper_source}/foreign.c -o ${program}
+  DEPENDS ${stepper_source}/foreign.c VERBATIM)
+list(APPEND stepper_outputs ${program})
 find_program(musl_gcc musl-gcc)
 if(musl_gcc)
   set(program ${stepper_folder}/conduct-musl)
