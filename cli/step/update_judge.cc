@@ -34,11 +34,8 @@ bool came_around(const Chain& common, const Interval& between) {
   });
 }
 
-bool is_broken(const SetCheck& check) {
-  return check.set.state == CheckedSet::State::kUnreadable ||
-         std::any_of(check.diagnostics.begin(), check.diagnostics.end(), [](const Diagnostic& d) {
-           return rule_of(d.rule).severity == Severity::kError;
-         });
+bool is_unreadable(const SetCheck& check) {
+  return check.set.state == CheckedSet::State::kUnreadable;
 }
 
 std::set<Label> labels_of(const CheckedSet& set) { return {set.labels.begin(), set.labels.end()}; }
@@ -69,6 +66,12 @@ const Diagnostic* find_rule_in(const SetCheck& check, RuleId rule) {
     if (diagnostic.rule == rule) return &diagnostic;
   }
   return nullptr;
+}
+
+bool breaks_more(const SetCheck& seen, const SetCheck& before) {
+  return std::any_of(seen.diagnostics.begin(), seen.diagnostics.end(), [&](const Diagnostic& d) {
+    return rule_of(d.rule).severity == Severity::kError && find_rule_in(before, d.rule) == nullptr;
+  });
 }
 
 }  // namespace
@@ -108,9 +111,11 @@ bool UpdateJudge::is_torn(std::size_t index) const {
   const Change& change = changes_[index];
   const CheckedSet& after = changes_.back().check.set;
   const CheckedSet& seen = change.check.set;
-  if (is_broken(change.check) || seen == before_.set || seen == after) return false;
+  if (seen == before_.set || seen == after) return false;
+  // The rule that it breaks tells it. One that was broken before tells nothing of this state.
+  if (is_unreadable(change.check) || breaks_more(change.check, before_)) return false;
   // Of a set that no reader can see before or after there is nothing to compare with.
-  if (is_broken(before_) || is_broken(changes_.back().check)) return false;
+  if (is_unreadable(before_) || is_unreadable(changes_.back().check)) return false;
   if (change.region != 0 || change.publisher_call != 0) return true;
   return !is_step_between(seen, before_.set, after);
 }

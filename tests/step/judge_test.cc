@@ -129,6 +129,26 @@ TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the
   CHECK(judged.findings[0].after.labels == LabelSet{kNew});
 }
 
+TEST_CASE("update_judge: a rule that was broken before hides no torn state, one that is new does") {
+  Diagnostic null_value;
+  null_value.rule = RuleId::kValueNotNull;
+  for (const bool before : {true, false}) {
+    SetCheck first = set_of({kOld});
+    SetCheck mixed = set_of({kMixed});
+    SetCheck last = set_of({kNew});
+    if (before) first.diagnostics.push_back(null_value);
+    mixed.diagnostics.push_back(null_value);
+    last.diagnostics.push_back(null_value);
+    Judged judged(first);
+    judged.findings.clear();
+    judged.judge.add(in_place(mixed), {});
+    judged.judge.add(in_place(last), {});
+    judged.judge.finish(last);
+    REQUIRE(judged.findings.size() == 1);
+    CHECK(judged.findings[0].rule == (before ? RuleId::kTornUpdate : RuleId::kValueNotNull));
+  }
+}
+
 TEST_CASE("update_judge: labels that are added one by one in place are no mixture") {
   const Label a{"a", "1"};
   const Label b{"b", "2"};
