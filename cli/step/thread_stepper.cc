@@ -140,6 +140,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
   note_step(facts);
   const bool system_call = facts.instruction.flow == Flow::kSystemCall;
+  if (system_call && is_waiting_call(before.call_number)) since_.waited = true;
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
     jumps_.clear();

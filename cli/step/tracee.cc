@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -73,7 +74,7 @@ Stop explain_event(Tid tid, int event, int signal) {
 std::optional<Position> read_position(Tid tid) {
   KernelRegisters registers;
   if (!read_registers(tid, registers)) return std::nullopt;
-  return Position{registers.rip, registers.rsp, 0};
+  return Position{registers.rip, registers.rsp, 0, registers.rax};
 }
 
 bool write_pc(Tid tid, Address pc) {
@@ -103,7 +104,7 @@ bool has_left(const CallSite& call, const Position& position) {
 std::optional<Position> read_position(Tid tid) {
   KernelRegisters registers;
   if (!read_registers(tid, registers)) return std::nullopt;
-  return Position{registers.pc, registers.sp, registers.regs[30]};
+  return Position{registers.pc, registers.sp, registers.regs[30], registers.regs[8]};
 }
 
 bool write_pc(Tid tid, Address pc) {
@@ -134,6 +135,26 @@ bool has_left(const CallSite& call, const Position& position) {
 
 CallSite call_site_of(const Position& before, std::size_t instruction_size) {
   return {before.pc + instruction_size, before.sp};
+}
+
+bool is_waiting_call(std::uint64_t call_number) {
+  switch (call_number) {
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+#if defined(__x86_64__)
+    // Others never had these.
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+    case SYS_pause:
+#endif
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool resume_thread(Tid tid, Resume how, int signal) {

@@ -17,10 +17,14 @@ namespace labelscope::cli {
 struct Position {
   Address pc = 0;
   Address sp = 0;
-  Address link = 0;  // aarch64: x30, the return address at the entry of a function
+  Address link = 0;               // aarch64: x30, the return address at the entry of a function
+  std::uint64_t call_number = 0;  // rax or x8: in front of a system call, which one it is
 };
 
 std::optional<Position> read_position(Tid tid);
+// Of a system call's number: a thread makes it to sleep, or until something happens outside of the
+// program. Not futex(): it waits for other threads, as locks do in the middle of an update.
+bool is_waiting_call(std::uint64_t call_number);
 bool write_pc(Tid tid, Address pc);
 // fs base (x86-64), TPIDR_EL0 (aarch64).
 std::optional<Address> read_thread_pointer(Tid tid);

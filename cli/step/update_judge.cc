@@ -84,7 +84,7 @@ UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report)
 bool UpdateJudge::are_one_update(const Change& first, const Change& second,
                                  const Interval& between) const {
   if (first.region != 0 || second.region != 0) return first.region == second.region;
-  if (between.ran_free || between.steps > kStableSteps) return false;
+  if (between.ran_free || between.waited || between.steps > kStableSteps) return false;
   if (first.publisher_call != 0 || second.publisher_call != 0) {
     return first.publisher_call == second.publisher_call && between.program_steps == 0;
   }

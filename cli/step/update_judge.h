@@ -15,9 +15,9 @@
 //     is an update of its own, unless the runtime (free, memcpy) changed that set's bytes just
 //     before or after. Nor do changes belong together if the function called other code of the
 //     program for long in between, or if a loop around an inlined function came to its next turn.
-// Outside of declared updates, a state that lasts (kStableSteps) was meant; and in the program's
-// own code so was one that consists of labels of the sets around it and lacks none that both have:
-// that is what labels look like that are set one by one.
+// Outside of declared updates, a state that lasts (kStableSteps, or a sleep) was meant; and in the
+// program's own code so was one that consists of labels of the sets around it and lacks none that
+// both have: that is what labels look like that are set one by one.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,7 @@ struct Change {
 // What the thread did since the change before, or since its update began.
 struct Interval {
   bool ran_free = false;  // for a while it was not stepped
+  bool waited = false;    // it asked the kernel to let time pass
   std::uint64_t steps = 0;
   std::uint64_t program_steps = 0;  // of the program's own code, whoever called it
   std::uint64_t callee_steps = 0;   // of functions of the program that came and went meanwhile

@@ -194,6 +194,14 @@ TEST_CASE("check --step: work between updates is not stepped") {
   CHECK(stepped.report.effort.steps < 1'000'000);
 }
 
+TEST_CASE("check --step: what is seen while the program sleeps was meant") {
+  const Stepped stepped = conduct("naps");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates >= 9);
+  CHECK(stepped.found().empty());
+}
+
 TEST_CASE("check --step: static programs and those of musl are stepped") {
   for (const char* program : {"conduct-static", "conduct-musl"}) {
     const Stepped stepped = step({stepper(program), "labels"});

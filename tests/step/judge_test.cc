@@ -177,6 +177,21 @@ TEST_CASE("update_judge: a state that lasts was meant") {
   CHECK(judged.findings.empty());
 }
 
+TEST_CASE("update_judge: a state in which the thread slept was meant, but for declared updates") {
+  for (const std::uint64_t region : {0, 9}) {
+    Judged judged(set_of({kOld}));
+    Interval between;
+    between.waited = true;
+    for (const Label& label : {kMixed, kNew}) {
+      Change change = in_place(set_of({label}));
+      change.region = region;
+      judged.judge.add(change, between);
+    }
+    judged.judge.finish(set_of({kNew}));
+    CHECK(judged.findings.size() == (region == 0 ? 0 : 1));
+  }
+}
+
 TEST_CASE("update_judge: changes of two functions that one calls are two updates") {
   Judged judged(set_of({kOld}));
   judged.judge.add(in_place(set_of({kMixed}), {"#1", "#2"}), {});

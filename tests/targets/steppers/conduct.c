@@ -212,6 +212,29 @@ static int runs_another(char* path) {
   return waitpid(spawned, &status, 0) == spawned && status == 0 ? 0 : 1;
 }
 
+/* Each value is meant to be seen for a millisecond. */
+static __thread uint64_t letters;
+static NOINLINE void nap_between(uint64_t from) {
+  for (uint64_t i = 0; i < 3; i++) {
+    STORE(letters, (from + i) * 0x0101010101010101);
+    usleep(1000);
+  }
+}
+
+static int naps(void) {
+  struct block* block = &blocks[0];
+  letters = 0x4141414141414141;
+  block->label.key = string_of("letters");
+  block->label.value.buf = (const unsigned char*)&letters;
+  block->label.value.len = sizeof letters;
+  block->set.storage = &block->label;
+  block->set.count = 1;
+  PUBLISH(&block->set);
+  for (uint64_t turn = 0; turn < 4; turn++) nap_between('B' + turn * 3);
+  PUBLISH(NULL);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "nothing";
   if (strcmp(how, "nothing") == 0) return 0;
@@ -228,6 +251,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "threads") == 0) return has_threads();
   if (strcmp(how, "locks") == 0) return has_locks();
   if (strcmp(how, "work") == 0) return works();
+  if (strcmp(how, "naps") == 0) return naps();
   if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {
     for (;;) set_some();
