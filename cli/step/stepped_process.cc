@@ -96,6 +96,7 @@ void SteppedProcess::look_again() {
 
 void SteppedProcess::plan_if_due() {
   if (!plan_.plan_again) return;
+  ++looks_;
   auto plan = planner_.plan(*process_);
   if (plan) plan_ = *std::move(plan);
 }

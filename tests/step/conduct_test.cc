@@ -202,6 +202,21 @@ TEST_CASE("check --step: what is seen while the program sleeps was meant") {
   CHECK(stepped.found().empty());
 }
 
+TEST_CASE("check --step: a library that is loaded later is none from the start") {
+  const std::string library = stepper("libcustomlabels_one_by_one_O2.so");
+  const Stepped stepped = step({stepper("loads_later"), library});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates >= 3);
+  bool told = false;
+  for (const labelscope::cli::CheckedSubject& subject : stepped.report.subjects) {
+    for (const labelscope::Diagnostic& diagnostic : subject.diagnostics) {
+      told |= subject.name == library && diagnostic.rule == labelscope::RuleId::kLoadedAtStartup;
+    }
+  }
+  CHECK(told);
+}
+
 TEST_CASE("check --step: static programs and those of musl are stepped") {
   for (const char* program : {"conduct-static", "conduct-musl"}) {
     const Stepped stepped = step({stepper(program), "labels"});

@@ -83,6 +83,12 @@ add_custom_command(OUTPUT ${program}
   COMMAND ${gcc} ${stepper_flags} -static ${stepper_source}/foreign.c -o ${program}
   DEPENDS ${stepper_source}/foreign.c VERBATIM)
 list(APPEND stepper_outputs ${program})
+# It publishes nothing, and loads a library that does.
+set(program ${stepper_folder}/loads_later)
+add_custom_command(OUTPUT ${program}
+  COMMAND ${gcc} ${stepper_flags} ${stepper_source}/loads_later.c -ldl -o ${program}
+  DEPENDS ${stepper_source}/loads_later.c ${stepper_headers} VERBATIM)
+list(APPEND stepper_outputs ${program})
 find_program(musl_gcc musl-gcc)
 if(musl_gcc)
   set(program ${stepper_folder}/conduct-musl)
