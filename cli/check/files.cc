@@ -9,6 +9,7 @@
 
 #include "cli/inspect/file_walk.h"
 #include "labelscope/check_file.h"
+#include "labelscope/plan.h"
 
 namespace labelscope::cli {
 namespace {
@@ -27,13 +28,24 @@ Error nothing_published(const FileInspection& seen) {
   return Error{ErrorCode::kNotFound, std::move(why)};
 }
 
+// Whether a process that loads it knows it by a name for publishers.
+bool named_as_publisher(const std::string& path) {
+  return is_abi_library_name(path) || is_abi_library_name(mapped_path(path));
+}
+
+bool is_empty(const UniqueFd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && about.st_size == 0;
+}
+
 class FileCheckRun {
  public:
   explicit FileCheckRun(CheckReport& report) : report_(report) {}
 
   void look_at(const FoundFile& found, UniqueFd fd) {
     const bool elf = is_elf(fd);
-    if (!elf && !found.named) return;
+    // A publisher for another system may have the same name, but not without a byte in it.
+    if (!elf && !found.named && !(is_empty(fd) && named_as_publisher(found.path))) return;
     auto checked = check_file(std::move(fd), mapped_path(found.path));
     if (!checked) {
       cannot_check(found, std::move(checked).error(), elf);
@@ -56,6 +68,11 @@ class FileCheckRun {
     }
     // Objects and other processors' files are nobody's mistake.
     if (elf && error.code == ErrorCode::kUnsupported) return;
+    // What is called a publisher is meant to be one.
+    if (named_as_publisher(found.path)) {
+      report_.problems.push_back({found.path, std::move(error)});
+      return;
+    }
     report_.remarks.push_back(found.path + " was passed over: " + error.context);
   }
 

@@ -67,6 +67,16 @@ head -c 300 "$library" >nothing/damaged
 run check nothing
 expect_status "$exit_ok" "a directory with a damaged file"
 expect_shown 'damaged was passed over: '
+# Unless they are called publishers.
+head -c 300 "$library" >nothing/libcustomlabels-damaged.so
+unchecked 'nothing/libcustomlabels-damaged\.so: ' nothing
+: >nothing/libcustomlabels-damaged.so
+unchecked 'nothing/libcustomlabels-damaged\.so: not an ELF file' nothing
+rm nothing/libcustomlabels-damaged.so
+# Those of other systems are none of ours.
+printf '\317\372\355\376\14' >nothing/customlabels.node
+run check nothing
+expect_status "$exit_ok" "a directory with a publisher for macOS"
 
 # A file that is written to all the time.
 cp "$library" libcustomlabels-busy.so
