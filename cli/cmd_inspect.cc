@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
@@ -51,20 +52,16 @@ void tell_problems(const InspectReport& report) {
   }
 }
 
-std::string count_of(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 // What a table of a large tree does not show.
 std::string summary(const InspectReport& report) {
-  std::string text = "looked at " + count_of(report.looked_at, "file", "files") + ", " +
+  std::string text = "looked at " + counted(report.looked_at, "file", "files") + ", " +
                      std::to_string(report.elf_files) + " of them programs or libraries";
   if (report.foreign != 0) {
     text += " (" + std::to_string(report.foreign) +
             " more ELF files are objects, debug information or for other "
             "processors)";
   }
-  return text + ": " + count_of(report.publishing, "publishes labels", "publish labels");
+  return text + ": " + counted(report.publishing, "publishes labels", "publish labels");
 }
 
 std::string render(const InspectReport& report, const InspectOptions& options, bool one_file) {

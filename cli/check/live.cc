@@ -14,6 +14,7 @@
 #include "cli/check/loaded_files.h"
 #include "cli/check/pace.h"
 #include "cli/check/watched_process.h"
+#include "cli/format/amounts.h"
 
 namespace labelscope::cli {
 namespace {
@@ -29,20 +30,6 @@ constexpr std::uint64_t kMostSamples = 1'000'000'000;  // for what follows from 
 constexpr milliseconds kTick{10};
 // Processes that are watched at the same time; a program may start one for each of its tests.
 constexpr std::size_t kMaxWatched = 256;
-
-std::string counted(std::uint64_t count, const std::string& noun, const std::string& plural) {
-  return std::to_string(count) + " " + (count == 1 ? noun : plural);
-}
-
-// "30 s", "0.3 s"
-std::string seconds_text(milliseconds time) {
-  std::string text = std::to_string(time.count() / 1000);
-  if (const auto rest = time.count() % 1000; rest != 0) {
-    text += "." + std::to_string(1000 + rest).substr(1);
-    text.erase(text.find_last_not_of('0') + 1);
-  }
-  return text + " s";
-}
 
 // What is learned of one process or of all that a program starts.
 class LiveCheck {

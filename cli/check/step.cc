@@ -9,6 +9,7 @@
 
 #include "cli/check/checked_program.h"
 #include "cli/check/loaded_files.h"
+#include "cli/format/amounts.h"
 #include "cli/step/program_tracer.h"
 #include "cli/step/watchdog.h"
 
@@ -22,10 +23,6 @@ constexpr milliseconds kGrace{200};
 // Names that a remark tells; the rest is a number.
 constexpr std::size_t kMaxNames = 5;
 
-std::string counted(std::uint64_t count, const std::string& noun, const std::string& plural) {
-  return std::to_string(count) + " " + (count == 1 ? noun : plural);
-}
-
 std::string some_of(const std::set<std::string>& names) {
   std::string text;
   std::size_t told = 0;
@@ -36,12 +33,6 @@ std::string some_of(const std::set<std::string>& names) {
     text += (told++ == 0 ? "" : ", ") + name;
   }
   return text;
-}
-
-std::string seconds_text(milliseconds time) {
-  std::string text = std::to_string(time.count() / 1000);
-  if (time.count() % 1000 != 0) text += "." + std::to_string(1000 + time.count() % 1000).substr(1);
-  return text + " s";
 }
 
 class StepCheck {

@@ -101,6 +101,17 @@ std::string dump_core(Pid pid, const std::filesystem::path& folder) {
   return status == 0 && std::filesystem::exists(path) ? path : std::string();
 }
 
+OwnedTarget open_core(const std::string& path, const char* root) {
+  ls_target* opened = nullptr;
+  ls_error error;
+  ls_core_options options{};
+  options.size = sizeof(options);
+  options.sysroots = &root;
+  options.sysroot_count = 1;
+  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
+  return OwnedTarget(opened);
+}
+
 class TempFolder {
  public:
   TempFolder() {
@@ -316,15 +327,9 @@ TEST_CASE("c_api: a core of a process has the same labels") {
   const TempFolder folder;
   const std::string path = dump_core(process.pid(), folder.path());
   if (path.empty()) skip_test("gcore is not installed, or may not dump this process");
-  ls_target* opened = nullptr;
+  const OwnedTarget target = open_core(path, "/");
+  ls_target* opened = target.get();
   ls_error error;
-  ls_core_options options{};
-  options.size = sizeof(options);
-  const char* root = "/";
-  options.sysroots = &root;
-  options.sysroot_count = 1;
-  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
-  const OwnedTarget target(opened);
   CHECK(ls_target_pid(opened) == raw(process.pid()));
   const OwnedPlan plan = make_plan(opened);
   ls_thread_list* list = nullptr;
@@ -345,19 +350,11 @@ TEST_CASE("c_api: a core without its files is not called unlabelled") {
   const TempFolder folder;
   const std::string path = dump_core(process.pid(), folder.path());
   if (path.empty()) skip_test("gcore is not installed, or may not dump this process");
-  ls_target* opened = nullptr;
-  ls_error error;
-  ls_core_options options{};
-  options.size = sizeof(options);
-  const char* root = "/nonexistent";
-  options.sysroots = &root;
-  options.sysroot_count = 1;
-  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
-  const OwnedTarget target(opened);
-  const OwnedPlan plan = make_plan(opened);
+  const OwnedTarget target = open_core(path, "/nonexistent");
+  const OwnedPlan plan = make_plan(target.get());
   CHECK(ls_publisher_count(plan.get()) == 0);
   for (const TruthThread& thread : process.threads()) {
-    const OwnedObservation seen = read_thread(opened, plan.get(), thread.tid);
+    const OwnedObservation seen = read_thread(target.get(), plan.get(), thread.tid);
     CHECK(ls_observed_outcome(seen.get()) == LS_UNREADABLE_NO_RECIPE);
   }
 }

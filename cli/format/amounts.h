@@ -1,0 +1,25 @@
+// Counts and times within sentences.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace labelscope::cli {
+
+// "1 file", "3 files"
+inline std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+// "30 s", "0.3 s"
+inline std::string seconds_text(std::chrono::milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  if (const auto rest = time.count() % 1000; rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text + " s";
+}
+
+}  // namespace labelscope::cli
