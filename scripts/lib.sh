@@ -12,6 +12,12 @@ die() {
   exit 1
 }
 
+# What cannot be done here, and is no failure: ctest and the other scripts know 77.
+skip() {
+  printf 'skipped: %s\n' "$*" >&2
+  exit 77
+}
+
 # True where as_root can work at all.
 can_be_root() { ((EUID == 0)) || command -v sudo >/dev/null; }
 

@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# Debian packages of any suite and architecture, without installing them: kernels for virtual machines, libraries for
+# another processor. Nothing of this machine's own package state is read or changed, and nothing here needs root.
+#
+#   scripts/debian_packages.sh fetch <arch> <suite> <package>...     downloads these packages
+#   scripts/debian_packages.sh closure <arch> <suite> <package>...   and all that they depend on
+#   scripts/debian_packages.sh kernel <arch> <suite>                 the package with the suite's newest cloud kernel
+#   scripts/debian_packages.sh extract <file.deb> <folder> [<tar pattern>...]
+#
+# <arch> is amd64 or arm64; <suite> is a codename (bookworm, with its security updates) or one with an ending
+# (trixie-backports, alone). The first three print the paths of the .deb files, one a line. They are kept in
+# build/debian, or in $LABELSCOPE_DOWNLOADS, by exact version, next to the package lists, which are renewed after
+# twelve hours or when a file in them is gone.
+#
+# Where they come from: the mirror that this machine's own apt uses, or $LABELSCOPE_DEBIAN_MIRROR and
+# $LABELSCOPE_DEBIAN_SECURITY_MIRROR.
+#
+# What cannot be had (no network, no such package, not a Debian machine) ends with a sentence and exit status 77.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly downloads=${LABELSCOPE_DOWNLOADS:-$root_dir/build/debian}
+readonly archives=$downloads/archives
+readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+readonly hours_to_keep_lists=12
+
+usage() {
+  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+wrong_usage() {
+  printf 'debian_packages.sh: %s\n' "$1" >&2
+  exit 2
+}
+
+# The codename of this machine's own release, if it is a Debian.
+own_codename() {
+  # shellcheck source=/dev/null
+  (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:-}")
+}
+
+# Prints the address that this machine has for a suite of its own: $1 is the suite. Addresses of others, which may
+# have suites of the same name, are told from Debian's by the origin in their signed Release file.
+own_mirror() {
+  # shellcheck disable=SC2016  # these are apt's variables
+  apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI) $(ORIGIN)' 2>/dev/null |
+    awk -v suite="$1" '$1 == suite && $2 == "main" && ($4 == "Debian" || $4 ~ /^\$|^$/) { print $3; exit }'
+}
+
+# Sets mirror and security_mirror (empty if there is none).
+find_mirrors() {
+  local codename
+  codename=$(own_codename) || true
+  mirror=${LABELSCOPE_DEBIAN_MIRROR:-}
+  security_mirror=${LABELSCOPE_DEBIAN_SECURITY_MIRROR:-}
+  [[ -z $mirror ]] || return 0
+  [[ -n $codename ]] ||
+    skip "this is not a Debian, so there is no mirror of Debian to ask: set LABELSCOPE_DEBIAN_MIRROR to the address of one"
+  mirror=$(own_mirror "$codename")
+  [[ -n $mirror ]] ||
+    skip "apt on this machine knows no mirror of Debian's $codename: set LABELSCOPE_DEBIAN_MIRROR to the address of one"
+  [[ -n $security_mirror ]] || security_mirror=$(own_mirror "$codename-security")
+}
+
+# A root for apt that knows one suite of one architecture. How to reach the network (proxies, certificates,
+# passwords) is as in this machine's own configuration; the rest of that stays out, its hooks above all.
+make_apt_root() {
+  find_mirrors
+  [[ -r $keyring ]] || skip "$keyring is missing (Debian package debian-archive-keyring)"
+  mkdir -p "$apt_root"/etc "$apt_root"/state/lists/partial "$apt_root"/cache/archives/partial "$archives"
+  : >"$apt_root/state/status"
+  {
+    apt-config dump | grep -E '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages|Changelogs)' || true
+    cat <<EOF_CONF
+Dir::State "$apt_root/state";
+Dir::State::status "$apt_root/state/status";
+Dir::Cache "$apt_root/cache";
+Dir::Etc::Parts "/dev/null";
+Dir::Etc::Main "/dev/null";
+Dir::Etc::SourceList "$apt_root/etc/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::Etc::Trusted "/dev/null";
+Dir::Etc::TrustedParts "/dev/null";
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Acquire::Retries "2";
+EOF_CONF
+  } >"$apt_root/etc/apt.conf"
+  {
+    echo "deb [arch=$arch signed-by=$keyring] $mirror $suite main"
+    if [[ $suite != *-* && -n $security_mirror ]]; then
+      echo "deb [arch=$arch signed-by=$keyring] $security_mirror $suite-security main"
+    fi
+  } >"$apt_root/etc/sources.list"
+}
+
+apt_here() {
+  local program=$1
+  shift
+  APT_CONFIG=$apt_root/etc/apt.conf "$program" "$@"
+}
+
+# A suite can go from a mirror, and its security updates before it: what is left of it is used.
+renew_lists() {
+  local log=$apt_root/update.log
+  say "Updating the package lists of $suite for $arch"
+  if ! apt_here apt-get update --quiet >"$log" 2>&1; then
+    warn "$suite for $arch: $(grep -m 1 -E '^(E|Err|W):?' "$log" || echo 'apt-get update failed')"
+  fi
+  touch "$apt_root/renewed"
+}
+
+# Renews the lists if they are missing or old.
+need_lists() {
+  make_apt_root
+  if [[ -z $(find "$apt_root/renewed" -mmin "-$((hours_to_keep_lists * 60))" 2>/dev/null) ]]; then renew_lists; fi
+  compgen -G "$apt_root/state/lists/*_Packages*" >/dev/null || {
+    rm -f "$apt_root/renewed"
+    skip "there are no package lists of $suite for $arch: $(tail -n 1 "$apt_root/update.log" 2>/dev/null)"
+  }
+}
+
+# Prints "URI file size hash" for each package: $1 is download or closure, the rest packages.
+locate_packages() {
+  local how=$1 log=$apt_root/locate.log
+  shift
+  local verb=(download)
+  [[ $how == download ]] || verb=(install --yes)
+  apt_here apt-get --quiet --print-uris "${verb[@]}" "$@" 2>"$log" | awk -v quote="'" '$1 ~ "^" quote { gsub(quote, "", $1); print $1, $2, $3, $4 }'
+}
+
+# The hash is apt's own, from the signed lists: SHA256:..., or SHA512:... or MD5Sum:... in principle.
+is_whole() {
+  local file=$1 hash=$2
+  [[ -s $file && $hash == SHA256:* ]] && echo "${hash#SHA256:}  $file" | sha256sum --check --status 2>/dev/null
+}
+
+# try_fetch <download|closure> <package>...: prints the paths; false if one cannot be had. The name in a list of
+# URIs has %3a for the colon of a version's epoch, as dpkg's own file names do.
+try_fetch() {
+  local line uri name hash missing=() paths=() log=$apt_root/fetch.log
+  local -a located
+  mapfile -t located < <(locate_packages "$@")
+  ((${#located[@]} > 0)) || return 1
+  for line in "${located[@]}"; do
+    read -r uri name _ hash <<<"$line"
+    paths+=("$archives/$name")
+    is_whole "$archives/$name" "$hash" || missing+=("$line")
+  done
+  if ((${#missing[@]} > 0)); then
+    say "Downloading $(printf '%s\n' "${missing[@]}" | awk '{ n += $3 } END { printf "%d packages, %.1f MB", NR, n / 1e6 }')"
+    for line in "${missing[@]}"; do
+      read -r uri name _ hash <<<"$line"
+      fetch_file "$uri" "$archives/$name" "$hash" 2>"$log" || return 1
+    done
+  fi
+  printf '%s\n' "${paths[@]}"
+}
+
+# One file by apt's own ways of transport, checked against the hash.
+fetch_file() {
+  local uri=$1 file=$2 hash=$3
+  rm -f "$file.new"
+  apt_here /usr/lib/apt/apt-helper download-file "$uri" "$file.new" "$hash" >/dev/null || return 1
+  mv "$file.new" "$file"
+}
+
+why_not() {
+  { grep -h -m 1 -E '^E:' "$apt_root/locate.log" "$apt_root/fetch.log" 2>/dev/null || echo "E: no reason given"; } |
+    sed -n '1s/^E: //p'
+}
+
+# Lists that were renewed long ago name files that newer ones have replaced.
+fetch() {
+  rm -f "$apt_root"/{locate,fetch}.log
+  try_fetch "$@" && return
+  renew_lists
+  try_fetch "$@" && return
+  return 1
+}
+
+# The meta-package's Depends names the kernel; since 7.x the kernel's image is in a package that that one depends on.
+# A mirror may list versions whose files are gone (those of suites past their support): older ones are tried.
+kernel() {
+  local meta=linux-image-cloud-$arch version image binary paths
+  local -a versions
+  mapfile -t versions < <(apt_here apt-cache madison "$meta" | awk '{ print $3 }')
+  ((${#versions[@]} > 0)) || skip "$suite has no package $meta"
+  rm -f "$apt_root"/{locate,fetch}.log
+  for version in "${versions[@]}"; do
+    image=$(depends_on "$meta=$version" '^linux-image-')
+    [[ -n $image ]] || continue
+    binary=$(depends_on "$image" '^linux-binary-')
+    if paths=$(try_fetch download "${binary:-$image}"); then
+      echo "$paths"
+      return
+    fi
+    warn "$suite: ${binary:-$image} cannot be had ($(why_not))"
+  done
+  skip "none of the kernels that $suite lists for $arch can be downloaded"
+}
+
+# Prints the first package that $1 depends on and whose name matches $2.
+depends_on() {
+  apt_here apt-cache show "$1" 2>/dev/null | sed -n 's/^Depends: //p' | tr ',' '\n' |
+    sed 's/^ *//; s/ .*//; s/:.*//' | grep -m 1 -E "$2" || true
+}
+
+# Symbolic links that a package makes to its own root would lead out of the folder; they are made relative by
+# cross_sysroot.sh, which needs them. A folder that is a link already (merged /usr) stays one.
+extract() {
+  local file=$1 folder=$2
+  shift 2
+  [[ -s $file ]] || wrong_usage "no such file: $file"
+  mkdir -p "$folder"
+  dpkg-deb --fsys-tarfile "$file" |
+    tar --extract --directory "$folder" --keep-directory-symlink --no-same-owner ${1:+--wildcards} "$@"
+}
+
+(($# > 0)) || { usage >&2; exit 2; }
+command=$1
+shift
+case $command in
+  fetch | closure) (($# >= 3)) || wrong_usage "$command needs an architecture, a suite and packages" ;;
+  kernel) (($# == 2)) || wrong_usage "kernel needs an architecture and a suite" ;;
+  extract) (($# >= 2)) || wrong_usage "extract needs a file and a folder"; extract "$@"; exit ;;
+  -h | --help) usage; exit 0 ;;
+  *) wrong_usage "unknown command: $command" ;;
+esac
+arch=$1 suite=$2
+shift 2
+[[ $arch == amd64 || $arch == arm64 ]] || wrong_usage "unknown architecture: $arch (amd64 or arm64)"
+[[ $suite =~ ^[a-z]+(-[a-z]+)*$ ]] || wrong_usage "not the name of a suite: $suite"
+for package in "$@"; do
+  [[ $package =~ ^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$ ]] || wrong_usage "not the name of a package: $package"
+done
+for program in apt-get apt-config dpkg-deb; do
+  command -v "$program" >/dev/null || skip "$program is not installed: Debian packages can be had on Debian alone"
+done
+
+readonly apt_root=$downloads/$suite-$arch
+mkdir -p "$apt_root"
+# One at a time for each suite: apt's own lock fails, it does not wait.
+exec 9>"$apt_root/lock"
+flock 9
+need_lists
+case $command in
+  fetch) fetch download "$@" || skip "$suite, $arch: cannot have $*: $(why_not)" ;;
+  closure) fetch closure "$@" || skip "$suite, $arch: cannot have $*: $(why_not)" ;;
+  kernel) kernel ;;
+esac
