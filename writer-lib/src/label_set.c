@@ -85,11 +85,14 @@ void cl_set_switch(struct label_set* set, struct set_block* block, struct block_
   struct thread_state* thread = this_thread();
   struct set_block* old = live_block(set);
   const custom_labels_labelset_t* labels = block == NULL ? &set->handle.empty : &block->block.set;
-  if (is_current(set)) {
+  const bool current = is_current(set);
+  /* Before the store that publishes: a signal handler that installs a set of its own and puts this
+   * one back publishes what is live, and must not bring back the old block after that store. */
+  set->live = labels;
+  if (current) {
     publish(thread->slot, labels);
     thread->shown = labels;
   }
-  set->live = labels;
   set->changes++;
   if (!keep_old || old == NULL) return;
   free(set->spare);
