@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Prints the path of a kernel's image: Debian's cloud kernel of a series, from the first suite that has it.
+#
+#   tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7.2>
+#
+# The cloud kernels have all built in that a guest without disk and network needs. Which version it is today, the
+# suite's package lists say; what was fetched once is kept in build/debian and build/vm/kernels. Status 77 and the reason:
+# it cannot be had.
+set -euo pipefail
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly arch=$1 series=$2
+deb_arch=$(debian_arch "$arch")
+case $series in
+  5.10) suites=(bullseye) ;;
+  6.1) suites=(bookworm) ;;
+  6.12) suites=(trixie bookworm-backports) ;;
+  7.2) suites=(trixie-backports) ;;
+  *) die "unknown kernel series: $series (5.10, 6.1, 6.12 or 7.2)" ;;
+esac
+
+# image_of <deb>: unpacks the image of a package, once, and prints its path. Up to 6.x it is in /boot, then in
+# /usr/lib/modules/VERSION.
+image_of() {
+  local deb=$1 folder
+  folder=$vm_build/kernels/$(basename "$deb" .deb)
+  if ! compgen -G "$folder/vmlinuz*" >/dev/null; then
+    rm -rf "$folder.new"
+    bash "$root_dir/scripts/debian_packages.sh" extract "$deb" "$folder.new" '*/vmlinuz*'
+    mkdir -p "$folder"
+    find "$folder.new" -type f -name 'vmlinuz*' -exec mv -t "$folder" {} +
+    rm -rf "$folder.new"
+  fi
+  compgen -G "$folder/vmlinuz*" | head -n 1
+}
+
+# The path is good for as long as the package lists are (scripts/debian_packages.sh).
+readonly known=$vm_build/kernels/$arch-$series.path
+if [[ -n $(find "$known" -mmin -720 2>/dev/null) && -f $(<"$known") ]]; then
+  cat "$known"
+  exit
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+reasons=()
+for suite in "${suites[@]}"; do
+  deb=$(bash "$root_dir/scripts/debian_packages.sh" kernel "$deb_arch" "$suite" 2>"$log") || {
+    (($? == 77)) || die "cannot fetch a kernel of $suite for $deb_arch: $(tail -n 3 "$log")"
+    reasons+=("$(reason_in "$log")")
+    continue
+  }
+  if [[ $(basename "$deb") != linux-*-"$series".* ]]; then
+    reasons+=("the kernel of $suite for $deb_arch is $(basename "$deb" .deb), not of $series")
+    continue
+  fi
+  image=$(image_of "$deb")
+  [[ -n $image ]] || die "there is no vmlinuz in $deb"
+  echo "$image" | tee "$known"
+  exit
+done
+skip "$(IFS=';'; echo "${reasons[*]}")"

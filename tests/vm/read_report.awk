@@ -1,0 +1,48 @@
+# Turns what a guest printed on its serial line (guest/run_tests.sh) into a report: one line a test, fields separated by
+# tabs: "passed", "failed" or "skipped", name, milliseconds, reason; before them "fact", name, value. A test that began
+# and has no verdict has failed, and so has a guest that did not come to its end: what is missing is never passed over.
+#
+#   awk -v guest=aarch64-6.1 -f read_report.awk serial.log
+BEGIN { FS = " " }
+{ gsub(/\r/, "") }
+
+# A kernel's or firmware's words can stand before ours on a line.
+match($0, /@(fact|begin|end|[0-9]+|kernel) /) { $0 = substr($0, RSTART) }
+!/^@/ { next }
+
+$1 == "@fact" {
+  value = $0
+  sub(/^@fact [^ ]+ ?/, "", value)
+  printf "fact\t%s\t%s\n", $2, value
+  next
+}
+$1 == "@begin" { expected = $2; next }
+$1 == "@end" { ended = 1; next }
+$1 == "@kernel" { next }
+
+$2 == "start" {
+  number = substr($1, 2)
+  name = $0
+  sub(/^@[0-9]+ start /, "", name)
+  if (!(number in names)) { names[number] = name; order[++begun] = number }
+  next
+}
+$2 ~ /^(passed|failed|skipped)$/ && $3 ~ /^[0-9]+$/ {
+  number = substr($1, 2)
+  if (!(number in names) || (number in verdict)) next
+  verdict[number] = $2
+  elapsed[number] = $3
+  reason = $0
+  sub(/^@[0-9]+ [a-z]+ [0-9]+ ?/, "", reason)
+  reasons[number] = reason
+}
+
+END {
+  for (i = 1; i <= begun; i++) {
+    number = order[i]
+    if (!(number in verdict)) printf "failed\t%s\t0\tthe guest did not tell how it ended\n", names[number]
+    else printf "%s\t%s\t%s\t%s\n", verdict[number], names[number], elapsed[number], reasons[number]
+  }
+  if (!ended) printf "failed\tguest\t0\tthe guest did not come to its end: %d of %d tests began\n", begun, expected
+  else if (begun != expected) printf "failed\tguest\t0\t%d of %d tests began\n", begun, expected
+}

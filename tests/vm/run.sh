@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Runs tests in virtual machines: one for each guest that is named, at most two at a time.
+#
+#   tests/vm/run.sh [--matrix one-each|all] [--build FOLDER] [--tests PATTERN] GUEST...
+#
+# A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
+# are Debian's; processors are QEMU's (max: with pointer authentication and branch targets).
+#   --matrix   which cases of the resolver matrix run: one for each publisher (the default), or all
+#   --tests    only tests whose name matches (an extended regular expression)
+#   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
+#
+# Writes build/vm/reports/GUEST.tsv (read_report.awk says how) and GUEST.log, what the guest printed. On stdout, a line
+# for each test that failed or was skipped, and for each guest. Status 77: no guest could be started.
+set -euo pipefail
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly reports=$vm_build/reports
+matrix=one-each
+native_build=$root_dir/build/dev
+pattern=''
+guests=()
+while (($# > 0)); do
+  case $1 in
+    --matrix) matrix=$2 && shift ;;
+    --build) native_build=$(realpath "$2") && shift ;;
+    --tests) pattern=$2 && shift ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) printf 'run.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
+    *) guests+=("$1") ;;
+  esac
+  shift
+done
+((${#guests[@]} > 0)) || die "name at least one guest, such as x86_64-5.10"
+
+build_of() {
+  if [[ $1 == "$(uname -m)" ]]; then echo "$native_build"; else echo "$root_dir/build/$1"; fi
+}
+
+# A whole run takes minutes; a guest that hangs is ended.
+readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
+
+# prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
+prepare_image() {
+  local arch=$1 folder=$vm_build/$1 build emulator=''
+  build=$(build_of "$arch")
+  [[ -f $build/CTestTestfile.cmake ]] || skip "there is no build of labelscope for $arch in $build"
+  mkdir -p "$folder/list"
+  emulator=$(sed -n 's/^CMAKE_CROSSCOMPILING_EMULATOR:[A-Z]*=//p' "$build/CMakeCache.txt")
+  ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
+  python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
+    --emulator "$emulator" --matrix "$matrix" --out "$folder/list" <"$folder/ctest.json"
+  if [[ -n $pattern ]]; then
+    grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
+    mv "$folder/list/some" "$folder/list/tests"
+  fi
+  bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" "$folder/image.cpio"
+}
+
+# boot <arch> <processor> <kernel> <log>: to its end. QEMU's exit status says nothing: a panic is 0 as well.
+boot() {
+  local arch=$1 processor=$2 kernel=$3 log=$4 machine console
+  case $arch in
+    x86_64) machine=q35 console=ttyS0 processor=${processor:-max} ;;
+    aarch64)
+      machine=virt console=ttyAMA0 processor=${processor:-neoverse-n1}
+      # QEMU's own cipher for pointer authentication: the architected one takes ten times as long.
+      [[ $processor != max ]] || processor=max,pauth-impdef=on
+      ;;
+  esac
+  # In the background, so that a signal to this script is heard at once and ends the machine with it.
+  timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" -accel tcg,thread=multi -cpu "$processor" \
+    -smp 2 -m 2048 -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
+    -append "console=$console panic=-1 loglevel=1 ${LABELSCOPE_GUEST_APPEND:-}" </dev/null >"$log" 2>"$log.qemu" &
+  # shellcheck disable=SC2064  # this process, now
+  trap "kill $! 2>/dev/null; exit 1" INT TERM HUP
+  wait $!
+}
+
+# run_guest <guest>: its report, and a line on stdout.
+run_guest() {
+  local guest=$1 arch version processor kernel begun log=$reports/$1.log report=$reports/$1.tsv
+  IFS=- read -r arch version processor <<<"$guest"
+  rm -f "$report" "$log"
+  command -v "qemu-system-$arch" >/dev/null || {
+    printf 'skipped\tguest\t0\tqemu-system-%s is not installed\n' "$arch" >"$report"
+    return
+  }
+  kernel=$(bash "$vm_dir/kernel.sh" "$arch" "$version" 2>"$log") || {
+    (($? == 77)) || die "no kernel for $guest: $(tail -n 3 "$log")"
+    printf 'skipped\tguest\t0\t%s\n' "$(reason_in "$log")" >"$report"
+    return
+  }
+  begun=$SECONDS
+  boot "$arch" "$processor" "$kernel" "$log" || warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
+  awk -v guest="$guest" -f "$vm_dir/read_report.awk" "$log" >"$report"
+  printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
+}
+
+# show_failures <guest>: what the tests that failed had to say.
+show_failures() {
+  awk -F '\t' '$1 == "failed" { print $2 "\t" $4 }' "$reports/$1.tsv" | while IFS=$'\t' read -r name reason; do
+    printf -- '--- %s: %s: %s\n' "$1" "$name" "$reason"
+    tr -d '\r' <"$reports/$1.log" | awk -v name="$name" '
+      $2 == "start" { begun = $0; sub(/^@[0-9]+ start /, "", begun); if (begun == name) number = $1 }
+      number != "" && $1 == number && $2 == "|" { sub(/^@[0-9]+ \| ?/, "  "); print }'
+    [[ $name != guest ]] || tail -n 20 "$reports/$1.log" | tr -d '\r' | sed 's/^/  /'
+  done >&2
+  grep -a '^@kernel' "$reports/$1.log" 2>/dev/null | tr -d '\r' >&2 || true
+}
+
+tell() {
+  awk -F '\t' -v guest="$1" '
+    $1 == "fact" { fact[$2] = $3; next }
+    { count[$1]++ }
+    END {
+      if (!("wall_s" in fact)) { printf "%s: not run\n", guest; exit }
+      printf "%s: %d passed, %d failed, %d skipped in %d s (Linux %s, up after %.1f s)\n", guest, count["passed"],
+        count["failed"], count["skipped"], fact["wall_s"], fact["kernel"], fact["boot_ms"] / 1000
+    }' "$reports/$1.tsv"
+}
+
+mkdir -p "$reports"
+for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
+  prepare_image "$arch"
+done
+trap 'jobs -p | xargs -r kill 2>/dev/null; exit 1' INT TERM HUP
+running=0
+for guest in "${guests[@]}"; do
+  ((running < 2)) || { wait -n; running=$((running - 1)); }
+  say "Booting $guest"
+  run_guest "$guest" &
+  running=$((running + 1))
+done
+wait
+status=0
+for guest in "${guests[@]}"; do
+  show_failures "$guest"
+  tell "$guest"
+  ! grep -q '^failed' "$reports/$guest.tsv" || status=1
+done
+exit "$status"

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Chooses from ctest's list of tests those that run in a guest, and writes them as the guest reads them.
+
+  ctest --test-dir BUILD --show-only=json-v1 | run_list.py --build BUILD --source SOURCE --left-out FILE \
+      --matrix one-each|all --out DIR
+
+Writes into DIR:
+  tests      one test a line, fields separated by tabs: name, "serial" or "parallel", seconds, shell command
+  files      absolute paths that the tests name in their commands and environments, one a line
+  left_out   "name<TAB>reason" of each test that stays on the host
+"""
+import argparse
+import fnmatch
+import json
+import os
+import shlex
+import sys
+
+# What a guest can show and an emulated program on the host cannot: it needs a kernel of its own.
+GUEST_TIERS = {"process", "kernel", "writer", "cli"}
+# Where ctest has no time-out of its own.
+DEFAULT_TIMEOUT = 300
+
+
+def read_patterns(path):
+    """(pattern, reason) of each line "pattern<two or more spaces>reason"; '#' begins a comment."""
+    patterns = []
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            pattern, separator, reason = line.partition("  ")
+            if not separator or not reason.strip():
+                sys.exit(f"{path}: a pattern without a reason: {line}")
+            patterns.append((pattern, reason.strip()))
+    return patterns
+
+
+class Test:
+    """One entry of ctest's list, with the properties that matter here."""
+
+    def __init__(self, entry):
+        properties = {item["name"]: item["value"] for item in entry.get("properties", [])}
+        self.name = entry["name"]
+        self.command = entry.get("command", [])
+        self.labels = set(properties.get("LABELS", []))
+        self.environment = properties.get("ENVIRONMENT", [])
+        self.timeout = int(properties.get("TIMEOUT", DEFAULT_TIMEOUT))
+        self.serial = bool(properties.get("RUN_SERIAL", False))
+        self.folder = properties.get("WORKING_DIRECTORY", "/")
+        self.skip_code = properties.get("SKIP_RETURN_CODE")
+        self.by_output = "PASS_REGULAR_EXPRESSION" in properties
+
+    @property
+    def is_matrix(self):
+        return "matrix" in self.labels
+
+    def runs_in_parallel(self):
+        """As scripts/test.sh does it: the matrix looks at programs that wait; the writer's tests at themselves."""
+        return not self.serial and (self.is_matrix or self.labels <= {"writer"})
+
+    def line(self):
+        words = ["env"] + [shlex.quote(item) for item in self.environment] if self.environment else []
+        words += [shlex.quote(word) for word in self.command]
+        command = f"cd {shlex.quote(self.folder)} && exec " + " ".join(words)
+        order = "parallel" if self.runs_in_parallel() else "serial"
+        return "\t".join([self.name, order, str(self.timeout), command])
+
+
+def without_emulator(test, emulator):
+    """The command of a cross build begins with the host's emulator and its options; a guest needs none."""
+    if emulator and test.command[: len(emulator)] == emulator:
+        test.command = test.command[len(emulator):]
+
+
+def one_each(tests):
+    """Of the resolver matrix, the cases with all kinds of threads in which both readers look at one target."""
+    return [test for test in tests if not test.is_matrix or test.name.endswith(", through ptrace and bpf")]
+
+
+def select(tests, patterns):
+    """(tests for the guest, [(name, reason)] of those that stay on the host)."""
+    chosen, left_out = [], []
+    for test in tests:
+        if not test.labels & GUEST_TIERS or not test.command:
+            continue
+        reason = next((why for pattern, why in patterns if fnmatch.fnmatchcase(test.name, pattern)), None)
+        if reason is None and test.by_output:
+            reason = "its verdict is a pattern in the output of a compiler"
+        if reason is None:
+            chosen.append(test)
+        else:
+            left_out.append((test.name, reason))
+    return chosen, left_out
+
+
+def named_paths(tests, folders):
+    """Absolute paths below `folders` that a command or an environment names."""
+    paths = set()
+    for test in tests:
+        words = list(test.command) + [item.partition("=")[2] for item in test.environment]
+        for word in words:
+            if word.startswith(folders) and os.path.exists(word):
+                paths.add(os.path.normpath(word))
+    return sorted(paths)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--left-out", required=True)
+    parser.add_argument("--emulator", default="", help="the command before each program of a cross build")
+    parser.add_argument("--matrix", choices=["one-each", "all"], required=True)
+    parser.add_argument("--out", required=True)
+    arguments = parser.parse_args()
+
+    tests = [Test(entry) for entry in json.load(sys.stdin)["tests"]]
+    emulator = arguments.emulator.split(";") if arguments.emulator else []
+    for test in tests:
+        without_emulator(test, emulator)
+    if arguments.matrix == "one-each":
+        tests = one_each(tests)
+    chosen, left_out = select(tests, read_patterns(arguments.left_out))
+    if not chosen:
+        sys.exit("ctest lists no test that runs in a guest: is everything built?")
+
+    def write(name, lines):
+        with open(os.path.join(arguments.out, name), "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+    write("tests", [test.line() for test in chosen])
+    write("files", named_paths(chosen, (arguments.build + "/", arguments.source + "/")))
+    write("left_out", ["\t".join(pair) for pair in left_out])
+
+
+if __name__ == "__main__":
+    main()
