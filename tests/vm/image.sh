@@ -17,7 +17,7 @@ mkdir -p "$stage"
 # Where the userland is, first one wins.
 if [[ $arch == "$(uname -m)" ]]; then
   roots=("")
-  strip=strip
+  strip="strip"
 else
   mapfile -t roots < <(bash "$vm_dir/userland.sh" "$arch")
   strip=$arch-linux-gnu-strip
@@ -82,7 +82,7 @@ add_project() {
       -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' ! -name '*.tried' ! -name '*.cmake' -print
     find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" "$root_dir/docs" -type f
     # The programs that the commands of the list run.
-    cut -f 4- "$tests" | tr " '" '\n\n' | grep -F "$build/" | sort -u
+    cut -f 4- "$tests" | sed "s/[ ']/\n/g" | grep -F "$build/" | sort -u
   } | sort -u | while read -r file; do
     if [[ -f $file ]]; then add "$file" "$file"; fi
   done
@@ -167,7 +167,7 @@ write_archive() {
   chmod 755 "$stage/root/init"
   {
     printf '%s\n' bin lib lib64 sbin dev proc sys run root tmp mnt
-    printf 'usr/bin/%s\n' $small_tools
+    for link in $small_tools; do echo "usr/bin/$link"; done
     cut -f 1 "$manifest" | sed 's,^/,,' | awk '
       { print; path = $0; while (sub("/[^/]*$", "", path)) print path }'
   } | sort -u | (cd "$stage/root" && cpio --quiet --create --format=newc --owner=0:0 --reproducible) >"$output.new"

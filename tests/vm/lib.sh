@@ -1,9 +1,9 @@
 # Shared by the scripts of this folder (sourced, not run).
 # shellcheck shell=bash
-# shellcheck source=../../scripts/lib.sh
+# shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
 
-# shellcheck disable=SC2034  # for the scripts that source this
+# shellcheck disable=SC2034,SC2154  # for the scripts that source this; root_dir is of scripts/lib.sh
 readonly vm_dir=$root_dir/tests/vm
 # Kernels, images, logs and reports.
 # shellcheck disable=SC2034

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Prints the folders that hold programs and libraries of another architecture for its guests, one a line: the sysroot
+# of the cross build, and the shell and the small tools that the tests call, unpacked from Debian's packages.
+#
+#   tests/vm/userland.sh aarch64
+#
+# Status 77 and the reason: the packages cannot be had.
+set -euo pipefail
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly arch=$1
+readonly folder=$vm_build/$arch/userland
+readonly sysroot=$root_dir/build/sysroot/$arch
+readonly suite=bookworm
+readonly packages=(bash binutils busybox-static coreutils diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
+  procps sed tar util-linux)
+
+deb_arch=$(debian_arch "$arch")
+mapfile -t debs < <(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}")
+((${#debs[@]} > 0)) || skip "the userland of $arch guests cannot be had: see above"
+# Unpacked again only if a package has another version.
+wanted=$(printf '%s\n' "${debs[@]}")
+if [[ ! -f $folder/.packages || $(<"$folder/.packages") != "$wanted" ]]; then
+  say "Unpacking ${#debs[@]} packages for $arch guests"
+  rm -rf "$folder"
+  for deb in "${debs[@]}"; do bash "$root_dir/scripts/debian_packages.sh" extract "$deb" "$folder"; done
+  # What dpkg leaves to update-alternatives.
+  ln -sf mawk "$folder/usr/bin/awk"
+  echo "$wanted" >"$folder/.packages"
+fi
+[[ ! -d $sysroot ]] || echo "$sysroot"
+echo "$folder"
