@@ -8,7 +8,8 @@ mark_as_advanced(LABELSCOPE_CLANG LABELSCOPE_BPFTOOL)
 #
 # Compiles <source> for the processor that is built for and makes <name>.skel.h includable by <target>.
 # Debian keeps the processor's own kernel headers (asm/) in a multiarch folder that clang does not search
-# when its target is bpf, so that folder is named. Prints the number of instructions.
+# when its target is bpf, so that folder is named; for another processor it is in the sysroot, with all others.
+# Prints the number of instructions.
 function(labelscope_add_bpf_skeleton target name source)
   cmake_parse_arguments(arg "" "" "DEFINITIONS" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
@@ -18,7 +19,10 @@ function(labelscope_add_bpf_skeleton target name source)
   endif()
   set(multiarch)
   if(CMAKE_LIBRARY_ARCHITECTURE)
-    set(multiarch -isystem /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+    set(multiarch -isystem ${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+  endif()
+  if(CMAKE_SYSROOT)
+    list(APPEND multiarch -isystem ${CMAKE_SYSROOT}/usr/include)
   endif()
   list(TRANSFORM arg_DEFINITIONS PREPEND -D)
   get_filename_component(source ${source} ABSOLUTE)

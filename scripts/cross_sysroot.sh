@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The libraries and headers that labelscope and its tests are built against for another processor, as Debian packages
+# unpacked into build/sysroot/<processor>. Installing them instead (dpkg --add-architecture) would have to bring dozens of
+# this machine's own packages to the very same versions.
+#
+#   scripts/cross_sysroot.sh aarch64
+#
+# Prints the folder. When it is there already, nothing happens, and no network is needed; remove it to get newer
+# packages. Exits 77 when packages cannot be had (scripts/debian_packages.sh).
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+# With all that they depend on, so that no version of a shared library is named here.
+readonly libraries=(
+  libc6-dev libstdc++6 libbpf-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libspdlog-dev libfmt-dev libprotozero-dev
+  libiberty-dev libcapstone-dev libxxhash-dev nlohmann-json3-dev catch2 libbenchmark-dev
+  libzstd-dev liblzma-dev libbz2-dev)
+# Alone: musl-dev depends on a compiler, which must be one of this machine.
+readonly alone=(musl musl-dev)
+
+usage() {
+  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+case ${1:-} in
+  aarch64) arch=arm64 ;;
+  -h | --help) usage; exit 0 ;;
+  *) printf 'cross_sysroot.sh: unknown processor: %s (aarch64)\n' "${1:-}" >&2; exit 2 ;;
+esac
+readonly processor=$1
+readonly sysroot=$root_dir/build/sysroot/$processor
+
+# The cross compiler comes with this machine's own release, and the libraries must be of the same.
+suite=$(
+  # shellcheck source=/dev/null
+  source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:-}"
+) || true
+readonly suite=${suite:-bookworm}
+
+readonly contents="$suite: ${libraries[*]} ${alone[*]}"
+if [[ -f $sysroot/.contents && $(<"$sysroot/.contents") == "$contents" ]]; then
+  echo "$sysroot"
+  exit
+fi
+
+packages() {
+  bash "$root_dir/scripts/debian_packages.sh" "$@"
+}
+
+files=$(packages closure "$arch" "$suite" "${libraries[@]}") || exit
+files+=$'\n'$(packages fetch "$arch" "$suite" "${alone[@]}") || exit
+
+say "Unpacking $(wc -l <<<"$files") packages into ${sysroot#"$root_dir"/}"
+readonly new=$sysroot.new
+rm -rf "$new"
+# As on an installed Debian: there is one /usr/lib, whatever a package calls it.
+mkdir -p "$new"/usr/{bin,sbin,lib}
+for folder in bin sbin lib; do ln -s "usr/$folder" "$new/$folder"; done
+while read -r file; do
+  packages extract "$file" "$new" --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*'
+done <<<"$files"
+
+# Links that begin at the root would lead out of the folder, to the files of this machine.
+find "$new" -type l -lname '/*' -printf '%P\n' | while read -r link; do
+  target=$(readlink "$new/$link")
+  ln -sfn "$(realpath --no-symlinks --relative-to="$(dirname "/$link")" "$target")" "$new/$link"
+done
+
+# musl is used through a specs file (tests/targets/musl_gcc.cmake); nothing else looks for it.
+printf '%s\n' "$contents" >"$new/.contents"
+rm -rf "$sysroot"
+mv "$new" "$sysroot"
+echo "$sysroot"
