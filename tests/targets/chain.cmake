@@ -13,10 +13,10 @@ set_target_properties(labelscope-chain PROPERTIES ENABLE_EXPORTS ON)
 target_compile_options(labelscope-chain PRIVATE ${chain_flags})
 target_link_libraries(labelscope-chain PRIVATE labelscope-chain-library labelscope_flags)
 
-if(LABELSCOPE_MUSL_GCC)
+if(musl_gcc)
   set(chain_musl ${CMAKE_CURRENT_BINARY_DIR}/labelscope-chain-musl)
   add_custom_command(OUTPUT ${chain_musl}
-    COMMAND ${LABELSCOPE_MUSL_GCC} ${chain_flags} -static -o ${chain_musl}
+    COMMAND ${musl_gcc} ${chain_flags} -static -o ${chain_musl}
             ${CMAKE_CURRENT_SOURCE_DIR}/chain.c ${CMAKE_CURRENT_SOURCE_DIR}/chain_library.c
     DEPENDS chain.c chain_library.c chain.h VERBATIM)
   add_custom_target(chain_musl ALL DEPENDS ${chain_musl})

@@ -24,9 +24,9 @@ add_custom_command(OUTPUT ${crasher_dir}/crasher-glibc
     -Wl,-rpath,$ORIGIN -o ${crasher_dir}/crasher-glibc
   DEPENDS ${crasher_sources} ${crasher_library} ${headers} VERBATIM)
 set(crashers ${crasher_dir}/crasher-glibc)
-if(LABELSCOPE_MUSL_GCC)
+if(musl_gcc)
   add_custom_command(OUTPUT ${crasher_dir}/crasher-musl
-    COMMAND ${LABELSCOPE_MUSL_GCC} ${crasher_flags} -fPIE -pie ${export_labels} -Wl,--build-id=none
+    COMMAND ${musl_gcc} ${crasher_flags} -fPIE -pie ${export_labels} -Wl,--build-id=none
       ${crasher_sources} ${writer_sources} -o ${crasher_dir}/crasher-musl
     DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
   list(APPEND crashers ${crasher_dir}/crasher-musl)

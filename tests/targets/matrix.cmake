@@ -19,40 +19,18 @@ file(MAKE_DIRECTORY ${dir})
 set(stamps "")
 set(cases "")
 
-# clang 14 has no gnu2 dialect on x86-64; the targets are gcc's whatever compiles the rest.
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  set(gcc ${CMAKE_C_COMPILER})
-else()
-  find_program(LABELSCOPE_GCC gcc)
-  set(gcc ${LABELSCOPE_GCC})
-endif()
-if(NOT CMAKE_CROSSCOMPILING)
-  find_program(LABELSCOPE_MUSL_GCC musl-gcc)
-endif()
-find_path(LABELSCOPE_MUSL_LIB rcrt1.o NO_DEFAULT_PATH
-  PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl /usr/lib/musl/lib
-        /usr/${CMAKE_SYSTEM_PROCESSOR}-linux-musl/lib64)
-set(musl_lib ${LABELSCOPE_MUSL_LIB})
 foreach(part crtbeginS.o crtendS.o)
   execute_process(COMMAND ${gcc} -print-file-name=${part}
     OUTPUT_VARIABLE ${part} OUTPUT_STRIP_TRAILING_WHITESPACE)
 endforeach()
 
 set(cc_glibc ${gcc})
-set(cc_musl ${LABELSCOPE_MUSL_GCC})
-set(package_glibc "gcc is not installed")
+set(cc_musl ${musl_gcc})
 set(package_musl "musl-gcc is not installed (Debian package musl-tools)")
 set(package_bfd "ld.bfd is not installed (Debian package binutils)")
 set(package_lld "ld.lld is not installed (Debian package lld)")
 set(package_gold "ld.gold is not installed (Debian package binutils)")
 
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-  set(dialect_gnu -mtls-dialect=trad)
-  set(dialect_gnu2 -mtls-dialect=desc)
-else()
-  set(dialect_gnu -mtls-dialect=gnu)
-  set(dialect_gnu2 -mtls-dialect=gnu2)
-endif()
 set(dialect_ie -ftls-model=initial-exec)
 # What must be left in a library for it to be a test of that dialect.
 set(relocation_gnu DTPMOD)
@@ -213,13 +191,13 @@ foreach(libc glibc musl)
 endforeach()
 
 file(CONFIGURE OUTPUT ${dir}/cases.txt CONTENT "${cases}")
-if(CMAKE_CROSSCOMPILING)
+set(run run)
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   set(run no-run)
-else()
-  set(run run)
 endif()
 add_custom_command(OUTPUT ${dir}/unbuildable.txt
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/list_unbuildable.sh ${dir}/cases.txt ${dir}/unbuildable.txt ${run}
+    ${CMAKE_CROSSCOMPILING_EMULATOR}
   DEPENDS ${stamps} ${dir}/cases.txt ${CMAKE_CURRENT_SOURCE_DIR}/list_unbuildable.sh
   COMMENT "Listing what the resolver matrix cannot have here" VERBATIM)
 add_custom_target(labelscope_matrix ALL DEPENDS ${dir}/unbuildable.txt)

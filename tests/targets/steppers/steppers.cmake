@@ -5,10 +5,8 @@ file(MAKE_DIRECTORY ${stepper_folder})
 set(stepper_source ${CMAKE_CURRENT_SOURCE_DIR}/steppers)
 set(stepper_flags -g -Wall -Wextra -pthread -I ${PROJECT_SOURCE_DIR}/writer-lib/include -I ${stepper_source})
 set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h)
-set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic -fvisibility=hidden)
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND stepper_library_flags -mtls-dialect=gnu2)
-endif()
+set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2}
+  -fvisibility=hidden)
 set(stepper_outputs)
 
 # labelscope_add_stepper(<name> <source of the writer> [flags of the writer...])
@@ -89,7 +87,6 @@ add_custom_command(OUTPUT ${program}
   COMMAND ${gcc} ${stepper_flags} ${stepper_source}/loads_later.c -ldl -o ${program}
   DEPENDS ${stepper_source}/loads_later.c ${stepper_headers} VERBATIM)
 list(APPEND stepper_outputs ${program})
-find_program(musl_gcc musl-gcc)
 if(musl_gcc)
   set(program ${stepper_folder}/conduct-musl)
   add_custom_command(OUTPUT ${program}

@@ -53,7 +53,6 @@ violator(static/LS031-initial-exec libcustomlabels.so ${gcc} ${static_flags} -fP
   ${static_source}/good.c)
 violator(static/LS031-unused libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/current_set_unused.c)
 
-find_program(LABELSCOPE_LLD ld.lld)
 if(LABELSCOPE_LLD)
   violator(static/LS032-protected libcustomlabels.so ${gcc} ${static_descriptors} -fuse-ld=lld
     ${static_source}/current_set_protected.c)

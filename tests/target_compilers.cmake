@@ -1,0 +1,63 @@
+# The compilers of programs under test, which are C and built without the flags of the tree:
+#
+#   gcc         the compiler where it is one of GNU (clang 14 has not all dialects of TLS); never empty
+#   musl_gcc    the same for musl; empty where there is none
+#   musl_lib    the folder with musl's start files
+#
+# Each is one program, so that it can be handed on as one word. For another processor two scripts are written that
+# stand for the cross compiler: it looks for lld under a name of its own, and Debian's specs of musl are for a
+# compiler and a musl that are at home at the root.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  set(gcc ${CMAKE_C_COMPILER})
+else()
+  find_program(LABELSCOPE_GCC gcc REQUIRED)
+  set(gcc ${LABELSCOPE_GCC})
+endif()
+find_program(LABELSCOPE_LLD ld.lld)
+
+# labelscope_compiler_script(<name> <command>...): build/.../compilers/<name>
+function(labelscope_compiler_script name)
+  set(script ${CMAKE_BINARY_DIR}/compilers/${name})
+  list(JOIN ARGN " " command)
+  file(CONFIGURE OUTPUT ${script} CONTENT "#!/bin/sh\nexec ${command} \"$@\"\n")
+  file(CHMOD ${script} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+       WORLD_EXECUTE)
+endfunction()
+
+if(CMAKE_CROSSCOMPILING)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/compilers)
+  if(LABELSCOPE_LLD)
+    file(CREATE_LINK ${LABELSCOPE_LLD} ${CMAKE_BINARY_DIR}/compilers/ld.lld SYMBOLIC)
+  endif()
+  labelscope_compiler_script(gcc ${gcc} --sysroot=${CMAKE_SYSROOT} -B${CMAKE_BINARY_DIR}/compilers)
+  set(gcc ${CMAKE_BINARY_DIR}/compilers/gcc)
+
+  set(musl_gcc "")
+  set(musl_lib ${CMAKE_SYSROOT}/usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl)
+  if(EXISTS ${musl_lib}/musl-gcc.specs)
+    file(READ ${musl_lib}/musl-gcc.specs specs)
+    string(REPLACE " /usr/" " ${CMAKE_SYSROOT}/usr/" specs "${specs}")
+    string(REPLACE "-L/usr/" "-L${CMAKE_SYSROOT}/usr/" specs "${specs}")
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/compilers/musl-gcc.specs CONTENT "${specs}" @ONLY)
+    # Outlined atomic operations are for glibc: they ask it for what the processor can do.
+    labelscope_compiler_script(musl-gcc ${CMAKE_BINARY_DIR}/compilers/gcc
+      -specs=${CMAKE_BINARY_DIR}/compilers/musl-gcc.specs -mno-outline-atomics)
+    set(musl_gcc ${CMAKE_BINARY_DIR}/compilers/musl-gcc)
+  endif()
+else()
+  find_program(LABELSCOPE_MUSL_GCC musl-gcc)
+  find_path(LABELSCOPE_MUSL_LIB rcrt1.o NO_DEFAULT_PATH
+    PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl /usr/lib/musl/lib
+          /usr/${CMAKE_SYSTEM_PROCESSOR}-linux-musl/lib64)
+  set(musl_gcc ${LABELSCOPE_MUSL_GCC})
+  set(musl_lib ${LABELSCOPE_MUSL_LIB})
+endif()
+
+# gcc's words for the two dialects of general dynamic code, which differ from one processor to the other.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(dialect_gnu -mtls-dialect=trad)
+  set(dialect_gnu2 -mtls-dialect=desc)
+else()
+  set(dialect_gnu -mtls-dialect=gnu)
+  set(dialect_gnu2 -mtls-dialect=gnu2)
+endif()
