@@ -16,6 +16,11 @@ namespace labelscope::test {
 namespace {
 
 constexpr const char* kExpectedFile = LABELSCOPE_MATRIX_EXPECTED;
+#ifdef __aarch64__
+constexpr const char* kProcessor = "aarch64";
+#else
+constexpr const char* kProcessor = "x86_64";
+#endif
 
 std::string path_of(const std::string& file) {
   std::string path = LABELSCOPE_MATRIX_DIR;
@@ -55,9 +60,11 @@ bool is_expected(const std::string& name, const std::string& reason_class) {
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string pattern;
+    std::string processor;
     std::string known_class;
-    words >> pattern >> known_class;
+    words >> pattern >> processor >> known_class;
     if (pattern.empty() || pattern.front() == '#') continue;
+    if (processor != "any" && processor != kProcessor) continue;
     if (known_class == reason_class && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
       return true;
   }
