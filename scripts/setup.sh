@@ -54,6 +54,13 @@ jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
+# The cross build for aarch64, its unit tests (qemu-user), and virtual machines with other kernels (tests/vm).
+readonly cross_requirements='
+g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
+qemu-user-static        qemu-user-static           optional
+qemu-system-arm         qemu-system-aarch64        optional
+qemu-system-x86         qemu-system-x86            optional
+'
 
 usage() {
   sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -168,7 +175,10 @@ requirements=$build_requirements
 check_only=0
 for argument in "$@"; do
   case $argument in
-    --tests) requirements+=$test_requirements ;;
+    --tests)
+      requirements+=$test_requirements
+      [[ $(uname -m) != x86_64 ]] || requirements+=$cross_requirements
+      ;;
     --check) check_only=1 ;;
     -h | --help) usage; exit 0 ;;
     *) printf 'setup.sh: unknown option: %s\n' "$argument" >&2; exit 2 ;;
