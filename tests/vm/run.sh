@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs tests in virtual machines: one for each guest that is named, at most two at a time.
 #
-#   tests/vm/run.sh [--matrix one-each|all] [--build FOLDER] [--tests PATTERN] GUEST...
+#   tests/vm/run.sh [--thorough] [--build FOLDER] [--tests PATTERN] GUEST...
 #
 # A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
 # are Debian's; processors are QEMU's (max: with pointer authentication and branch targets).
-#   --matrix   which cases of the resolver matrix run: one for each publisher (the default), or all
+#   --thorough also the tests of slow.txt and every case of the resolver matrix
 #   --tests    only tests whose name matches (an extended regular expression)
 #   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
 #
@@ -16,13 +16,13 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly reports=$vm_build/reports
-matrix=one-each
+slow=(--slow "$vm_dir/slow.txt")
 native_build=$root_dir/build/dev
 pattern=''
 guests=()
 while (($# > 0)); do
   case $1 in
-    --matrix) matrix=$2 && shift ;;
+    --thorough) slow=() ;;
     --build) native_build=$(realpath "$2") && shift ;;
     --tests) pattern=$2 && shift ;;
     -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
@@ -49,7 +49,7 @@ prepare_image() {
   emulator=$(sed -n 's/^CMAKE_CROSSCOMPILING_EMULATOR:[A-Z]*=//p' "$build/CMakeCache.txt")
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
-    --emulator "$emulator" --matrix "$matrix" --out "$folder/list" <"$folder/ctest.json"
+    --emulator "$emulator" "${slow[@]}" --out "$folder/list" <"$folder/ctest.json"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"
@@ -95,6 +95,8 @@ run_guest() {
   boot "$arch" "$processor" "$kernel" "$log" || warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
   awk -v guest="$guest" -f "$vm_dir/read_report.awk" "$log" >"$report"
   printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
+  # User and system time of this shell's children: what the guest costs on a machine that has nothing else to do.
+  times | awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); printf "fact\tcpu_s\t%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' >>"$report"
 }
 
 # show_failures <guest>: what the tests that failed had to say.
@@ -115,8 +117,8 @@ tell() {
     { count[$1]++ }
     END {
       if (!("wall_s" in fact)) { printf "%s: not run\n", guest; exit }
-      printf "%s: %d passed, %d failed, %d skipped in %d s (Linux %s, up after %.1f s)\n", guest, count["passed"],
-        count["failed"], count["skipped"], fact["wall_s"], fact["kernel"], fact["boot_ms"] / 1000
+      printf "%s: %d passed, %d failed, %d skipped in %d s, %d s of processor time (Linux %s, up after %.1f s)\n", guest,
+        count["passed"], count["failed"], count["skipped"], fact["wall_s"], fact["cpu_s"], fact["kernel"], fact["boot_ms"] / 1000
     }' "$reports/$1.tsv"
 }
 

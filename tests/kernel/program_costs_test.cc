@@ -1,0 +1,131 @@
+// How many instructions the verifier looks at before it lets each of our programs in, on the kernel
+// that runs: its patience ends at a million, and what fits today on one kernel may not on the next.
+// The numbers are printed as facts, from which docs/kernels.md is made.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bpf/libbpf_log.h"
+#include "bpf/loading.h"
+#include "bpf/snapshot_wire.h"
+#include "bpf/wire.h"
+#include "kernel/sampling.h"
+#include "sampler_bpf.skel.h"
+#include "sampler_retry_bpf.skel.h"
+#include "support/catch.h"
+#include "task_snapshot_bpf.skel.h"
+
+namespace labelscope::test {
+namespace {
+
+// BPF_COMPLEXITY_LIMIT_INSNS, since Linux 5.2.
+constexpr unsigned long kPatience = 1'000'000;
+// BPF_LOG_STATS, since Linux 5.2: only the line at the end, with the numbers.
+constexpr unsigned kStatistics = 4;
+constexpr std::size_t kLogBytes = 1 << 16;
+
+struct ElfBytes {
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+};
+
+// "processed 4711 insns (limit 1000000) ..."
+std::optional<unsigned long> processed(const std::string& log) {
+  unsigned long count = 0;
+  const std::size_t at = log.find("processed ");
+  if (at == std::string::npos || std::sscanf(log.c_str() + at, "processed %lu insns", &count) != 1)
+    return std::nullopt;
+  return count;
+}
+
+// Loads an object with every feature on, which is what costs most; the instructions of each
+// program by name. Empty: the kernel refuses the object; that this is right, other tests show.
+std::map<std::string, unsigned long> costs(const ElfBytes& elf, const void* config,
+                                           std::size_t config_size) {
+  LibbpfLog silence;
+  bpf_object* object = bpf_object__open_mem(elf.bytes, elf.size, nullptr);
+  REQUIRE(object != nullptr);
+  REQUIRE(set_constants(object, config, config_size));
+  std::map<std::string, std::vector<char>> logs;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    std::vector<char>& log = logs[bpf_program__name(program)];
+    log.resize(kLogBytes);
+    bpf_program__set_log_level(program, kStatistics);
+    bpf_program__set_log_buf(program, log.data(), log.size());
+  }
+  if (bpf_map* scratch = bpf_object__find_map_by_name(object, "scratch"))
+    bpf_map__set_max_entries(scratch, 8);
+  const int error = bpf_object__load(object);
+  bpf_object__close(object);
+  std::map<std::string, unsigned long> found;
+  if (error != 0) return found;
+  for (const auto& [name, log] : logs) {
+    const auto count = processed(log.data());
+    INFO(name << ": " << log.data());
+    REQUIRE(count);
+    found[name] = *count;
+  }
+  return found;
+}
+
+void check_costs(const char* object, const std::map<std::string, unsigned long>& found) {
+  for (const auto& [name, count] : found) {
+    std::printf("FACT: verified/%s/%s %lu\n", object, name.c_str(), count);
+    INFO(object << ", " << name);
+    // Compilers and kernels count differently by a few tens of percent.
+    CHECK(count < kPatience / 2);
+  }
+}
+
+ls_config everything() {
+  ls_config config{};
+  config.pid_namespace = 1;
+  config.user_stacks = 1;
+  config.kernel_stacks = 1;
+  config.follow_children = 1;
+  config.worker_flag = worker_flags();
+  config.wakeup_bytes = 1 << 16;
+  return config;
+}
+
+template <class Bytes>
+ElfBytes elf_of(Bytes bytes) {
+  ElfBytes elf;
+  elf.bytes = bytes(&elf.size);
+  return elf;
+}
+
+}  // namespace
+
+TEST_CASE("program_costs: the verifier lets the sampler in with half its patience left") {
+  open_sampler();  // skips without the privilege
+  const ls_config config = everything();
+  const auto found = costs(elf_of(sampler_bpf__elf_bytes), &config, sizeof config);
+  REQUIRE(found.contains("sample"));
+  check_costs("sampler", found);
+}
+
+TEST_CASE("program_costs: and the sampler that reads again, where the kernel can") {
+  open_sampler();
+  const ls_config config = everything();
+  const auto found = costs(elf_of(sampler_retry_bpf__elf_bytes), &config, sizeof config);
+  if (found.empty()) skip_test("reading again with page faults begins with Linux 6.18");
+  check_costs("sampler_retry", found);
+}
+
+TEST_CASE("program_costs: and the iterators of a snapshot, where the kernel can") {
+  open_sampler();
+  const ls_snapshot_config config{1, worker_flags()};
+  const auto found = costs(elf_of(task_snapshot_bpf__elf_bytes), &config, sizeof config);
+  if (found.empty()) skip_test("a snapshot through BPF begins with Linux 5.18");
+  check_costs("task_snapshot", found);
+}
+
+}  // namespace labelscope::test
