@@ -2,9 +2,14 @@
 # Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped";
 # the exit status is 0 only if nothing failed. What was skipped is listed with the reason.
 #
-#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [ctest argument...]
+#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [--all-kernels|--no-guests] [ctest argument...]
 #   scripts/test.sh -R symbolizer           tests whose name matches
 #   scripts/test.sh -L unit                 one tier (tests/README.md)
+#   scripts/test.sh --all-kernels           in virtual machines with every kernel that is supported
+#
+# At the end the tests run once more in two virtual machines (tests/vm): aarch64 with Linux 6.1, x86-64 with Linux 5.10.
+# Not with --no-guests, with ctest arguments or with another preset than dev. With LABELSCOPE_CI=1 it is a failure if one
+# of them cannot be had.
 #
 # Tests that sample with BPF need root: without it they run through sudo where there is sudo, and are skipped
 # with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
@@ -13,17 +18,20 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 usage() {
-  sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 preset=dev
 use_sudo=1
+guests=default
 ctest_arguments=()
 while (($# > 0)); do
   case $1 in
     --preset) preset=${2:-} && shift ;;
     --preset=*) preset=${1#*=} ;;
     --no-sudo) use_sudo=0 ;;
+    --all-kernels) guests=all ;;
+    --no-guests) guests=none ;;
     -h | --help) usage; exit 0 ;;
     *) ctest_arguments+=("$1") ;;
   esac
@@ -33,6 +41,8 @@ case $preset in
   dev | asan | tsan | tidy) ;;
   *) printf 'test.sh: unknown preset: %s (dev, asan, tsan or tidy)\n' "$preset" >&2; exit 2 ;;
 esac
+
+if [[ $preset != dev ]] || { [[ $guests == default ]] && ((${#ctest_arguments[@]} > 0)); }; then guests=none; fi
 
 # A build that fails is one failure: whoever reads only the last line must not take it for success.
 build_failed() {
@@ -93,6 +103,24 @@ say "Running the tests that need the machine for themselves"
 run_tests serial --label-regex "$one_at_a_time" --label-exclude "$matrix" || status=1
 if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
 
+# The machines to boot: architecture, kernel and, where it is not the usual one, processor.
+list_guests() {
+  local kernel
+  # isolated: one of the two processors has nothing to do but a test's own program.
+  printf '%s\n' aarch64-6.1 x86_64-5.10 aarch64-6.1-isolated
+  [[ $guests == all ]] || return 0
+  printf '%s\n' x86_64-6.1 aarch64-5.10 aarch64-6.1-max
+  for kernel in 6.12 7.2; do printf '%s\n' {aarch64,x86_64}-"$kernel"; done
+  printf '%s\n' aarch64-{5.10,6.12,7.2}-max
+}
+guest_names=()
+if [[ $guests != none ]]; then
+  mapfile -t guest_names < <(list_guests)
+  say "Running the tests in virtual machines: ${guest_names[*]}"
+  bash "$root_dir/tests/vm/run.sh" "${guest_names[@]}" >"$reports/guests.txt" || true
+  sed 's/^/  /' "$reports/guests.txt" >&2
+fi
+
 # One line a test, from ctest's report: "passed", "failed" or "skipped", tab, name, tab, reason. A test counts as
 # skipped only if it said so itself (exit code 77); one that could not be started has failed.
 read_report() {
@@ -124,6 +152,15 @@ read_report() {
 
 results=$reports/results.txt
 read_report "$reports"/*.xml >"$results"
+if ((${#guest_names[@]} > 0)); then
+  bash "$root_dir/tests/vm/results.sh" "${guest_names[@]}" >>"$results"
+  table="vm/table: docs/kernels.md says what the guests show"
+  if python3 "$root_dir/tests/vm/kernel_table.py" --check "${guest_names[@]}" >&2; then
+    printf 'passed\t%s\t\n' "$table" >>"$results"
+  else
+    printf 'failed\t%s\t\n' "$table" >>"$results"
+  fi
+fi
 count() { awk -F '\t' -v kind="$1" '$1 == kind { n++ } END { print n + 0 }' "$results"; }
 passed=$(count passed) failed=$(count failed) skipped=$(count skipped)
 

@@ -29,7 +29,12 @@ if(musl_gcc)
     COMMAND ${musl_gcc} ${crasher_flags} -fPIE -pie ${export_labels} -Wl,--build-id=none
       ${crasher_sources} ${writer_sources} -o ${crasher_dir}/crasher-musl
     DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
-  list(APPEND crashers ${crasher_dir}/crasher-musl)
+  # Small and of one file: its cores are frozen in testdata (tests/vm/make_core.sh).
+  add_custom_command(OUTPUT ${crasher_dir}/crasher-static
+    COMMAND ${musl_gcc} ${crasher_flags} -Os -static -Wl,--strip-debug -Wl,--build-id
+      ${crasher_sources} ${writer_sources} -o ${crasher_dir}/crasher-static
+    DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
+  list(APPEND crashers ${crasher_dir}/crasher-musl ${crasher_dir}/crasher-static)
 endif()
 # Of aarch64 on another machine, for qemu's user mode, which writes core files of its guests.
 find_program(LABELSCOPE_AARCH64_GCC aarch64-linux-gnu-gcc)

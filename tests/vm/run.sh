@@ -4,9 +4,11 @@
 #   tests/vm/run.sh [--thorough] [--build FOLDER] [--tests PATTERN] GUEST...
 #
 # A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
-# are Debian's; processors are QEMU's (max: with pointer authentication and branch targets).
+# are Debian's; processors are QEMU's (max: with pointer authentication and branch targets). With "isolated" in place of a
+# processor, the kernel leaves one processor to itself, and the tests are those that need that.
 #   --thorough also the tests of slow.txt and every case of the resolver matrix
 #   --tests    only tests whose name matches (an extended regular expression)
+#   --list     a file with the tests in place of ctest's, as run_list.py writes it
 #   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
 #
 # Writes build/vm/reports/GUEST.tsv (read_report.awk says how) and GUEST.log, what the guest printed. On stdout, a line
@@ -19,13 +21,15 @@ readonly reports=$vm_build/reports
 slow=(--slow "$vm_dir/slow.txt")
 native_build=$root_dir/build/dev
 pattern=''
+list=''
 guests=()
 while (($# > 0)); do
   case $1 in
     --thorough) slow=() ;;
     --build) native_build=$(realpath "$2") && shift ;;
     --tests) pattern=$2 && shift ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --list) list=$2 && shift ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) printf 'run.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
     *) guests+=("$1") ;;
   esac
@@ -42,14 +46,19 @@ readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
 
 # prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
 prepare_image() {
-  local arch=$1 folder=$vm_build/$1 build emulator=''
+  local arch=$1 folder=$vm_build/$1 build
   build=$(build_of "$arch")
   [[ -f $build/CTestTestfile.cmake ]] || skip "there is no build of labelscope for $arch in $build"
   mkdir -p "$folder/list"
-  emulator=$(sed -n 's/^CMAKE_CROSSCOMPILING_EMULATOR:[A-Z]*=//p' "$build/CMakeCache.txt")
+  if [[ -n $list ]]; then
+    cp "$list" "$folder/list/tests"
+    : >"$folder/list/files"
+    bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" "$folder/image.cpio"
+    return
+  fi
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
-    --emulator "$emulator" "${slow[@]}" --out "$folder/list" <"$folder/ctest.json"
+    "${slow[@]}" --out "$folder/list" <"$folder/ctest.json"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"
@@ -59,7 +68,11 @@ prepare_image() {
 
 # boot <arch> <processor> <kernel> <log>: to its end. QEMU's exit status says nothing: a panic is 0 as well.
 boot() {
-  local arch=$1 processor=$2 kernel=$3 log=$4 machine console
+  local arch=$1 processor=$2 kernel=$3 log=$4 machine console append=''
+  if [[ $processor == isolated ]]; then
+    processor=''
+    append="isolcpus=1 nohz_full=1 labelscope_tests=isolated_processor"
+  fi
   case $arch in
     x86_64) machine=q35 console=ttyS0 processor=${processor:-max} ;;
     aarch64)
@@ -71,7 +84,7 @@ boot() {
   # In the background, so that a signal to this script is heard at once and ends the machine with it.
   timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" -accel tcg,thread=multi -cpu "$processor" \
     -smp 2 -m 2048 -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
-    -append "console=$console panic=-1 loglevel=1 ${LABELSCOPE_GUEST_APPEND:-}" </dev/null >"$log" 2>"$log.qemu" &
+    -append "console=$console panic=-1 loglevel=1 $append" </dev/null >"$log" 2>"$log.qemu" &
   # shellcheck disable=SC2064  # this process, now
   trap "kill $! 2>/dev/null; exit 1" INT TERM HUP
   wait $!

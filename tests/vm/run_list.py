@@ -5,7 +5,8 @@
       [--slow FILE] --out DIR
 
 Writes into DIR:
-  tests      one test a line, fields separated by tabs: name, "serial" or "parallel", seconds, shell command
+  tests      one test a line, fields separated by tabs: name, "serial" or "parallel", seconds, what a shell does before
+             it (folder, environment), command
   files      absolute paths that the tests name in their commands and environments, one a line
   left_out   "name<TAB>reason" of each test that stays on the host
 """
@@ -62,17 +63,21 @@ class Test:
         return not self.serial and (self.is_matrix or self.labels <= {"writer"})
 
     def line(self):
-        words = ["env"] + [shlex.quote(item) for item in self.environment] if self.environment else []
-        words += [shlex.quote(word) for word in self.command]
-        command = f"cd {shlex.quote(self.folder)} && exec " + " ".join(words)
+        setup = ["cd " + shlex.quote(self.folder)]
+        for item in self.environment:
+            name, _, value = item.partition("=")
+            setup.append(f"export {name}={shlex.quote(value)}")
         order = "parallel" if self.runs_in_parallel() else "serial"
-        return "\t".join([self.name, order, str(self.timeout), command])
+        command = " ".join(shlex.quote(word) for word in self.command)
+        return "\t".join([self.name, order, str(self.timeout), "; ".join(setup), command])
 
 
-def without_emulator(test, emulator):
+def without_emulator(test, build):
     """The command of a cross build begins with the host's emulator and its options; a guest needs none."""
-    if emulator and test.command[: len(emulator)] == emulator:
-        test.command = test.command[len(emulator):]
+    if test.command and os.path.basename(test.command[0]).startswith("qemu-"):
+        first = next(i for i, word in enumerate(test.command) if word.startswith(build + "/tests/")
+                     or word.startswith(build + "/cli/"))
+        test.command = test.command[first:]
 
 
 def one_each(tests):
@@ -115,15 +120,13 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--left-out", required=True)
-    parser.add_argument("--emulator", default="", help="the command before each program of a cross build")
     parser.add_argument("--slow", help="as --left-out; and of the resolver matrix each publisher once")
     parser.add_argument("--out", required=True)
     arguments = parser.parse_args()
 
     tests = [Test(entry) for entry in json.load(sys.stdin)["tests"]]
-    emulator = arguments.emulator.split(";") if arguments.emulator else []
     for test in tests:
-        without_emulator(test, emulator)
+        without_emulator(test, arguments.build)
     patterns = read_patterns(arguments.left_out)
     if arguments.slow:
         patterns += read_patterns(arguments.slow)

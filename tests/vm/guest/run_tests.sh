@@ -1,4 +1,4 @@
-# Runs the tests of /vm/tests in the guest (sourced by nobody: bash /vm/run_tests.sh). All that the host believes is what
+# Runs the tests of /vm/tests in the guest (guest/init starts it). All that the host believes is what
 # this prints on the serial line; tests/vm/read_report.awk reads it. Each line begins with "@" and the test's number, so
 # that lines of two tests may mix and no output of a test can pass for a verdict:
 #
@@ -13,6 +13,7 @@
 set -u
 
 readonly scratch=/vm/scratch
+readonly chosen=$scratch/tests
 mkdir -p "$scratch"
 
 # Emulated processors are ten times slower and more; deadlines mean hangs, not slowness.
@@ -29,19 +30,28 @@ now_ms() {
 
 # What a test said about itself: the reason of a skip, the measured facts of any.
 reason_of() { sed -n 's/^.*SKIPPED: //p' "$1" | head -n 1 | cut -c 1-300; }
-facts_of() { sed -n 's/^ *FACT: /@fact /p' "$1"; }
+tell_facts() {
+  local line
+  while IFS= read -r line; do
+    [[ $line != 'FACT: '* ]] || fact "${line#FACT: }"
+  done <"$1"
+}
 
 # Enough to find the cause and little enough for a serial line.
 show_output() {
   tail -n 120 "$2" | cut -c 1-500 | tr -d '\r' | sed "s/^/@$1 | /"
 }
 
-# run_test <number> <name> <seconds> <command>
+# run_test <number> <name> <seconds> <setup> <command> <file for its output>. Starting a program takes a tenth of a second
+# where processors are emulated, so the shell does by itself what it can.
 run_test() {
-  local number=$1 output=$scratch/$1.out status=0 verdict reason='' begun elapsed
+  local number=$1 output=$6 status=0 verdict reason='' begun elapsed
   printf '@%s start %s\n' "$number" "$2"
   begun=$(now_ms)
-  timeout --kill-after=10 $(($3 * patience)) bash -c "$4" </dev/null >"$output" 2>&1 || status=$?
+  (
+    eval "$4"
+    eval "exec timeout --kill-after=10 $(($3 * patience)) $5"
+  ) </dev/null >"$output" 2>&1 || status=$?
   elapsed=$(($(now_ms) - begun))
   case $status in
     0) verdict=passed ;;
@@ -50,21 +60,27 @@ run_test() {
     *) verdict=failed reason="exit status $status" ;;
   esac
   [[ $verdict != failed ]] || show_output "$number" "$output"
-  facts_of "$output"
-  rm -f "$output"
+  tell_facts "$output"
   printf '@%s %s %s %s\n' "$number" "$verdict" "$elapsed" "$reason"
 }
 
 # run_lines <worker> <workers> <order>: each worker's share of the tests of that order.
 run_lines() {
-  local number=0 turn=0 name order seconds command
-  while IFS=$'\t' read -r name order seconds command; do
+  local number=0 turn=0 name order seconds setup command
+  while IFS=$'\t' read -r name order seconds setup command; do
     number=$((number + 1))
     [[ $order == "$3" ]] || continue
     turn=$((turn + 1))
     ((turn % $2 == $1)) || continue
-    run_test "$number" "$name" "$seconds" "$command"
-  done </vm/tests
+    run_test "$number" "$name" "$seconds" "$setup" "$command" "$scratch/output.$1"
+  done <"$chosen"
+}
+
+# A part of the tests, if the kernel's command line names one: labelscope_tests=PATTERN.
+choose_tests() {
+  local wanted
+  wanted=$(sed -n 's/.*labelscope_tests=\([^ ]*\).*/\1/p' /proc/cmdline)
+  if [[ -n $wanted ]]; then grep -E -- "$wanted" /vm/tests; else grep -v isolated_processor /vm/tests; fi >"$chosen"
 }
 
 describe_machine() {
@@ -80,7 +96,8 @@ describe_machine() {
 complaints() { dmesg | grep -cE 'WARNING:|BUG:|Oops|Call Trace' || true; }
 
 describe_machine
-printf '@begin %s\n' "$(wc -l </vm/tests)"
+choose_tests
+printf '@begin %s\n' "$(wc -l <"$chosen")"
 before=$(complaints)
 workers=$(nproc)
 for ((worker = 0; worker < workers; worker++)); do
@@ -93,4 +110,4 @@ if ((after > before)); then
   dmesg | grep -E -A 20 'WARNING:|BUG:|Oops|Call Trace' | tail -n 60 | sed 's/^/@kernel | /'
 fi
 fact kernel_complaints $((after - before))
-printf '@end %s\n' "$(wc -l </vm/tests)"
+printf '@end %s\n' "$(wc -l <"$chosen")"

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Prints the verdicts of guests as scripts/test.sh counts them: "passed", "failed" or "skipped", tab, "vm/GUEST: name",
+# tab, reason.
+#
+#   tests/vm/results.sh GUEST...
+#
+# A guest without a report has failed. A skip that expected_skips.txt does not know is marked as such; with
+# LABELSCOPE_CI=1 it is a failure: what could not be had today would otherwise never be missed.
+set -euo pipefail
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+patterns=()
+while IFS= read -r line; do
+  [[ -z $line || $line == '#'* ]] || patterns+=("${line%%  *}")
+done <"$vm_dir/expected_skips.txt"
+
+# is_expected <GUEST: name>
+is_expected() {
+  local pattern
+  for pattern in "${patterns[@]}"; do
+    # shellcheck disable=SC2053  # it is a pattern
+    [[ $1 == $pattern ]] && return
+  done
+  return 1
+}
+
+for guest in "$@"; do
+  report=$vm_build/reports/$guest.tsv
+  if [[ ! -s $report ]]; then
+    printf 'failed\tvm/%s: guest\tit left no report\n' "$guest"
+    continue
+  fi
+  while IFS=$'\t' read -r verdict name _ reason; do
+    [[ $verdict != fact ]] || continue
+    if [[ $verdict == skipped ]] && ! is_expected "$guest: $name"; then
+      reason="${reason:-no reason given} (not in tests/vm/expected_skips.txt)"
+      [[ ${LABELSCOPE_CI:-} != 1 ]] || verdict=failed
+    fi
+    printf '%s\tvm/%s: %s\t%s\n' "$verdict" "$guest" "$name" "$reason"
+  done <"$report"
+done
