@@ -113,6 +113,8 @@ bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
   if (thread.entering_handler || flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
   const auto position = read_position(thread.tid);
   if (!position || position->pc == thread.at.pc) return false;
+  // Or it has executed a breakpoint that another thread's turn has put under it.
+  if (position->pc == thread.at.pc + kTrapAdvance) return false;
   thread.stepper->after_step(thread.at, *position);
   notice_breakpoint(thread, *position);
   resume_at(thread, *position, 0);

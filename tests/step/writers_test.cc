@@ -159,6 +159,15 @@ TEST_CASE("check --step: the bundled writer is right on several threads") {
   }
 }
 
+// A handler's return has a breakpoint, and another thread may be just about to step from there.
+TEST_CASE("check --step: the bundled writer is right on several threads that get signals") {
+  const Stepped stepped = step({stepper("bundled-executable-O2"), "1", "8", "alarms"});
+  INFO(stepped.told());
+  CHECK(stepped.found().empty());
+  CHECK(stepped.report.effort.updates >= 200);
+  CHECK(stepped.report.wait_status == 0);
+}
+
 TEST_CASE("check --step: a thousand updates of the bundled writer") {
   StepCheckOptions options;
   options.max_updates = 1000;

@@ -1,10 +1,13 @@
-/* The bundled writer, all its calls, on one thread or several. Arguments: turns, threads. Each turn
- * makes kUpdatesInTurn changes of what a reader sees. */
+/* The bundled writer, all its calls, on one thread or several. Arguments: turns, threads, and
+ * "alarms" for signals at any instruction. Each turn makes kUpdatesInTurn changes of what a reader
+ * sees. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "customlabels/customlabels.h"
 
@@ -99,10 +102,19 @@ static void* run(void* unused) {
   return unused;
 }
 
+static void ignore(int signal) { (void)signal; }
+
+static void set_alarms(void) {
+  const struct itimerval often = {{0, 2000}, {0, 2000}};
+  signal(SIGALRM, ignore);
+  setitimer(ITIMER_REAL, &often, NULL);
+}
+
 int main(int argc, char** argv) {
   long threads = 0;
   if (argc > 1) turns = strtol(argv[1], NULL, 10);
   if (argc > 2) threads = strtol(argv[2], NULL, 10);
+  if (argc > 3 && strcmp(argv[3], "alarms") == 0) set_alarms();
   pthread_t all[64];
   if (threads > 64) return 2;
   for (long i = 0; i < threads; i++) {
