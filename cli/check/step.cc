@@ -175,6 +175,11 @@ void StepCheck::report_gaps(CheckReport& report) const {
     remark(counted(record_.endless_regions, "declared update", "declared updates") +
            " did not end within 5,000,000 instructions and were not followed further");
   }
+  if (record_.exclusive_sequences != 0) {
+    remark("an exclusive load and its store, with what is between them, are one step (" +
+           counted(record_.exclusive_sequences, "time", "times") +
+           "): stepped apart, the store would never succeed");
+  }
   if (record_.other_processes != 0) {
     remark(counted(record_.other_processes, "process that the program started was",
                    "processes that the program started were") +

@@ -8,13 +8,23 @@
 #include <cstring>
 #include <string>
 
+#if defined(__aarch64__)
+#include "cli/step/aarch64_code.h"
+#endif
+
 namespace labelscope::cli {
 namespace {
 
 #if defined(__x86_64__)
 constexpr std::uint8_t kTrap[] = {0xCC};  // int3
+bool traps(const std::uint8_t* code) { return *code == *kTrap; }
 #else
 constexpr std::uint8_t kTrap[] = {0x00, 0x00, 0x20, 0xD4};  // brk #0
+bool traps(const std::uint8_t* code) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, code, sizeof word);
+  return aarch64::is_breakpoint(word);
+}
 #endif
 constexpr std::size_t kTrapSize = sizeof kTrap;
 
@@ -33,7 +43,7 @@ bool write_at(const UniqueFd& memory, Address address, const void* bytes) {
          static_cast<ssize_t>(kTrapSize);
 }
 
-bool is_trap_at(const UniqueFd& memory, Address address) {
+bool has_our_trap(const UniqueFd& memory, Address address) {
   std::uint8_t bytes[kTrapSize];
   return read_at(memory, address, bytes, kTrapSize) == kTrapSize &&
          std::memcmp(bytes, kTrap, kTrapSize) == 0;
@@ -68,7 +78,10 @@ void Breakpoints::remove(Address address) {
   points_.erase(entry);
 }
 
-bool Breakpoints::is_trap(Address address) const { return is_trap_at(memory_, address); }
+bool Breakpoints::is_trap(Address address) const {
+  std::uint8_t bytes[kTrapSize];
+  return read_at(memory_, address, bytes, kTrapSize) == kTrapSize && traps(bytes);
+}
 
 void Breakpoints::lift(Address address) {
   if (auto entry = points_.find(address); entry != points_.end()) {
@@ -97,7 +110,7 @@ void Breakpoints::clean(Pid copy) const {
   const UniqueFd memory = open_memory(copy);
   if (!memory.valid()) return;
   for (const auto& [address, point] : points_) {
-    if (is_trap_at(memory, address)) write_at(memory, address, &point.original);
+    if (has_our_trap(memory, address)) write_at(memory, address, &point.original);
   }
 }
 

@@ -1,15 +1,20 @@
 #include "cli/step/code_scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
+
+#if defined(__aarch64__)
+#include "cli/step/aarch64_code.h"
+#endif
 
 namespace labelscope::cli {
 namespace {
 
 // Read at once; the pieces overlap by what an instruction may need.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-constexpr std::size_t kOverlap = 64;
+constexpr std::size_t kOverlap = 512;
 // More are not code that sets labels.
 constexpr std::size_t kMaxFound = 100'000;
 
@@ -40,29 +45,12 @@ constexpr std::size_t kStride = 1;
 
 #elif defined(__aarch64__)
 
-// The low 12 bits, as they are (add) or scaled by 8 (ldr), or 16 bits of a constant: enough to
-// suspect, if the thread pointer is read near by.
-bool has_number(std::uint32_t word, std::uint64_t number) {
-  const std::uint32_t low = number & 0xFFF;
-  const bool add = (word & 0xFFC0'0000) == 0x9100'0000 && ((word >> 10) & 0xFFF) == low;
-  const bool ldr = (word & 0xFFC0'0000) == 0xF940'0000 && ((word >> 10) & 0xFFF) * 8 == low;
-  const bool mov = (word & 0x7F80'0000) == 0x7280'0000 || (word & 0x7F80'0000) == 0x5280'0000;
-  return add || ldr || (mov && ((word >> 5) & 0xFFFF) == (number & 0xFFFF));
-}
-
-bool refers(const std::byte* at, Address /*address*/, const VariableReferences& wanted) {
-  constexpr std::size_t kNear = kOverlap / 4;
-  if ((load<std::uint32_t>(at) & 0xFFFF'FFE0) != 0xD53B'D040) return false;  // mrs, tpidr_el0
-  for (std::size_t i = 1; i < kNear; ++i) {
-    const auto word = load<std::uint32_t>(at + i * 4);
-    for (std::int64_t offset : wanted.tp_offsets) {
-      if (has_number(word, static_cast<std::uint64_t>(offset))) return true;
-    }
-    for (Address slot : wanted.slots) {
-      if (has_number(word, slot)) return true;
-    }
-  }
-  return false;
+bool refers(const std::byte* at, Address address, const VariableReferences& wanted) {
+  if (!aarch64::may_begin_reference(load<std::uint32_t>(at))) return false;
+  std::array<std::uint32_t, aarch64::kWordsAhead> words;
+  static_assert(sizeof words <= kOverlap);
+  std::memcpy(words.data(), at, sizeof words);
+  return aarch64::begins_reference(address, words, wanted);
 }
 
 constexpr std::size_t kStride = 4;

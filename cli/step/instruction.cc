@@ -4,6 +4,10 @@
 
 #include <cstring>
 
+#if defined(__aarch64__)
+#include "cli/step/aarch64_code.h"
+#endif
+
 namespace labelscope::cli {
 namespace {
 
@@ -86,68 +90,15 @@ std::vector<Address> exits_of_exclusive_sequence(Address, std::span<const std::b
 
 #elif defined(__aarch64__)
 
-namespace {
-
-constexpr std::size_t kWord = 4;
-
-std::uint32_t word_at(std::span<const std::byte> code, std::size_t index) {
-  std::uint32_t word = 0;
-  std::memcpy(&word, code.data() + index * kWord, kWord);
-  return word;
-}
-
-// "Load/store exclusive" (Arm ARM C4.1.94): bits 29 to 24 are 001000, bit 23 clear; bit 22 tells
-// the direction. With bit 21 set and bit 31 clear it is a compare-and-swap of a pair.
-bool is_exclusive(std::uint32_t word) {
-  return (word & 0x3F80'0000) == 0x0800'0000 && (word & 0x8020'0000) != 0x0020'0000;
-}
-bool is_exclusive_load(std::uint32_t word) { return is_exclusive(word) && (word & 1U << 22) != 0; }
-
-bool is_conditional(std::uint32_t word) {
-  const bool b_cond = (word & 0xFF00'0010) == 0x5400'0000;
-  const bool compare = (word & 0x7E00'0000) == 0x3400'0000;  // cbz, cbnz
-  return b_cond || compare;
-}
-
-// Both have a signed number of words in bits 23 to 5.
-std::int64_t branch_distance(std::uint32_t word) {
-  const auto field = static_cast<std::int32_t>(word << 8) >> 13;
-  return std::int64_t{field} * 4;
-}
-
-}  // namespace
-
 Instruction Disassembler::decode(Address, std::span<const std::byte> code) const {
-  if (code.size() < kWord) return {kSmallestSize};
-  const std::uint32_t word = word_at(code, 0);
-  Instruction decoded{kWord};
-  if ((word & 0xFC00'0000) == 0x9400'0000 || (word & 0xFFFF'FC1F) == 0xD63F'0000) {
-    decoded.flow = Flow::kCall;  // bl, blr
-  } else if ((word & 0xFFFF'FC1F) == 0xD65F'0000) {
-    decoded.flow = Flow::kReturn;
-  } else if ((word & 0xFC00'0000) == 0x1400'0000 || (word & 0xFFFF'FC1F) == 0xD61F'0000 ||
-             is_conditional(word) || (word & 0x7E00'0000) == 0x3600'0000) {
-    decoded.flow = Flow::kJump;  // b, br, b.cond, cbz, cbnz, tbz, tbnz
-  } else if ((word & 0xFFE0'001F) == 0xD400'0001) {
-    decoded.flow = Flow::kSystemCall;
-  } else if ((word & 0xFFE0'001F) == 0xD420'0000) {
-    decoded.flow = Flow::kTrap;  // brk
-  }
-  return decoded;
+  if (code.size() < aarch64::kInstructionSize) return {kSmallestSize};
+  std::uint32_t word = 0;
+  std::memcpy(&word, code.data(), sizeof word);
+  return {aarch64::kInstructionSize, aarch64::flow_of(word)};
 }
 
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code) {
-  if (code.size() < kWord || !is_exclusive_load(word_at(code, 0))) return {};
-  std::vector<Address> exits;
-  for (std::size_t i = 1; i < code.size() / kWord; ++i) {
-    const std::uint32_t word = word_at(code, i);
-    if (is_conditional(word)) exits.push_back(address + i * kWord + branch_distance(word));
-    if (is_exclusive(word) && !is_exclusive_load(word)) {
-      exits.push_back(address + (i + 1) * kWord);
-      return exits;
-    }
-  }
-  return {};
+  return aarch64::exits_of_exclusive_sequence(address, code);
 }
 
 #endif

@@ -47,9 +47,15 @@ class Disassembler {
   std::unique_ptr<Capstone> capstone_;
 };
 
-// aarch64 only, else empty: the addresses at which a sequence of exclusive loads and stores that
-// begins with the first instruction can be left. Stepping inside one never succeeds: the trap
-// between the two halves clears the monitor, and the store fails for ever.
+// Where a sequence of an exclusive load and its store, begun by the first instruction, can be left:
+// it must run as if it were one instruction (aarch64_code.h). Empty: none begins, as always on
+// x86-64.
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);
+// Code that such a sequence takes, at most; 0: there are none.
+#if defined(__aarch64__)
+inline constexpr std::size_t kExclusiveCode = 64;
+#else
+inline constexpr std::size_t kExclusiveCode = 0;
+#endif
 
 }  // namespace labelscope::cli

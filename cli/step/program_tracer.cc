@@ -122,6 +122,7 @@ bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
 }
 
 void ProgramTracer::handle_stop(TracedThread& thread, int status) {
+  take_back_exits(thread);
   if (handle_plain_step(thread, status)) return;
   const Stop stop = explain_stop(thread.tid, status);
   switch (stop.kind) {
@@ -220,6 +221,7 @@ void ProgramTracer::tell_what_is_loaded() {
 void ProgramTracer::handle_end(Tid tid, int status) {
   auto entry = threads_.find(tid);
   if (entry != threads_.end()) {
+    take_back_exits(entry->second);
     if (entry->second.stepper && !blind_) entry->second.stepper->finish();
     threads_.erase(entry);
   }
@@ -244,7 +246,7 @@ void ProgramTracer::resume_at(TracedThread& thread, const Position& position, in
   const bool at_breakpoint =
       process_ && thread.shares_memory && process_->breakpoints().has(position.pc);
   if (signal == 0 && at_breakpoint) return execute_alone(thread, position);
-  if (signal == 0 && how == Resume::kStep && step_out_of_exclusives(thread, position)) return;
+  if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
   thread.at = position;
   thread.stepping = how == Resume::kStep;
   thread.entering_handler = thread.stepping && signal != 0 && has_handler(thread.tid, signal);
@@ -281,7 +283,8 @@ void ProgramTracer::execute_alone(TracedThread& thread, const Position& position
   const pid_t stopped = thread.running ? ::waitpid(raw(thread.tid), &status, kOurs) : -1;
   breakpoints.put_back(position.pc);
   for (TracedThread* other : held) {
-    other->running = resume_thread(other->tid, other->stepping ? Resume::kStep : Resume::kRun, 0);
+    const bool steps = other->stepping && other->exits.empty();
+    other->running = resume_thread(other->tid, steps ? Resume::kStep : Resume::kRun, 0);
   }
   if (stopped != raw(thread.tid)) return;
   thread.running = false;
@@ -333,39 +336,30 @@ bool ProgramTracer::hold(TracedThread& thread) {
   }
 }
 
-// aarch64: from an exclusive load to behind its store, as if it were one instruction.
-bool ProgramTracer::step_out_of_exclusives(TracedThread& thread, const Position& position) {
-  std::array<std::byte, 64> code{};
-  const auto sequence = [&] {
-#if defined(__aarch64__)
-    const std::size_t size = process_->breakpoints().read(position.pc, code);
-    return exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
-#else
-    static_cast<void>(code);
-    return std::vector<Address>();
-#endif
-  }();
-  if (sequence.empty()) return false;
-  Breakpoints& breakpoints = process_->breakpoints();
-  for (Address exit : sequence) breakpoints.add(exit);
+// aarch64: from an exclusive load to behind its store, as if it were one instruction. It may wait
+// there for another thread, so nobody waits for it here.
+bool ProgramTracer::run_through_exclusives(TracedThread& thread, const Position& position) {
+  if (kExclusiveCode == 0) return false;
+  std::array<std::byte, kExclusiveCode> code{};
+  const std::size_t size = process_->breakpoints().read(position.pc, code);
+  const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
+  for (Address exit : exits) {
+    if (process_->breakpoints().add(exit)) thread.exits.push_back(exit);
+  }
+  if (thread.exits.empty()) return false;
+  ++record_.exclusive_sequences;
   thread.at = position;
   thread.stepping = true;
   thread.entering_handler = false;
-  int status = 0;
-  const bool stopped = resume_thread(thread.tid, Resume::kRun, 0) &&
-                       ::waitpid(raw(thread.tid), &status, kOurs) == raw(thread.tid);
-  for (Address exit : sequence) breakpoints.remove(exit);
-  if (!stopped) return true;
-  const bool trapped =
-      WIFSTOPPED(status) && explain_stop(thread.tid, status).kind == Stop::Kind::kBreakpoint;
-  const auto after = read_position(thread.tid);
-  if (trapped && after) {
-    thread.stepper->after_step(position, *after);
-    resume(thread);
-    return true;
-  }
-  waiting_.push_front({thread.tid, status});
+  thread.running = resume_thread(thread.tid, Resume::kRun, 0);
   return true;
+}
+
+void ProgramTracer::take_back_exits(TracedThread& thread) {
+  if (process_) {
+    for (Address exit : thread.exits) process_->breakpoints().remove(exit);
+  }
+  thread.exits.clear();
 }
 
 void ProgramTracer::stop_looking() {

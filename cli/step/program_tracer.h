@@ -55,6 +55,7 @@ class ProgramTracer {
     bool entering_handler = false;  // that instruction may be the first of a signal handler
     bool shares_memory = true;
     std::vector<Address> watched;
+    std::vector<Address> exits;  // it runs through an exclusive sequence, to a breakpoint at one
   };
   struct Event {
     Tid tid{};
@@ -78,7 +79,8 @@ class ProgramTracer {
   void execute_alone(TracedThread& thread, const Position& position);
   std::vector<TracedThread*> hold_others(const TracedThread& thread);
   bool hold(TracedThread& thread);
-  bool step_out_of_exclusives(TracedThread& thread, const Position& position);
+  bool run_through_exclusives(TracedThread& thread, const Position& position);
+  void take_back_exits(TracedThread& thread);
   void stop_looking();
   void kill_rest();
 

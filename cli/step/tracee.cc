@@ -30,7 +30,7 @@ constexpr int kBreakpointTrap = SI_KERNEL;
 constexpr int kStepTrap = TRAP_BRKPT;
 #else
 constexpr int kBreakpointTrap = TRAP_BRKPT;
-constexpr int kStepTrap = TRAP_TRACE;
+constexpr int kStepTrap = SI_USER;  // likewise the end of a system call; sent by nobody
 #endif
 // The kernel reports a handler's first instruction with the signal's number as the code.
 constexpr int kHandlerEntered = SIGTRAP;
@@ -40,8 +40,9 @@ Stop explain_trap(Tid tid) {
   siginfo_t trap{};
   if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &trap) != 0) return {Stop::Kind::kStep};
   const int code = trap.si_code;
-  if (code == TRAP_TRACE || code == kStepTrap || code == kHandlerEntered)
-    return {Stop::Kind::kStep};
+  const bool stepped_call =
+      code == kStepTrap && (code > 0 || (trap.si_pid == 0 && trap.si_uid == 0));
+  if (code == TRAP_TRACE || stepped_call || code == kHandlerEntered) return {Stop::Kind::kStep};
   if (code == kBreakpointTrap) return {Stop::Kind::kBreakpoint, SIGTRAP};
   if (code == kHardwareTrap) return {Stop::Kind::kWatchpoint};
   return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it

@@ -50,19 +50,32 @@ bool watch_words(Tid tid, std::span<const Address> addresses) {
 
 #elif defined(__aarch64__)
 
-bool watch_words(Tid tid, std::span<const Address> addresses) {
+namespace {
+
+// Enabled, for user mode, on stores, all eight bytes.
+constexpr std::uint32_t kControl = 1U | 2U << 1 | 2U << 3 | 0xFFU << 5;
+
+// How many this processor has: two at least.
+std::size_t available(Tid tid) {
   user_hwdebug_state state{};
-  // Enabled, user mode, stores, all eight bytes.
-  constexpr std::uint32_t kControl = 1U | 2U << 1 | 2U << 3 | 0xFFU << 5;
-  const std::size_t count = std::min(addresses.size(), kMaxWatchpoints);
+  iovec io{&state, sizeof state};
+  if (::ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) != 0) return 0;
+  return std::min<std::size_t>(state.dbg_info & 0xFF, kMaxWatchpoints);
+}
+
+}  // namespace
+
+bool watch_words(Tid tid, std::span<const Address> addresses) {
+  const std::size_t slots = available(tid);
+  if (slots == 0) return false;
+  user_hwdebug_state state{};
+  const std::size_t count = std::min(addresses.size(), slots);
   for (std::size_t i = 0; i < count; ++i) {
     state.dbg_regs[i].addr = addresses[i] & ~Address{7};
     state.dbg_regs[i].ctrl = kControl;
   }
-  iovec io{&state,
-           offsetof(user_hwdebug_state, dbg_regs) + kMaxWatchpoints * sizeof state.dbg_regs[0]};
-  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) == 0 &&
-         count == addresses.size();
+  iovec io{&state, offsetof(user_hwdebug_state, dbg_regs) + slots * sizeof state.dbg_regs[0]};
+  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) == 0;
 }
 
 #endif

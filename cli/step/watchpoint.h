@@ -12,11 +12,11 @@
 
 namespace labelscope::cli {
 
-// All processors that Linux runs on have so many.
+// x86-64 has so many, and nearly every aarch64; two are the least there.
 inline constexpr std::size_t kMaxWatchpoints = 4;
 
 // Watches the eight aligned bytes at each of these addresses (at most kMaxWatchpoints), and nothing
-// else any more. False: at least one is not watched.
+// else any more; with fewer watchpoints, at the first of them. False: they cannot be watched.
 bool watch_words(Tid tid, std::span<const Address> addresses);
 
 // x86-64 stops behind the instruction that wrote, aarch64 in front of it: there it must be executed

@@ -1,0 +1,193 @@
+#include "cli/step/aarch64_code.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+namespace labelscope::cli::aarch64 {
+namespace {
+
+// Sequences are a handful of instructions long: the manual asks for no more, since a cache line
+// must stay where it is meanwhile.
+constexpr std::size_t kMaxSequence = 16;
+
+std::uint32_t bits(std::uint32_t word, unsigned high, unsigned low) {
+  return (word >> low) & ((1U << (high - low + 1)) - 1);
+}
+
+std::int64_t signed_bits(std::uint32_t word, unsigned high, unsigned low) {
+  const std::int64_t sign = std::int64_t{1} << (high - low);
+  return (std::int64_t{bits(word, high, low)} ^ sign) - sign;
+}
+
+// Branches count in instructions.
+std::int64_t distance(std::uint32_t word, unsigned high, unsigned low) {
+  return signed_bits(word, high, low) * std::int64_t{kInstructionSize};
+}
+
+// "Load/store exclusive": bits 29 to 23 are 0010000; bit 22 tells the direction. With bit 21 set
+// and bit 31 clear it is a compare-and-swap of a pair.
+bool is_exclusive(std::uint32_t word) {
+  return bits(word, 29, 23) == 0x10 && !(bits(word, 21, 21) == 1 && bits(word, 31, 31) == 0);
+}
+bool is_exclusive_load(std::uint32_t word) { return is_exclusive(word) && bits(word, 22, 22) == 1; }
+bool is_exclusive_store(std::uint32_t word) {
+  return is_exclusive(word) && bits(word, 22, 22) == 0;
+}
+
+// Where a direct jump leads, relative to itself; calls are none.
+std::optional<std::int64_t> jump_distance(std::uint32_t word) {
+  if (bits(word, 31, 26) == 0x05) return distance(word, 25, 0);  // b
+  if (bits(word, 31, 24) == 0x54) return distance(word, 23, 5);  // b.cond
+  if (bits(word, 30, 25) == 0x1A) return distance(word, 23, 5);  // cbz, cbnz
+  if (bits(word, 30, 25) == 0x1B) return distance(word, 18, 5);  // tbz, tbnz
+  return std::nullopt;
+}
+
+// "Unconditional branch (register)": what kind is in bits 24 to 21; bit 24 alone is set where the
+// address is authenticated first, except in a return.
+std::optional<Flow> flow_through_register(std::uint32_t word) {
+  if (bits(word, 31, 25) != 0x6B) return std::nullopt;
+  switch (bits(word, 24, 21)) {
+    case 0:
+    case 8:
+      return Flow::kJump;
+    case 1:
+    case 9:
+      return Flow::kCall;
+    case 2:
+      return Flow::kReturn;
+    default:
+      return Flow::kNext;  // of the kernel
+  }
+}
+
+std::uint32_t word_at(std::span<const std::byte> code, std::size_t index) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, code.data() + index * kInstructionSize, kInstructionSize);
+  return word;
+}
+
+// ---- references
+
+bool reads_thread_pointer(std::uint32_t word) { return bits(word, 31, 5) == 0x6A9'DE82; }
+bool has_page(std::uint32_t word) {  // adrp
+  return bits(word, 31, 31) == 1 && bits(word, 28, 24) == 0x10;
+}
+
+// An instruction that goes on from a register with a number of 12 bits: add, or a load or store of
+// eight bytes.
+struct Offsetting {
+  unsigned from = 0;
+  unsigned to = 0;
+  std::uint64_t number = 0;
+  bool adds = false;
+};
+
+std::optional<Offsetting> offsetting(std::uint32_t word) {
+  Offsetting found{bits(word, 9, 5), bits(word, 4, 0), bits(word, 21, 10), false};
+  switch (bits(word, 31, 22)) {
+    case 0x244:  // add
+    case 0x245:  // add, shifted by 12
+      found.adds = true;
+      if (bits(word, 22, 22) == 1) found.number <<= 12;
+      return found;
+    case 0x3E4:  // str
+    case 0x3E5:  // ldr
+      found.number *= sizeof(Address);
+      return found;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Whether what is added to `base`, or to a register that was made from it, comes to the number
+// wanted.
+bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t wanted) {
+  struct Known {
+    bool known = false;
+    std::uint64_t added = 0;
+  };
+  std::array<Known, 32> registers{};
+  registers[base].known = true;
+  const std::size_t count = std::min(words.size(), kWordsAhead);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto found = offsetting(words[i]);
+    if (!found || !registers[found->from].known) continue;
+    const std::uint64_t sum = registers[found->from].added + found->number;
+    if (sum == wanted) return true;
+    if (found->adds) registers[found->to] = {true, sum};
+  }
+  return false;
+}
+
+// A constant of 16 bits among the instructions: how larger offsets are made.
+bool has_constant(std::span<const std::uint32_t> words, std::uint64_t wanted) {
+  const std::size_t count = std::min(words.size(), kWordsAhead);
+  return std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count),
+                     [&](std::uint32_t word) {
+                       const bool moves = bits(word, 30, 23) == 0xA5 || bits(word, 30, 23) == 0xE5;
+                       return moves && bits(word, 20, 5) == (wanted & 0xFFFF);
+                     });
+}
+
+}  // namespace
+
+Flow flow_of(std::uint32_t word) {
+  if (const auto flow = flow_through_register(word)) return *flow;
+  if (bits(word, 31, 26) == 0x25) return Flow::kCall;  // bl
+  if (jump_distance(word)) return Flow::kJump;
+  if ((word & 0xFFE0'001F) == 0xD400'0001) return Flow::kSystemCall;
+  if (is_breakpoint(word)) return Flow::kTrap;
+  return Flow::kNext;
+}
+
+bool is_breakpoint(std::uint32_t word) { return (word & 0xFFE0'001F) == 0xD420'0000; }
+
+std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code) {
+  const std::size_t count = std::min(code.size() / kInstructionSize, kMaxSequence);
+  if (count == 0 || !is_exclusive_load(word_at(code, 0))) return {};
+  std::size_t store = 1;
+  while (store < count && !is_exclusive_store(word_at(code, store))) ++store;
+  if (store >= count) return {};
+  const Address end = address + (store + 1) * kInstructionSize;
+  std::vector<Address> exits{end};
+  for (std::size_t i = 1; i < store; ++i) {
+    const std::uint32_t word = word_at(code, i);
+    const Address here = address + i * kInstructionSize;
+    if (const auto jump = jump_distance(word)) {
+      const Address target = here + static_cast<Address>(*jump);
+      if (target < address || target > end) exits.push_back(target);
+    } else if (flow_of(word) != Flow::kNext) {
+      exits.push_back(here);  // it may lead anywhere
+    }
+  }
+  return exits;
+}
+
+bool may_begin_reference(std::uint32_t word) {
+  return reads_thread_pointer(word) || has_page(word);
+}
+
+bool begins_reference(Address address, std::span<const std::uint32_t> words,
+                      const VariableReferences& wanted) {
+  if (words.empty()) return false;
+  const std::uint32_t first = words.front();
+  const unsigned base = bits(first, 4, 0);
+  const auto behind = words.subspan(1);
+  if (reads_thread_pointer(first)) {
+    return std::any_of(wanted.tp_offsets.begin(), wanted.tp_offsets.end(), [&](std::int64_t at) {
+      const auto offset = static_cast<std::uint64_t>(at);
+      return reaches(behind, base, offset) || has_constant(behind, offset);
+    });
+  }
+  if (!has_page(first)) return false;
+  const std::int64_t pages = signed_bits(bits(first, 23, 5) << 2 | bits(first, 30, 29), 20, 0);
+  const Address page = (address & ~Address{0xFFF}) + (static_cast<Address>(pages) << 12);
+  return std::any_of(wanted.slots.begin(), wanted.slots.end(), [&](Address slot) {
+    return (slot & ~Address{0xFFF}) == page && reaches(behind, base, slot & 0xFFF);
+  });
+}
+
+}  // namespace labelscope::cli::aarch64

@@ -1,0 +1,42 @@
+// Machine code of aarch64, as far as stepping needs to know it: pure functions of instruction
+// words, the same on every machine.
+//
+// Source: Arm Architecture Reference Manual for A-profile, section C4.1 (encodings by class) and
+// B2.9 (exclusive loads and stores).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cli/step/code_scan.h"
+#include "cli/step/instruction.h"
+#include "labelscope/ids.h"
+
+namespace labelscope::cli::aarch64 {
+
+inline constexpr std::size_t kInstructionSize = 4;
+
+Flow flow_of(std::uint32_t word);
+// BRK, with any number: compilers have some of their own.
+bool is_breakpoint(std::uint32_t word);
+
+// Where a sequence of an exclusive load and its store can be left, if the first instruction begins
+// one; else nothing. A sequence that waits by jumping back to its own beginning has not left it.
+//
+// Whatever interrupts a thread between the two, a step's trap too, clears the monitor that the
+// store asks: the store fails, and the program tries again, for ever if it is stepped.
+std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);
+
+// Instructions that are looked at behind one that begins an address.
+inline constexpr std::size_t kWordsAhead = 128;
+// Whether the instruction at `address`, the first of `words`, begins the address of a variable that
+// is wanted: it reads the thread pointer, and an offset is added behind it; or it has the page of a
+// slot, and the rest of the slot's address comes behind it. Registers are followed, branches not.
+bool begins_reference(Address address, std::span<const std::uint32_t> words,
+                      const VariableReferences& wanted);
+// Most instructions do not, whatever is wanted.
+bool may_begin_reference(std::uint32_t word);
+
+}  // namespace labelscope::cli::aarch64
