@@ -22,6 +22,7 @@
 #include "call_frame_check.h"
 #include "loaded_file.h"
 #include "packed_section.h"
+#include "signed_returns.h"
 
 namespace labelscope {
 namespace {
@@ -81,6 +82,7 @@ class CallFrameCopy {
   Status add_section(const Elf64_Shdr& section, std::uint32_t name);
   Status unpack(std::size_t at);
   void end_entries(std::size_t at);
+  void hide_signatures(std::size_t at, const CallFrameEntries& entries, CallFrameKind kind);
   Result<std::size_t> append(std::uint64_t offset, std::optional<std::uint64_t> address,
                              std::uint64_t size);
   void append_section_table();
@@ -179,6 +181,7 @@ Status CallFrameCopy::add_eh_frame() {
     image_->bytes_.resize(*at);
     return status;
   }
+  hide_signatures(frames_at, entries, CallFrameKind::kEhFrame);
   const std::size_t end = frames_at + entries.size;
   image_->bytes_.resize(std::max(end, header_at + wanted->p_filesz));
   if (!has_table) image_->entries_without_table_ += entries.functions.size();
@@ -187,6 +190,12 @@ Status CallFrameCopy::add_eh_frame() {
   wanted->p_offset = header_at;
   found_ = eh_frame_found_ = true;
   return {};
+}
+
+void CallFrameCopy::hide_signatures(std::size_t at, const CallFrameEntries& entries,
+                                    CallFrameKind kind) {
+  if (image_->machine_ != Machine::kAarch64) return;
+  hide_signed_returns(std::span(image_->bytes_).subspan(at, entries.size), kind);
 }
 
 // A length of 0 ends .eh_frame, which for libdw goes up to the end of the file.
@@ -237,11 +246,13 @@ Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name)
   auto at = append(section.sh_offset, std::nullopt, section.sh_size);
   if (!at) return std::move(at).error();
   if ((section.sh_flags & SHF_COMPRESSED) != 0 && !unpack(*at)) return {};
+  const CallFrameKind kind =
+      name == kNameOfFrames ? CallFrameKind::kEhFrame : CallFrameKind::kDebugFrame;
   const CallFrameEntries entries =
-      take_call_frames(std::span<const std::byte>(image_->bytes_).subspan(*at),
-                       name == kNameOfFrames ? CallFrameKind::kEhFrame : CallFrameKind::kDebugFrame,
+      take_call_frames(std::span<const std::byte>(image_->bytes_).subspan(*at), kind,
                        CallFrameEntries::kMostWithoutTable - image_->entries_without_table_);
   if (entries.functions.empty()) return {};
+  hide_signatures(*at, entries, kind);
   image_->entries_without_table_ += entries.functions.size();
   Elf64_Shdr copy = section;
   copy.sh_flags &= ~std::uint64_t{SHF_COMPRESSED};

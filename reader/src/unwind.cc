@@ -67,6 +67,7 @@ class DwflUnwinder final : public Unwinder {
 
   Status attach(Machine machine);
   bool returns_from_signal(Address pc);
+  Address without_signature(Address value) const;
   bool late();
   int take_frame(Dwfl_Frame* frame);
   int cut(std::string why);
@@ -130,15 +131,22 @@ bool DwflUnwinder::read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* 
   if (unwinder->late()) return false;
   std::uint64_t value = 0;
   if (!unwinder->memory_.read(address, std::as_writable_bytes(std::span(&value, 1)))) return false;
-  *word = value;
+  *word = unwinder->without_signature(value);
   return true;
 }
 
+// On x86-64 there are none, and an address is what it is.
+Address DwflUnwinder::without_signature(Address value) const {
+  return walk_.registers.machine == Machine::kAarch64 ? modules_.unsigned_code(value) : value;
+}
+
 bool DwflUnwinder::set_registers(Dwfl_Thread* thread, void* self) {
-  Registers& registers = static_cast<DwflUnwinder*>(self)->walk_.registers;
-  if (registers.machine == Machine::kX86_64) {
-    registers.dwarf[return_address_number(registers.machine)] = registers.pc;
-  }
+  auto* unwinder = static_cast<DwflUnwinder*>(self);
+  Registers& registers = unwinder->walk_.registers;
+  Address& return_address = registers.dwarf[return_address_number(registers.machine)];
+  return_address = registers.machine == Machine::kX86_64
+                       ? registers.pc
+                       : unwinder->without_signature(return_address);
   if (!dwfl_thread_state_registers(thread, 0, register_count(registers.machine),
                                    registers.dwarf.data())) {
     return false;

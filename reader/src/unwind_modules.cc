@@ -4,6 +4,7 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -72,6 +73,16 @@ void UnwindModules::note_code(const std::vector<Mapping>& mappings) {
   }
   std::sort(code_.begin(), code_.end(),
             [](const Range& a, const Range& b) { return a.start < b.start; });
+  Address last = 0;
+  for (const Range& range : code_) last = std::max(last, range.end - 1);
+  code_mask_ = last == 0 ? 0 : ~Address{0} >> std::countl_zero(last);
+}
+
+// A signature is above all bits that an address of this process can have, however many those are:
+// 39, 48 or 52. Nothing but a signed address is code without these.
+Address UnwindModules::unsigned_code(Address value) const {
+  const Address address = value & code_mask_;
+  return address != value && is_code(address) ? address : value;
 }
 
 bool UnwindModules::is_code(Address address) const {

@@ -27,6 +27,8 @@ class UnwindModules {
   Dwfl* dwfl() const { return dwfl_.get(); }
   // Whether it is in an executable mapping.
   bool is_code(Address address) const;
+  // A return address without its signature (signed_returns.h), if it has one; else what was given.
+  Address unsigned_code(Address value) const;
   const std::shared_ptr<Images>& images() const { return images_; }
 
  private:
@@ -62,6 +64,7 @@ class UnwindModules {
   std::shared_ptr<Images> images_;
   ByName modules_;
   std::vector<Range> code_;                 // sorted
+  Address code_mask_ = 0;                   // the bits that addresses of code have
   std::unique_ptr<Dwfl, DwflCloser> dwfl_;  // ends before what it refers to
 };
 

@@ -36,15 +36,16 @@ if(musl_gcc)
     DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
   list(APPEND crashers ${crasher_dir}/crasher-musl ${crasher_dir}/crasher-static)
 endif()
-# Of aarch64 on another machine, for qemu's user mode, which writes core files of its guests.
+# Of aarch64 on another machine, for qemu's user mode, which writes core files of its guests. Return addresses are
+# signed, as in distributions that protect branches.
 find_program(LABELSCOPE_AARCH64_GCC aarch64-linux-gnu-gcc)
 if(LABELSCOPE_AARCH64_GCC AND NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(guest_dir ${crasher_dir}/aarch64)
   file(MAKE_DIRECTORY ${guest_dir})
   add_custom_command(OUTPUT ${guest_dir}/crasher ${guest_dir}/libcustomlabels.so
-    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -fPIC -shared -Wl,-soname,libcustomlabels.so
+    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard -fPIC -shared -Wl,-soname,libcustomlabels.so
       ${writer_sources} -o ${guest_dir}/libcustomlabels.so
-    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -fPIE -pie ${crasher_sources}
+    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard -fPIE -pie ${crasher_sources}
       ${guest_dir}/libcustomlabels.so -Wl,-rpath,$ORIGIN -o ${guest_dir}/crasher
     DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
   list(APPEND crashers ${guest_dir}/crasher)
