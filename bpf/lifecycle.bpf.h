@@ -39,6 +39,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   __u32 child_image = *image;
   __builtin_memcpy(&copy, process, sizeof(copy));
   copy.parent = parent_pid;
+  copy.first_pointer_known = 1; /* the kernel has read it from the register for the child */
   if (child_pid == 0 || bpf_map_update_elem(&images, &child_pid, &child_image, BPF_ANY) ||
       bpf_map_update_elem(&processes, &child_pid, &copy, BPF_ANY)) {
     bpf_map_delete_elem(&images, &child_pid);

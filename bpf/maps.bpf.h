@@ -14,9 +14,9 @@ const volatile struct ls_config config = {};
  * either record are contiguous, as they are sent: the reading's labels follow the head. */
 struct ls_scratch {
   __u64 last_wakeup_ns;
-  __u64 retries; /* made so far: part of their ids */
-  __u32 image;   /* of the process now */
-  __u32 reserved;
+  __u64 retries;             /* made so far: part of their ids */
+  __u32 image;               /* of the process now */
+  __u32 first_pointer_known; /* as in ls_process */
   union {
     struct ls_sample_head sample;
     struct {
@@ -83,6 +83,7 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
 
   __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
   own->image = image ? *image : process->image;
+  own->first_pointer_known = process->first_pointer_known;
   if (!image || *image != process->image) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;

@@ -66,7 +66,7 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
   }
-  __u64 thread_pointer = ls_current_thread().pointer;
+  __u64 thread_pointer = ls_known_pointer(own, ls_current_thread().pointer);
   for (__u32 i = 0; i < LS_RETRY_ROUNDS; i++) {
     ls_read_labels(index, thread_pointer);
     ls_reload();

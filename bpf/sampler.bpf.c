@@ -61,7 +61,7 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
     own->reading.fault.size = 0;
     return;
   }
-  ls_read_labels(index, thread.pointer);
+  ls_read_labels(index, ls_known_pointer(own, thread.pointer));
 }
 
 SEC("perf_event")

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "bpf/bpf_object.h"
+#include "bpf/first_threads.h"
 #include "bpf/held_samples.h"
 #include "bpf/ledger.h"
 #include "bpf/perf_events.h"
 #include "bpf/records.h"
+#include "labelscope/saved_pointer.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -56,6 +58,8 @@ class LoadedSampler final : public BpfSampler {
   int program_fd() const override { return object_->program_fd(); }
 
  private:
+  bool knows_first_pointer(Pid pid, const ls_process& value, const ls_process* current);
+  void ask_first_threads();
   static int on_record(void* self, void* data, std::size_t size);
   void take(std::span<const std::byte> bytes);
   void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
@@ -75,6 +79,7 @@ class LoadedSampler final : public BpfSampler {
 
   EventHandler* handler_ = nullptr;                // during drain() and stop()
   std::unordered_map<int, std::uint32_t> images_;  // last image of each process that was handed out
+  FirstThreads first_threads_;
   HeldSamples held_;
   std::vector<std::byte> label_key_;
   std::size_t taken_bytes_ = 0;  // in this consume()
@@ -131,6 +136,7 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
   if (!current) {
     if (images_.contains(raw(pid))) return ended;
+    value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
     if (Status status = object_->add_process(pid, value); !status) return status;
     if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
       // Its exit was too early to remove the entry, which would wait for the next process of this
@@ -146,6 +152,7 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   // An exec from here on is no matter: it makes the recipes those of an earlier image.
   value.image = images_.try_emplace(raw(pid), *image).first->second;
   value.parent = current->parent;
+  value.first_pointer_known = knows_first_pointer(pid, value, &*current);
   if (value.image != *image) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid)) + " has executed another program meanwhile"};
@@ -154,8 +161,34 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   return !status && status.error().code == ErrorCode::kNotFound ? Status(ended) : status;
 }
 
+// `current`: what the map has, with the kernel side's word for a child that was forked.
+bool LoadedSampler::knows_first_pointer(Pid pid, const ls_process& value,
+                                        const ls_process* current) {
+  const bool known =
+      current != nullptr && current->image == value.image && current->first_pointer_known != 0;
+  if (!kSavedPointerLags || (known && !first_threads_.has_asked(pid, value.image))) return true;
+  const std::span recipes(value.recipes.recipe, value.recipes.count);
+  const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](const ls_tls_recipe& recipe) {
+    return recipe.kind == LS_TP_OFFSET || recipe.kind == LS_DTV_SLOT;
+  });
+  if (!wanted) return known;
+  return first_threads_.ask(pid, value.image) || known;
+}
+
+void LoadedSampler::ask_first_threads() {
+  for (const auto& [pid, image] : first_threads_.due()) {
+    if (!first_threads_.ask(pid, image)) continue;
+    auto process = object_->process(pid);
+    if (!process || process->image != image) continue;
+    process->first_pointer_known = 1;
+    // It may have ended just now.
+    static_cast<void>(object_->update_process(pid, *process));
+  }
+}
+
 Status LoadedSampler::remove_process(Pid pid) {
   images_.erase(raw(pid));
+  first_threads_.forget(pid);
   return object_->remove_process(pid);
 }
 
@@ -214,6 +247,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:
+      first_threads_.forget(event.pid);
       if (images_.erase(raw(event.pid)) != 0) handler_->on_exit(event.pid);
       break;
   }
@@ -261,6 +295,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
 }
 
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
+  ask_first_threads();
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }
@@ -357,6 +392,7 @@ Counters LoadedSampler::counters() const {
   add("mapping-events-lost", mappings_.lost);
   add("mapping-events-malformed", mappings_.malformed);
   add("throttled", mappings_.throttled);
+  add("first-threads-not-stopped", first_threads_.refused());
   return result;
 }
 

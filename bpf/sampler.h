@@ -1,5 +1,6 @@
 // The BPF sampler: on-CPU samples of chosen processes, each with its thread's labels. It stops
-// nothing.
+// nothing; only on aarch64 the first thread of a process, once for each program that it runs
+// (labelscope/saved_pointer.h).
 #pragma once
 
 #include <cstddef>

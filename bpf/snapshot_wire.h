@@ -48,6 +48,9 @@ struct ls_thread_head {
   __u32 exit_state; /* and task->exit_state */
   __u32 no_memory;  /* it has given up its address space, so there were no labels to read */
   __u8 comm[LS_THREAD_COMM_SIZE];
+  /* It was on a processor, and the saved thread pointer may be older than the one it has. */
+  __u32 pointer_lags;
+  __u32 reserved;
 };
 
 struct ls_bytes_head {
@@ -90,7 +93,7 @@ struct ls_snapshot_config {
 };
 
 LS_ASSERT(sizeof(struct ls_task_record) == 24);
-LS_ASSERT(sizeof(struct ls_thread_head) == 64);
+LS_ASSERT(sizeof(struct ls_thread_head) == 72);
 LS_ASSERT(sizeof(struct ls_bytes_head) == 32);
 LS_ASSERT(sizeof(struct ls_mapping_head) == 72);
 LS_ASSERT(sizeof(struct ls_request) == 24 + sizeof(struct ls_recipes));

@@ -37,4 +37,15 @@ static __always_inline struct ls_thread ls_current_thread(void) {
   return thread;
 }
 
+/* 0 as long as nobody knows whether what the kernel has saved is true. */
+static __always_inline __u64 ls_known_pointer(const struct ls_scratch* own, __u64 saved) {
+#ifdef LS_THREAD_POINTER_LAGS
+  __u64 both = bpf_get_current_pid_tgid();
+  if (both >> 32 == (__u32)both && !own->first_pointer_known) return 0;
+#else
+  (void)own;
+#endif
+  return saved;
+}
+
 #endif /* LABELSCOPE_BPF_TASK_BPF_H */

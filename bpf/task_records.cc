@@ -69,6 +69,7 @@ Result<ThreadRecord> decode_thread(std::span<const std::byte> record) {
   thread.state = state_letter(head->state, head->exit_state);
   if (head->thread_pointer != 0) thread.thread_pointer = head->thread_pointer;
   thread.seen = observation_of(*labels);
+  result.pointer_lags = head->pointer_lags != 0;
   result.ended = head->no_memory != 0 || head->exit_state != 0;
   return result;
 }

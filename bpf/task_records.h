@@ -16,6 +16,7 @@ namespace labelscope {
 // kMalformed for anything that snapshot_wire.h does not describe.
 struct ThreadRecord {
   ThreadSnapshot thread;
+  bool pointer_lags = false;  // what was read may be what another thread pointer leads to
   bool ended = false;  // it has given up its memory: what is said about its labels means nothing
 };
 Result<ThreadRecord> decode_thread(std::span<const std::byte> record);

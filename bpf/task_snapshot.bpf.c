@@ -108,6 +108,20 @@ static __always_inline void ls_read_thread(struct task_struct* task, struct ls_r
   }
 }
 
+/* Of a first thread that may have set its pointer itself (thread_pointer.bpf.h): what is saved is
+ * true as long as it is on no processor. Before and after its labels are read; equal numbers mean
+ * that it was on none in between. */
+static __always_inline __u64 ls_times_switched(struct task_struct* task) {
+#ifdef LS_THREAD_POINTER_LAGS
+  if (task != task->group_leader) return 0;
+  if (task->on_cpu) return ~0ULL;
+  return task->nvcsw + task->nivcsw;
+#else
+  (void)task;
+  return 0;
+#endif
+}
+
 SEC("iter.s/task")
 int read_threads(struct bpf_iter__task* ctx) {
   struct task_struct* task = ctx->task;
@@ -117,6 +131,7 @@ int read_threads(struct bpf_iter__task* ctx) {
   if (!asked || !own) return 0;
 
   ls_begin_record(&own->thread.record, LS_RECORD_THREAD, task);
+  __u64 switched = ls_times_switched(task);
   own->thread.thread_pointer = ls_thread_pointer(task);
   own->thread.tid = ls_ids_of(task, config.pid_namespace).tid;
   own->thread.state = task->__state;
@@ -124,6 +139,8 @@ int read_threads(struct bpf_iter__task* ctx) {
   bpf_probe_read_kernel_str(own->thread.comm, sizeof(own->thread.comm), task->comm);
   own->reading.recipes = asked->recipes;
   ls_read_thread(task, &own->reading, own->thread.thread_pointer);
+  own->thread.pointer_lags = switched == ~0ULL || ls_times_switched(task) != switched;
+  own->thread.reserved = 0;
   /* Asked afterwards: it may have begun to exit while it was read. */
   own->thread.no_memory = !task->mm;
   ls_write(ctx->meta, &own->thread.record,

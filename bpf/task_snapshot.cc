@@ -6,6 +6,7 @@
 
 #include "bpf/task_iterators.h"
 #include "bpf/task_records.h"
+#include "labelscope/saved_pointer.h"
 
 namespace labelscope {
 namespace {
@@ -17,6 +18,15 @@ ls_request request_for(const ProcessPlan& plan) {
     request.recipes.recipe[request.recipes.count++] = publisher.recipe;
   }
   return request;
+}
+
+// What is read through a thread pointer that may be an earlier program's is nobody's labels.
+void forget_doubtful(ThreadSnapshot& thread, const Result<SavedPointer>& saved) {
+  thread.thread_pointer.reset();
+  thread.seen = {};
+  thread.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+  thread.problem = "the kernel may not have saved its thread pointer yet";
+  if (!saved) thread.problem += ", and it may not be stopped for that: " + saved.error().context;
 }
 
 // A thread as it is listed; nothing for one that ended meanwhile. The first thread stays listed by
@@ -40,6 +50,7 @@ std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
 }  // namespace
 
 Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan) {
+  const auto saved = refresh_saved_pointer(process.pid());
   ProcessSnapshot snapshot;
   snapshot.source = SnapshotSource::kBpf;
   snapshot.pid = process.pid();
@@ -49,7 +60,10 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
                               [&](std::span<const std::byte> bytes) -> Status {
                                 auto record = decode_thread(bytes);
                                 if (!record) return std::move(record).error();
+                                const bool doubtful = record->pointer_lags && !record->ended &&
+                                                      !(saved && *saved == SavedPointer::kTrue);
                                 if (auto thread = listed(*std::move(record), process.pid())) {
+                                  if (doubtful) forget_doubtful(*thread, saved);
                                   snapshot.threads.push_back(*std::move(thread));
                                 } else {
                                   ++snapshot.vanished;

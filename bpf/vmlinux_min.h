@@ -49,6 +49,9 @@ struct task_struct {
   struct pid* thread_pid;
   struct signal_struct* signal;
   struct mm_struct* mm;
+  int on_cpu;
+  unsigned long nvcsw; /* how often it was taken off a processor, by itself and by others */
+  unsigned long nivcsw;
   unsigned long long start_time;
   unsigned long long self_exec_id; /* 64 bits since 5.7 */
   char comm[16];

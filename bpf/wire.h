@@ -65,6 +65,10 @@ struct ls_process {
   struct ls_recipes recipes;
   __u32 image;  /* that they are for */
   __u32 parent; /* 0 unless the kernel side made this entry at a fork */
+  /* Where the saved thread pointer may lag (LS_THREAD_POINTER_LAGS): that of its first thread is
+   * true, for this image. Until then the thread has none. */
+  __u32 first_pointer_known;
+  __u32 reserved;
 };
 
 /* Set before the programs are loaded, so that the verifier removes what is turned off. */
@@ -81,7 +85,7 @@ struct ls_config {
 LS_ASSERT(sizeof(struct ls_sample_head) == 56);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
 LS_ASSERT(sizeof(struct ls_process_event) == 32);
-LS_ASSERT(sizeof(struct ls_process) == 16 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_config) == 32);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 24);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, user_frames) == 48);

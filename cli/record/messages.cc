@@ -64,6 +64,10 @@ constexpr CounterText kCounterTexts[] = {
     {"stop-longest-us", ""},
     {"stop-median-us", ""},
     {"stop-p99-us", ""},
+    {"first-threads-not-stopped",
+     "processes have no labels of their first thread: it must be stopped once for that, and may "
+     "not "
+     "be (somebody else traces it, or ptrace is not permitted)"},
     {"samples-not-held", "samples did not wait for their repeated read: too many at once"},
 };
 

@@ -35,6 +35,7 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/plan_trace.h
   include/labelscope/registers.h
   include/labelscope/result.h
+  include/labelscope/saved_pointer.h
   include/labelscope/snapshot.h
   include/labelscope/stopped_thread.h
   include/labelscope/target.h

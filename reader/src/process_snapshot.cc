@@ -2,19 +2,15 @@
 //
 // All stops happen on a thread made for them. It ends when the last thread has been read, and with
 // it the kernel lets go of whatever has not stopped until then (stopped_thread.h).
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
-#include <exception>
 #include <set>
-#include <system_error>
 #include <thread>
 
 #include "holding.h"
 #include "labelscope/label_walk.h"
 #include "labelscope/snapshot.h"
 #include "labelscope/stopped_thread.h"
+#include "own_thread.h"
 #include "proc_fs.h"
 
 namespace labelscope {
@@ -176,54 +172,6 @@ void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {
       error.code == ErrorCode::kVanished ? LS_UNREADABLE_VANISHED : LS_UNREADABLE_NO_THREAD_POINTER,
       0,
       {}};
-}
-
-// Signals for the calling thread, put back at the end.
-class SignalMask {
- public:
-  SignalMask() { ::pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
-  ~SignalMask() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalMask(const SignalMask&) = delete;
-  SignalMask& operator=(const SignalMask&) = delete;
-
-  void block_all() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  }
-  void block_job_control() {
-    sigset_t signals = before_;
-    for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
-    ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-  }
-
- private:
-  sigset_t before_{};
-};
-
-// On a thread of its own, to which no signal is delivered: handlers of the program that we are in
-// expect to run elsewhere. The caller hears its signals as before, so that Ctrl-C ends a program
-// that reads memory which nobody supplies; but Ctrl-Z would stop a held thread with us. What `work`
-// throws is thrown here.
-Status run_on_own_thread(const std::function<void()>& work) {
-  std::exception_ptr thrown;
-  SignalMask signals;
-  signals.block_all();
-  try {
-    std::thread worker([&] {
-      try {
-        work();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-    });
-    signals.block_job_control();
-    worker.join();
-  } catch (const std::system_error& error) {
-    return system_error(error.code().value(), "a thread to stop others from");
-  }
-  if (thrown) std::rethrow_exception(thrown);
-  return {};
 }
 
 }  // namespace

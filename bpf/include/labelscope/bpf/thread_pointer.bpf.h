@@ -3,8 +3,11 @@
  *
  * On x86-64 it is right for a running thread too: every way to set it but WRFSBASE stores it, and
  * no libc uses that. On aarch64 a process's first thread sets TPIDR_EL0 in user mode, so the saved
- * value lags until its first context switch after that; until then it is 0 or an earlier program's.
- * Other threads get theirs from clone() and are right from the start.
+ * value lags until its first context switch after that; until then it is 0 or an earlier program's
+ * (LS_THREAD_POINTER_LAGS). Nothing that the kernel has says so: user space must have it stopped
+ * once, as the reader's saved_pointer.h does, before what is saved for it is believed. Other
+ * threads get theirs from clone(), children of fork() from the kernel, and are right from the
+ * start.
  *
  * The types have a suffix that libbpf ignores when it relocates, so that they stand beside those of
  * any vmlinux.h. */
@@ -23,6 +26,7 @@ struct thread_struct___ls {
   } uw;
 } __attribute__((preserve_access_index));
 #define LS_THREAD_POINTER_FIELD thread.uw.tp_value
+#define LS_THREAD_POINTER_LAGS
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64; thread pointers of others are not known"
 #endif

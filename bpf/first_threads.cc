@@ -1,0 +1,55 @@
+#include "bpf/first_threads.h"
+
+#include <algorithm>
+
+#include "labelscope/saved_pointer.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstDelay{20};
+constexpr milliseconds kLongestDelay{1000};
+// By then a program has been started, if its loader is not kept waiting: its pointer is the last
+// one that is set.
+constexpr milliseconds kStarted{500};
+
+}  // namespace
+
+bool FirstThreads::ask(Pid pid, std::uint32_t image) {
+  const auto now = Clock::now();
+  auto [entry, fresh] = threads_.try_emplace(pid);
+  Thread& thread = entry->second;
+  if (fresh || thread.image != image) thread = {image, now, now, kFirstDelay, false, false, false};
+  if (thread.for_good) return true;
+  const auto saved = refresh_saved_pointer(pid);
+  thread.refused = !saved;
+  thread.known |= saved && *saved == SavedPointer::kTrue;
+  thread.for_good = thread.known && now - thread.first_asked >= kStarted;
+  thread.ask_next = now + thread.delay;
+  thread.delay = std::min(2 * thread.delay, kLongestDelay);
+  return thread.known;
+}
+
+bool FirstThreads::has_asked(Pid pid, std::uint32_t image) const {
+  auto known = threads_.find(pid);
+  return known != threads_.end() && known->second.image == image;
+}
+
+std::vector<std::pair<Pid, std::uint32_t>> FirstThreads::due() const {
+  std::vector<std::pair<Pid, std::uint32_t>> due;
+  const auto now = Clock::now();
+  for (const auto& [pid, thread] : threads_) {
+    if (!thread.known && thread.ask_next <= now) due.emplace_back(pid, thread.image);
+  }
+  return due;
+}
+
+std::uint64_t FirstThreads::refused() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(threads_.begin(), threads_.end(),
+                    [](const auto& entry) { return entry.second.refused && !entry.second.known; }));
+}
+
+}  // namespace labelscope
