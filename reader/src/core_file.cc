@@ -12,6 +12,7 @@
 #include "core_memory.h"
 #include "core_notes.h"
 #include "file_finder.h"
+#include "lost_thread_pointers.h"
 #include "process_files.h"
 
 namespace labelscope {
@@ -75,6 +76,9 @@ Result<std::unique_ptr<CoreFile::Impl>> CoreFile::Impl::open(const std::string& 
   impl->layout = *std::move(layout);
   if (Status read = impl->read_notes(); !read) return prefixed(path, std::move(read).error());
   impl->find_files(options);
+  if (impl->layout.machine == Machine::kX86_64) {
+    find_lost_thread_pointers(impl->layout.segments, *impl->dumped, impl->notes.threads);
+  }
   return impl;
 }
 

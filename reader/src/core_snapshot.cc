@@ -9,18 +9,23 @@
 namespace labelscope {
 namespace {
 
-constexpr const char* kNoThreadPointer =
-    "the core has no thread pointer of this thread (no NT_ARM_TLS note)";
+const char* no_thread_pointer(Machine machine) {
+  if (machine == Machine::kAarch64) {
+    return "the core has no thread pointer of this thread (no NT_ARM_TLS note)";
+  }
+  return "the core has no thread pointer of this thread (Linux 5.9 to 5.15 writes only that of the "
+         "thread that died), and no thread control block with its ID was found";
+}
 
 ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
-                           const MemorySource& memory) {
+                           const MemorySource& memory, Machine machine) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
   seen.name = thread.name;
   seen.thread_pointer = thread.thread_pointer;
   if (!thread.thread_pointer) {
     seen.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
-    seen.problem = kNoThreadPointer;
+    seen.problem = no_thread_pointer(machine);
     return seen;
   }
   seen.seen = observe(recipes, *thread.thread_pointer, memory);
@@ -67,7 +72,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
   snapshot.plan = std::move(plan);
   const bool may_miss = may_miss_publisher(core, snapshot.plan);
   for (const CoreThread& thread : core.threads()) {
-    ThreadSnapshot seen = read_thread(thread, recipes, core.memory());
+    ThreadSnapshot seen = read_thread(thread, recipes, core.memory(), core.machine());
     if (may_miss && seen.seen.outcome == LS_UNLABELLED) {
       seen.seen = {LS_UNREADABLE_NO_RECIPE, 0, {}};
     }

@@ -30,8 +30,8 @@ std::string unpacked(const std::string& name) {
   return bytes;
 }
 
-std::vector<TruthThread> frozen_truth() {
-  std::ifstream file(testdata_path("cores/crasher.jsonl"));
+std::vector<TruthThread> frozen_truth(const std::string& stem) {
+  std::ifstream file(testdata_path("cores/" + stem + ".jsonl"));
   std::vector<TruthThread> threads;
   for (std::string line; std::getline(file, line);) {
     auto thread = parse_truth_thread(nlohmann::json::parse(line));
@@ -47,15 +47,13 @@ LabelSet sorted(LabelSet labels) {
   return labels;
 }
 
-}  // namespace
-
-TEST_CASE(
-    "core_file: a frozen core of x86-64 and its executable still give every thread's labels") {
+// The core's file names begin with `stem`.
+void check_frozen_core(const std::string& stem) {
   const TempFolder folder;
   const std::string executable = folder.path() + "/crasher";
-  write_file(executable, unpacked("cores/crasher.gz"));
+  write_file(executable, unpacked("cores/" + stem + ".gz"));
   const std::string core_path = folder.path() + "/core";
-  write_file(core_path, unpacked("cores/crasher.core.gz"));
+  write_file(core_path, unpacked("cores/" + stem + ".core.gz"));
   const auto core = CoreFile::open(core_path, {executable, {"/nonexistent"}, {}});
   if (!core) FAIL(core.error().context);
   CHECK((*core)->comm() == "crasher");
@@ -63,7 +61,7 @@ TEST_CASE(
   REQUIRE(plan);
   const auto snapshot = snapshot_core(**core, *plan, {});
   REQUIRE(snapshot);
-  const std::vector<TruthThread> truth = frozen_truth();
+  const std::vector<TruthThread> truth = frozen_truth(stem);
   REQUIRE(snapshot->threads.size() == truth.size());
   for (std::size_t i = 0; i < truth.size(); ++i) {
     INFO(truth[i].kind << " thread");
@@ -75,6 +73,17 @@ TEST_CASE(
     CHECK(thread.seen.outcome == (labels.empty() ? LS_UNLABELLED : LS_LABELLED));
     CHECK(sorted(thread.seen.labels) == sorted(labels));
   }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "core_file: a frozen core of x86-64 and its executable still give every thread's labels") {
+  check_frozen_core("crasher");
+}
+
+TEST_CASE("core_file: a frozen core of Linux 5.10, which lost thread pointers, has them all") {
+  check_frozen_core("crasher-x86_64");
 }
 
 }  // namespace labelscope::test
