@@ -64,6 +64,8 @@ constexpr ls_tls_recipe kNoLabels{};  // LS_RECIPE_NONE
 
 std::unique_ptr<PtraceSampler> open_wall_sampler(PtraceSamplerOptions options = {}) {
   options.mode = SampleMode::kWall;
+  // Whole stacks are expected, on an emulated processor too.
+  options.max_stop = seconds(5);
   auto sampler = PtraceSampler::open(options);
   REQUIRE(sampler);
   return *std::move(sampler);

@@ -95,6 +95,10 @@ run_guest() {
   local guest=$1 arch version processor kernel begun log=$reports/$1.log report=$reports/$1.tsv
   IFS=- read -r arch version processor <<<"$guest"
   rm -f "$report" "$log"
+  if [[ -n ${no_image[$arch]:-} ]]; then
+    printf '%s\n' "${no_image[$arch]}" >"$report"
+    return
+  fi
   command -v "qemu-system-$arch" >/dev/null || {
     printf 'skipped\tguest\t0\tqemu-system-%s is not installed\n' "$arch" >"$report"
     return
@@ -109,7 +113,8 @@ run_guest() {
   awk -v guest="$guest" -f "$vm_dir/read_report.awk" "$log" >"$report"
   printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
   # User and system time of this shell's children: what the guest costs on a machine that has nothing else to do.
-  times | awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); printf "fact\tcpu_s\t%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' >>"$report"
+  times >"$log.times"
+  awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); printf "fact\tcpu_s\t%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$log.times" >>"$report"
 }
 
 # show_failures <guest>: what the tests that failed had to say.
@@ -136,8 +141,18 @@ tell() {
 }
 
 mkdir -p "$reports"
+# Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
+declare -A no_image=()
 for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
-  prepare_image "$arch"
+  log=$vm_build/$arch-image.log
+  status=0
+  # A process of its own: within a condition, this shell would go on after errors.
+  (prepare_image "$arch") > >(tee "$log" >&2) 2>&1 & wait $! || status=$?
+  case $status in
+    0) ;;
+    77) no_image[$arch]=skipped$'\t'guest$'\t'0$'\t'$(reason_in "$log") ;;
+    *) no_image[$arch]=failed$'\t'guest$'\t'0$'\t'"there is no image for its architecture: $(tail -n 1 "$log")" ;;
+  esac
 done
 trap 'jobs -p | xargs -r kill 2>/dev/null; exit 1' INT TERM HUP
 running=0
