@@ -1,9 +1,10 @@
 #include "register_set.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
+
+#include "waiting_call.h"
 
 namespace labelscope {
 namespace {
@@ -18,14 +19,6 @@ constexpr std::array<std::size_t, 17> kX86Words{
 constexpr std::size_t kX86FsBase = 21;
 constexpr std::size_t kX86Result = 10;      // rax
 constexpr std::size_t kX86CallNumber = 15;  // orig_rax; negative outside of system calls
-// The kernel's include/linux/errno.h: ERESTARTSYS to ERESTART_RESTARTBLOCK, which no program sees.
-constexpr std::int64_t kFirstRestart = -516;
-constexpr std::int64_t kLastRestart = -512;
-// Calls that do nothing but wait (arch/x86/entry/syscalls/syscall_64.tbl): poll, select, pause,
-// nanosleep, wait4, rt_sigtimedwait, rt_sigsuspend, futex, clock_nanosleep, epoll_wait, waitid,
-// pselect6, ppoll, epoll_pwait, epoll_pwait2, futex_waitv.
-constexpr std::array<std::int64_t, 16> kX86WaitingCalls{7,   23,  34,  35,  61,  128, 130, 202,
-                                                        230, 232, 247, 270, 271, 281, 441, 449};
 constexpr std::size_t kX86Size = 27 * sizeof(std::uint64_t);
 
 // struct user_pt_regs: x0 to x30, sp, pc, pstate.
@@ -60,10 +53,7 @@ Result<RegisterSet> decode_register_set(Machine machine, std::span<const std::by
     set.thread_pointer = word(bytes, kX86FsBase);
     const auto call = static_cast<std::int64_t>(word(bytes, kX86CallNumber));
     const auto result = static_cast<std::int64_t>(word(bytes, kX86Result));
-    const bool interrupted = result >= kFirstRestart && result <= kLastRestart;
-    const bool waits =
-        std::find(kX86WaitingCalls.begin(), kX86WaitingCalls.end(), call) != kX86WaitingCalls.end();
-    set.in_waiting_call = call >= 0 && (interrupted || waits);
+    set.in_waiting_call = x86_64_waited(call, result);
   } else {
     for (std::size_t i = 0; i < Registers::kMost; ++i) registers.dwarf[i] = word(bytes, i);
     registers.pc = word(bytes, kAarch64Pc);

@@ -18,7 +18,8 @@ struct RegisterSet {
   Registers registers;
   // fs base on x86-64. aarch64 has its thread pointer in a set of its own (NT_ARM_TLS).
   std::optional<Address> thread_pointer;
-  // x86-64: it was stopped within a system call in which it waited, or had just done so.
+  // It was stopped within a system call in which it waited, or had just done so. On aarch64 the
+  // registers alone do not tell (waiting_call.h).
   bool in_waiting_call = false;
 };
 

@@ -28,6 +28,7 @@
 #include "ptrace_refusal.h"
 #include "register_set.h"
 #include "seized_thread.h"
+#include "waiting_call.h"
 
 namespace labelscope {
 namespace {
@@ -286,7 +287,16 @@ Result<Registers> StoppedThread::registers() const {
 
 bool StoppedThread::was_waiting() const {
   auto set = read_register_set(tid_);
-  return set && set->in_waiting_call;
+  if (!set) return false;
+  if (kThisMachine == Machine::kX86_64) return set->in_waiting_call;
+  constexpr Address kInstruction = 4;
+  errno = 0;
+  const long code = ptrace(PTRACE_PEEKTEXT, raw(tid_), set->registers.pc - kInstruction, nullptr);
+  if (errno != 0) return false;  // code that cannot be read makes no calls
+  constexpr std::size_t kCallNumber = 8;
+  const auto words = static_cast<std::uint64_t>(code);
+  return aarch64_waited(set->registers.dwarf[kCallNumber], static_cast<std::uint32_t>(words),
+                        static_cast<std::uint32_t>(words >> 32));
 }
 
 std::chrono::nanoseconds StoppedThread::held() const { return Clock::now() - since_; }

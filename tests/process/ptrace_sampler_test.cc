@@ -319,9 +319,6 @@ bool is_in_sleep(Address pc) {
 }
 
 TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
-#if !defined(__x86_64__)
-  skip_test("whether a thread waited is told on x86-64 only");
-#endif
   const Napper target;
   Handler handler;
   PtraceSamplerOptions options;

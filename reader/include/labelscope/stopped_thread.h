@@ -49,7 +49,7 @@ class StoppedThread {
   // The general registers, in DWARF order.
   Result<Registers> registers() const;
   // Whether it was stopped within a system call in which it waited, or had just done so: it was on
-  // no processor, whatever its state said just before. Told on x86-64 only; elsewhere false.
+  // no processor, whatever its state said just before.
   bool was_waiting() const;
   // How long it has been held, at most.
   std::chrono::nanoseconds held() const;

@@ -10,6 +10,7 @@
 
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
+#include "waiting_call.h"
 
 namespace labelscope::test {
 namespace {
@@ -74,6 +75,28 @@ TEST_CASE("register_set: the words of aarch64 in the order of DWARF") {
   for (std::size_t i = 0; i < 32; ++i) CHECK(set->registers.dwarf[i] == 1000 + i);
   CHECK(set->registers.pc == 1032);
   CHECK_FALSE(set->thread_pointer);
+}
+
+TEST_CASE("register_set: on x86-64 the call and its result tell whether a thread waited") {
+  constexpr std::int64_t kNanosleep = 35;
+  constexpr std::int64_t kRead = 0;
+  CHECK(x86_64_waited(kNanosleep, 0));
+  CHECK(x86_64_waited(kRead, -512));
+  CHECK_FALSE(x86_64_waited(kRead, 100));
+  CHECK_FALSE(x86_64_waited(kRead, -4));
+  CHECK_FALSE(x86_64_waited(-1, -512));
+}
+
+TEST_CASE("register_set: on aarch64 the code around the pc tells whether a thread waited") {
+  constexpr std::uint32_t kSvc = 0xd4000001;
+  constexpr std::uint32_t kNop = 0xd503201f;
+  constexpr std::uint64_t kNanosleep = 101;
+  constexpr std::uint64_t kRead = 63;
+  CHECK(aarch64_waited(kNanosleep, kNop, kSvc));  // to be made again
+  CHECK(aarch64_waited(kRead, kNop, kSvc));
+  CHECK(aarch64_waited(kNanosleep, kSvc, kNop));  // has come back
+  CHECK_FALSE(aarch64_waited(kRead, kSvc, kNop));
+  CHECK_FALSE(aarch64_waited(kNanosleep, kNop, kNop));
 }
 
 TEST_CASE("register_set: one that is cut short is refused") {
