@@ -40,7 +40,7 @@ class BpfMemory final : public MemorySource {
   Status read_part(Address address, std::span<std::byte> out) const {
     bool answered = false;
     ls_request request{};
-    request.address = address;
+    request.address = untagged(address);
     request.size = static_cast<std::uint32_t>(out.size());
     Status status = iterators_.run(TaskIterators::Kind::kBytes, request,
                                    [&](std::span<const std::byte> record) -> Status {

@@ -21,6 +21,7 @@ namespace labelscope {
 namespace {
 
 Status read_memory(Tid tid, Address address, std::span<std::byte> out) {
+  address &= address_bits(kHostMachine);
   std::size_t done = 0;
   while (done < out.size()) {
     iovec local{out.data() + done, out.size() - done};
