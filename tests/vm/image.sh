@@ -37,6 +37,15 @@ readonly small_tools='ip hostname poweroff'
 manifest=$(mktemp)
 trap 'rm -f "$manifest" "$manifest".*' EXIT
 add() { printf '%s\t%s\n' "$1" "$2" >>"$manifest"; }
+# add_loader <path> <file>: a loader is mapped under the path that its link leads to, which programs get to see.
+add_loader() {
+  local root path=$2
+  for root in "${roots[@]}"; do
+    [[ -z $root || $2 != "$root"/* ]] || path=${2#"$root"}
+  done
+  add "$path" "$2"
+  [[ $path == "$1" ]] || printf '%s\t%s\n' "$1" "$path" >>"$manifest.links"
+}
 
 # find_in_roots <folder...> -- <name>: the first that there is.
 find_in_roots() {
@@ -120,7 +129,7 @@ add_libraries() {
       seen[$name]=1
       if [[ $name == /* ]]; then
         file=$(find_in_roots "${name%/*}" -- "${name##*/}") || continue
-        add "$name" "$file"
+        add_loader "$name" "$file"
       else
         # What is not found comes from the build, or is a test of what happens when it is missing.
         file=$(find_in_roots "${library_folders[@]}" -- "$name") || continue
@@ -152,15 +161,22 @@ stage_files() {
 
 # /bin, /lib and the like are links into /usr, as in Debian since 12.
 merge_usr() {
+  touch "$manifest.links"
+  sed -i -E 's,(^|\t)/(bin|sbin|lib|lib64)/,\1/usr/\2/,g; s,(^|\t)/usr/sbin/,\1/usr/bin/,g' "$manifest.links"
   sed -i -E 's,^/(bin|sbin|lib|lib64)/,/usr/\1/,; s,^/usr/sbin/,/usr/bin/,' "$manifest"
   sort -u -t $'\t' -k 1,1 -o "$manifest" "$manifest"
 }
 write_archive() {
-  local link
+  local link target
   mkdir -p "$stage/root"
   for link in bin lib lib64 sbin; do
     [[ -L $stage/root/$link ]] || ln -sfn "usr/${link/sbin/bin}" "$stage/root/$link"
   done
+  while IFS=$'\t' read -r link target; do
+    [[ ${link#/usr/lib64/} != "${target#/usr/lib64/}" ]] || continue
+    rm -rf "$stage/root$link"
+    ln -sfn "$target" "$stage/root$link"
+  done <"$manifest.links"
   for link in $small_tools; do ln -sfn busybox "$stage/root/usr/bin/$link"; done
   mkdir -p "$stage/root"/{dev,proc,sys,run,root,tmp,mnt,usr/lib64,vm}
   chmod 1777 "$stage/root/tmp"
@@ -168,7 +184,7 @@ write_archive() {
   {
     printf '%s\n' bin lib lib64 sbin dev proc sys run root tmp mnt
     for link in $small_tools; do echo "usr/bin/$link"; done
-    cut -f 1 "$manifest" | sed 's,^/,,' | awk '
+    cat "$manifest.links" "$manifest" | cut -f 1 | sed 's,^/,,' | awk '
       { print; path = $0; while (sub("/[^/]*$", "", path)) print path }'
   } | sort -u | (cd "$stage/root" && cpio --quiet --create --format=newc --owner=0:0 --reproducible) >"$output.new"
   mv "$output.new" "$output"
