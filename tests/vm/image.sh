@@ -105,6 +105,12 @@ add_system() {
   printf '127.0.0.1 localhost guest\n' >"$stage/hosts"
   for file in passwd group nsswitch.conf hosts; do add "/etc/$file" "$stage/$file"; done
   add /init "$vm_dir/guest/init"
+  if [[ $arch == x86_64 ]]; then
+    if [[ ! $stage/occupy_watchpoints -nt $vm_dir/guest/occupy_watchpoints.c ]]; then
+      "${CC:-cc}" -O1 -o "$stage/occupy_watchpoints" "$vm_dir/guest/occupy_watchpoints.c"
+    fi
+    add /vm/occupy_watchpoints "$stage/occupy_watchpoints"
+  fi
   for file in "$vm_dir"/guest/*; do add "/vm/$(basename "$file")" "$file"; done
   add /vm/tests "$tests"
 }

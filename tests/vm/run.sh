@@ -44,6 +44,20 @@ build_of() {
 # A whole run takes minutes; a guest that hangs is ended.
 readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
 
+# add_packages <arch> <build> <folder of the list>: what scripts/package.sh made is tested as well, if it was run.
+add_packages() {
+  local deb_arch packages=$root_dir/build/packages
+  deb_arch=$(debian_arch "$1")
+  compgen -G "$packages/labelscope_*_$deb_arch.deb" >/dev/null || {
+    say "There are no packages for $1 in build/packages (scripts/package.sh): not tested"
+    return 0
+  }
+  find "$packages" -name "*_$deb_arch.deb" -o -name "*-$1.tar.gz" >>"$3/files"
+  printf '%s\n' "$2/tests/targets/self_check_customlabels_static" >>"$3/files"
+  printf 'vm/packages\tserial\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$deb_arch" \
+    "$2/tests/targets/self_check_customlabels_static" >>"$3/tests"
+}
+
 # prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
 prepare_image() {
   local arch=$1 folder=$vm_build/$1 build
@@ -59,6 +73,7 @@ prepare_image() {
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
     "${slow[@]}" --out "$folder/list" <"$folder/ctest.json"
+  add_packages "$arch" "$build" "$folder/list"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"

@@ -92,11 +92,21 @@ describe_machine() {
   fact bpf_jit "$(cat /proc/sys/net/core/bpf_jit_enable 2>/dev/null || echo none)"
 }
 
+# See occupy_watchpoints.c, which is there on x86-64 alone.
+occupy_watchpoints() {
+  local told
+  [[ -x /vm/occupy_watchpoints ]] || return 0
+  exec 7< <(/vm/occupy_watchpoints 2>&1)
+  read -r told <&7
+  fact watchpoints_occupied "$told"
+}
+
 # What the kernel complains about while it runs our programs is a fault, too.
 complaints() { dmesg | grep -cE 'WARNING:|BUG:|Oops|Call Trace' || true; }
 
 describe_machine
 choose_tests
+occupy_watchpoints
 printf '@begin %s\n' "$(wc -l <"$chosen")"
 before=$(complaints)
 workers=$(nproc)
