@@ -7,6 +7,9 @@
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "labelscope/label_walk.h"
+#include "labelscope/stopped_thread.h"
+#include "labelscope/target.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -116,6 +119,42 @@ TEST_CASE("sampler: a set that contradicts itself is malformed") {
   slots[1].value.len = std::size_t{1} << 60;
   Taken taken = samples_of(slots);
   REQUIRE(taken.of_outcome(LS_UNREADABLE_MALFORMED) == taken.samples.size());
+}
+
+TEST_CASE("sampler: on aarch64 the top byte of a pointer is the program's own") {
+  if (kHostMachine != Machine::kAarch64) skip_test("this processor ignores no byte of a pointer");
+  const LabelSet labels = numbered_set(3, 8, 8);
+  SampledChild child([&](ChildSide& parent) {
+    const auto tag = [](auto*& pointer) {
+      pointer = reinterpret_cast<std::decay_t<decltype(pointer)>>(  // NOLINT: as hardware tags it
+          reinterpret_cast<std::uint64_t>(pointer) | 0x5AULL << 56);
+    };
+    auto slots = slots_of(labels);
+    for (custom_labels_label_t& slot : slots) {
+      tag(slot.key.buf);
+      tag(slot.value.buf);
+    }
+    custom_labels_labelset_t set{slots.data(), slots.size(), slots.size()};
+    tag(set.storage);
+    custom_labels_labelset_t* pointer = &set;
+    tag(pointer);
+    publish(pointer);
+    parent.say(1);
+    parent.burn_until_told();
+  });
+  child.hear();
+  Taken taken;
+  sample_some({}, child, taken);
+  require_all(taken, labels, 0);
+
+  auto process = LiveProcess::open(child.pid());
+  REQUIRE(process);
+  auto stopped = StoppedThread::stop(Tid{raw(child.pid())});
+  REQUIRE(stopped);
+  const ls_tls_recipe recipe = child.recipe();
+  const Observation seen =
+      observe({&recipe, 1}, stopped->thread_pointer().value(), (*process)->memory());
+  CHECK(seen.labels == labels);
 }
 
 TEST_CASE("sampler: each thread has its own labels") {
