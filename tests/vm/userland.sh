@@ -14,7 +14,7 @@ readonly folder=$vm_build/$arch/userland
 readonly sysroot=$root_dir/build/sysroot/$arch
 readonly suite=bookworm
 readonly packages=(bash binutils busybox-static coreutils diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
-  procps sed tar util-linux)
+  mount procps sed tar util-linux)
 
 deb_arch=$(debian_arch "$arch")
 mapfile -t debs < <(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}")
