@@ -6,7 +6,7 @@
 # A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
 # are Debian's; processors are QEMU's (max: with pointer authentication and branch targets). With "isolated" in place of a
 # processor, the kernel leaves one processor to itself, and the tests are those that need that.
-#   --thorough also the tests of slow.txt and every case of the resolver matrix
+#   --thorough all tests that can run in a guest, the whole resolver matrix too, instead of those of quick.txt
 #   --tests    only tests whose name matches (an extended regular expression)
 #   --list     a file with the tests in place of ctest's, as run_list.py writes it
 #   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
@@ -18,14 +18,14 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly reports=$vm_build/reports
-slow=(--slow "$vm_dir/slow.txt")
+quick=(--quick "$vm_dir/quick.txt")
 native_build=$root_dir/build/dev
 pattern=''
 list=''
 guests=()
 while (($# > 0)); do
   case $1 in
-    --thorough) slow=() ;;
+    --thorough) quick=() ;;
     --build) native_build=$(realpath "$2") && shift ;;
     --tests) pattern=$2 && shift ;;
     --list) list=$2 && shift ;;
@@ -72,7 +72,7 @@ prepare_image() {
   fi
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
-    "${slow[@]}" --out "$folder/list" <"$folder/ctest.json"
+    "${quick[@]}" --out "$folder/list" <"$folder/ctest.json"
   add_packages "$arch" "$build" "$folder/list"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
