@@ -30,6 +30,9 @@ class DataFindings {
   bool is_new(const std::string& comm, const SetSample& sample) const;
   void add(Pid pid, const std::string& comm, SetSample&& sample);
 
+  // Sets with labels in them, or that break a rule, so far.
+  std::uint64_t labelled() const { return labelled_; }
+
   // A subject for the processes of one name, if one had a label set; effort. Call once.
   void report(CheckReport& report);
 

@@ -13,6 +13,7 @@
 #include "cli/check/data_findings.h"
 #include "cli/check/loaded_files.h"
 #include "cli/check/pace.h"
+#include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/amounts.h"
 
@@ -38,6 +39,8 @@ class LiveCheck {
 
   // One sample of each of its threads.
   Result<std::uint64_t> sample(Pid pid);
+  // The same for turns; what goes wrong is remarked.
+  SampleTurns::Round take_turn(Pid pid);
   // Processes that are not among these are watched no longer.
   void keep_only(const std::vector<Pid>& pids);
   bool enough() const { return taken_ >= options_.samples; }
@@ -91,6 +94,14 @@ Result<std::uint64_t> LiveCheck::sample(Pid pid) {
   }
   note_publishers(known->second);
   return threads;
+}
+
+SampleTurns::Round LiveCheck::take_turn(Pid pid) {
+  const std::uint64_t labelled = findings_.labelled();
+  const auto threads = sample(pid);
+  const auto known = watched_.find(pid);
+  return {threads ? *threads : 0, findings_.labelled() != labelled,
+          known == watched_.end() ? 0 : known->second.programs()};
 }
 
 void LiveCheck::keep_only(const std::vector<Pid>& pids) {
@@ -162,26 +173,50 @@ void LiveCheck::report_emptiness(const std::string& name, CheckReport& report) c
                     : Error{ErrorCode::kVanished, "it ended before its files could be looked at"}});
 }
 
-// Samples a program's processes until there are enough, or it has ended.
+// The processes of a program. Listing them reads a file of each thread, so it is not done all the
+// time; and what is started and has ended between two lists is not seen.
+class ProcessList {
+ public:
+  ProcessList(const CheckedProgram& program, LiveCheck& check)
+      : program_(program), check_(check), pids_{program.pid()} {}
+
+  const std::vector<Pid>& pids() const { return pids_; }
+  nanoseconds due() const { return due_; }
+  // True if it was time to look again.
+  bool look() {
+    const nanoseconds begin = check_.elapsed();
+    if (begin < due_) return false;
+    pids_ = program_.processes();
+    check_.keep_only(pids_);
+    const nanoseconds end = check_.elapsed();
+    // They come and go mostly at the beginning, and a twentieth of the time is enough for lists.
+    constexpr int kPart = 20;
+    const nanoseconds pause = std::clamp<nanoseconds>(end / kPart, milliseconds{1}, kTick);
+    due_ = end + std::max<nanoseconds>(pause, kPart * (end - begin));
+    return true;
+  }
+
+ private:
+  const CheckedProgram& program_;
+  LiveCheck& check_;
+  std::vector<Pid> pids_;
+  nanoseconds due_{0};
+};
+
+// Samples a program's processes, those that it starts late as closely as the first, until it has
+// ended.
 void sample_program(CheckedProgram& program, const LiveCheckOptions& options, LiveCheck& check) {
-  Pace pace(Pace::Kind::kFromStart, options.samples, options.timeout);
-  std::vector<Pid> pids{program.pid()};
-  auto listed = nanoseconds::zero();
+  SampleTurns turns(options.samples, options.timeout);
+  ProcessList processes(program, check);
   const auto ended = [&program] { return program.ended().has_value(); };
-  while (!check.over() && !check.enough() && !ended()) {
-    // Listing reads a file of each thread, and processes come and go mostly at the beginning.
-    constexpr int kPartOfAge = 20;
-    if (check.elapsed() - listed > std::max<nanoseconds>(listed / kPartOfAge, milliseconds{1})) {
-      pids = program.processes();
-      check.keep_only(pids);
-      listed = check.elapsed();
+  while (!check.over() && !ended()) {
+    if (processes.look()) turns.keep_only(processes.pids());
+    for (const Pid pid : processes.pids()) {
+      if (!turns.is_due(pid, check.elapsed())) continue;
+      const SampleTurns::Round round = check.take_turn(pid);
+      turns.note(pid, round, check.elapsed());
     }
-    std::uint64_t taken = 0;
-    for (Pid pid : pids) {
-      auto threads = check.sample(pid);
-      if (threads) taken += *threads;
-    }
-    check.wait(pace.pause(check.elapsed(), taken), ended);
+    check.wait(turns.next(processes.due()) - check.elapsed(), ended);
   }
 }
 

@@ -16,7 +16,7 @@
 namespace labelscope::cli {
 
 struct LiveCheckOptions {
-  std::uint64_t samples = 1000;               // of all threads together, at least one of each
+  std::uint64_t samples = 1000;               // of each process, of all its threads together
   std::chrono::milliseconds timeout{30'000};  // the check ends then, with what it has
   // What a program that is ended has for it, from SIGTERM to SIGKILL.
   std::chrono::milliseconds grace{2'000};
@@ -31,8 +31,9 @@ struct LiveCheckOptions {
 Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report);
 
 // Starts the program (its output is its own); checks it and the processes that it starts (those of
-// one name are one subject, called after the first) until enough samples are taken or it ends, and
-// then lets it run to its end or, after the timeout, ends it: nothing is left running.
+// one name are one subject, called after the first) from their first labels on, ever more rarely,
+// until enough samples of each are taken; lets it run to its end or, after the timeout, ends it:
+// nothing is left running.
 // report.wait_status is set. kNotFound, kUnsupported: it cannot be started, and why.
 Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
                      CheckReport& report);

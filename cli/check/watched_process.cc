@@ -45,6 +45,8 @@ Status WatchedProcess::open() {
   if (!opened) return std::move(opened).error();
   process_ = *std::move(opened);
   comm_ = process_->comm();
+  ++programs_;
+  first_seen_ = Clock::now();
   plan_.reset();
   planner_ = Planner();
   return {};

@@ -29,6 +29,8 @@ class WatchedProcess {
 
   // Of the program that it runs, as it was called when it was first looked at.
   const std::string& comm() const { return comm_; }
+  // How many programs it has executed, as far as that was noticed.
+  std::uint64_t programs() const { return programs_; }
   // What was last planned; nullopt: nothing yet.
   const std::optional<ProcessPlan>& plan() const { return plan_; }
   // Threads that could not be stopped or located, so often; and why, the last time.
@@ -50,10 +52,11 @@ class WatchedProcess {
 
   Pid pid_;
   std::string comm_;
+  std::uint64_t programs_ = 0;
   std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)
   Planner planner_;
   std::optional<ProcessPlan> plan_;
-  Clock::time_point first_seen_ = Clock::now();
+  Clock::time_point first_seen_ = Clock::now();  // the program that it runs
   Clock::time_point planned_at_{};
   std::uint64_t unread_ = 0;
   std::string why_unread_;

@@ -299,6 +299,16 @@ TEST_CASE("check_live: children of a program are checked, however they came abou
   CHECK(broken(executed) == std::set<std::string>{"LS044"});
 }
 
+TEST_CASE("check_live: what is started late is looked at as closely as what is started first") {
+  const CheckReport first = check_program({kUnruly, "status"});
+  const CheckReport child =
+      check_program({"sh", "-c", "sleep 0.7; " + kUnruly + " status; exit 0"});
+  const CheckReport other = check_program({"sh", "-c", "sleep 0.7; exec " + kUnruly + " status"});
+  INFO(told(first) << "; started late: " << told(child) << "; executed late: " << told(other));
+  CHECK(child.effort.labelled > first.effort.labelled / 4);
+  CHECK(other.effort.labelled > first.effort.labelled / 4);
+}
+
 TEST_CASE("check_live: what a program leaves running is ended, and nothing else") {
   const pid_t bystander = ::fork();
   if (bystander == 0) {

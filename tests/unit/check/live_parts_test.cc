@@ -3,6 +3,7 @@
 
 #include "cli/check/label_set_text.h"
 #include "cli/check/pace.h"
+#include "cli/check/sample_turns.h"
 #include "support/catch.h"
 
 namespace labelscope::cli {
@@ -25,7 +26,75 @@ std::uint64_t samples_between(Pace& pace, nanoseconds from, nanoseconds to, std:
   return samples;
 }
 
+// A process that is there from `begin` on and has labels from `labelled` on, its one thread sampled
+// in turns until `end`: how often with labels. Every time that is waited for must lead to a turn.
+std::uint64_t turns_with_labels(SampleTurns& turns, Pid pid, nanoseconds begin,
+                                nanoseconds labelled, nanoseconds end) {
+  std::uint64_t with_labels = 0;
+  nanoseconds now = begin;
+  while (now < end) {
+    REQUIRE(turns.is_due(pid, now));
+    turns.note(pid, {1, now >= labelled, 1}, now);
+    with_labels += now >= labelled ? 1 : 0;
+    now = turns.next(end);
+  }
+  return with_labels;
+}
+
 }  // namespace
+
+TEST_CASE("turns: what is started late is sampled as closely as what was there from the start") {
+  SampleTurns turns(1000, seconds(30));
+  const auto early = turns_with_labels(turns, Pid{1}, seconds(0), seconds(0), milliseconds(100));
+  CHECK(early > 250);
+  turns.keep_only({});
+  const auto late =
+      turns_with_labels(turns, Pid{2}, seconds(20), seconds(20), milliseconds(20'100));
+  CHECK(late > early / 2);
+}
+
+TEST_CASE("turns: labels that come late are sampled as closely as those from the start") {
+  SampleTurns turns(1000, seconds(30));
+  const auto late =
+      turns_with_labels(turns, Pid{1}, seconds(0), milliseconds(20'005), milliseconds(20'105));
+  CHECK(late > 150);
+}
+
+TEST_CASE("turns: another program in the same process begins anew") {
+  SampleTurns turns(100, seconds(30));
+  for (nanoseconds now{0}; now < seconds(40); now = turns.next(seconds(40))) {
+    turns.note(Pid{1}, {10, true, 1}, now);
+  }
+  REQUIRE_FALSE(turns.is_due(Pid{1}, seconds(1000)));  // it had its hundred
+  turns.note(Pid{1}, {10, true, 2}, seconds(1000));
+  CHECK(turns.is_due(Pid{1}, seconds(1001)));
+}
+
+TEST_CASE("turns: a thread without labels is stopped for less than a hundredth of its time") {
+  SampleTurns turns(1000, seconds(30));
+  for (const std::uint64_t threads : {1, 50}) {
+    turns.note(Pid{1}, {threads, false, threads}, seconds(0));
+    turns.note(Pid{1}, {threads, false, threads}, seconds(20));
+    const nanoseconds pause = turns.next(seconds(100)) - seconds(20);
+    CHECK(pause >= milliseconds(5) * threads);
+    CHECK(pause <= milliseconds(10) * threads);
+  }
+}
+
+TEST_CASE("turns: each process has its own, and the next one is waited for") {
+  SampleTurns turns(1000, seconds(30));
+  turns.note(Pid{1}, {1, true, 1}, seconds(0));
+  turns.note(Pid{1}, {1, true, 1}, seconds(10));
+  const nanoseconds first = turns.next(seconds(100));
+  CHECK(turns.is_due(Pid{2}, seconds(10)));
+  turns.note(Pid{2}, {1, true, 1}, seconds(10));
+  const nanoseconds second = turns.next(seconds(100));
+  CHECK(second < first);
+  CHECK(second > seconds(10));
+  CHECK_FALSE(turns.is_due(Pid{1}, second));
+  turns.keep_only({Pid{1}});
+  CHECK(turns.next(seconds(100)) == first);
+}
 
 TEST_CASE("label_set_text: a set as people read it") {
   CHECK(label_set_text({}) == "(none)");

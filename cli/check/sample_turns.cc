@@ -1,0 +1,58 @@
+#include "cli/check/sample_turns.h"
+
+#include <algorithm>
+#include <set>
+
+namespace labelscope::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Without labels a thread is asked no more rarely than this, so that labels of a moment are seen;
+// it takes less than a hundredth of its time.
+constexpr nanoseconds kMostWithoutLabels = std::chrono::milliseconds{10};
+
+}  // namespace
+
+SampleTurns::SampleTurns(std::uint64_t samples, nanoseconds span)
+    : samples_(samples), span_(span) {}
+
+bool SampleTurns::is_due(Pid pid, Time now) const {
+  const auto turn = turns_.find(pid);
+  return turn == turns_.end() || turn->second.due <= now;
+}
+
+void SampleTurns::note(Pid pid, const Round& round, Time now) {
+  auto known = turns_.find(pid);
+  const bool begins = known == turns_.end() || known->second.program != round.program ||
+                      (round.labelled && !known->second.labelled);
+  if (begins) {
+    const Pace pace(Pace::Kind::kFromStart, samples_, span_);
+    known = turns_.insert_or_assign(pid, Turn{pace, now, now, false, 0, round.program}).first;
+  }
+  Turn& turn = known->second;
+  turn.labelled |= round.labelled;
+  if (turn.labelled) turn.taken += round.threads;
+  if (turn.taken >= samples_) {
+    turn.due = Time::max();
+    return;
+  }
+  nanoseconds pause = turn.pace.pause(now - turn.begin, round.threads);
+  if (!turn.labelled) {
+    const auto threads = static_cast<std::int64_t>(std::max<std::uint64_t>(round.threads, 1));
+    pause = std::min(pause, kMostWithoutLabels * threads);
+  }
+  turn.due = now + pause;
+}
+
+void SampleTurns::keep_only(const std::vector<Pid>& pids) {
+  const std::set<Pid> running(pids.begin(), pids.end());
+  std::erase_if(turns_, [&](const auto& entry) { return running.count(entry.first) == 0; });
+}
+
+SampleTurns::Time SampleTurns::next(Time latest) const {
+  for (const auto& [pid, turn] : turns_) latest = std::min(latest, turn.due);
+  return latest;
+}
+
+}  // namespace labelscope::cli
