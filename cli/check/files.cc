@@ -1,10 +1,11 @@
 // A check that looked at nothing must not look like one that found nothing: whoever names a file
-// or a directory means that there are labels to be checked.
+// or a directory means that there are labels to be checked. So each directory is walked by itself;
+// one that has nothing but what was checked before, under another name, has something all the same.
 #include "cli/check/files.h"
 
 #include <sys/stat.h>
 
-#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "cli/inspect/file_walk.h"
@@ -38,71 +39,96 @@ bool is_empty(const UniqueFd& file) {
   return ::fstat(file.get(), &about) == 0 && about.st_size == 0;
 }
 
-class FileCheckRun {
- public:
-  explicit FileCheckRun(CheckReport& report) : report_(report) {}
+using Inode = std::pair<dev_t, ino_t>;
 
-  void look_at(const FoundFile& found, UniqueFd fd) {
-    const bool elf = is_elf(fd);
-    // A publisher for another system may have the same name, but not without a byte in it.
-    if (!elf && !found.named && !(is_empty(fd) && named_as_publisher(found.path))) return;
-    auto checked = check_file(std::move(fd), mapped_path(found.path));
-    if (!checked) {
-      cannot_check(found, std::move(checked).error(), elf);
-      return;
-    }
-    if (checked->rules.empty()) {
-      if (found.named)
-        report_.problems.push_back({found.path, nothing_published(checked->inspection)});
-      return;
-    }
-    CheckedSubject subject{found.path, std::move(checked->rules), std::move(checked->diagnostics)};
-    for (Diagnostic& diagnostic : subject.diagnostics) diagnostic.subject = found.path;
-    report_.subjects.push_back(std::move(subject));
-  }
-
-  void cannot_check(const FoundFile& found, Error error, bool elf) {
-    if (found.named) {
-      report_.problems.push_back({found.path, std::move(error)});
-      return;
-    }
-    // Objects and other processors' files are nobody's mistake.
-    if (elf && error.code == ErrorCode::kUnsupported) return;
-    // What is called a publisher is meant to be one.
-    if (named_as_publisher(found.path)) {
-      report_.problems.push_back({found.path, std::move(error)});
-      return;
-    }
-    report_.remarks.push_back(found.path + " was passed over: " + error.context);
-  }
-
- private:
-  CheckReport& report_;
-};
+Inode inode_of(const UniqueFd& file) {
+  struct stat about {};
+  ::fstat(file.get(), &about);
+  return {about.st_dev, about.st_ino};
+}
 
 bool is_directory(const std::string& path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+class FileCheckRun {
+ public:
+  explicit FileCheckRun(CheckReport& report) : report_(report) {}
+
+  void check(const std::vector<std::string>& paths) {
+    std::vector<std::string> files;
+    std::vector<std::string> directories;
+    for (const std::string& path : paths) {
+      (is_directory(path) ? directories : files).push_back(path);
+    }
+    walk(files);
+    for (const std::string& directory : directories) {
+      if (walk({directory})) continue;
+      report_.problems.push_back(
+          {directory,
+           {ErrorCode::kNotFound, "no file below it publishes labels: nothing to check"}});
+    }
+  }
+
+ private:
+  // True if something that publishes, or should, was among them.
+  bool walk(const std::vector<std::string>& paths) {
+    bool any = false;
+    FileWalk walk;
+    walk.use = [&](const FoundFile& found, UniqueFd fd) {
+      const Inode inode = inode_of(fd);
+      const auto known = told_.find(inode);
+      const bool again = known != told_.end() && !found.named;
+      const bool told = again ? known->second : look_at(found, std::move(fd));
+      told_[inode] = told;
+      any |= told;
+    };
+    walk.problem = [&](const FoundFile& found, Error error) {
+      any |= cannot_check(found, std::move(error), false);
+    };
+    walk.run(paths);
+    return any;
+  }
+
+  // These return whether it publishes, or should.
+  bool look_at(const FoundFile& found, UniqueFd fd) {
+    const bool elf = is_elf(fd);
+    // A publisher for another system may have the same name, but not without a byte in it.
+    if (!elf && !found.named && !(is_empty(fd) && named_as_publisher(found.path))) return false;
+    auto checked = check_file(std::move(fd), mapped_path(found.path));
+    if (!checked) return cannot_check(found, std::move(checked).error(), elf);
+    if (checked->rules.empty()) {
+      if (found.named)
+        report_.problems.push_back({found.path, nothing_published(checked->inspection)});
+      return false;
+    }
+    CheckedSubject subject{found.path, std::move(checked->rules), std::move(checked->diagnostics)};
+    for (Diagnostic& diagnostic : subject.diagnostics) diagnostic.subject = found.path;
+    report_.subjects.push_back(std::move(subject));
+    return true;
+  }
+
+  bool cannot_check(const FoundFile& found, Error error, bool elf) {
+    // What is called a publisher is meant to be one; objects and other processors' files are
+    // nobody's mistake.
+    const bool unsupported = elf && error.code == ErrorCode::kUnsupported;
+    if (found.named || (!unsupported && named_as_publisher(found.path))) {
+      report_.problems.push_back({found.path, std::move(error)});
+      return true;
+    }
+    if (!unsupported) report_.remarks.push_back(found.path + " was passed over: " + error.context);
+    return false;
+  }
+
+  CheckReport& report_;
+  std::map<Inode, bool> told_;  // of files that were looked at
+};
+
 }  // namespace
 
 void check_files(const std::vector<std::string>& paths, CheckReport& report) {
-  FileCheckRun run(report);
-  FileWalk walk;
-  walk.use = [&](const FoundFile& found, UniqueFd fd) { run.look_at(found, std::move(fd)); };
-  walk.problem = [&](const FoundFile& found, Error error) {
-    run.cannot_check(found, std::move(error), false);
-  };
-  walk.run(paths);
-  if (!report.subjects.empty()) return;
-  for (const std::string& path : paths) {
-    const bool known = std::any_of(report.problems.begin(), report.problems.end(),
-                                   [&](const CheckProblem& one) { return one.name == path; });
-    if (known || !is_directory(path)) continue;
-    report.problems.push_back(
-        {path, {ErrorCode::kNotFound, "no file below it publishes labels: nothing to check"}});
-  }
+  FileCheckRun(report).check(paths);
 }
 
 }  // namespace labelscope::cli

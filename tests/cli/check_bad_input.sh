@@ -58,7 +58,15 @@ unchecked '/bin/true: publishes no labels' /bin/true
 unchecked '.*: publishes no labels' "$LINKED_WRITER_PROGRAM"
 mkdir nothing && cp /bin/true nothing/ && cp text nothing/
 unchecked 'nothing: no file below it publishes labels' nothing
-# But a directory may have such files.
+# Whatever else is named with it.
+unchecked 'nothing: no file below it publishes labels' "$library" nothing
+expect_shown 'libcustomlabels\.so: [0-9]+ rules looked at, all met'
+# But a directory whose publisher was named as well, by any name, has one.
+mkdir something && ln -s "$library" something/libcustomlabels.so
+run check "$library" something something/.
+expect_status "$exit_ok" "a file, and its directory twice"
+[[ $(grep -c 'rules looked at, all met' "$work/stdout") == 1 ]] || fail "one file was checked more than once"
+# And a directory may have such files.
 cp "$library" nothing/
 run check nothing
 expect_status "$exit_ok" "a directory with a publisher"
