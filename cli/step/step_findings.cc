@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/check/label_set_text.h"
+#include "cli/step/label_set_text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -79,10 +79,13 @@ void StepFindings::add(std::string subject, const UpdateFinding& finding, CodeMa
     const std::size_t size = memory.read(addresses.front(), bytes);
     diagnostic.instruction =
         disassembler.text(addresses.front(), std::span(bytes).first(std::min(size, bytes.size())));
-    diagnostic.set_before = label_set_text(finding.before);
-    diagnostic.set_after = label_set_text(finding.after);
+    LabelSetTexts sets = label_set_texts(finding.before, finding.seen, finding.after);
+    diagnostic.set_before = std::move(sets.before);
+    diagnostic.set_seen = std::move(sets.seen);
+    diagnostic.set_after = std::move(sets.after);
+  } else {
+    diagnostic.set_seen = label_set_text(finding.seen);
   }
-  diagnostic.set_seen = label_set_text(finding.seen);
   diagnostics_.push_back(std::move(diagnostic));
 }
 

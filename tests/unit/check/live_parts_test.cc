@@ -1,9 +1,10 @@
 // Small parts of the check of processes: when samples are taken, and how a label set is shown.
+#include <algorithm>
 #include <chrono>
 
-#include "cli/check/label_set_text.h"
 #include "cli/check/pace.h"
 #include "cli/check/sample_turns.h"
+#include "cli/step/label_set_text.h"
 #include "support/catch.h"
 
 namespace labelscope::cli {
@@ -119,6 +120,57 @@ TEST_CASE("label_set_text: long strings and large sets are cut, and say so") {
   CHECK(text.size() < 1000);
   CHECK(text.find("...") != std::string::npos);
   CHECK(text.find(" more}") != std::string::npos);
+}
+
+TEST_CASE("label_set_texts: what differs is shown of sets that are too large to be shown whole") {
+  CheckedSet before{CheckedSet::State::kSet, {}};
+  for (int i = 0; i < 60; ++i) {
+    before.labels.push_back({"key" + std::to_string(i), "a value of some length", 0});
+  }
+  CheckedSet seen = before;
+  seen.labels[57].value = "b value of some length";
+  CheckedSet after = seen;
+  after.labels[58].value = "another value";
+  const LabelSetTexts texts = label_set_texts(before, seen, after);
+  CHECK(texts.before.starts_with("{key57=\"a value of some length\", key58=\"a value"));
+  CHECK(texts.seen.starts_with("{key57=\"b value of some length\", key58=\"a value"));
+  CHECK(
+      texts.after.starts_with("{key57=\"b value of some length\", key58=\"another value\", key0="));
+  CHECK(texts.after.ends_with(" more}"));
+}
+
+TEST_CASE("label_set_texts: long values are shown from where they differ") {
+  const std::string same(200, 'x');
+  const std::string umlauts =
+      same + "\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4";
+  for (const std::string& start : {same, umlauts, umlauts + "y"}) {
+    const CheckedSet before{CheckedSet::State::kSet, {{"key", start + "old", 0}, {same, "1", 0}}};
+    CheckedSet seen = before;
+    seen.labels[0].value = start + "new";
+    const LabelSetTexts texts = label_set_texts(before, seen, seen);
+    INFO(texts.before);
+    CHECK(texts.before.starts_with("{key=..."));
+    CHECK(texts.before.find("old, xxx") != std::string::npos);
+    CHECK(texts.seen.find("new, xxx") != std::string::npos);
+    CHECK(texts.after == texts.seen);
+    CHECK(texts.before.find('\\') == std::string::npos);  // no character was cut in two
+  }
+}
+
+TEST_CASE("label_set_texts: what fits, or is in another order only, stays in its order") {
+  const CheckedSet before = set_of({{"b", "1"}, {"a", "2"}});
+  const CheckedSet seen = set_of({{"b", "1"}, {"a", "3"}});
+  const LabelSetTexts small = label_set_texts(before, seen, {});
+  CHECK(small.before == "{b=1, a=2}");
+  CHECK(small.seen == "{b=1, a=3}");
+  CHECK(small.after == "(none)");
+  CheckedSet many{CheckedSet::State::kSet, {}};
+  for (int i = 0; i < 60; ++i) many.labels.push_back({"key", std::to_string(i), 0});
+  CheckedSet turned = many;
+  std::reverse(turned.labels.begin(), turned.labels.end());
+  const LabelSetTexts texts = label_set_texts(many, turned, many);
+  CHECK(texts.before.starts_with("{key=0, key=1, "));
+  CHECK(texts.seen.starts_with("{key=59, key=58, "));
 }
 
 TEST_CASE("pace: even samples fill the time, whatever number a round takes") {

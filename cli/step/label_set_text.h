@@ -1,0 +1,22 @@
+// Checked label sets as people read them.
+#pragma once
+
+#include <string>
+
+#include "labelscope/check_set.h"
+
+namespace labelscope::cli {
+
+// "{http.route=/pay, tenant=42}", "(none)" or "(unreadable)": escaped for a terminal, and cut after
+// some hundred characters, with the number of labels that are left out.
+std::string label_set_text(const CheckedSet& set);
+
+// The sets around an update, for comparison: where one of them is too large to be shown whole, the
+// labels that the others do not have come first, and a value is shown from where it differs.
+struct LabelSetTexts {
+  std::string before, seen, after;
+};
+LabelSetTexts label_set_texts(const CheckedSet& before, const CheckedSet& seen,
+                              const CheckedSet& after);
+
+}  // namespace labelscope::cli
