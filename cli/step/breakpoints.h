@@ -35,7 +35,7 @@ class Breakpoints {
   // Takes all of ours out of the memory of another process that may have a copy of this one's.
   // Elsewhere (its parent had executed another program) it is left as it is.
   void clean(Pid copy) const;
-  // The addresses, for a look at what a file that was unloaded took with it.
+  // They went with the memory that they were in.
   void forget(Address start, Address end);
 
  private:

@@ -47,6 +47,20 @@ std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
 
 }  // namespace
 
+std::size_t authors_level(const std::vector<SourceLine>& lines) {
+  // Where compilers and package managers keep what others wrote: templates of the C++ library,
+  // Rust's core, libraries in source.
+  static constexpr std::array<std::string_view, 6> kOthers{
+      "/usr/include/", "/usr/lib/", "/usr/src/", "/rustc/", "/.cargo/registry/", "/include/c++/"};
+  const auto level = std::find_if(lines.begin(), lines.end(), [](const SourceLine& line) {
+    return line.line > 0 &&
+           std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view part) {
+             return line.file.find(part) != std::string::npos;
+           });
+  });
+  return static_cast<std::size_t>(level - lines.begin());
+}
+
 std::string source_name(const std::string& function) {
   std::size_t end = function.size();
   for (const char* mark : {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
@@ -84,7 +98,7 @@ CodeFile* CodeMap::open(const Mapping& mapping, const Target& target) {
   return &file;
 }
 
-Result<std::vector<const MappedCode*>> CodeMap::refresh(const Target& target) {
+Result<CodeMap::Changes> CodeMap::refresh(const Target& target) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
   std::map<Address, MappedCode> now;
@@ -101,12 +115,20 @@ Result<std::vector<const MappedCode*>> CodeMap::refresh(const Target& target) {
       fresh.push_back(mapping.start);
     }
   }
-  if (!fresh.empty()) lines_.clear();
+  Changes changes;
+  for (const auto& [start, range] : ranges_) {
+    const bool stays = std::any_of(now.begin(), now.end(), [&](const auto& entry) {
+      const MappedCode& other = entry.second;
+      return other.file == range.file && other.bias == range.bias && other.start < range.end &&
+             range.start < other.end;
+    });
+    if (!stays) changes.gone.push_back(range);
+  }
+  if (!fresh.empty() || !changes.gone.empty()) lines_.clear();
   ranges_ = std::move(now);
-  std::vector<const MappedCode*> added;
-  added.reserve(fresh.size());
-  for (Address start : fresh) added.push_back(&ranges_.at(start));
-  return added;
+  changes.added.reserve(fresh.size());
+  for (Address start : fresh) changes.added.push_back(&ranges_.at(start));
+  return changes;
 }
 
 void CodeMap::mark_publisher(std::string_view path) {
@@ -181,9 +203,11 @@ CodePlace CodeMap::place_at(Address address) {
   place.module = range->file->path;
   const std::vector<SourceLine>& lines = lines_at(address);
   if (lines.empty()) return place;
-  place.function = source_name(lines.front().function);
-  place.file = lines.front().file;
-  place.line = static_cast<std::uint32_t>(std::max(lines.front().line, 0));
+  const std::size_t level = authors_level(lines);
+  const SourceLine& line = level < lines.size() ? lines[level] : lines.front();
+  place.function = source_name(line.function);
+  place.file = line.file;
+  place.line = static_cast<std::uint32_t>(std::max(line.line, 0));
   return place;
 }
 
@@ -191,7 +215,7 @@ bool CodeMap::is_authors(Address address) {
   const MappedCode* range = find(address);
   if (range == nullptr || range->file->role == CodeRole::kRuntime) return false;
   const std::vector<SourceLine>& lines = lines_at(address);
-  if (!lines.empty() && lines.front().line > 0) return true;
+  if (authors_level(lines) < lines.size()) return true;
   const ElfSymbols* symbols = range->file->symbols.get();
   return symbols == nullptr || !symbols->has_lines();
 }

@@ -48,14 +48,21 @@ struct MappedCode {
 // ("f.constprop.0", "f.cold").
 std::string source_name(const std::string& function);
 
+// The innermost of inlined functions whose source is the author's own; all of them: none is.
+std::size_t authors_level(const std::vector<SourceLine>& lines);
+
 class CodeMap {
  public:
   explicit CodeMap(DebugFiles& debug_files) : debug_files_(debug_files) {}
   CodeMap(const CodeMap&) = delete;
   CodeMap& operator=(const CodeMap&) = delete;
 
-  // Reads the mappings; ranges that were not known before, in no order.
-  Result<std::vector<const MappedCode*>> refresh(const Target& target);
+  struct Changes {
+    std::vector<const MappedCode*> added;
+    std::vector<MappedCode> gone;
+  };
+  // Reads the mappings; ranges that were not known before, and those that were, in no order.
+  Result<Changes> refresh(const Target& target);
   // By path, as the plan names them. Roles of libraries depend on it.
   void mark_publisher(std::string_view path);
   void clear();
@@ -73,9 +80,10 @@ class CodeMap {
   std::optional<Function> function_at(Address address) const;
   // Innermost inlined function first; empty if nothing is known. Remembered.
   const std::vector<SourceLine>& lines_at(Address address);
+  // The line of the author, where there is one.
   CodePlace place_at(Address address);
-  // Whether code that its author looks at is here: not runtime, and not code without lines in a
-  // file that has some (a statically linked libc).
+  // Whether code that its author looks at is here: not runtime, not what headers of others were
+  // expanded to, and not code without lines in a file that has some (a statically linked libc).
   bool is_authors(Address address);
 
  private:

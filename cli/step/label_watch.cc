@@ -15,6 +15,8 @@ namespace {
 
 // Reading a few bytes more is cheaper than one range more.
 constexpr std::size_t kJoinedGap = 64;
+// Words remembered as written: with the variable and one more as many as there are watchpoints.
+constexpr std::size_t kMaxWritten = 2;
 // One call of process_vm_readv() takes no more ranges.
 constexpr std::size_t kMaxPieces = 1024;
 
@@ -95,14 +97,35 @@ bool LabelWatch::read_bytes(std::vector<std::byte>& out) const {
 bool LabelWatch::look(bool mapping_changed) {
   published_ = false;
   const bool may_have_come = mapping_changed && seen_.set.state == CheckedSet::State::kUnreadable;
-  if (!may_have_come && !bytes_.empty() && read_bytes(scratch_) && scratch_ == bytes_) return false;
+  const bool readable = !bytes_.empty() && read_bytes(scratch_);
+  if (!may_have_come && readable && scratch_ == bytes_) return false;
+  if (readable) note_written();
   read_again();
   return true;
+}
+
+void LabelWatch::note_written() {
+  auto at = static_cast<std::size_t>(
+      std::mismatch(bytes_.begin(), bytes_.end(), scratch_.begin()).first - bytes_.begin());
+  for (const SetCheck::Range& piece : pieces_) {
+    if (at >= piece.size) {
+      at -= piece.size;
+      continue;
+    }
+    const Address word = (piece.start + at) & ~Address{sizeof(Address) - 1};
+    std::erase(written_, word);
+    written_.insert(written_.begin(), word);
+    if (written_.size() > kMaxWritten) written_.pop_back();
+    return;
+  }
 }
 
 std::vector<Address> LabelWatch::telling_words() const {
   std::vector<Address> words{variable_};
   if (pointer_ == 0) return words;
+  for (const Address word : written_) {
+    if (word != variable_) words.push_back(word);
+  }
   const Address set = memory_->untagged(pointer_);
   words.push_back(set + offsetof(custom_labels_labelset_t, count));
   const auto storage = read_word<Address>(*memory_, set);

@@ -27,12 +27,14 @@ class LabelWatch {
   // The variable's own value changed in the last look(): another set was published.
   bool published() const { return published_; }
   Address variable() const { return variable_; }
-  // Words that a writer is likely to write next, the variable first: for watchpoints.
+  // Words that a writer is likely to write next, the variable first, then those where the changes
+  // of the last looks that returned true began: for watchpoints.
   std::vector<Address> telling_words() const;
 
  private:
   void read_again();
   bool read_bytes(std::vector<std::byte>& out) const;
+  void note_written();
 
   Pid pid_;
   const MemorySource* memory_;
@@ -42,6 +44,7 @@ class LabelWatch {
   std::vector<SetCheck::Range> pieces_;  // what `bytes_` holds: neighbours joined
   std::vector<std::byte> bytes_;
   std::vector<std::byte> scratch_;
+  std::vector<Address> written_;  // the latest first
   Address pointer_ = 0;
   bool published_ = false;
 };

@@ -5,24 +5,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 
 #include "cli/step/thread_status.h"
+#include "cli/step/ticks.h"
 #include "cli/step/watchpoint.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // What this thread has not started is not its business.
 constexpr int kOurs = __WALL | __WNOTHREAD;
 // A thread that does not stop within this time is in the kernel, and stops before it comes back.
 constexpr std::chrono::milliseconds kHoldPatience{50};
+// How often threads that run freely are looked at. Less and less often where nothing is found: a
+// stop can end a system call early.
+constexpr std::chrono::milliseconds kTick{10};
+constexpr std::chrono::seconds kLongestInterval{1};
 
 }  // namespace
 
@@ -55,10 +59,12 @@ std::optional<ProgramTracer::Event> ProgramTracer::next_event() {
     const pid_t tid = ::waitpid(-1, &status, kOurs);
     if (tid > 0) return Event{Tid{tid}, status};
     if (errno != EINTR) return std::nullopt;
+    interrupt_for_looks();
   }
 }
 
 void ProgramTracer::run() {
+  const Ticks ticks(kTick);
   auto before = Clock::now();
   while (true) {
     const auto event = next_event();
@@ -138,6 +144,9 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
     case Stop::Kind::kExec:
       return handle_exec(thread);
     case Stop::Kind::kInterrupted:
+    case Stop::Kind::kEnding:
+      look_at(thread);
+      return resume(thread);
     case Stop::Kind::kClone:
     case Stop::Kind::kFork:
     case Stop::Kind::kVfork:
@@ -191,6 +200,7 @@ void ProgramTracer::handle_exec(TracedThread& thread) {
     thread.shares_memory = false;
     return resume(thread);
   }
+  stop_at_end(thread.tid);
   // The other threads are gone, and the one that goes on has the first one's number.
   std::erase_if(threads_, [&](const auto& entry) {
     return entry.first != thread.tid && entry.second.stepper != nullptr;
@@ -228,6 +238,25 @@ void ProgramTracer::handle_end(Tid tid, int status) {
   if (raw(tid) != raw(pid_)) return;
   wait_status_ = status;
   kill_rest();
+}
+
+// Functions that change labels and are not known are only seen by what they leave behind.
+void ProgramTracer::interrupt_for_looks() {
+  if (!process_ || !process_->has_begun() || blind_ || wait_status_) return;
+  const auto now = Clock::now();
+  for (auto& [tid, thread] : threads_) {
+    if (!thread.stepper || !thread.running || thread.stepping || now < thread.next_look) continue;
+    thread.next_look = now + thread.look_interval;
+    thread.look_interval = std::min<Clock::duration>(2 * thread.look_interval, kLongestInterval);
+    ::ptrace(PTRACE_INTERRUPT, raw(tid), nullptr, nullptr);
+  }
+}
+
+void ProgramTracer::look_at(TracedThread& thread) {
+  if (!thread.stepper || blind_) return;
+  const std::uint64_t unseen = record_.effort.unseen_updates;
+  thread.stepper->at_any_point();
+  if (record_.effort.unseen_updates != unseen) thread.look_interval = kFirstLook;
 }
 
 void ProgramTracer::kill_rest() {
@@ -278,7 +307,10 @@ void ProgramTracer::execute_alone(TracedThread& thread, const Position& position
   thread.at = position;
   thread.stepping = true;
   thread.entering_handler = false;
-  thread.running = resume_thread(thread.tid, Resume::kStep, 0);
+  // A system call may wait for what the others do: it has only to begin while they are held.
+  const bool call = process_->facts_at(position.pc).instruction.flow == Flow::kSystemCall;
+  thread.running =
+      call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
   int status = 0;
   const pid_t stopped = thread.running ? ::waitpid(raw(thread.tid), &status, kOurs) : -1;
   breakpoints.put_back(position.pc);
@@ -289,6 +321,13 @@ void ProgramTracer::execute_alone(TracedThread& thread, const Position& position
   if (stopped != raw(thread.tid)) return;
   thread.running = false;
   const bool runs_freely = !thread.stepper || blind_ || thread.stepper->next() == Resume::kRun;
+  const bool begun =
+      call && WIFSTOPPED(status) && explain_stop(thread.tid, status).kind == Stop::Kind::kStep;
+  if (begun) {
+    thread.stepping = !runs_freely;
+    thread.running = resume_thread(thread.tid, runs_freely ? Resume::kRun : Resume::kStep, 0);
+    return;
+  }
   if (WIFSTOPPED(status) && runs_freely &&
       explain_stop(thread.tid, status).kind == Stop::Kind::kStep) {
     thread.stepping = false;

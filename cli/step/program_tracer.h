@@ -10,6 +10,7 @@
 // and run without breakpoints unless they share its memory.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -46,6 +47,10 @@ class ProgramTracer {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  using TimePoint = Clock::time_point;
+  static constexpr std::chrono::milliseconds kFirstLook{20};
+
   struct TracedThread {
     Tid tid{};
     std::unique_ptr<ThreadStepper> stepper;  // null: of another process
@@ -56,6 +61,8 @@ class ProgramTracer {
     bool shares_memory = true;
     std::vector<Address> watched;
     std::vector<Address> exits;  // it runs through an exclusive sequence, to a breakpoint at one
+    TimePoint next_look;
+    Clock::duration look_interval = kFirstLook;
   };
   struct Event {
     Tid tid{};
@@ -71,6 +78,8 @@ class ProgramTracer {
   void notice_breakpoint(TracedThread& thread, const Position& position);
   void handle_exec(TracedThread& thread);
   void handle_end(Tid tid, int status);
+  void interrupt_for_looks();
+  void look_at(TracedThread& thread);
   void tell_what_is_loaded();
   void adopt(Tid tid);
   void resume(TracedThread& thread, int signal = 0);

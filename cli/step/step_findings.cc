@@ -25,7 +25,8 @@ void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) 
   CodePlace place = code.place_at(address);
   const std::vector<SourceLine>& lines = code.lines_at(address);
   places.push_back(place);
-  for (std::size_t i = 1; i < lines.size() && places.size() < kMaxPlaces; ++i) {
+  for (std::size_t i = authors_level(lines) + 1; i < lines.size() && places.size() < kMaxPlaces;
+       ++i) {
     place.function = source_name(lines[i].function);
     place.file = lines[i].file;
     place.line = static_cast<std::uint32_t>(std::max(lines[i].line, 0));

@@ -87,11 +87,21 @@ void SteppedProcess::look_again() {
   ++looks_;
   auto plan = planner_.plan(*process_);
   if (plan) plan_ = *std::move(plan);
-  auto added = code_.refresh(*process_);
+  auto changes = code_.refresh(*process_);
   for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
-  if (!added) return;
+  if (!changes) return;
   forget_facts();
-  for (const MappedCode* range : *added) triggers_.add_range(*range, plan_);
+  for (const MappedCode& range : changes->gone) forget(range);
+  for (const MappedCode* range : changes->added) triggers_.add_range(*range, plan_);
+}
+
+// What was unloaded took our breakpoints with it, and others' code may come to be there.
+void SteppedProcess::forget(const MappedCode& range) {
+  const auto inside = [&](Address at) { return at >= range.start && at < range.end; };
+  triggers_.forget(range.start, range.end);
+  breakpoints_.forget(range.start, range.end);
+  std::erase_if(long_functions, inside);
+  std::erase_if(changing_functions, inside);
 }
 
 void SteppedProcess::plan_if_due() {

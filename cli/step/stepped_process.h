@@ -44,6 +44,8 @@ class SteppedProcess {
   void plan_if_due();
   // The program's first instruction is about to be executed: what was loaded at start is there.
   void begin_program();
+  // Before that, a thread's variables may still be about to move.
+  bool has_begun() const { return begun_; }
 
   // An instruction and whose code it is in.
   struct CodeFacts {
@@ -65,6 +67,7 @@ class SteppedProcess {
   SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process, Breakpoints breakpoints,
                  const DeclaredUpdates& declared, DebugFiles& debug_files);
   void watch_loader();
+  void forget(const MappedCode& range);
 
   Pid pid_;
   std::unique_ptr<LiveProcess> process_;

@@ -10,25 +10,47 @@ namespace labelscope::cli {
 ThreadLabels::ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record)
     : tid_(tid), process_(process), record_(record) {}
 
+bool ThreadLabels::has(const PublisherId& id) const {
+  return std::any_of(variables_.begin(), variables_.end(),
+                     [&](const auto& variable) { return variable->publisher == id; });
+}
+
+void ThreadLabels::drop_unloaded() {
+  if (looks_ == process_.looks()) return;
+  looks_ = process_.looks();
+  finish_updates();
+  const auto& publishers = process_.plan().publishers;
+  const auto is_gone = [&](const std::unique_ptr<Variable>& variable) {
+    return std::none_of(publishers.begin(), publishers.end(), [&](const Publisher& publisher) {
+      return PublisherId{publisher.path, publisher.load_bias} == variable->publisher;
+    });
+  };
+  for (const auto& variable : variables_) {
+    if (is_gone(variable)) updates_ -= variable->judge.updates();
+  }
+  std::erase_if(variables_, is_gone);
+}
+
 void ThreadLabels::locate() {
-  if (located_.size() == process_.plan().publishers.size()) return;
+  drop_unloaded();
+  if (variables_.size() == process_.plan().publishers.size()) return;
   process_.plan_if_due();
   const auto pointer = read_thread_pointer(tid_);
   // A thread that has none yet is at its very beginning.
   if (!pointer || *pointer == 0) return;
   for (const Publisher& publisher : process_.plan().publishers) {
     const PublisherId id{publisher.path, publisher.load_bias};
-    if (located_.count(id) != 0) continue;
+    if (has(id)) continue;
     const Located found = labelscope::locate(publisher.recipe, *pointer, process_.memory());
     if (!found.address) continue;
-    located_.insert(id);
     LabelWatch watch(process_.pid(), process_.memory(), *found.address);
     count(watch.seen());
     UpdateJudge judge(watch.seen(), [this](const UpdateFinding& finding) {
       record_.findings.add(subject(), finding, process_.code(), process_.breakpoints(),
                            process_.disassembler());
     });
-    variables_.push_back(std::make_unique<Variable>(Variable{std::move(watch), std::move(judge)}));
+    variables_.push_back(
+        std::make_unique<Variable>(Variable{id, std::move(watch), std::move(judge)}));
   }
 }
 

@@ -20,7 +20,8 @@ class ThreadLabels {
  public:
   ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record);
 
-  // Finds variables that could not be found before: a thread gets some of them late.
+  // Finds variables that could not be found before: a thread gets some of them late. Forgets those
+  // of libraries that were unloaded: their memory is others' now.
   void locate();
 
   // After one instruction, which was at `pc`: true if a set has changed.
@@ -36,7 +37,9 @@ class ThreadLabels {
   bool any() const { return !variables_.empty(); }
 
  private:
+  using PublisherId = std::pair<std::string, Address>;  // path and load bias
   struct Variable {
+    PublisherId publisher;
     LabelWatch watch;
     UpdateJudge judge;
   };
@@ -46,13 +49,14 @@ class ThreadLabels {
   std::string subject() const;
   void count(const SetCheck& check);
   void count_updates();
+  void drop_unloaded();
+  bool has(const PublisherId& id) const;
 
   Tid tid_;
   SteppedProcess& process_;
   StepRecord& record_;
   std::vector<std::unique_ptr<Variable>> variables_;
-  using PublisherId = std::pair<std::string, Address>;  // path and load bias
-  std::set<PublisherId> located_;
+  std::uint64_t looks_ = 0;    // of the process, when publishers that are gone were dropped
   std::uint64_t updates_ = 0;  // of all judges, as counted
 };
 

@@ -126,13 +126,25 @@ void ThreadStepper::at_watchpoint(const Position& position) {
   const bool vain = !changed && (known || vain_watches_ > kMaxVainWatches);
   // In front of the instruction nothing is known yet, and it must be stepped to get past it.
   if (vain && !kWatchTrapsBefore) return;
-  if (function && !known && vain_watches_ <= kMaxVainWatches) {
-    if (changed) record_.unseen_functions.insert(source_name(function->symbol->name));
-    process_.triggers().add(function->start, kWriterTrigger);
-    process_.forget_facts();
-  }
+  caller_to_learn_ = process_.facts_at(writer).role == CodeRole::kRuntime;
+  if (!known && !caller_to_learn_) learn(writer, changed);
   quiet_ = 0;
   push_open_ended(writer);
+}
+
+// From its next call on, the function is stepped from its beginning.
+void ThreadStepper::learn(Address pc, bool changed) {
+  const auto function = process_.code().function_at(pc);
+  if (!function || vain_watches_ > kMaxVainWatches) return;
+  if (changed) record_.unseen_functions.insert(source_name(function->symbol->name));
+  process_.triggers().add(function->start, kWriterTrigger);
+  process_.forget_facts();
+}
+
+void ThreadStepper::at_any_point() {
+  if (is_stepping()) return;
+  labels_.locate();
+  if (labels_.look_after_run() != 0) since_.ran_free = true;
 }
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
@@ -140,6 +152,8 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
   note_step(facts);
   const bool system_call = facts.instruction.flow == Flow::kSystemCall;
+  // A TLS block that is made at its first use is there when the loader's function returns.
+  if (facts.instruction.flow == Flow::kReturn) labels_.locate();
   if (system_call && is_waiting_call(before.call_number)) since_.waited = true;
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
@@ -149,11 +163,15 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
   follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
   if (calls_.empty()) {
-    if (region_ == 0) {
+    if (region_ == 0 && !caller_to_learn_) {
       labels_.finish_updates();
       return;
     }
     push_open_ended(after.pc);
+    if (caller_to_learn_ && process_.facts_at(after.pc).role != CodeRole::kRuntime) {
+      caller_to_learn_ = false;
+      learn(after.pc, true);
+    }
   }
   const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
   if (next.role == CodeRole::kPublisher) calls_.top().publisher = true;
@@ -266,6 +284,7 @@ void ThreadStepper::abandon() {
     pop();
   }
   region_ = 0;
+  caller_to_learn_ = false;
   labels_.finish_updates();
 }
 

@@ -31,6 +31,8 @@ class ThreadStepper {
   void at_breakpoint(const Position& position);
   // It ran freely and wrote to a word that is watched, or (kWatchTrapsBefore) is about to.
   void at_watchpoint(const Position& position);
+  // It ran freely and was stopped for a look, or is about to end.
+  void at_any_point();
   // It executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
   // A signal handler is about to run; at `resumed` it goes on afterwards.
@@ -61,6 +63,7 @@ class ThreadStepper {
   void note_triggers(unsigned reasons);
   void begin_region();
   void end_region();
+  void learn(Address pc, bool changed);
   void leave_out(const Position& after, Flow flow, CodeRole role_before);
   void leave_out_quiet();
   void run_until_return(std::size_t depth);
@@ -80,6 +83,8 @@ class ThreadStepper {
   std::uint64_t region_steps_ = 0;
   std::uint64_t next_frame_ = 1;
   std::uint64_t vain_watches_ = 0;
+  // The runtime (memcpy, free) wrote for a caller that nobody knows until it returns there.
+  bool caller_to_learn_ = false;
 };
 
 }  // namespace labelscope::cli

@@ -60,6 +60,8 @@ Stop explain_event(Tid tid, int event, int signal) {
       return {Stop::Kind::kVfork, 0, message};
     case PTRACE_EVENT_EXEC:
       return {Stop::Kind::kExec, 0, message};
+    case PTRACE_EVENT_EXIT:
+      return {Stop::Kind::kEnding};
     default:
       break;
   }
@@ -163,6 +165,8 @@ bool resume_thread(Tid tid, Resume how, int signal) {
   return ::ptrace(request, raw(tid), nullptr, static_cast<long>(signal)) == 0;
 }
 
+bool resume_into_call(Tid tid) { return ::ptrace(PTRACE_SYSCALL, raw(tid), nullptr, nullptr) == 0; }
+
 Stop explain_stop(Tid tid, int wait_status) {
   if (!WIFSTOPPED(wait_status)) return {Stop::Kind::kEnded};
   const int signal = WSTOPSIG(wait_status);
@@ -175,6 +179,10 @@ Stop explain_stop(Tid tid, int wait_status) {
 long trace_options() {
   return PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
          PTRACE_O_TRACEEXEC;
+}
+
+bool stop_at_end(Tid tid) {
+  return ::ptrace(PTRACE_SETOPTIONS, raw(tid), nullptr, trace_options() | PTRACE_O_TRACEEXIT) == 0;
 }
 
 }  // namespace labelscope::cli

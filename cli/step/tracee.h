@@ -44,6 +44,9 @@ bool has_left(const CallSite& call, const Position& position);
 
 enum class Resume { kRun, kStep };
 bool resume_thread(Tid tid, Resume how, int signal);
+// Up to the moment at which the system call in front of it has begun, which is a stop like after a
+// step.
+bool resume_into_call(Tid tid);
 
 // What a stop is about, from a status of waitpid().
 struct Stop {
@@ -55,6 +58,7 @@ struct Stop {
     kSignal,       // on the way to `signal`
     kGroupStop,    // job control: stays stopped until SIGCONT
     kInterrupted,  // by PTRACE_INTERRUPT, or a thread's first stop
+    kEnding,       // its last stop, with its memory still there
     kClone,
     kFork,
     kVfork,
@@ -68,6 +72,10 @@ Stop explain_stop(Tid tid, int wait_status);
 
 // What every tracee is seized with.
 long trace_options();
+// From now on it and the threads that it starts make a last stop before they end. Not from the
+// beginning: a program that cannot be executed ends while nobody waits for its stops. It must be
+// stopped.
+bool stop_at_end(Tid tid);
 
 // Of a breakpoint that was hit: where the program counter is, relative to the instruction.
 #if defined(__x86_64__)

@@ -188,12 +188,14 @@ std::vector<std::string> Triggers::missing() const {
 
 void Triggers::remove_all() {
   for (const auto& [address, reasons] : reasons_) breakpoints_.remove(address);
-  forget_all();
-}
-
-void Triggers::forget_all() {
   reasons_.clear();
   references_.clear();
+}
+
+void Triggers::forget(Address start, Address end) {
+  const auto inside = [&](const auto& entry) { return entry.first >= start && entry.first < end; };
+  std::erase_if(reasons_, inside);
+  std::erase_if(references_, inside);
 }
 
 }  // namespace labelscope::cli

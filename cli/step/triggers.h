@@ -57,8 +57,8 @@ class Triggers {
   // Some trigger leads to updates: there is something to look for.
   bool any_writer() const { return writers_ != 0; }
   void remove_all();
-  // After an exec: the memory that they were in is gone.
-  void forget_all();
+  // The memory that they were in is gone.
+  void forget(Address start, Address end);
 
  private:
   void add_functions(const MappedCode& range);

@@ -217,6 +217,21 @@ TEST_CASE("check --step: a library that is loaded later is none from the start")
   CHECK(told);
 }
 
+TEST_CASE("check --step: libraries may be unloaded, and others come to their place") {
+  const std::string one = stepper("libcustomlabels_one_by_one_O2.so");
+  const std::string other = stepper("libcustomlabels_duplicates_first_O0.so");
+  std::uint64_t updates = 0;
+  for (const std::string& library : {one, one, other}) {
+    updates += step({stepper("loads_later"), library}).report.effort.updates;
+  }
+  const Stepped stepped = step({stepper("loads_later"), one, one, other});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.found().empty());
+  CHECK(stepped.report.effort.updates == updates);
+  CHECK(stepped.report.effort.unseen_updates == 0);
+}
+
 TEST_CASE("check --step: static programs and those of musl are stepped") {
   for (const char* program : {"conduct-static", "conduct-musl"}) {
     const Stepped stepped = step({stepper(program), "labels"});

@@ -49,6 +49,13 @@ TEST_CASE("check --step: a value that libc overwrites for the writer is the writ
   check_found("copy_in_place");
 }
 
+TEST_CASE("check --step: a value that a template overwrites for the writer is the writer's") {
+  const std::string source = "template_in_place.cc";
+  const Stepped stepped = step({stepper("template_in_place")});
+  INFO(stepped.told());
+  CHECK(stepped.places(source) == expectations_of(source));
+}
+
 TEST_CASE("check --step: a length that is updated before its pointer is torn") {
   check_found("length_first");
 }
@@ -71,6 +78,26 @@ TEST_CASE("check --step: a value that is null before its key is breaks the rule 
 
 TEST_CASE("check --step: a helper that was long once hides nothing when it is short") {
   check_found("short_after_long");
+}
+
+// Nothing stops the program at first: what changes is noticed by looking at it now and then.
+TEST_CASE("check --step: a value that nobody watches is learned from what changes") {
+  StepCheckOptions options;
+  options.max_updates = 50;
+  for (const char* build : {"executable-O0", "executable-O2"}) {
+    const Stepped stepped = step({stepper(std::string("beyond_watch-") + build), "5000"}, options);
+    INFO(build << "\n" << stepped.told());
+    CHECK(stepped.report.wait_status == 0);
+    CHECK(stepped.report.effort.unseen_updates > 0);
+    CHECK(stepped.places("beyond_watch.c") == expectations_of("beyond_watch.c"));
+  }
+}
+
+TEST_CASE("check --step: the last change of a thread that nobody saw is counted") {
+  const Stepped stepped = step({stepper("beyond_watch-executable-O2"), "1"});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.unseen_updates == 1);
 }
 
 TEST_CASE("check --step: two labels, one by one, are torn only where they are one update") {

@@ -1,12 +1,13 @@
-/* Loads the writer that its argument names when it runs already, and calls it. */
+/* Loads the writers that its arguments name when it runs already, one after the other: each is called
+ * and unloaded before the next one comes, mostly to the same addresses. */
 #include <dlfcn.h>
 #include <stddef.h>
 
 typedef void (*plain_call)(void);
 typedef void (*turn_call)(int);
 
-int main(int argc, char** argv) {
-  void* writer = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+static int use(const char* path) {
+  void* writer = dlopen(path, RTLD_NOW);
   if (writer == NULL) return 2;
   const plain_call begin = (plain_call)dlsym(writer, "stepper_begin");
   const turn_call update = (turn_call)dlsym(writer, "stepper_update");
@@ -15,5 +16,13 @@ int main(int argc, char** argv) {
   begin();
   for (int turn = 0; turn < 3; turn++) update(turn);
   end();
-  return 0;
+  return dlclose(writer);
+}
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; i++) {
+    const int status = use(argv[i]);
+    if (status != 0) return status;
+  }
+  return argc > 1 ? 0 : 2;
 }

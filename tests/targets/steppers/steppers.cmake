@@ -35,7 +35,7 @@ endfunction()
 # The functions that a stepper calls must be visible in a library: no list of exports, one flag.
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
-               duplicates_first one_by_one short_after_long)
+               duplicates_first one_by_one short_after_long beyond_watch)
   labelscope_add_stepper(${writer} ${writer}.c)
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
@@ -86,6 +86,13 @@ set(program ${stepper_folder}/loads_later)
 add_custom_command(OUTPUT ${program}
   COMMAND ${gcc} ${stepper_flags} ${stepper_source}/loads_later.c -ldl -o ${program}
   DEPENDS ${stepper_source}/loads_later.c ${stepper_headers} VERBATIM)
+list(APPEND stepper_outputs ${program})
+# Without optimization templates are functions of their own; with it this one would be a memset().
+set(program ${stepper_folder}/template_in_place)
+add_custom_command(OUTPUT ${program}
+  COMMAND ${CMAKE_CXX_COMPILER} -std=c++17 ${stepper_flags} -O0 -fPIE -pie -rdynamic
+    ${stepper_source}/template_in_place.cc -o ${program}
+  DEPENDS ${stepper_source}/template_in_place.cc VERBATIM)
 list(APPEND stepper_outputs ${program})
 if(musl_gcc)
   set(program ${stepper_folder}/conduct-musl)
