@@ -132,6 +132,8 @@ bool has_constant(std::span<const std::uint32_t> words, std::uint64_t wanted) {
                      });
 }
 
+bool leads_away(Flow flow) { return flow != Flow::kNext && flow != Flow::kExclusiveLoad; }
+
 }  // namespace
 
 Flow flow_of(std::uint32_t word) {
@@ -140,6 +142,7 @@ Flow flow_of(std::uint32_t word) {
   if (jump_distance(word)) return Flow::kJump;
   if ((word & 0xFFE0'001F) == 0xD400'0001) return Flow::kSystemCall;
   if (is_breakpoint(word)) return Flow::kTrap;
+  if (is_exclusive_load(word)) return Flow::kExclusiveLoad;
   return Flow::kNext;
 }
 
@@ -159,7 +162,7 @@ std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<cons
     if (const auto jump = jump_distance(word)) {
       const Address target = here + static_cast<Address>(*jump);
       if (target < address || target > end) exits.push_back(target);
-    } else if (flow_of(word) != Flow::kNext) {
+    } else if (leads_away(flow_of(word))) {
       exits.push_back(here);  // it may lead anywhere
     }
   }

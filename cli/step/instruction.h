@@ -19,7 +19,8 @@ enum class Flow : std::uint8_t {
   kReturn,
   kJump,  // conditional or not
   kSystemCall,
-  kTrap,  // a breakpoint of the program's own
+  kTrap,           // a breakpoint of the program's own
+  kExclusiveLoad,  // aarch64: a sequence may begin (exits_of_exclusive_sequence)
 };
 
 struct Instruction {
@@ -51,11 +52,7 @@ class Disassembler {
 // it must run as if it were one instruction (aarch64_code.h). Empty: none begins, as always on
 // x86-64.
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);
-// Code that such a sequence takes, at most; 0: there are none.
-#if defined(__aarch64__)
+// Code that such a sequence takes, at most.
 inline constexpr std::size_t kExclusiveCode = 64;
-#else
-inline constexpr std::size_t kExclusiveCode = 0;
-#endif
 
 }  // namespace labelscope::cli

@@ -378,7 +378,7 @@ bool ProgramTracer::hold(TracedThread& thread) {
 // aarch64: from an exclusive load to behind its store, as if it were one instruction. It may wait
 // there for another thread, so nobody waits for it here.
 bool ProgramTracer::run_through_exclusives(TracedThread& thread, const Position& position) {
-  if (kExclusiveCode == 0) return false;
+  if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
   std::array<std::byte, kExclusiveCode> code{};
   const std::size_t size = process_->breakpoints().read(position.pc, code);
   const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));

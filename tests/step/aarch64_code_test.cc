@@ -29,30 +29,32 @@ VariableReferences slot(Address slot) { return {{}, {slot}}; }
 
 TEST_CASE("aarch64_code: calls, returns and jumps, with and without authentication") {
   const std::vector<std::pair<std::uint32_t, Flow>> known{
-      {0x94000002, Flow::kCall},        // bl .+8
-      {0xd63f0020, Flow::kCall},        // blr x1
-      {0xd73f0822, Flow::kCall},        // blraa x1, x2
-      {0xd63f083f, Flow::kCall},        // blraaz x1
-      {0xd73f0c22, Flow::kCall},        // blrab x1, x2
-      {0xd61f0020, Flow::kJump},        // br x1
-      {0xd71f0822, Flow::kJump},        // braa x1, x2
-      {0xd65f03c0, Flow::kReturn},      // ret
-      {0xd65f0060, Flow::kReturn},      // ret x3
-      {0xd65f0bff, Flow::kReturn},      // retaa
-      {0xd65f0fff, Flow::kReturn},      // retab
-      {0x14000002, Flow::kJump},        // b .+8
-      {0x54000041, Flow::kJump},        // b.ne .+8
-      {0xb4000041, Flow::kJump},        // cbz x1, .+8
-      {0x35000041, Flow::kJump},        // cbnz w1, .+8
-      {0x36180041, Flow::kJump},        // tbz w1, #3, .+8
-      {0xb747ffc1, Flow::kJump},        // tbnz x1, #40, .-8
-      {0xd4000001, Flow::kSystemCall},  // svc #0
-      {0xd4200000, Flow::kTrap},        // brk #0
-      {0xd4207d00, Flow::kTrap},        // brk #1000: __builtin_trap()
-      {0xd4400000, Flow::kNext},        // hlt #0
-      {0xd503245f, Flow::kNext},        // bti c
-      {0xf9000900, Flow::kNext},        // str x0, [x8, #16]
-      {0xc85ffc20, Flow::kNext},        // ldaxr x0, [x1]
+      {0x94000002, Flow::kCall},           // bl .+8
+      {0xd63f0020, Flow::kCall},           // blr x1
+      {0xd73f0822, Flow::kCall},           // blraa x1, x2
+      {0xd63f083f, Flow::kCall},           // blraaz x1
+      {0xd73f0c22, Flow::kCall},           // blrab x1, x2
+      {0xd61f0020, Flow::kJump},           // br x1
+      {0xd71f0822, Flow::kJump},           // braa x1, x2
+      {0xd65f03c0, Flow::kReturn},         // ret
+      {0xd65f0060, Flow::kReturn},         // ret x3
+      {0xd65f0bff, Flow::kReturn},         // retaa
+      {0xd65f0fff, Flow::kReturn},         // retab
+      {0x14000002, Flow::kJump},           // b .+8
+      {0x54000041, Flow::kJump},           // b.ne .+8
+      {0xb4000041, Flow::kJump},           // cbz x1, .+8
+      {0x35000041, Flow::kJump},           // cbnz w1, .+8
+      {0x36180041, Flow::kJump},           // tbz w1, #3, .+8
+      {0xb747ffc1, Flow::kJump},           // tbnz x1, #40, .-8
+      {0xd4000001, Flow::kSystemCall},     // svc #0
+      {0xd4200000, Flow::kTrap},           // brk #0
+      {0xd4207d00, Flow::kTrap},           // brk #1000: __builtin_trap()
+      {0xd4400000, Flow::kNext},           // hlt #0
+      {0xd503245f, Flow::kNext},           // bti c
+      {0xf9000900, Flow::kNext},           // str x0, [x8, #16]
+      {0xc85ffc20, Flow::kExclusiveLoad},  // ldaxr x0, [x1]
+      {0xc803fc24, Flow::kNext},           // stlxr w3, x4, [x1]
+      {0xc8dffc20, Flow::kNext},           // ldar x0, [x1]
   };
   for (const auto& [word, flow] : known) {
     INFO(std::hex << word);
