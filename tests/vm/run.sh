@@ -134,6 +134,7 @@ run_guest() {
 
 # show_failures <guest>: what the tests that failed had to say.
 show_failures() {
+  touch "$reports/$1.log"
   awk -F '\t' '$1 == "failed" { print $2 "\t" $4 }' "$reports/$1.tsv" | while IFS=$'\t' read -r name reason; do
     printf -- '--- %s: %s: %s\n' "$1" "$name" "$reason"
     tr -d '\r' <"$reports/$1.log" | awk -v name="$name" '

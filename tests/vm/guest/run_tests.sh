@@ -110,10 +110,13 @@ occupy_watchpoints
 printf '@begin %s\n' "$(wc -l <"$chosen")"
 before=$(complaints)
 workers=$(nproc)
+pids=()
 for ((worker = 0; worker < workers; worker++)); do
   run_lines "$worker" "$workers" parallel &
+  pids+=("$!")
 done
-wait
+# Not for all children: what occupies the watchpoints is one, and stays.
+wait "${pids[@]}"
 run_lines 0 1 serial
 after=$(complaints)
 if ((after > before)); then
