@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "publisher.h"
@@ -136,21 +137,29 @@ static int jumps(void) {
   return 0;
 }
 
-static void count_only(int signal) {
+static void count_only(int signal, siginfo_t* trap, void* context) {
   (void)signal;
   handled = handled + 1;
+#if defined(__aarch64__)
+  /* It would be executed again. */
+  if (trap->si_code == TRAP_BRKPT) ((ucontext_t*)context)->uc_mcontext.pc += 4;
+#else
+  (void)trap;
+  (void)context;
+#endif
 }
 
 /* A trap of the program's own must reach it. */
 static int traps(void) {
   struct sigaction action = {0};
-  action.sa_handler = count_only;
+  action.sa_sigaction = count_only;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGTRAP, &action, NULL);
   set_some();
 #if defined(__x86_64__)
   __asm__ volatile("int3");
 #else
-  raise(SIGTRAP);
+  __asm__ volatile("brk #1000"); /* as __builtin_trap() */
 #endif
   raise(SIGTRAP);
   return handled == 2 ? 0 : 1;
