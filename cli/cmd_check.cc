@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <ostream>
@@ -27,6 +29,7 @@
 #include "cli/format/escape.h"
 #include "cli/log.h"
 #include "cli/record/output_file.h"
+#include "cli/record/progress.h"
 #include "cli/record/signals.h"
 #include "cli/terminal.h"
 
@@ -41,6 +44,11 @@ std::string how_it_ended(int wait_status) {
   return "ended with status " + std::to_string(WEXITSTATUS(wait_status));
 }
 
+[[noreturn]] void give_up(const std::string& why) {
+  log::error(why + "; labelscope ends, and nothing was written");
+  ::_exit(kExitUnchecked);
+}
+
 class Check {
  public:
   explicit Check(const CheckOptions& options) : options_(options) {}
@@ -53,6 +61,8 @@ class Check {
   Status look_at_program();
   LiveCheckOptions live_options();
   bool cancelled();
+  void begin_progress(std::chrono::milliseconds timeout);
+  void tell_progress(const CheckEffort& effort);
   std::string subject_name() const;
   void judge_process();
   std::string render(const CheckVerdict& verdict) const;
@@ -68,7 +78,9 @@ class Check {
   // program.
   std::optional<Signals> signals_;
   CheckReport report_;
-  bool refused_ = false;  // a permission is missing to look into a process
+  Progress progress_{options_.messages.progress};
+  std::chrono::steady_clock::time_point begin_{};
+  std::chrono::milliseconds timeout_{};
 };
 
 int Check::run() {
@@ -89,11 +101,11 @@ int Check::run() {
     return kExitRuntimeError;
   }
   if (Status looked = look(); !looked) {
-    refused_ = looked.error().code == ErrorCode::kPermission;
     report_.problems.push_back({subject_name(), std::move(looked).error()});
   } else if (options_.paths.empty()) {
     judge_process();
   }
+  progress_.clear();
   const CheckVerdict verdict = judge(report_, options_.strict, baseline);
   if (!write(*output, render(verdict))) return kExitRuntimeError;
   tell(verdict);
@@ -147,7 +159,10 @@ Status Check::look_at_program() {
   if (options_.timeout) step.timeout = *options_.timeout;
   step.updates = options_.updates;
   step.cancelled = [this] { return cancelled(); };
+  step.progress = [this](const CheckEffort& effort) { tell_progress(effort); };
+  step.give_up = &give_up;
   step.signals = &*signals_;
+  begin_progress(step.timeout);
   return step_command(options_.command, step, report_);
 }
 
@@ -156,6 +171,9 @@ LiveCheckOptions Check::live_options() {
   if (options_.samples) live.samples = *options_.samples;
   if (options_.timeout) live.timeout = *options_.timeout;
   live.cancelled = [this] { return cancelled(); };
+  live.progress = [this](const CheckEffort& effort) { tell_progress(effort); };
+  live.give_up = &give_up;
+  begin_progress(live.timeout);
   live.signals = &*signals_;
   return live;
 }
@@ -163,6 +181,18 @@ LiveCheckOptions Check::live_options() {
 bool Check::cancelled() {
   signals_->poll();
   return signals_->stop_requested();
+}
+
+void Check::begin_progress(std::chrono::milliseconds timeout) {
+  begin_ = std::chrono::steady_clock::now();
+  timeout_ = timeout;
+}
+
+// One thread at a time tells.
+void Check::tell_progress(const CheckEffort& effort) {
+  const auto elapsed = std::chrono::steady_clock::now() - begin_;
+  progress_.checking(
+      {elapsed, timeout_, effort.samples, effort.threads, effort.steps, effort.updates});
 }
 
 std::string Check::subject_name() const {
@@ -192,7 +222,8 @@ void Check::judge_process() {
           "no thread was seen with labels, so nothing about label sets is proven: let it set some "
           "while it is checked"}});
   }
-  if (report_.wait_status && *report_.wait_status != 0 && !report_.ended_by_check) {
+  const bool stopped = report_.ended_by_check || (signals_ && signals_->stop_requested());
+  if (report_.wait_status && *report_.wait_status != 0 && !stopped) {
     report_.problems.push_back({name,
                                 {ErrorCode::kVanished, how_it_ended(*report_.wait_status) +
                                                            ": what it did before was checked"}});
@@ -247,7 +278,11 @@ int Check::status_of(const CheckVerdict& verdict) const {
     case CheckVerdict::Outcome::kIncomplete:
       break;
   }
-  return refused_ ? kExitPermission : kExitUnchecked;
+  const bool refused = std::any_of(
+      report_.problems.begin(), report_.problems.end(),
+      [](const CheckProblem& problem) { return problem.error.code == ErrorCode::kPermission; });
+  // A file that may not be read is one that cannot be checked; a process needs a privilege.
+  return refused && options_.paths.empty() ? kExitPermission : kExitUnchecked;
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ class Recording {
   void find_targets();
   void open_recorder();
   void record();
+  void watch_holds();
   bool targets_ended();
   void finish_profile();
   int report();
@@ -114,6 +115,17 @@ class Recording {
   std::uint64_t end_monotonic_ns_ = 0;
 };
 
+void Recording::watch_holds() {
+  HoldWatch::Limits limits;
+  limits.current_stop = [this] { return opened_.sampler->current_stop(); };
+  limits.max_stop = options_.max_stop;
+  limits.give_up = [](HoldWatch::Stuck stuck, const std::string& why) {
+    log::error(why + "; labelscope ends, and nothing was written");
+    _exit(stuck == HoldWatch::Stuck::kDeaf ? kExitGivenUp : kExitRuntimeError);
+  };
+  watch_.emplace(std::move(limits));
+}
+
 void Recording::find_targets() {
   pids_ = options_.pids;
   std::string comm;
@@ -133,7 +145,7 @@ void Recording::find_targets() {
   auto opened = open_sampler(options_, pids_);
   if (!opened) fail(status_of(opened.error()), opened.error().context);
   opened_ = *std::move(opened);
-  watch_.emplace(*opened_.sampler, options_.max_stop);
+  watch_holds();
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
   if (!outputs) {

@@ -79,13 +79,19 @@ Status CheckedProgram::release() {
 }
 
 std::vector<Pid> CheckedProgram::processes() const {
+  for (Pid pid : children_of(Pid{::getpid()})) {
+    // One that was taken over and has ended stays a zombie until somebody waits for it.
+    const bool ours = others_.count(pid) == 0 && pid != child_.pid();
+    if (ours) ::waitpid(raw(pid), nullptr, WNOHANG);
+  }
+  return family();
+}
+
+std::vector<Pid> CheckedProgram::family() const {
   std::vector<Pid> found;
   std::deque<Pid> to_ask;
   for (Pid pid : children_of(Pid{::getpid()})) {
-    if (others_.count(pid) != 0) continue;
-    // One that was taken over and has ended stays a zombie until somebody waits for it.
-    if (pid != child_.pid() && ::waitpid(raw(pid), nullptr, WNOHANG) == raw(pid)) continue;
-    to_ask.push_back(pid);
+    if (others_.count(pid) == 0) to_ask.push_back(pid);
   }
   std::set<Pid> seen;
   while (!to_ask.empty() && found.size() < kMaxProcesses) {
@@ -98,6 +104,19 @@ std::vector<Pid> CheckedProgram::processes() const {
     for (Pid child : child_processes(**process)) to_ask.push_back(child);
   }
   return found;
+}
+
+void CheckedProgram::kill_all() const {
+  std::set<Pid> killed;
+  // Each round kills those whom the round before has not seen yet.
+  for (bool any = true; any && killed.size() < kMaxProcesses;) {
+    any = false;
+    for (Pid pid : family()) {
+      if (!killed.insert(pid).second) continue;
+      ::kill(raw(pid), SIGKILL);
+      any = true;
+    }
+  }
 }
 
 void CheckedProgram::signal_all(int signal, std::set<Pid>& seen,

@@ -39,6 +39,9 @@ class CheckedProgram {
 
   // The program and what it has started, directly or not, as far as they have not ended.
   std::vector<Pid> processes() const;
+  // Kills them all, and collects nobody's status: also from another thread, while the program is
+  // traced.
+  void kill_all() const;
 
   struct Ending {
     std::vector<std::string> ended;    // "sleep (12)"
@@ -53,6 +56,8 @@ class CheckedProgram {
         child_(std::move(child)),
         others_(std::move(others)),
         was_reaper_(was_reaper) {}
+  // All that there are, those included that have ended and were not collected.
+  std::vector<Pid> family() const;
   void signal_all(int signal, std::set<Pid>& seen, std::vector<std::string>& names) const;
 
   std::string name_;

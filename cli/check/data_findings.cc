@@ -70,9 +70,15 @@ void DataFindings::report(CheckReport& report) {
     }
     report.subjects.push_back(std::move(subject));
   }
-  report.effort.samples += samples_;
-  report.effort.labelled += labelled_;
-  report.effort.threads += threads_.size();
+  report.effort = effort();
+}
+
+CheckEffort DataFindings::effort() const {
+  CheckEffort effort;
+  effort.samples = samples_;
+  effort.labelled = labelled_;
+  effort.threads = threads_.size();
+  return effort;
 }
 
 }  // namespace labelscope::cli

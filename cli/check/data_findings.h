@@ -32,6 +32,8 @@ class DataFindings {
 
   // Sets with labels in them, or that break a rule, so far.
   std::uint64_t labelled() const { return labelled_; }
+  // What has been read so far.
+  CheckEffort effort() const;
 
   // A subject for the processes of one name, if one had a label set; effort. Call once.
   void report(CheckReport& report);

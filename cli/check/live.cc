@@ -3,8 +3,10 @@
 #include "cli/check/live.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/amounts.h"
+#include "cli/record/hold_watch.h"
 
 namespace labelscope::cli {
 namespace {
@@ -37,6 +40,11 @@ class LiveCheck {
  public:
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
+  // Bounds what follows; `remedy` may help where it is stuck (HoldWatch).
+  void begin_watch(std::function<void()> remedy);
+  // Why the remedy was needed; empty: it was not.
+  std::string end_watch();
+
   // One sample of each of its threads.
   Result<std::uint64_t> sample(Pid pid);
   // The same for turns; what goes wrong is remarked.
@@ -46,6 +54,9 @@ class LiveCheck {
   bool enough() const { return taken_ >= options_.samples; }
   bool over() const { return cancelled() || elapsed() >= options_.timeout; }
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
+  void tell_progress() const {
+    if (options_.progress) options_.progress(findings_.effort());
+  }
   nanoseconds elapsed() const { return Clock::now() - begin_; }
   // Until then, or Ctrl-C.
   template <class Ended>
@@ -74,7 +85,26 @@ class LiveCheck {
   std::set<std::string> resolved_;
   std::map<std::string, Unread> unread_;  // by the name of a process
   std::string absence_;                   // why a process had none
+  std::optional<Error> refusal_;          // why a process could not be looked at, the last time
+  std::atomic<std::uint64_t> current_stop_{0};
+  std::optional<HoldWatch> watch_;
 };
+
+void LiveCheck::begin_watch(std::function<void()> remedy) {
+  if (!options_.give_up) return;
+  HoldWatch::Limits limits;
+  limits.current_stop = [this] { return current_stop_.load(); };
+  limits.time = options_.timeout;
+  limits.remedy = std::move(remedy);
+  limits.give_up = [this](HoldWatch::Stuck, const std::string& why) { options_.give_up(why); };
+  watch_.emplace(std::move(limits));
+}
+
+std::string LiveCheck::end_watch() {
+  const std::string trouble = watch_ ? watch_->trouble() : std::string();
+  watch_.reset();
+  return trouble;
+}
 
 Result<std::uint64_t> LiveCheck::sample(Pid pid) {
   auto known = watched_.find(pid);
@@ -84,13 +114,13 @@ Result<std::uint64_t> LiveCheck::sample(Pid pid) {
                       " processes at a time: not all were looked at");
       return std::uint64_t{0};
     }
-    known = watched_.try_emplace(pid, pid).first;
+    known = watched_.try_emplace(pid, pid, &current_stop_).first;
   }
   auto threads = known->second.sample(findings_, files_);
   if (threads) {
     taken_ += *threads;
   } else if (threads.error().code == ErrorCode::kPermission) {
-    remarks_.insert("a process could not be looked at: " + threads.error().context);
+    refusal_ = threads.error();
   }
   note_publishers(known->second);
   return threads;
@@ -139,6 +169,7 @@ template <class Ended>
 void LiveCheck::wait(nanoseconds pause, Ended ended) const {
   const auto until = Clock::now() + pause;
   while (!over() && !ended()) {
+    tell_progress();
     const auto left = until - Clock::now();
     if (left <= nanoseconds::zero()) return;
     std::this_thread::sleep_for(std::min<nanoseconds>(left, kTick));
@@ -160,6 +191,12 @@ void LiveCheck::report(const std::string& name, CheckReport& report) {
   for (const auto& [comm, unread] : unread_) {
     remarks_.insert("process " + comm + ": reading a thread failed " +
                     counted(unread.count, "time", "times") + ": " + unread.why);
+  }
+  // A program may start one that has more rights; but where nothing was seen, that is why.
+  if (refusal_ && report.effort.samples == 0) {
+    report.problems.push_back({name, *refusal_});
+  } else if (refusal_) {
+    remarks_.insert("a process could not be looked at: " + refusal_->context);
   }
   if (!publishes && report.problems.empty()) report_emptiness(name, report);
   report.remarks.insert(report.remarks.end(), remarks_.begin(), remarks_.end());
@@ -204,11 +241,13 @@ class ProcessList {
 };
 
 // Samples a program's processes, those that it starts late as closely as the first, until it has
-// ended.
-void sample_program(CheckedProgram& program, const LiveCheckOptions& options, LiveCheck& check) {
+// ended. Returns why it had to be killed meanwhile; empty: it was not.
+std::string sample_program(CheckedProgram& program, const LiveCheckOptions& options,
+                           LiveCheck& check) {
   SampleTurns turns(options.samples, options.timeout);
   ProcessList processes(program, check);
   const auto ended = [&program] { return program.ended().has_value(); };
+  check.begin_watch([&program] { program.kill_all(); });
   while (!check.over() && !ended()) {
     if (processes.look()) turns.keep_only(processes.pids());
     for (const Pid pid : processes.pids()) {
@@ -218,6 +257,7 @@ void sample_program(CheckedProgram& program, const LiveCheckOptions& options, Li
     }
     check.wait(turns.next(processes.due()) - check.elapsed(), ended);
   }
+  return check.end_watch();
 }
 
 // Waits for its end, and sees to it after the timeout.
@@ -225,7 +265,7 @@ void finish(CheckedProgram& program, const LiveCheckOptions& options, const Live
             CheckReport& report) {
   const auto ended = [&program] { return program.ended().has_value(); };
   check.wait(nanoseconds::max() / 4, ended);
-  report.ended_by_check = !ended();
+  report.ended_by_check = !ended() || check.cancelled();
   const CheckedProgram::Ending ending = program.end(options.grace);
   report.wait_status = program.ended();
   if (check.cancelled()) {
@@ -254,6 +294,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
       kBetweenSamples * std::min<std::uint64_t>(options.samples, kMostSamples), options.timeout);
   Pace pace(Pace::Kind::kEven, options.samples, span);
   bool any = false;
+  check.begin_watch({});
   while (!check.over()) {
     auto threads = check.sample(pid);
     if (!threads) {
@@ -266,6 +307,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
     if (check.enough() || (*threads == 0 && check.elapsed() >= span)) break;
     check.wait(pace.pause(check.elapsed(), *threads), [] { return false; });
   }
+  check.end_watch();
   check.report(name, report);
   return {};
 }
@@ -276,8 +318,13 @@ Status check_command(const std::vector<std::string>& command, const LiveCheckOpt
   if (!program) return std::move(program).error();
   LiveCheck check(options);
   if (Status status = program->release(); !status) return status;
-  sample_program(*program, options, check);
+  const std::string trouble = sample_program(*program, options, check);
   finish(*program, options, check, report);
+  if (!trouble.empty()) {
+    report.ended_by_check = true;
+    report.problems.push_back(
+        {command.front(), {ErrorCode::kLimit, trouble + "; the program was ended"}});
+  }
   check.report(command.front(), report);
   return {};
 }

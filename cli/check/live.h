@@ -21,6 +21,10 @@ struct LiveCheckOptions {
   // What a program that is ended has for it, from SIGTERM to SIGKILL.
   std::chrono::milliseconds grace{2'000};
   std::function<bool()> cancelled;  // asked often: Ctrl-C
+  std::function<void(const CheckEffort&)> progress;  // told often; may be empty
+  // Ends labelscope, having said why: memory of the target is supplied by nobody, and no other end
+  // is possible. Must not return; called on another thread. Empty: it waits without a limit.
+  std::function<void(const std::string& why)> give_up;
   // Whom to ask, in the program that is started, for the signals as labelscope found them (see
   // Child). Null: they are as they should be.
   const Signals* signals = nullptr;

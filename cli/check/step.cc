@@ -43,6 +43,8 @@ class StepCheck {
   Status run(CheckReport& report);
 
  private:
+  Watchdog::Orders watchdog_orders(const CheckedProgram& program);
+  CheckEffort effort_so_far() const;
   void note_loaded(const SteppedProcess& process);
   void report_process(CheckReport& report);
   void report_problems(const ProgramTracer& tracer, CheckReport& report);
@@ -74,11 +76,30 @@ void StepCheck::note_loaded(const SteppedProcess& process) {
   missing_ = {missing.begin(), missing.end()};
 }
 
+CheckEffort StepCheck::effort_so_far() const {
+  CheckEffort effort;
+  effort.steps = record_.counts.steps;
+  effort.updates = record_.counts.updates;
+  effort.threads = record_.counts.threads;
+  return effort;
+}
+
+Watchdog::Orders StepCheck::watchdog_orders(const CheckedProgram& program) {
+  Watchdog::Orders orders;
+  orders.cancelled = [this] {
+    if (options_.progress) options_.progress(effort_so_far());
+    return options_.cancelled && options_.cancelled();
+  };
+  orders.kill = [&program] { program.kill_all(); };
+  orders.give_up = options_.give_up;
+  return orders;
+}
+
 Status StepCheck::run(CheckReport& report) {
   auto program = CheckedProgram::start(command_, options_.signals);
   if (!program) return std::move(program).error();
   process_name_ = command_.front();
-  Watchdog watchdog(program->pid(), options_.timeout, options_.cancelled);
+  Watchdog watchdog(options_.timeout, watchdog_orders(*program));
   DebugFiles debug_files([&] { return watchdog.reason() != Watchdog::Reason::kNone; });
   TracerOptions tracing;
   tracing.max_updates = options_.max_updates;

@@ -21,7 +21,10 @@ struct StepCheckOptions {
   // program may define itself, the same; without both, whatever touches the variable is watched.
   std::vector<std::string> updates;
   std::uint64_t max_updates = 0;  // stop looking after so many; 0: no bound
+  // These are called on another thread than the caller's; the last two are as in live.h.
   std::function<bool()> cancelled;
+  std::function<void(const CheckEffort&)> progress;
+  std::function<void(const std::string& why)> give_up;
   const Signals* signals = nullptr;  // as in live.h
 };
 

@@ -97,6 +97,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
 // On success `round` holds what is true of the program that the plan was made for.
 Result<std::uint64_t> WatchedProcess::read_threads(Round& round) {
   SnapshotOptions options;
+  options.current_stop = current_stop_;
   options.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
     read_sets(thread, memory, round);
   };

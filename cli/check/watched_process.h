@@ -2,6 +2,7 @@
 // and read once for each sample.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,9 @@ class WatchedProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit WatchedProcess(Pid pid) : pid_(pid) {}
+  // `current_stop` is snapshot_process()'s.
+  explicit WatchedProcess(Pid pid, std::atomic<std::uint64_t>* current_stop = nullptr)
+      : pid_(pid), current_stop_(current_stop) {}
 
   // Reads the label sets of all threads once. Returns how many threads it stopped. kVanished: it
   // has ended. kPermission: it may not be looked at, and why.
@@ -51,6 +54,7 @@ class WatchedProcess {
   void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Round& round) const;
 
   Pid pid_;
+  std::atomic<std::uint64_t>* current_stop_;
   std::string comm_;
   std::uint64_t programs_ = 0;
   std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)

@@ -1,11 +1,6 @@
 #include "cli/record/hold_watch.h"
 
-#include <unistd.h>
-
 #include <csignal>
-
-#include "cli/exit_status.h"
-#include "cli/log.h"
 
 namespace labelscope::cli {
 namespace {
@@ -15,12 +10,8 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 // A hold takes microseconds, on a machine that swaps perhaps a second.
 constexpr std::chrono::seconds kLongestHold{5};
-// Signals are taken fifty times a second, but for when a large process is planned.
-constexpr int kLongestDeafness = 10'000 / kTick.count();
 
-constexpr std::string_view kCause =
-    "memory of the target that is read is supplied by nobody (userfaultfd, or a file system that "
-    "hangs)";
+std::int64_t looks_in(std::chrono::nanoseconds time) { return time / kTick; }
 
 bool signal_waits() {
   sigset_t pending;
@@ -31,17 +22,9 @@ bool signal_waits() {
   return false;
 }
 
-[[noreturn]] void end_labelscope(ExitStatus status, const std::string& message) {
-  log::error(message + "; labelscope ends, and nothing was written");
-  _exit(status);
-}
-
 }  // namespace
 
-HoldWatch::HoldWatch(const Sampler& sampler, std::chrono::nanoseconds max_stop)
-    : thread_([this, &sampler, longest = static_cast<int>((kLongestHold + max_stop) / kTick)] {
-        watch(sampler, longest);
-      }) {}
+HoldWatch::HoldWatch(Limits limits) : limits_(std::move(limits)), thread_([this] { watch(); }) {}
 
 HoldWatch::~HoldWatch() {
   {
@@ -52,25 +35,44 @@ HoldWatch::~HoldWatch() {
   thread_.join();
 }
 
-void HoldWatch::watch(const Sampler& sampler, int longest_hold) {
-  std::uint64_t hold = 0;
-  int held = 0;
-  int deaf = 0;
+std::string HoldWatch::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+std::optional<HoldWatch::Finding> HoldWatch::look(Counts& counts) const {
+  const std::string cause(kUnsuppliedMemory);
+  const std::uint64_t now = limits_.current_stop();
+  counts.held = now != 0 && now == counts.hold ? counts.held + 1 : 0;
+  counts.hold = now;
+  if (counts.held > looks_in(kLongestHold + limits_.max_stop)) {
+    const auto seconds = counts.held * kTick / std::chrono::seconds(1);
+    return Finding{Stuck::kHeld, "a thread of the target was held for " + std::to_string(seconds) +
+                                     " s: " + cause};
+  }
+  counts.deaf = signal_waits() ? counts.deaf + 1 : 0;
+  if (counts.deaf > looks_in(kLongestDeafness)) {
+    return Finding{Stuck::kDeaf, "stopping takes too long, most likely because " + cause};
+  }
+  ++counts.all;
+  if (limits_.time && counts.all - looks_in(kLongestDeafness) > looks_in(*limits_.time)) {
+    return Finding{Stuck::kLate,
+                   "it does not end when its time is over, most likely because " + cause};
+  }
+  return std::nullopt;
+}
+
+void HoldWatch::watch() {
+  Counts counts;
   std::unique_lock lock(mutex_);
   while (!over_.wait_for(lock, kTick, [this] { return is_over_; })) {
-    const std::uint64_t now = sampler.current_stop();
-    held = now != 0 && now == hold ? held + 1 : 0;
-    hold = now;
-    if (held > longest_hold) {
-      end_labelscope(kExitRuntimeError, "a thread of the target was held for " +
-                                            std::to_string(held * kTick / std::chrono::seconds(1)) +
-                                            " s: " + std::string(kCause));
-    }
-    deaf = signal_waits() ? deaf + 1 : 0;
-    if (deaf > kLongestDeafness) {
-      end_labelscope(kExitGivenUp,
-                     "stopping takes too long, most likely because " + std::string(kCause));
-    }
+    const auto found = look(counts);
+    if (!found) continue;
+    if (!limits_.remedy || !trouble_.empty()) return limits_.give_up(found->stuck, found->why);
+    trouble_ = found->why;
+    limits_.remedy();
+    counts = {};
+    limits_.time = std::chrono::nanoseconds{0};
   }
 }
 

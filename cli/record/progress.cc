@@ -41,8 +41,9 @@ Progress::Progress(bool wanted) {
 }
 
 bool Progress::due() {
+  if (!active_) return false;
   auto now = std::chrono::steady_clock::now();
-  if (!active_ || now - last_ < kInterval) return false;
+  if (now - last_ < kInterval) return false;
   last_ = now;
   return true;
 }
@@ -67,6 +68,19 @@ void Progress::recording(const State& state) {
   if (state.dropped > 0) line += " · " + with_thousands(state.dropped) + " dropped";
   line += " · Ctrl-C stops and writes";
   draw(line);
+}
+
+void Progress::checking(const Checking& state) {
+  if (!due()) return;
+  std::string line = seconds(state.elapsed) + " of " + seconds(state.timeout) + " s";
+  const auto add = [&](std::uint64_t number, const char* one, const char* many) {
+    if (number != 0) line += " · " + with_thousands(number) + (number == 1 ? one : many);
+  };
+  add(state.samples, " label set", " label sets");
+  add(state.steps, " instruction", " instructions");
+  add(state.updates, " update", " updates");
+  add(state.threads, " thread", " threads");
+  draw(line + " · Ctrl-C stops and tells");
 }
 
 void Progress::working(const std::string& what, std::size_t done, std::size_t all) {

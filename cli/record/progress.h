@@ -1,4 +1,4 @@
-// The status line of a recording, on a terminal only: redrawn in place, gone when it is over.
+// The status line of a recording or a check, on a terminal only: redrawn in place, gone when it is over.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,16 @@ class Progress {
   };
   // At most ten times a second; other calls return at once.
   void recording(const State& state);
+  struct Checking {
+    std::chrono::nanoseconds elapsed{};
+    std::chrono::nanoseconds timeout{};
+    std::uint64_t samples = 0;
+    std::uint64_t threads = 0;
+    std::uint64_t steps = 0;  // of the rest, what is 0 is not shown
+    std::uint64_t updates = 0;
+  };
+  // The same for a check of a process.
+  void checking(const Checking& state);
   // "symbolizing 1,200 of 3,400 addresses" and the like.
   void working(const std::string& what, std::size_t done, std::size_t all);
   void clear();

@@ -72,6 +72,7 @@ void ProgramTracer::run() {
     const auto thread = threads_.find(event->tid);
     const bool was_stepping = thread != threads_.end() && thread->second.stepping;
     handle(*event);
+    tell_counts();
     const auto now = Clock::now();
     if (was_stepping) record_.effort.stepping += now - before;
     before = now;
@@ -79,6 +80,13 @@ void ProgramTracer::run() {
       stop_looking();
     }
   }
+}
+
+void ProgramTracer::tell_counts() {
+  constexpr auto kAnyOrder = std::memory_order_relaxed;
+  record_.counts.steps.store(record_.effort.steps, kAnyOrder);
+  record_.counts.updates.store(record_.effort.updates, kAnyOrder);
+  record_.counts.threads.store(record_.effort.threads, kAnyOrder);
 }
 
 void ProgramTracer::handle(const Event& event) {

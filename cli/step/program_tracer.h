@@ -81,6 +81,7 @@ class ProgramTracer {
   void interrupt_for_looks();
   void look_at(TracedThread& thread);
   void tell_what_is_loaded();
+  void tell_counts();
   void adopt(Tid tid);
   void resume(TracedThread& thread, int signal = 0);
   void resume_at(TracedThread& thread, const Position& position, int signal);

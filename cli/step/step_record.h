@@ -1,6 +1,7 @@
 // What a stepped program has come to, filled while it runs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -10,7 +11,15 @@
 
 namespace labelscope::cli {
 
+// What is told of while it goes on: written by the tracer, read by any thread.
+struct StepCounts {
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<std::uint64_t> updates{0};
+  std::atomic<std::uint64_t> threads{0};
+};
+
 struct StepRecord {
+  StepCounts counts;
   StepFindings findings;
   CheckEffort effort;
   std::set<std::string> unseen_functions;  // that changed labels before they were stepped through

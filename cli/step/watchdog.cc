@@ -1,9 +1,6 @@
 #include "cli/step/watchdog.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <csignal>
+#include "cli/record/hold_watch.h"
 
 namespace labelscope::cli {
 namespace {
@@ -13,9 +10,8 @@ constexpr std::chrono::milliseconds kTick{20};
 
 }  // namespace
 
-Watchdog::Watchdog(Pid pid, std::chrono::milliseconds timeout, std::function<bool()> cancelled)
-    : process_(static_cast<int>(::syscall(SYS_pidfd_open, raw(pid), 0))),
-      thread_([this, timeout, cancelled = std::move(cancelled)] { watch(timeout, cancelled); }) {}
+Watchdog::Watchdog(std::chrono::milliseconds timeout, Orders orders)
+    : orders_(std::move(orders)), thread_([this, timeout] { watch(timeout); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -26,21 +22,21 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-void Watchdog::watch(std::chrono::milliseconds timeout, const std::function<bool()>& cancelled) {
+void Watchdog::watch(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::unique_lock lock(mutex_);
-  while (!is_over_) {
-    over_.wait_for(lock, kTick);
-    if (is_over_) return;
-    if (cancelled && cancelled()) {
+  const auto over = [this] { return is_over_; };
+  while (reason_ == Reason::kNone) {
+    if (over_.wait_for(lock, kTick, over)) return;
+    if (orders_.cancelled && orders_.cancelled()) {
       reason_ = Reason::kCancelled;
     } else if (std::chrono::steady_clock::now() >= deadline) {
       reason_ = Reason::kTimeout;
     }
-    if (reason_ == Reason::kNone) continue;
-    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
-    return;
   }
+  orders_.kill();
+  if (over_.wait_for(lock, kLongestDeafness, over) || !orders_.give_up) return;
+  orders_.give_up("the program was killed and does not end, or " + std::string(kUnsuppliedMemory));
 }
 
 }  // namespace labelscope::cli

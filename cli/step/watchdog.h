@@ -1,5 +1,5 @@
 // Ends a program that is being stepped when its time is over or the user has had enough, while the
-// tracer waits for a stop that may never come.
+// tracer waits for a stop that may never come, or for memory that nobody supplies.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,8 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
-
-#include "labelscope/ids.h"
-#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
 
@@ -18,9 +16,17 @@ class Watchdog {
  public:
   enum class Reason { kNone, kTimeout, kCancelled };
 
-  // `cancelled` (may be empty) is asked on a thread of the watchdog's own. Of a process that is
-  // not collected yet.
-  Watchdog(Pid pid, std::chrono::milliseconds timeout, std::function<bool()> cancelled);
+  // All are called on a thread of the watchdog's own.
+  struct Orders {
+    std::function<bool()> cancelled;  // may be empty
+    // Kills the program and all that it has started.
+    std::function<void()> kill;
+    // Ends labelscope, having said why: the program was killed long ago, and nobody has noticed.
+    // Must not return. Empty: it waits without a limit.
+    std::function<void(const std::string& why)> give_up;
+  };
+
+  Watchdog(std::chrono::milliseconds timeout, Orders orders);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -29,9 +35,9 @@ class Watchdog {
   Reason reason() const { return reason_; }
 
  private:
-  void watch(std::chrono::milliseconds timeout, const std::function<bool()>& cancelled);
+  void watch(std::chrono::milliseconds timeout);
 
-  UniqueFd process_;
+  Orders orders_;
   std::atomic<Reason> reason_{Reason::kNone};
   std::mutex mutex_;
   std::condition_variable over_;

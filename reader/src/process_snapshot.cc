@@ -10,6 +10,7 @@
 #include "labelscope/label_walk.h"
 #include "labelscope/snapshot.h"
 #include "labelscope/stopped_thread.h"
+#include "marked_stop.h"
 #include "own_thread.h"
 #include "proc_fs.h"
 
@@ -132,6 +133,8 @@ bool ThreadReader::read(ThreadSnapshot& thread, milliseconds patience) {
   // What cannot be interrupted is not waited for here: there may be hundreds of such threads.
   if (stat->state == 'D') patience = milliseconds{0};
   const Holding holding;
+  const auto moment = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  const MarkedStop marked(options_.current_stop, moment);
   auto stopped = StoppedThread::stop(thread.tid, patience);
   if (!stopped) {
     const Error& error = stopped.error();

@@ -6,6 +6,7 @@
 #include "holding.h"
 #include "label_key.h"
 #include "labelscope/label_walk.h"
+#include "marked_stop.h"
 
 namespace labelscope {
 namespace {
@@ -21,19 +22,6 @@ constexpr milliseconds kPatience{200};
 constexpr milliseconds kPatienceForDevices{5};
 constexpr milliseconds kHopeless{1000};
 
-class MarkedStop {
- public:
-  MarkedStop(std::atomic<std::uint64_t>& current, std::uint64_t number) : current_(current) {
-    current_ = number;
-  }
-  ~MarkedStop() { current_ = 0; }
-  MarkedStop(const MarkedStop&) = delete;
-  MarkedStop& operator=(const MarkedStop&) = delete;
-
- private:
-  std::atomic<std::uint64_t>& current_;
-};
-
 }  // namespace
 
 ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
@@ -47,7 +35,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
     const bool waits_for_device =
         options_.mode == SampleMode::kWall && process.threads().state_of(thread) == 'D';
     const Holding holding;
-    const MarkedStop marked(current_stop_, ++stops_begun_);
+    const MarkedStop marked(&current_stop_, ++stops_begun_);
     auto stopped =
         StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
     if (stopped && options_.mode == SampleMode::kCpu && stopped->was_waiting()) {

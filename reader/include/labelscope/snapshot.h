@@ -3,6 +3,7 @@
 // or by a BPF iterator that stops nothing (../../bpf/task_snapshot.h).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,9 @@ struct SnapshotOptions {
   // Called with each thread that was read, before it is let go: what it does adds to the stop. On
   // another thread than the caller's, one call at a time. What it throws reaches the caller.
   std::function<void(const ThreadSnapshot& thread, const MemorySource& memory)> while_held;
+  // For whoever watches, on a further thread, that no thread is held for long: another number while
+  // each one is, 0 in between. May be null.
+  std::atomic<std::uint64_t>* current_stop = nullptr;
 };
 
 // Stops the threads of a live process one after the other, each as short as possible, until no new

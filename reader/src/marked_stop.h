@@ -1,0 +1,25 @@
+// Says, while it lives, that a thread is held: for whoever watches from another thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace labelscope {
+
+class MarkedStop {
+ public:
+  // `number` is another one for each stop, and not 0. `current` may be null: nobody watches.
+  MarkedStop(std::atomic<std::uint64_t>* current, std::uint64_t number) : current_(current) {
+    if (current_ != nullptr) *current_ = number;
+  }
+  ~MarkedStop() {
+    if (current_ != nullptr) *current_ = 0;
+  }
+  MarkedStop(const MarkedStop&) = delete;
+  MarkedStop& operator=(const MarkedStop&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>* current_;
+};
+
+}  // namespace labelscope
