@@ -117,7 +117,8 @@ class Recording {
 
 void Recording::watch_holds() {
   HoldWatch::Limits limits;
-  limits.current_stop = [this] { return opened_.sampler->current_stop(); };
+  // The recorder takes it over, and is there as long as the watch.
+  limits.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
   limits.max_stop = options_.max_stop;
   limits.give_up = [](HoldWatch::Stuck stuck, const std::string& why) {
     log::error(why + "; labelscope ends, and nothing was written");

@@ -6,6 +6,7 @@
 #include "labelscope/check_set.h"
 #include "labelscope/label.h"
 #include "labelscope/locate.h"
+#include "labelscope/memory.h"
 #include "labelscope/outcome.h"
 #include "labelscope/stopped_thread.h"
 
@@ -52,6 +53,14 @@ Status WatchedProcess::open() {
   return {};
 }
 
+// A plan that is made without the process's memory has no publishers, whoever there is.
+bool WatchedProcess::may_not_be_read() const {
+  auto mappings = process_->mappings();
+  if (!mappings || mappings->empty()) return false;
+  const auto byte = read_value<std::uint8_t>(process_->memory(), mappings->front().start);
+  return !byte && byte.error().code == ErrorCode::kPermission;
+}
+
 bool WatchedProcess::plan_due() const {
   if (!plan_) return true;
   const auto now = Clock::now();
@@ -69,6 +78,9 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
     return refused ? StoppedThread::refusal(process_->seen_through()) : std::move(plan).error();
   }
   plan_ = *std::move(plan);
+  if (plan_->publishers.empty() && may_not_be_read()) {
+    return StoppedThread::refusal(process_->seen_through());
+  }
   files.look_at(*process_, *plan_);
   return {};
 }

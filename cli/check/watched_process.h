@@ -50,6 +50,7 @@ class WatchedProcess {
   Status open();
   Status make_plan(LoadedFiles& files);
   bool plan_due() const;
+  bool may_not_be_read() const;
   Result<std::uint64_t> read_threads(Round& round);
   void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Round& round) const;
 

@@ -78,6 +78,27 @@ start() {
   children+=("$recorder")
 }
 
+# Whatever is started from here on has a mark in its environment, and so has what that starts.
+mark_processes() {
+  mark=labelscope_test_$$_$RANDOM
+  export LABELSCOPE_TEST_MARK=$mark
+}
+# Processes with the mark that run this program and have not ended.
+marked_that_run() {
+  local pid
+  for pid in $(grep -lsz "^LABELSCOPE_TEST_MARK=$mark\$" /proc/[0-9]*/environ | sed 's,/proc/,,; s,/environ,,'); do
+    [[ $(readlink "/proc/$pid/exe") == "$1" && $(state_of "$pid") != Z ]] && echo "$pid"
+  done
+}
+# expect_none_runs <program> <when>
+expect_none_runs() {
+  local left
+  left=$(marked_that_run "$1")
+  [[ -z $left ]] || { kill -KILL $left; fail "$2: still running: $left"; }
+}
+any_runs() { [[ -n $(marked_that_run "$1") ]]; }
+none_runs() { ! any_runs "$1"; }
+
 is_gone() { ! kill -0 "$1" 2>/dev/null || [[ $(state_of "$1") == Z ]]; }
 state_of() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
 

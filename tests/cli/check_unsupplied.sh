@@ -1,0 +1,39 @@
+# Memory that nobody supplies does not keep check waiting for ever: a process goes on, a program that check has started
+# is ended with all that it has started.
+source "$SOURCE_DIR/lib.sh"
+source "$SOURCE_DIR/unsupplied.sh"
+start_unsupplied
+start check -p "$target"
+wait_until "the thread is held" target_is_held
+finish
+expect_status "$exit_unchecked" "the thread was held for too long"
+expect_said 'held for [0-9]+ s: .*userfaultfd.*labelscope ends'
+expect_no_stdout
+wait_until "the thread goes on" target_goes_on
+
+mark_processes
+run check --timeout 60s -- "$AWKWARD_TARGET" shared
+expect_status "$exit_unchecked" "live"
+expect_shown 'held for [0-9]+ s: .*userfaultfd.*the program was ended'
+expect_none_runs "$AWKWARD_TARGET" "live"
+
+# The child has the userfaultfd as well: nothing goes on until both are gone.
+run check --step --timeout 1s -- "$AWKWARD_TARGET" shared
+expect_status "$exit_unchecked" "step"
+expect_shown 'still ran after 1 s and was ended'
+expect_none_runs "$AWKWARD_TARGET" "step"
+
+# Where it is in other hands, only the end of labelscope helps.
+start check --step --timeout 2s -- "$AWKWARD_TARGET" unsupplied
+wait_until "the program runs" any_runs "$AWKWARD_TARGET"
+has_userfaultfd() { [[ -e /proc/$(marked_that_run "$AWKWARD_TARGET")/fd/99 ]]; }
+wait_until "the program has a userfaultfd" has_userfaultfd
+"$AWKWARD_TARGET" keep "$(marked_that_run "$AWKWARD_TARGET")" >"$work/keeper" &
+keeper=$!
+children+=("$keeper")
+wait_until "it is kept" grep -qE 'ready|cannot' "$work/keeper"
+grep -q ready "$work/keeper" || skip_test "$(cat "$work/keeper")"
+finish
+expect_status "$exit_unchecked" "step, kept"
+expect_said 'was killed and does not end.*labelscope ends'
+[[ $(marked_that_run "$AWKWARD_TARGET") == "$keeper" ]] || fail "the program still runs"
