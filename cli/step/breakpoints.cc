@@ -54,7 +54,16 @@ bool has_our_trap(const UniqueFd& memory, Address address) {
 Result<Breakpoints> Breakpoints::open(Pid pid) {
   UniqueFd memory = open_memory(pid);
   if (!memory.valid()) {
-    return system_error(errno, "opening the memory of process " + std::to_string(raw(pid)));
+    const int failed = errno;
+    const std::string name = "process " + std::to_string(raw(pid));
+    if (failed != EACCES && failed != EPERM) {
+      return system_error(failed, "opening the memory of " + name);
+    }
+    return Error{ErrorCode::kPermission,
+                 name +
+                     " cannot be looked into: it runs a program file that its user may not read, "
+                     "or that changes its user; make the file readable, or try sudo "
+                     "(CAP_SYS_PTRACE)"};
   }
   return Breakpoints(std::move(memory));
 }
@@ -62,8 +71,9 @@ Result<Breakpoints> Breakpoints::open(Pid pid) {
 bool Breakpoints::add(Address address) {
   auto [entry, fresh] = points_.try_emplace(address);
   Point& point = entry->second;
+  // One of the program's own is not ours to take out again.
   if (fresh && (read_at(memory_, address, &point.original, kTrapSize) != kTrapSize ||
-                !write_at(memory_, address, kTrap))) {
+                is_trap(address) || !write_at(memory_, address, kTrap))) {
     points_.erase(entry);
     return false;
   }
@@ -74,7 +84,7 @@ bool Breakpoints::add(Address address) {
 void Breakpoints::remove(Address address) {
   auto entry = points_.find(address);
   if (entry == points_.end() || --entry->second.uses != 0) return;
-  write_at(memory_, address, &entry->second.original);
+  lift(address);
   points_.erase(entry);
 }
 
@@ -84,13 +94,19 @@ bool Breakpoints::is_trap(Address address) const {
 }
 
 void Breakpoints::lift(Address address) {
-  if (auto entry = points_.find(address); entry != points_.end()) {
+  // The program may have written other code there meanwhile.
+  if (auto entry = points_.find(address); entry != points_.end() && is_trap(address)) {
     write_at(memory_, address, &entry->second.original);
   }
 }
 
 void Breakpoints::put_back(Address address) {
-  if (has(address)) write_at(memory_, address, kTrap);
+  const auto entry = points_.find(address);
+  if (entry == points_.end()) return;
+  std::uint32_t now = 0;
+  const bool as_before =
+      read_at(memory_, address, &now, kTrapSize) == kTrapSize && now == entry->second.original;
+  if (as_before) write_at(memory_, address, kTrap);
 }
 
 std::size_t Breakpoints::read(Address address, std::span<std::byte> out) const {

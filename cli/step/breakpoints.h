@@ -19,14 +19,15 @@ class Breakpoints {
   // The memory of a process that is being traced, for reading and writing, its code too.
   static Result<Breakpoints> open(Pid pid);
 
-  // False where no code can be written (it is gone).
+  // False where no code can be written (it is gone), or a breakpoint of the program's own is.
   bool add(Address address);
   void remove(Address address);
   bool has(Address address) const { return points_.count(address) != 0; }
   // A breakpoint instruction is in memory there, ours or the program's own.
   bool is_trap(Address address) const;
 
-  // Around the execution of the instruction itself.
+  // Around the execution of the instruction itself. Code that the program has written over ours
+  // stays.
   void lift(Address address);
   void put_back(Address address);
 
