@@ -57,6 +57,7 @@ class FileRules {
   }
 
   void judge_file_name();
+  bool are_hidden_alike() const;
   bool judge_export(RuleId rule, const InspectedSymbol& symbol, const Publication& alone,
                     const char* name);
   void judge_version();
@@ -78,6 +79,17 @@ void FileRules::judge_file_name() {
       "name the file libcustomlabels.so or libcustomlabels-ANYTHING.so");
 }
 
+// Neither symbol is exported, and for one reason: no option, one version script.
+bool FileRules::are_hidden_alike() const {
+  const auto& version = best_of(seen_.version);
+  const auto& variable = best_of(seen_.variable);
+  if (!version || !variable || is_exported(seen_.version) || is_exported(seen_.variable)) {
+    return false;
+  }
+  return !seen_.has_dynamic_symbols ||
+         (version->binding == variable->binding && version->visibility == variable->visibility);
+}
+
 bool FileRules::judge_export(RuleId rule, const InspectedSymbol& symbol, const Publication& alone,
                              const char* name) {
   if (is_exported(symbol)) return expect(rule, true, {});
@@ -85,7 +97,13 @@ bool FileRules::judge_export(RuleId rule, const InspectedSymbol& symbol, const P
     return expect(rule, false, "the file has no dynamic symbols at all: it is linked statically",
                   "link it dynamically (without -static), and export both symbols");
   }
-  if (auto hidden = find_hidden(alone, !seen_.executable)) return expect(rule, false, *hidden);
+  if (auto hidden = find_hidden(alone, !seen_.executable)) {
+    if (are_hidden_alike()) {
+      hidden->text =
+          "neither it nor " CUSTOM_LABELS_CURRENT_SET_SYMBOL " is exported: " + hidden->text;
+    }
+    return expect(rule, false, *hidden);
+  }
   return expect(rule, false, std::string(name) + " is not defined, but the other symbol is",
                 "define both symbols in this file and export them");
 }
@@ -119,7 +137,9 @@ void FileRules::judge_version() {
 
 void FileRules::judge_current_set() {
   const auto& symbol = best_of(seen_.variable);
+  // What hides both has been told of the version.
   const bool exported =
+      !are_hidden_alike() &&
       judge_export(RuleId::kCurrentSetExported, seen_.variable,
                    {std::nullopt, seen_.variable.symtab}, CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   if (!symbol) return;

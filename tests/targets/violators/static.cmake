@@ -27,6 +27,8 @@ violator(static/LS010-hidden libcustomlabels.so ${gcc} ${static_descriptors} ${s
 violator(static/LS010-missing libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/version_missing.c)
 violator(static/LS010-program program ${gcc} ${static_program} -Wl,--export-dynamic-symbol=custom_labels_current_set
   ${static_source}/good.c)
+violator(static/LS010-both program ${gcc} ${static_program} ${static_source}/good.c)
+violator(static/LS010-static program ${gcc} ${static_flags} -static ${static_source}/main.c ${static_source}/good.c)
 violator(static/LS011-wide libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/version_wide.c)
 violator(static/LS011-narrow program ${gcc} ${static_program} ${static_export} ${static_source}/version_narrow.c)
 violator(static/LS012-two libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/version_two.c)
