@@ -50,6 +50,8 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
   if (!diagnostic.places.empty()) {
     add(base_name(diagnostic.places.front().module));
     add(diagnostic.places.front().function);
+    // A function may be wrong in several ways; its words name keys and no values.
+    if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.found);
   }
   std::array<char, 20> text;
   std::snprintf(text.data(), text.size(), "%016llx",

@@ -21,8 +21,10 @@ bool is_process_name(std::string_view name);
 std::string lasting_name(std::string_view name);
 
 // 16 hexadecimal digits: FNV-1a (64 bits) of rule, subject key, and the module's file name and
-// function where the finding has a place in code, each with a NUL behind it. Findings of one rule
-// in several threads, or at several instructions of one function, are the same finding.
+// function where the finding has a place in code, each with a NUL behind it; of a torn update what
+// is said of the set that was seen, too (which key it is about). Findings of one rule in several
+// threads are the same finding, and so are those at several instructions of one function, unless
+// they tear different things.
 std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnostic);
 
 }  // namespace labelscope::cli

@@ -61,6 +61,33 @@ bool is_step_between(const CheckedSet& seen, const CheckedSet& before, const Che
   return true;
 }
 
+std::string quoted(const std::string& key) {
+  constexpr std::size_t kMost = 64;
+  return '"' + key.substr(0, kMost) + '"';
+}
+
+// How a torn set differs from those around it. Keys, not values: the same words in each run.
+std::string what_is_torn(const CheckedSet& seen, const CheckedSet& before,
+                         const CheckedSet& after) {
+  const auto old_labels = labels_of(before);
+  const auto new_labels = labels_of(after);
+  const auto old_keys = keys_of(before);
+  const auto new_keys = keys_of(after);
+  for (const Label& label : seen.labels) {
+    if (old_keys.count(label.key) == 0 && new_keys.count(label.key) == 0) {
+      return "it has a key that neither of them has";
+    }
+    if (old_labels.count(label) == 0 && new_labels.count(label) == 0) {
+      return "the value of " + quoted(label.key) + " is none of theirs";
+    }
+  }
+  const auto keys = keys_of(seen);
+  for (const std::string& key : old_keys) {
+    if (new_keys.count(key) != 0 && keys.count(key) == 0) return quoted(key) + " is missing";
+  }
+  return "it has labels of both";
+}
+
 const Diagnostic* find_rule_in(const SetCheck& check, RuleId rule) {
   for (const Diagnostic& diagnostic : check.diagnostics) {
     if (diagnostic.rule == rule) return &diagnostic;
@@ -138,7 +165,8 @@ void UpdateJudge::close() {
     if (is_torn(i)) {
       report_({RuleId::kTornUpdate,
                "for a moment readers see a label set that is neither the one before the update nor "
-               "the one after it",
+               "the one after it: " +
+                   what_is_torn(change.check.set, before_.set, changes_.back().check.set),
                "build the new set in memory that is not published, and then store its address to "
                "custom_labels_current_set",
                &change, before_.set, change.check.set, changes_.back().check.set});

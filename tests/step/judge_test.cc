@@ -62,6 +62,21 @@ TEST_CASE("update_judge: a value that is neither the old nor the new one is torn
   CHECK(judged.judge.updates() == 1);
 }
 
+TEST_CASE("update_judge: a torn state is told by keys, not by values") {
+  const Label other{"other", "1"};
+  const auto said = [](const LabelSet& before, const LabelSet& seen, const LabelSet& after) {
+    Judged judged(set_of(before));
+    judged.judge.add(in_place(set_of(seen)), {});
+    judged.judge.add(in_place(set_of(after)), {});
+    judged.judge.finish(set_of(after));
+    return judged.findings.size() == 1 ? judged.findings[0].found : "nothing";
+  };
+  using Catch::Matchers::EndsWith;
+  CHECK_THAT(said({kOld}, {kMixed}, {kNew}), EndsWith(R"(: the value of "k" is none of theirs)"));
+  CHECK_THAT(said({kOld}, {other}, {kNew}), EndsWith(": it has a key that neither of them has"));
+  CHECK_THAT(said({kOld, other}, {other}, {kNew, other}), EndsWith(R"(: "k" is missing)"));
+}
+
 TEST_CASE("update_judge: one change is an update and nothing is torn") {
   Judged judged(set_of({kOld}));
   judged.judge.add(in_place(set_of({kNew})), {});

@@ -2,7 +2,11 @@
 #include "cli/check/verdict.h"
 
 #include "cli/check/fingerprint.h"
+#include "cli/check/github.h"
 #include "cli/check/json.h"
+#include "cli/check/junit.h"
+#include "cli/check/sarif.h"
+#include "cli/check/text.h"
 #include "support/catch.h"
 #include "unit/check/report_maker.h"
 
@@ -50,6 +54,29 @@ TEST_CASE("verdict: what could not be checked is incomplete, and findings count 
   CHECK(outcome_of(report, false) == Outcome::kIncomplete);
   report.subjects.push_back(with(RuleId::kVersionValue));
   CHECK(outcome_of(report, false) == Outcome::kFindings);
+}
+
+TEST_CASE("verdict: what was not proven is a warning, and fails if strict, in every format") {
+  CheckReport report = report_of({clean_file("a")});
+  report.gaps.push_back({"unseen-updates", "2 changes"});
+  const CheckVerdict lenient = judge(report, false, {});
+  CHECK(lenient.outcome == Outcome::kClean);
+  CHECK(lenient.warnings == 1);
+  CHECK(verdict_line(report, lenient).find("1 warning") != std::string::npos);
+  const CheckVerdict strict = judge(report, true, {});
+  CHECK(strict.outcome == Outcome::kIncomplete);
+  CHECK(verdict_line(report, strict).find("1 not proven") != std::string::npos);
+  for (const CheckVerdict* verdict : {&lenient, &strict}) {
+    CHECK(
+        render_check_text(report, *verdict, false).find("not proven  unseen-updates: 2 changes") !=
+        std::string::npos);
+    CHECK(render_check_json(report, *verdict, "1").find("unseen-updates") != std::string::npos);
+    CHECK(render_check_sarif(report, *verdict, "1").find("unseen-updates") != std::string::npos);
+  }
+  CHECK(render_check_github(report, lenient).starts_with("::warning title=not proven::"));
+  CHECK(render_check_github(report, strict).starts_with("::error title=not proven::"));
+  CHECK(render_check_junit(report, lenient).find("not proven") == std::string::npos);
+  CHECK(render_check_junit(report, strict).find("type=\"not proven\"") != std::string::npos);
 }
 
 TEST_CASE("verdict: every diagnostic is in one number") {
@@ -126,6 +153,10 @@ TEST_CASE("fingerprint: the same whatever changes from run to run, another for a
   torn.places[0].line = 99;
   torn.set_seen = "{}";
   torn.count = 1;
+  CHECK(print(process) == print(changed));
+  torn.found += " of another key";
+  CHECK(print(process) != print(changed));
+  torn.found = process.diagnostics.back().found;
   CHECK(print(process) == print(changed));
   torn.places[0].function = "memmove";
   CHECK(print(process) != print(changed));
