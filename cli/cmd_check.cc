@@ -263,6 +263,9 @@ bool Check::write(OutputFile& output, const std::string& text) {
 void Check::tell(const CheckVerdict& verdict) const {
   if (options_.format == CheckFormat::kText && options_.output == "-") return;
   for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
+  for (const CheckGap& gap : report_.gaps) {
+    (verdict.strict ? log::error : log::warning)(gap_text(gap));
+  }
   for (const BaselineEntry& entry : verdict.gone) log::info(gone_text(entry));
   for (const std::string& remark : report_.remarks) log::info(escape_terminal(remark));
   for (const std::string& line : effort_lines(report_.effort)) log::info(line);

@@ -20,6 +20,10 @@ bool tests_rules(const SetCheck& check) {
 
 }  // namespace
 
+bool has_labels(const SetCheck& check) {
+  return check.set.state != CheckedSet::State::kNone || !check.diagnostics.empty();
+}
+
 bool DataFindings::is_new(const std::string& comm, const SetSample& sample) const {
   const auto known = processes_.find(comm);
   for (const Diagnostic& diagnostic : sample.check.diagnostics) {
@@ -32,9 +36,7 @@ bool DataFindings::is_new(const std::string& comm, const SetSample& sample) cons
 void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
   ++samples_;
   threads_.insert(sample.tid);
-  // A set that cannot be read is one, too.
-  const bool none = sample.check.set.state == CheckedSet::State::kNone;
-  if (!none || !sample.check.diagnostics.empty()) ++labelled_;
+  if (has_labels(sample.check)) ++labelled_;
   if (!tests_rules(sample.check)) return;
   Process& entry = processes_[comm];
   if (entry.first == Pid{}) entry.first = pid;

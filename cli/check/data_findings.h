@@ -23,6 +23,9 @@ struct SetSample {
   SetCheck check;
 };
 
+// Whether a thread has labels; a set that cannot be read, or is wrong, was meant to have some.
+bool has_labels(const SetCheck& check);
+
 class DataFindings {
  public:
   // Whether it breaks a rule that no sample of a thread of this name has broken. `comm`: the

@@ -73,6 +73,10 @@ std::string render_check_github(const CheckReport& report, const CheckVerdict& v
   for (const CheckProblem& problem : report.problems) {
     text += "::error title=not checked::" + escaped(problem_text(problem), false) + "\n";
   }
+  for (const CheckGap& gap : report.gaps) {
+    text += std::string("::") + command_of(verdict.strict ? Severity::kError : Severity::kWarning) +
+            " title=not proven::" + escaped(gap_text(gap), false) + "\n";
+  }
   for (const BaselineEntry& entry : verdict.gone) {
     text += "::notice title=baseline::" + escaped(gone_text(entry), false) + "\n";
   }

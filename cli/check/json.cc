@@ -72,6 +72,14 @@ Json problems_json(const CheckReport& report) {
   return problems;
 }
 
+Json gaps_json(const CheckReport& report) {
+  Json gaps = Json::array();
+  for (const CheckGap& gap : report.gaps) {
+    gaps.push_back(Json{{"name", gap.name}, {"text", bytes_json(gap.text)}});
+  }
+  return gaps;
+}
+
 Json gone_json(const CheckVerdict& verdict) {
   Json gone = Json::array();
   for (const BaselineEntry& entry : verdict.gone) {
@@ -97,6 +105,7 @@ std::string render_check_json(const CheckReport& report, const CheckVerdict& ver
     json["subjects"].push_back(subject_json(subject));
   }
   json["problems"] = problems_json(report);
+  json["gaps"] = gaps_json(report);
   json["gone"] = gone_json(verdict);
   json["effort"] = effort_json(report.effort);
   json["wait_status"] = report.wait_status ? Json(*report.wait_status) : Json(nullptr);

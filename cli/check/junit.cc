@@ -119,16 +119,20 @@ std::string suite(const JudgedSubject& subject, Counts& all) {
   return "  <testsuite" + attributes(name, counts) + ">\n" + cases + "  </testsuite>\n";
 }
 
-std::string problem_suite(const CheckProblem& problem, Counts& all) {
-  const std::string name = escape_terminal(lasting_name(problem.name));
+// What went wrong apart from the rules, as a case of its own that has an error.
+std::string error_suite(const std::string& name, const std::string& why, const char* kind,
+                        Counts& all) {
   const Counts counts{1, 0, 1, 0};
   all += counts;
-  const std::string why = escape_terminal(problem.error.context);
   return "  <testsuite" + attributes(name, counts) + ">\n    <testcase" +
          attribute("classname", name) + attribute("name", "can be checked") +
          attribute("time", "0") + ">\n      <error" + attribute("message", why) +
-         attribute("type", "not checked") + ">" + xml(why) +
-         "</error>\n    </testcase>\n  </testsuite>\n";
+         attribute("type", kind) + ">" + xml(why) + "</error>\n    </testcase>\n  </testsuite>\n";
+}
+
+std::string problem_suite(const CheckProblem& problem, Counts& all) {
+  return error_suite(escape_terminal(lasting_name(problem.name)),
+                     escape_terminal(problem.error.context), "not checked", all);
 }
 
 }  // namespace
@@ -138,6 +142,11 @@ std::string render_check_junit(const CheckReport& report, const CheckVerdict& ve
   std::string suites;
   for (const JudgedSubject& subject : verdict.subjects) suites += suite(subject, counts);
   for (const CheckProblem& problem : report.problems) suites += problem_suite(problem, counts);
+  if (verdict.strict) {
+    for (const CheckGap& gap : report.gaps) {
+      suites += error_suite(gap.name, escape_terminal(gap.text), "not proven", counts);
+    }
+  }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
          attributes("labelscope check", counts) + ">\n" + suites + "</testsuites>\n";
 }

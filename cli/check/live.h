@@ -20,7 +20,7 @@ struct LiveCheckOptions {
   std::chrono::milliseconds timeout{30'000};  // the check ends then, with what it has
   // What a program that is ended has for it, from SIGTERM to SIGKILL.
   std::chrono::milliseconds grace{2'000};
-  std::function<bool()> cancelled;  // asked often: Ctrl-C
+  std::function<bool()> cancelled;                   // asked often: Ctrl-C
   std::function<void(const CheckEffort&)> progress;  // told often; may be empty
   // Ends labelscope, having said why: memory of the target is supplied by nobody, and no other end
   // is possible. Must not return; called on another thread. Empty: it waits without a limit.

@@ -29,6 +29,12 @@ struct CheckProblem {
   Error error;
 };
 
+// What was not proven although nothing kept it from being checked: a warning.
+struct CheckGap {
+  std::string name;  // a stable word: "unseen-updates"
+  std::string text;
+};
+
 // How deep it went, for whoever doubts a clean verdict. Zeros where it was not done. A process of
 // which no labels were seen (labelled and updates 0) and a program that failed by itself are
 // problems to the command: checks need not say so.
@@ -38,7 +44,7 @@ struct CheckEffort {
   std::uint64_t threads = 0;   // different ones
   std::uint64_t steps = 0;     // instructions stepped
   std::uint64_t updates = 0;   // changes from one label set to another that were stepped through
-  // Changes that happened while a thread ran freely: not proven.
+  // Changes that happened while a thread ran freely; those that are not proven are a gap.
   std::uint64_t unseen_updates = 0;
   std::chrono::nanoseconds stepping{0};  // time that stepping took
 };
@@ -46,6 +52,7 @@ struct CheckEffort {
 struct CheckReport {
   std::vector<CheckedSubject> subjects;
   std::vector<CheckProblem> problems;
+  std::vector<CheckGap> gaps;
   CheckEffort effort;
   // Of a program that check started: its wait status, once it has ended.
   std::optional<int> wait_status;

@@ -100,6 +100,9 @@ Json invocation_json(const CheckReport& report) {
   for (const CheckProblem& problem : report.problems) {
     notifications.push_back(Json{{"level", "error"}, {"message", message(problem_text(problem))}});
   }
+  for (const CheckGap& gap : report.gaps) {
+    notifications.push_back(Json{{"level", "warning"}, {"message", message(gap_text(gap))}});
+  }
   for (const std::string& remark : report.remarks) {
     notifications.push_back(Json{{"level", "note"}, {"message", message(escape_terminal(remark))}});
   }

@@ -23,6 +23,23 @@ constexpr milliseconds kGrace{200};
 // Names that a remark tells; the rest is a number.
 constexpr std::size_t kMaxNames = 5;
 
+// Changes that went unseen in functions that were not stepped through later, either.
+std::uint64_t unproven_changes(const StepRecord& record) {
+  std::uint64_t left = record.effort.unseen_updates;
+  for (const auto& [start, function] : record.unseen_functions) {
+    if (function.proven) left -= std::min(left, function.changes);
+  }
+  return left;
+}
+
+std::set<std::string> unproven_functions(const StepRecord& record) {
+  std::set<std::string> names;
+  for (const auto& [start, function] : record.unseen_functions) {
+    if (!function.proven) names.insert(function.name);
+  }
+  return names;
+}
+
 std::string some_of(const std::set<std::string>& names) {
   std::string text;
   std::size_t told = 0;
@@ -169,14 +186,16 @@ void StepCheck::report_ending(CheckedProgram& program, Watchdog::Reason reason,
 // What was not proven.
 void StepCheck::report_gaps(CheckReport& report) const {
   auto remark = [&](const std::string& text) { report.remarks.push_back(text); };
-  if (record_.effort.unseen_updates != 0) {
-    std::string text = counted(record_.effort.unseen_updates, "change", "changes") +
+  auto gap = [&](const char* name, const std::string& text) {
+    report.gaps.push_back({name, text});
+  };
+  if (const std::uint64_t unproven = unproven_changes(record_); unproven != 0) {
+    std::string text = counted(unproven, "change", "changes") +
                        " of label sets happened while a thread ran freely, and were not stepped "
                        "through";
-    if (!record_.unseen_functions.empty()) {
-      text += " (from then on they are: " + some_of(record_.unseen_functions) + ")";
-    }
-    remark(text);
+    const std::set<std::string> functions = unproven_functions(record_);
+    if (!functions.empty()) text += " (in " + some_of(functions) + ")";
+    gap("unseen-updates", text + "; --update names the functions that make them");
     if (record_.no_watchpoints) {
       remark(
           "this machine has no hardware watchpoints, which would find the functions that change "
@@ -184,17 +203,20 @@ void StepCheck::report_gaps(CheckReport& report) const {
     }
   }
   if (publishes_ && !has_triggers_) {
-    remark(
+    gap("no-functions",
         "no function that may change labels was found (is the program stripped?): only what "
         "watchpoints caught was stepped through; --update names such functions");
   }
   if (record_.abandoned != 0) {
-    remark(counted(record_.abandoned, "function", "functions") +
-           " ran on for long without changing labels and were let go before their end");
+    gap("abandoned-functions",
+        counted(record_.abandoned, "function", "functions") +
+            " ran on for long without changing labels and were let go before their end; --update "
+            "names those that are updates");
   }
   if (record_.endless_regions != 0) {
-    remark(counted(record_.endless_regions, "declared update", "declared updates") +
-           " did not end within 5,000,000 instructions and were not followed further");
+    gap("endless-updates",
+        counted(record_.endless_regions, "declared update", "declared updates") +
+            " did not end within 5,000,000 instructions and were not followed further");
   }
   if (record_.exclusive_sequences != 0) {
     remark("an exclusive load and its store, with what is between them, are one step (" +

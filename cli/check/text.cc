@@ -66,6 +66,10 @@ class TextReport {
     for (const CheckProblem& problem : report_.problems) {
       text_ += painted(kRed, "not checked") + "  " + problem_text(problem) + "\n";
     }
+    for (const CheckGap& gap : report_.gaps) {
+      text_ +=
+          painted(verdict_.strict ? kRed : kYellow, "not proven") + "  " + gap_text(gap) + "\n";
+    }
     for (const BaselineEntry& entry : verdict_.gone) {
       text_ += painted(kYellow, "baseline") + "  " + gone_text(entry) + "\n";
     }

@@ -67,8 +67,7 @@ CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& basel
       JudgedDiagnostic judged{&diagnostic, fingerprint(subject, diagnostic)};
       judged.accepted = known.count(judged.fingerprint) != 0;
       found.insert(judged.fingerprint);
-      judged.fails =
-          !judged.accepted && severity_fails(rule_of(diagnostic.rule).severity, strict);
+      judged.fails = !judged.accepted && severity_fails(rule_of(diagnostic.rule).severity, strict);
       if (judged.fails) verdict.outcome = CheckVerdict::Outcome::kFindings;
       count(judged, verdict);
       judged_subject.diagnostics.push_back(std::move(judged));
@@ -79,7 +78,9 @@ CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& basel
     const bool asked = looked_at.count({entry.subject, entry.rule}) != 0;
     if (asked && found.count(entry.fingerprint) == 0) verdict.gone.push_back(entry);
   }
-  if (verdict.outcome == CheckVerdict::Outcome::kClean && !report.problems.empty()) {
+  if (!strict) verdict.warnings += report.gaps.size();
+  const bool incomplete = !report.problems.empty() || (strict && !report.gaps.empty());
+  if (verdict.outcome == CheckVerdict::Outcome::kClean && incomplete) {
     verdict.outcome = CheckVerdict::Outcome::kIncomplete;
   }
   return verdict;
@@ -108,6 +109,7 @@ std::string verdict_line(const CheckReport& report, const CheckVerdict& verdict)
   add_part(text, verdict.accepted, "finding accepted by the baseline",
            "findings accepted by the baseline");
   add_part(text, report.problems.size(), "not checked", "not checked");
+  if (verdict.strict) add_part(text, report.gaps.size(), "not proven", "not proven");
   return text;
 }
 
@@ -123,8 +125,7 @@ std::vector<std::string> effort_lines(const CheckEffort& effort) {
                     of(effort.steps, "instruction", "instructions") + speed(effort));
   }
   if (effort.unseen_updates != 0) {
-    lines.push_back(of(effort.unseen_updates, "update", "updates") +
-                    " while a thread ran freely: not proven");
+    lines.push_back(of(effort.unseen_updates, "update", "updates") + " while a thread ran freely");
   }
   return lines;
 }

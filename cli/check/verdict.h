@@ -26,12 +26,13 @@ struct CheckVerdict {
   enum class Outcome {
     kClean,
     kFindings,
-    kIncomplete,  // none that fails, but something could not be checked
+    kIncomplete,  // none that fails, but something could not be checked, or (strict) not proven
   };
   Outcome outcome = Outcome::kClean;
   bool strict = false;
   std::vector<JudgedSubject> subjects;  // in the report's order
-  // Diagnostics that are not accepted, by severity; and the accepted ones.
+  // Diagnostics that are not accepted, by severity; and the accepted ones. Without --strict gaps
+  // are warnings; with it they are failures of their own.
   std::size_t errors = 0, warnings = 0, notes = 0, accepted = 0;
   std::size_t rules = 0;  // looked at, in all subjects
   // Of the baseline, for subjects and rules that were looked at: what was not found again.

@@ -76,6 +76,8 @@ std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnost
   return is_process_name(subject.name) ? std::string() : subject.name;
 }
 
+std::string gap_text(const CheckGap& gap) { return gap.name + ": " + escape_terminal(gap.text); }
+
 std::string problem_text(const CheckProblem& problem) {
   return escape_terminal(problem.name) + ": " + escape_terminal(problem.error.context);
 }

@@ -26,6 +26,7 @@ const CodePlace* source_place(const Diagnostic& diagnostic);
 std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnostic);
 
 // "build/lib.so: a directory below it ...": why it could not be checked.
+std::string gap_text(const CheckGap& gap);
 std::string problem_text(const CheckProblem& problem);
 std::string gone_text(const BaselineEntry& entry);
 

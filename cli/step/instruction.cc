@@ -68,12 +68,28 @@ std::string Disassembler::text(Address address, std::span<const std::byte> code)
 
 #if defined(__x86_64__)
 
+namespace {
+
+// Not through a slot of the file's own (call [rip + n]), as -fno-plt has it for each function of
+// another file.
+bool calls_through_register(const cs_insn& instruction) {
+  const cs_x86& x86 = instruction.detail->x86;
+  if (x86.op_count != 1) return false;
+  const cs_x86_op& target = x86.operands[0];
+  if (target.type == X86_OP_REG) return true;
+  return target.type == X86_OP_MEM && target.mem.base != X86_REG_RIP &&
+         target.mem.base != X86_REG_INVALID;
+}
+
+}  // namespace
+
 Instruction Disassembler::decode(Address address, std::span<const std::byte> code) const {
   const cs_insn* instruction = capstone_->disassemble(address, code);
   if (instruction == nullptr) return {kSmallestSize};
   Instruction decoded{instruction->size};
   if (capstone_->is_in(*instruction, CS_GRP_CALL)) {
     decoded.flow = Flow::kCall;
+    decoded.through_register = calls_through_register(*instruction);
   } else if (capstone_->is_in(*instruction, CS_GRP_RET)) {
     decoded.flow = Flow::kReturn;
   } else if (capstone_->is_in(*instruction, CS_GRP_JUMP)) {
@@ -94,7 +110,10 @@ Instruction Disassembler::decode(Address, std::span<const std::byte> code) const
   if (code.size() < aarch64::kInstructionSize) return {kSmallestSize};
   std::uint32_t word = 0;
   std::memcpy(&word, code.data(), sizeof word);
-  return {aarch64::kInstructionSize, aarch64::flow_of(word)};
+  const Flow flow = aarch64::flow_of(word);
+  // Of the calls, only bl has its distance in itself.
+  constexpr std::uint32_t kBl = 0x9400'0000;
+  return {aarch64::kInstructionSize, flow, flow == Flow::kCall && (word & 0xFC00'0000) != kBl};
 }
 
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code) {

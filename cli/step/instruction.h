@@ -26,6 +26,7 @@ enum class Flow : std::uint8_t {
 struct Instruction {
   std::size_t size = 0;
   Flow flow = Flow::kNext;
+  bool through_register = false;  // a call to where a register says, or memory that it points to
 };
 
 inline constexpr std::size_t kMaxInstructionSize = 16;

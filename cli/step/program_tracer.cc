@@ -145,6 +145,7 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
     case Stop::Kind::kWatchpoint:
       return handle_trap(thread, stop.kind);
     case Stop::Kind::kSignal:
+      if (thread.stepper && thread.stepping && !blind_) thread.stepper->interrupted_at(thread.at);
       return resume(thread, stop.signal);
     case Stop::Kind::kGroupStop:
       ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);

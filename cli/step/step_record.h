@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 
 #include "cli/check/report.h"
@@ -22,11 +22,18 @@ struct StepRecord {
   StepCounts counts;
   StepFindings findings;
   CheckEffort effort;
-  std::set<std::string> unseen_functions;  // that changed labels before they were stepped through
-  std::uint64_t other_processes = 0;       // forked off, and not checked
-  std::uint64_t abandoned = 0;             // functions left alone as they ran on without an update
-  std::uint64_t endless_regions = 0;       // declared updates that did not end
-  std::uint64_t exclusive_sequences = 0;   // run as one instruction (aarch64_code.h)
+  // Functions that changed labels before they were stepped through: by where they begin, their
+  // names, how often, and whether an update of theirs was stepped through later.
+  struct UnseenFunction {
+    std::string name;
+    std::uint64_t changes = 0;
+    bool proven = false;
+  };
+  std::map<Address, UnseenFunction> unseen_functions;
+  std::uint64_t other_processes = 0;      // forked off, and not checked
+  std::uint64_t abandoned = 0;            // functions left alone as they ran on without an update
+  std::uint64_t endless_regions = 0;      // declared updates that did not end
+  std::uint64_t exclusive_sequences = 0;  // run as one instruction (aarch64_code.h)
   bool no_watchpoints = false;
 };
 

@@ -27,6 +27,11 @@ std::optional<Address> entry_point(const LiveProcess& process) {
 // Where glibc's and musl's loaders stop by for a debugger.
 constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
 
+// ld-linux-x86-64.so.2, ld-musl-x86_64.so.1 (which is musl's libc, too).
+bool is_loader(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("ld-");
+}
+
 // Programs bring their own allocators and copy loops: they work for whoever calls them, as libc's.
 bool is_servant(std::string_view function) {
   static constexpr std::array<std::string_view, 20> kNames{
@@ -130,6 +135,8 @@ const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
   facts.role = code_.role_at(address);
   facts.triggers = triggers_.at(address);
   const auto function = code_.function_at(address);
+  const MappedCode* range = code_.find(address);
+  facts.loader = range == nullptr || is_loader(range->file->path);
   facts.allocates = function && is_servant(function->symbol->name);
   return facts;
 }

@@ -53,6 +53,7 @@ class SteppedProcess {
     CodeRole role = CodeRole::kRuntime;
     unsigned triggers = 0;
     bool allocates = false;  // in malloc, free and the like, wherever they are
+    bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
   // Triggers have changed.

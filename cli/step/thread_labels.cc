@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "cli/check/data_findings.h"
 #include "labelscope/locate.h"
 
 namespace labelscope::cli {
@@ -64,7 +65,7 @@ std::string ThreadLabels::subject() const {
 
 void ThreadLabels::count(const SetCheck& check) {
   ++record_.effort.samples;
-  if (check.set.state == CheckedSet::State::kSet) ++record_.effort.labelled;
+  if (has_labels(check)) ++record_.effort.labelled;
 }
 
 void ThreadLabels::count_updates() {

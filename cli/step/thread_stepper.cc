@@ -136,7 +136,12 @@ void ThreadStepper::at_watchpoint(const Position& position) {
 void ThreadStepper::learn(Address pc, bool changed) {
   const auto function = process_.code().function_at(pc);
   if (!function || vain_watches_ > kMaxVainWatches) return;
-  if (changed) record_.unseen_functions.insert(source_name(function->symbol->name));
+  if (changed) {
+    StepRecord::UnseenFunction& unseen = record_.unseen_functions[function->start];
+    unseen.name = source_name(function->symbol->name);
+    ++unseen.changes;
+    unseen.proven = false;
+  }
   process_.triggers().add(function->start, kWriterTrigger);
   process_.forget_facts();
 }
@@ -154,12 +159,13 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const bool system_call = facts.instruction.flow == Flow::kSystemCall;
   // A TLS block that is made at its first use is there when the loader's function returns.
   if (facts.instruction.flow == Flow::kReturn) labels_.locate();
-  if (system_call && is_waiting_call(before.call_number)) since_.waited = true;
+  if (system_call && is_waiting_call(before, process_.memory())) since_.waited = true;
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
     jumps_.clear();
     quiet_ = 0;
     ++changes_;
+    note_proven();
   }
   follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
   if (calls_.empty()) {
@@ -178,11 +184,27 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const unsigned reasons = process_.triggers().at(after.pc);
   if (reasons != 0) note_triggers(reasons);
   if (region_ == 0) {
-    leave_out(after, facts.instruction.flow, facts.role);
+    leave_out(after, facts);
   } else if (++region_steps_ > kMaxRegionSteps) {
     ++record_.endless_regions;
     abandon();
   }
+}
+
+// A change was stepped through in functions that were stepped from their beginning.
+void ThreadStepper::note_proven() {
+  if (record_.unseen_functions.empty()) return;
+  for (const Frame& frame : calls_.frames()) {
+    if (frame.open_ended) continue;
+    const auto unseen = record_.unseen_functions.find(frame.entry);
+    if (unseen != record_.unseen_functions.end()) unseen->second.proven = true;
+  }
+}
+
+void ThreadStepper::interrupted_at(const Position& before) {
+  if (!is_stepping()) return;
+  const bool system_call = process_.facts_at(before.pc).instruction.flow == Flow::kSystemCall;
+  if (system_call && is_waiting_call(before, process_.memory())) since_.waited = true;
 }
 
 void ThreadStepper::note_step(const SteppedProcess::CodeFacts& facts) {
@@ -218,13 +240,23 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
   while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, after)) pop();
 }
 
-void ThreadStepper::leave_out(const Position& after, Flow flow, CodeRole role_before) {
+// A call out of a library that publishes, into code whose author is somebody else: into the
+// program, or through a pointer into any other file (a callback may well be free() or puts()). The
+// loader is called like that for each access to a thread-local variable.
+bool ThreadStepper::is_callback(const SteppedProcess::CodeFacts& before,
+                                const SteppedProcess::CodeFacts& now) const {
+  if (before.role != CodeRole::kPublisher || now.triggers != 0) return false;
+  if (now.role == CodeRole::kProgram && !now.allocates) return true;
+  return before.instruction.through_register && now.role != CodeRole::kPublisher && !now.loader;
+}
+
+void ThreadStepper::leave_out(const Position& after, const SteppedProcess::CodeFacts& before) {
   const SteppedProcess::CodeFacts& now = process_.facts_at(after.pc);
+  const Flow flow = before.instruction.flow;
   Frame& top = calls_.top();
   if (!top.open_ended && (flow == Flow::kCall || flow == Flow::kJump)) {
-    // A callback: the program's own code, whose calls of the writer are triggers like any other.
-    const bool callback = role_before == CodeRole::kPublisher && now.role == CodeRole::kProgram &&
-                          !now.allocates && now.triggers == 0;
+    // Its calls of the writer are triggers like any other.
+    const bool callback = is_callback(before, now);
     // Only before the first change: after it, this call may be short and in the middle of an
     // update.
     const bool known_as_long = flow == Flow::kCall && calls_.size() > 1 &&

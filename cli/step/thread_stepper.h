@@ -35,6 +35,8 @@ class ThreadStepper {
   void at_any_point();
   // It executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
+  // A signal came while it executed the instruction at `before`.
+  void interrupted_at(const Position& before);
   // A signal handler is about to run; at `resumed` it goes on afterwards.
   void enter_handler(const Position& resumed);
   // Before it runs: finds its variables, and says which words to watch.
@@ -61,10 +63,13 @@ class ThreadStepper {
   void note_step(const SteppedProcess::CodeFacts& facts);
   void follow_flow(const Position& before, const Position& after, Flow flow, std::size_t size);
   void note_triggers(unsigned reasons);
+  void note_proven();
   void begin_region();
   void end_region();
   void learn(Address pc, bool changed);
-  void leave_out(const Position& after, Flow flow, CodeRole role_before);
+  void leave_out(const Position& after, const SteppedProcess::CodeFacts& before);
+  bool is_callback(const SteppedProcess::CodeFacts& before,
+                   const SteppedProcess::CodeFacts& now) const;
   void leave_out_quiet();
   void run_until_return(std::size_t depth);
   void abandon();

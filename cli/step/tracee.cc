@@ -77,7 +77,11 @@ Stop explain_event(Tid tid, int event, int signal) {
 std::optional<Position> read_position(Tid tid) {
   KernelRegisters registers;
   if (!read_registers(tid, registers)) return std::nullopt;
-  return Position{registers.rip, registers.rsp, 0, registers.rax};
+  return Position{registers.rip,
+                  registers.rsp,
+                  0,
+                  registers.rax,
+                  {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8}};
 }
 
 bool write_pc(Tid tid, Address pc) {
@@ -107,7 +111,8 @@ bool has_left(const CallSite& call, const Position& position) {
 std::optional<Position> read_position(Tid tid) {
   KernelRegisters registers;
   if (!read_registers(tid, registers)) return std::nullopt;
-  return Position{registers.pc, registers.sp, registers.regs[30], registers.regs[8]};
+  const auto& x = registers.regs;
+  return Position{registers.pc, registers.sp, x[30], x[8], {x[0], x[1], x[2], x[3], x[4]}};
 }
 
 bool write_pc(Tid tid, Address pc) {
@@ -140,24 +145,62 @@ CallSite call_site_of(const Position& before, std::size_t instruction_size) {
   return {before.pc + instruction_size, before.sp};
 }
 
-bool is_waiting_call(std::uint64_t call_number) {
+namespace {
+
+// Where a system call takes its time from: the number of an argument. A time of no length does not
+// wait; a pointer that is null has none, and the call waits for ever.
+struct CallTime {
+  enum class Kind { kNone, kMilliseconds, kPointer };
+  Kind kind = Kind::kNone;
+  std::size_t argument = 0;
+};
+
+std::optional<CallTime> time_of_waiting_call(std::uint64_t call_number) {
+  using Kind = CallTime::Kind;
   switch (call_number) {
     case SYS_nanosleep:
+      return CallTime{Kind::kPointer, 0};
     case SYS_clock_nanosleep:
     case SYS_ppoll:
+      return CallTime{Kind::kPointer, 2};
     case SYS_pselect6:
+      return CallTime{Kind::kPointer, 4};
     case SYS_epoll_pwait:
+      return CallTime{Kind::kMilliseconds, 3};
 #if defined(__x86_64__)
     // Others never had these.
     case SYS_poll:
+      return CallTime{Kind::kMilliseconds, 2};
     case SYS_select:
+      return CallTime{Kind::kPointer, 4};
     case SYS_epoll_wait:
+      return CallTime{Kind::kMilliseconds, 3};
     case SYS_pause:
+      return CallTime{};
 #endif
-      return true;
     default:
-      return false;
+      return std::nullopt;
   }
+}
+
+}  // namespace
+
+bool is_waiting_call(const Position& position, const MemorySource& memory) {
+  const auto time = time_of_waiting_call(position.call_number);
+  if (!time) return false;
+  const std::uint64_t argument = position.call_arguments[time->argument];
+  switch (time->kind) {
+    case CallTime::Kind::kNone:
+      return true;
+    case CallTime::Kind::kMilliseconds:
+      return static_cast<std::uint32_t>(argument) != 0;
+    case CallTime::Kind::kPointer:
+      break;
+  }
+  if (argument == 0) return true;
+  // Seconds, then the rest of one.
+  const auto length = read_value<std::array<std::uint64_t, 2>>(memory, argument);
+  return length && ((*length)[0] != 0 || (*length)[1] != 0);
 }
 
 bool resume_thread(Tid tid, Resume how, int signal) {

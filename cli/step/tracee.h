@@ -7,9 +7,12 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "labelscope/ids.h"
+#include "labelscope/memory.h"
 
 namespace labelscope::cli {
 
@@ -19,12 +22,14 @@ struct Position {
   Address sp = 0;
   Address link = 0;               // aarch64: x30, the return address at the entry of a function
   std::uint64_t call_number = 0;  // rax or x8: in front of a system call, which one it is
+  std::array<std::uint64_t, 5> call_arguments{};  // likewise, the first ones
 };
 
 std::optional<Position> read_position(Tid tid);
-// Of a system call's number: a thread makes it to sleep, or until something happens outside of the
-// program. Not futex(): it waits for other threads, as locks do in the middle of an update.
-bool is_waiting_call(std::uint64_t call_number);
+// In front of a system call: the thread makes it to sleep, or until something happens outside of
+// the program. Not with a time of 0, which only asks; nor futex(): it waits for other threads, as
+// locks do in the middle of an update.
+bool is_waiting_call(const Position& position, const MemorySource& memory);
 bool write_pc(Tid tid, Address pc);
 // fs base (x86-64), TPIDR_EL0 (aarch64).
 std::optional<Address> read_thread_pointer(Tid tid);

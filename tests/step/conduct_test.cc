@@ -202,6 +202,38 @@ TEST_CASE("check --step: what is seen while the program sleeps was meant") {
   CHECK(stepped.found().empty());
 }
 
+TEST_CASE("check --step: a sleep that a signal ends was one, too") {
+  const Stepped stepped = conduct("dozes");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates >= 5);
+  CHECK(stepped.found().empty());
+}
+
+TEST_CASE("check --step: a change that nobody could expect is a gap, until it is stepped through") {
+  const Stepped once = conduct("scribble");
+  INFO(once.told());
+  if (once.report.effort.unseen_updates == 0) {
+    skip_test("no hardware watchpoints here");
+  }
+  CHECK(once.report.wait_status == 0);
+  REQUIRE(once.report.gaps.size() == 1);
+  CHECK(once.report.gaps.front().name == "unseen-updates");
+  CHECK(once.report.gaps.front().text.find("scribble") != std::string::npos);
+  const Stepped often = conduct("scribbles");
+  INFO(often.told());
+  CHECK(often.report.effort.unseen_updates == 1);
+  CHECK(often.report.gaps.empty());
+}
+
+TEST_CASE("check --step: a breakpoint of the program's own stays where it is") {
+  const Stepped stepped = conduct("breakpoint");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates == 3);
+  CHECK(stepped.found().empty());
+}
+
 TEST_CASE("check --step: a library that is loaded later is none from the start") {
   const std::string library = stepper("libcustomlabels_one_by_one_O2.so");
   const Stepped stepped = step({stepper("loads_later"), library});

@@ -82,6 +82,7 @@ std::string Stepped::told() const {
   for (const auto& problem : report.problems) {
     out << "problem: " << problem.name << ": " << problem.error.context << '\n';
   }
+  for (const auto& gap : report.gaps) out << "gap: " << gap.name << ": " << gap.text << '\n';
   for (const std::string& remark : report.remarks) out << "remark: " << remark << '\n';
   const cli::CheckEffort& effort = report.effort;
   out << "steps " << effort.steps << ", updates " << effort.updates << ", unseen "

@@ -100,6 +100,14 @@ TEST_CASE("check --step: the last change of a thread that nobody saw is counted"
   CHECK(stepped.report.effort.unseen_updates == 1);
 }
 
+TEST_CASE("check --step: to ask the kernel without waiting is no pause in an update") {
+  check_found("polls_between");
+}
+
+TEST_CASE("check --step: what a callback sees was meant, be it a function of libc") {
+  check_found("runs_with", "runs_with.c", {});
+}
+
 TEST_CASE("check --step: two labels, one by one, are torn only where they are one update") {
   const auto expected = expectations_of("two_labels.c");
   StepCheckOptions declared;

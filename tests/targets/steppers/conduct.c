@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -67,14 +69,13 @@ static int spawns(void) {
   if (posix_spawn(&spawned, path, NULL, NULL, arguments, arguments + 1) != 0) return 1;
   if (waitpid(spawned, &status, 0) != spawned || status != 0) return 1;
   set_some();
-  return waitpid(child, &status, 0) == child ? status : 1;
+  return waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
 }
 
 static int leaves_a_child(void) {
   set_some();
   if (fork() == 0) {
     for (;;) pause();
-  return 0;
   }
   return 0;
 }
@@ -230,7 +231,7 @@ static NOINLINE void nap_between(uint64_t from) {
   }
 }
 
-static int naps(void) {
+static NOINLINE void publish_letters(void) {
   struct block* block = &blocks[0];
   letters = 0x4141414141414141;
   block->label.key = string_of("letters");
@@ -239,9 +240,74 @@ static int naps(void) {
   block->set.storage = &block->label;
   block->set.count = 1;
   PUBLISH(&block->set);
+}
+
+static int naps(void) {
+  publish_letters();
   for (uint64_t turn = 0; turn < 4; turn++) nap_between('B' + turn * 3);
   PUBLISH(NULL);
   return 0;
+}
+
+/* The same, but the sleep ends with a signal. */
+static NOINLINE void doze_between(uint64_t from) {
+  for (uint64_t i = 0; i < 3; i++) {
+    const struct itimerval soon = {{0, 0}, {0, 20000}};
+    const struct timespec long_time = {1, 0};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    STORE(letters, (from + i) * 0x0101010101010101);
+    nanosleep(&long_time, NULL);
+  }
+}
+
+static int dozes(void) {
+  struct sigaction action = {0};
+  action.sa_handler = count_only;
+  sigaction(SIGALRM, &action, NULL);
+  publish_letters();
+  for (uint64_t turn = 0; turn < 2; turn++) doze_between('B' + turn * 3);
+  PUBLISH(NULL);
+  return 0;
+}
+
+/* Changes a label through a pointer: nothing in its code tells that it does. */
+EXPORT NOINLINE void scribble(uint64_t* where, uint64_t what) { STORE(*where, what); }
+
+static NOINLINE void clear_labels(void) { PUBLISH(NULL); }
+
+static void* scribble_often(void* times) {
+  publish_letters();
+  for (int i = *(int*)times; i > 0; i--) scribble(&letters, letters + 0x0101010101010101);
+  clear_labels();
+  return NULL;
+}
+
+/* On a thread, which nobody steps from its beginning. */
+static int scribbles(int times) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, scribble_often, &times) != 0) return 1;
+  return pthread_join(thread, NULL);
+}
+
+/* A function where stepping would begin, by its name, whose first instruction is a breakpoint. */
+#if defined(__x86_64__)
+void custom_labels_own_trap(void);
+__asm__(
+    ".text\n.globl custom_labels_own_trap\n.type custom_labels_own_trap, @function\n"
+    "custom_labels_own_trap: int3\nret\n.size custom_labels_own_trap, . - custom_labels_own_trap\n");
+#else
+static void custom_labels_own_trap(void) { raise(SIGTRAP); }
+#endif
+
+static int has_own_breakpoint(void) {
+  struct sigaction action = {0};
+  action.sa_handler = count_only;
+  sigaction(SIGTRAP, &action, NULL);
+  for (int i = 0; i < 3; i++) {
+    custom_labels_own_trap();
+    set_label(i);
+  }
+  return handled == 3 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
@@ -261,6 +327,10 @@ int main(int argc, char** argv) {
   if (strcmp(how, "locks") == 0) return has_locks();
   if (strcmp(how, "work") == 0) return works();
   if (strcmp(how, "naps") == 0) return naps();
+  if (strcmp(how, "dozes") == 0) return dozes();
+  if (strcmp(how, "scribble") == 0) return scribbles(1);
+  if (strcmp(how, "scribbles") == 0) return scribbles(3);
+  if (strcmp(how, "breakpoint") == 0) return has_own_breakpoint();
   if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {
     for (;;) set_some();

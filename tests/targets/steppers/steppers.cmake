@@ -35,7 +35,8 @@ endfunction()
 # The functions that a stepper calls must be visible in a library: no list of exports, one flag.
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
-               duplicates_first one_by_one short_after_long beyond_watch)
+               duplicates_first one_by_one short_after_long beyond_watch
+               polls_between runs_with)
   labelscope_add_stepper(${writer} ${writer}.c)
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
