@@ -1,4 +1,5 @@
-// The status line of a recording or a check, on a terminal only: redrawn in place, gone when it is over.
+// The status line of a recording or a check, on a terminal only: redrawn in place, gone when it is
+// over.
 #pragma once
 
 #include <chrono>
