@@ -95,7 +95,8 @@ bool Breakpoints::is_trap(Address address) const {
 
 void Breakpoints::lift(Address address) {
   // The program may have written other code there meanwhile.
-  if (auto entry = points_.find(address); entry != points_.end() && has_our_trap(memory_, address)) {
+  if (auto entry = points_.find(address);
+      entry != points_.end() && has_our_trap(memory_, address)) {
     write_at(memory_, address, &entry->second.original);
   }
 }
