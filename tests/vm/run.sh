@@ -71,7 +71,7 @@ prepare_image() {
     return
   fi
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
-  python3 "$vm_dir/run_list.py" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
+  python3 "$vm_dir/run_list.py" --arch "$arch" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
     "${quick[@]}" --out "$folder/list" <"$folder/ctest.json"
   add_packages "$arch" "$build" "$folder/list"
   if [[ -n $pattern ]]; then

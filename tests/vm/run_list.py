@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Chooses from ctest's list of tests those that run in a guest, and writes them as the guest reads them.
 
-  ctest --test-dir BUILD --show-only=json-v1 | run_list.py --build BUILD --source SOURCE --left-out FILE \
+  ctest --test-dir BUILD --show-only=json-v1 | run_list.py --arch ARCH --build BUILD --source SOURCE --left-out FILE \
       [--quick FILE] --out DIR
 
 Writes into DIR:
@@ -24,7 +24,8 @@ DEFAULT_TIMEOUT = 300
 
 
 def read_patterns(path):
-    """(pattern, reason) of each line "pattern<two or more spaces>reason"; '#' begins a comment."""
+    """(pattern, reason) of each line "pattern<two or more spaces>reason"; '#' begins a comment. A pattern may begin with
+    an architecture and ": "; then it is for guests of that one alone."""
     patterns = []
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -127,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
+    parser.add_argument("--arch", required=True)
     parser.add_argument("--left-out", required=True)
     parser.add_argument("--quick", help="patterns of the tests that run; without, all do")
     parser.add_argument("--out", required=True)
@@ -137,7 +139,9 @@ def main():
         without_emulator(test, arguments.build)
     if arguments.quick:
         tests = quick_tests(tests, read_quick(arguments.quick))
-    chosen, left_out = select(tests, read_patterns(arguments.left_out))
+    patterns = [(pattern.removeprefix(arguments.arch + ": "), reason)
+                for pattern, reason in read_patterns(arguments.left_out)]
+    chosen, left_out = select(tests, patterns)
     if not chosen:
         sys.exit("ctest lists no test that runs in a guest: is everything built?")
 

@@ -101,13 +101,15 @@ occupy_watchpoints() {
   fact watchpoints_occupied "$told"
 }
 
+# A kernel lowers the rate at which samples may be taken when taking them takes long, as it does here.
+allow_slow_samples() { echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent; }
+
 # What the kernel complains about while it runs our programs is a fault, too.
 complaints() { dmesg | grep -cE 'WARNING:|BUG:|Oops|Call Trace' || true; }
 
 describe_machine
 choose_tests
-# Interrupts of an emulated processor take so long that the kernel would lower the rate of sampling on and on.
-echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+allow_slow_samples
 occupy_watchpoints
 printf '@begin %s\n' "$(wc -l <"$chosen")"
 before=$(complaints)
