@@ -14,6 +14,7 @@ $1 == "@fact" {
   value = $0
   sub(/^@fact [^ ]+ ?/, "", value)
   printf "fact\t%s\t%s\n", $2, value
+  if ($2 == "kernel_complaints") complaints = value + 0
   next
 }
 $1 == "@begin" { expected = $2; next }
@@ -45,4 +46,5 @@ END {
   }
   if (!ended) printf "failed\tguest\t0\tthe guest did not come to its end: %d of %d tests began\n", begun, expected
   else if (begun != expected) printf "failed\tguest\t0\t%d of %d tests began\n", begun, expected
+  if (complaints > 0) printf "failed\tguest\t0\tits kernel complained %d times\n", complaints
 }
