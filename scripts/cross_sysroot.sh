@@ -38,7 +38,7 @@ suite=$(
 ) || true
 readonly suite=${suite:-bookworm}
 
-readonly contents="$suite: ${libraries[*]} ${alone[*]}"
+readonly contents="$suite: ${libraries[*]} ${alone[*]} (with records)"
 if [[ -f $sysroot/.contents && $(<"$sysroot/.contents") == "$contents" ]]; then
   echo "$sysroot"
   exit
@@ -57,8 +57,16 @@ rm -rf "$new"
 # As on an installed Debian: there is one /usr/lib, whatever a package calls it.
 mkdir -p "$new"/usr/{bin,sbin,lib}
 for folder in bin sbin lib; do ln -s "usr/$folder" "$new/$folder"; done
+# Which package a library is in, and since which version: where dpkg keeps it, for scripts/package.sh.
+readonly records=$new/var/lib/dpkg/info
+mkdir -p "$records"
 while read -r file; do
   packages extract "$file" "$new" --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*'
+  package=$(basename "$file")
+  for record in shlibs symbols; do
+    dpkg-deb --ctrl-tarfile "$file" | tar --extract --to-stdout "./$record" 2>/dev/null \
+      >"$records/${package%%_*}:$arch.$record" || rm -f "$records/${package%%_*}:$arch.$record"
+  done
 done <<<"$files"
 
 # Links that begin at the root would lead out of the folder, to the files of this machine.
@@ -67,7 +75,6 @@ find "$new" -type l -lname '/*' -printf '%P\n' | while read -r link; do
   ln -sfn "$(realpath --no-symlinks --relative-to="$(dirname "/$link")" "$target")" "$new/$link"
 done
 
-# musl is used through a specs file (tests/targets/musl_gcc.cmake); nothing else looks for it.
 printf '%s\n' "$contents" >"$new/.contents"
 rm -rf "$sysroot"
 mv "$new" "$sysroot"

@@ -126,13 +126,22 @@ need_lists() {
   }
 }
 
-# Prints "URI file size hash" for each package: $1 is download or closure, the rest packages.
+# Prints "URI file size hash" for each file that a command of apt-get would load.
+list_files() {
+  apt_here apt-get --quiet --print-uris "$@" 2>"$apt_root/locate.log" |
+    awk -v quote="'" '$1 ~ "^" quote { gsub(quote, "", $1); print $1, $2, $3, $4 }'
+}
+
+# The same for packages: $1 is download, or closure for all that they depend on. For an installation apt names the
+# weakest of the hashes that it knows, for a download the strongest.
 locate_packages() {
-  local how=$1 log=$apt_root/locate.log
-  shift
-  local verb=(download)
-  [[ $how == download ]] || verb=(install --yes)
-  apt_here apt-get --quiet --print-uris "${verb[@]}" "$@" 2>"$log" | awk -v quote="'" '$1 ~ "^" quote { gsub(quote, "", $1); print $1, $2, $3, $4 }'
+  local how=$1 packages=("${@:2}")
+  if [[ $how == closure ]]; then
+    mapfile -t packages < <(list_files install --yes "${packages[@]}" | awk '{ print $2 }' |
+      sed -E 's/^([^_]*)_([^_]*)_.*/\1=\2/; s/%3a/:/g')
+    ((${#packages[@]} > 0)) || return 0
+  fi
+  list_files download "${packages[@]}"
 }
 
 # The hash is apt's own, from the signed lists: SHA256:..., or SHA512:... or MD5Sum:... in principle.
