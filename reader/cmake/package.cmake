@@ -9,6 +9,7 @@
 #
 # After installation: find_package(labelscope [COMPONENTS reader c]); pkg-config labelscope-reader, labelscope.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 
 # Not here: child_processes.h, tls_layout.h, sampler.h, ptrace_sampler.h, regular_file.h, section_count.h and
 # startup.h, which are about this tree's own parts.
@@ -58,7 +59,8 @@ set_target_properties(labelscope_c PROPERTIES
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/labelscope)
 install(TARGETS labelscope_reader EXPORT labelscopeReaderTargets FILE_SET HEADERS)
-install(TARGETS labelscope_c EXPORT labelscopeCTargets)
+install(TARGETS labelscope_c EXPORT labelscopeCTargets
+  LIBRARY COMPONENT liblabelscope0 NAMELINK_COMPONENT liblabelscope-dev)
 install(EXPORT labelscopeReaderTargets NAMESPACE labelscope:: DESTINATION ${package_dir})
 install(EXPORT labelscopeCTargets NAMESPACE labelscope:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/labelscopeConfig.cmake.in labelscopeConfig.cmake

@@ -14,6 +14,7 @@ target_link_options(threadcontext PRIVATE
 target_compile_options(threadcontext PRIVATE -ftls-model=global-dynamic
   $<$<BOOL:${CUSTOMLABELS_HAS_TLS_DIALECT}>:${customlabels_dialect}>)
 
-install(TARGETS threadcontext EXPORT customlabelsTargets FILE_SET HEADERS)
+install(TARGETS threadcontext EXPORT customlabelsTargets
+  LIBRARY COMPONENT libcustomlabels FILE_SET HEADERS)
 configure_file(cmake/threadcontext.pc.in threadcontext.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/threadcontext.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
