@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# Makes what others install, for one processor:
+#
+#   labelscope_<version>_<arch>.deb            the program and its manual pages
+#   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
+#   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
+#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but libc
+#
+#   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>]
+#
+# The default is this machine's processor. It is built in build/package-<processor> unless --build names a folder that
+# is built already; the output goes to build/packages. Prints the paths of what it made. The same commit and tools give
+# the same bytes: times are the commit's, or $SOURCE_DATE_EPOCH.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+umask 022
+export LC_ALL=C
+
+usage() {
+  sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+processor=$(uname -m) build='' output=$root_dir/build/packages
+while (($# > 0)); do
+  case $1 in
+    --arch) processor=${2:-} ;;
+    --build) build=${2:-} ;;
+    --output) output=${2:-} ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf 'package.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
+  esac
+  shift 2 2>/dev/null || { printf 'package.sh: an option without its value\n' >&2; exit 2; }
+done
+case $processor in
+  x86_64) arch=amd64 ;;
+  aarch64) arch=arm64 ;;
+  *) printf 'package.sh: unknown processor: %s (x86_64 or aarch64)\n' "$processor" >&2; exit 2 ;;
+esac
+for program in dpkg-deb readelf gzip; do
+  command -v "$program" >/dev/null || die "$program is not installed: packages are made on Debian or Ubuntu"
+done
+
+# The libraries that it is built with tell the packages it depends on: this machine's, or those of the sysroot.
+cross=0 package_records=/var/lib/dpkg/info documents=/usr/share/doc
+if [[ $processor != "$(uname -m)" ]]; then
+  [[ $processor == aarch64 ]] || die "packages for $processor are made on such a machine"
+  cross=1
+  sysroot=$(bash "$root_dir/scripts/cross_sysroot.sh" "$processor") || exit
+  package_records=$sysroot/var/lib/dpkg/info documents=$sysroot/usr/share/doc
+fi
+
+# No name of this machine gets into what is shipped: its folders are cut from file names.
+configure_release() {
+  local arguments=(--preset release -DCMAKE_INSTALL_PREFIX=/usr
+    "-DCMAKE_C_FLAGS=-ffile-prefix-map=$root_dir/=" "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$root_dir/=")
+  ((cross == 0)) || arguments+=("-DCMAKE_TOOLCHAIN_FILE=$root_dir/scripts/aarch64-toolchain.cmake")
+  configure "$build" "${arguments[@]}" || die "configuring failed"
+}
+
+# What is packed, and no test.
+build_products() {
+  say "Building with $(build_jobs) jobs"
+  cmake --build "$build" --parallel "$(build_jobs)" --target labelscope labelscope_portable labelscope_c labelscope_reader \
+    customlabels customlabels_static threadcontext >&2 || die "the build failed"
+}
+
+git_here() {
+  git -c safe.directory='*' -C "$root_dir" "$@" 2>/dev/null
+}
+
+# 0.1.0 for the commit that has the tag v0.1.0; others come before it.
+find_version() {
+  version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
+  [[ -n $version ]] || die "$build is not a configured build of this tree"
+  local commit
+  if ! git_here describe --exact-match --match "v$version" >/dev/null && commit=$(git_here log -1 --format=%cd.%h --date=format:%Y%m%d); then
+    version+="~git$commit"
+    [[ -z $(git_here status --porcelain --untracked-files=no) ]] || warn "the tree has changes that no commit has"
+  fi
+  SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git_here log -1 --format=%ct || stat --format=%Y "$root_dir/CMakeLists.txt")}
+  export SOURCE_DATE_EPOCH
+  maintainer=$(git_here log -1 --format='%an <%ae>') || maintainer='labelscope <root@localhost>'
+}
+
+# install_into <folder> <prefix> <component>: without debug information, in archives of objects too.
+install_into() {
+  DESTDIR=$1 cmake --install "$build" --prefix "$2" --component "$3" --strip >/dev/null
+  find "$1" -name '*.a' -exec "$strip" --strip-debug --enable-deterministic-archives {} +
+}
+
+# needed_by <ELF file>: "soname" and "soname node" lines, one for each library and each of its version nodes.
+needed_by() {
+  readelf --dynamic --version-info --wide "$1" | awk '
+    /\(NEEDED\)/ { gsub(/[][]/, "", $NF); print $NF }
+    /Version needs section/ { needs = 1 }
+    needs && / File: / { for (i = 1; i < NF; ++i) if ($i == "File:") file = $(i + 1) }
+    needs && / Name: / { for (i = 1; i < NF; ++i) if ($i == "Name:") print file, $(i + 1) }'
+}
+
+# The package of a library with the oldest version that will do. Its maintainers say it twice: in shlibs for the
+# library as a whole, in symbols for each version node; the newer one counts.
+package_of() {
+  local soname=$1 nodes=$2 name number said oldest
+  name=${soname%%.so*} number=${soname##*.so.}
+  said=$(awk -v name="$name" -v number="$number" '$1 == name && $2 == number { $1 = $2 = ""; print; exit }' \
+    "$package_records"/*:"$arch".shlibs | sed 's/^ *//')
+  [[ -n $said ]] || die "no package is known to have $soname (there is no record of it in $package_records)"
+  # Names of several packages, or a version already newer: as it is.
+  oldest=$(awk -v soname="$soname" -v nodes=" $nodes " '
+    /^[^ *|]/ { here = $1 == soname }
+    here && split($1, at, "@") == 2 && at[1] == at[2] && index(nodes, " " at[1] " ") { print $2 }' \
+    "$package_records"/*:"$arch".symbols | sort --version-sort | tail -n 1)
+  if [[ -n $oldest && $said != *[,\|]* ]]; then
+    local known=${said#*>= }
+    known=${known%)}
+    if [[ $known == "$said" ]] || dpkg --compare-versions "$oldest" gt "$known"; then
+      said="${said%% *} (>= $oldest)"
+    fi
+  fi
+  echo "$said"
+}
+
+# dependencies_of <folder>: of all ELF files in it, by commas.
+dependencies_of() {
+  local needed soname nodes
+  needed=$(find "$1" -type f \( -perm /111 -o -name '*.so*' \) -print0 | while IFS= read -r -d '' file; do
+    if [[ $(head -c 4 "$file") == $'\x7fELF' ]]; then needed_by "$file"; fi
+  done | sort -u)
+  awk 'NF == 1' <<<"$needed" | while read -r soname; do
+    nodes=$(awk -v soname="$soname" '$1 == soname && NF == 2 { print $2 }' <<<"$needed" | tr '\n' ' ')
+    package_of "$soname" "$nodes"
+  done | sort -u | paste -sd , | sed 's/,/, /g'
+}
+
+# Licence texts that every Debian has are named, not repeated.
+write_copyright() {
+  cat <<EOF_COPYRIGHT
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: labelscope
+
+Files: *
+Copyright: the authors of labelscope
+License: Apache-2.0
+ On Debian systems the full text is in /usr/share/common-licenses/Apache-2.0.
+
+Files: bpf/*
+Copyright: the authors of labelscope
+License: GPL-2.0-only or BSD-2-Clause
+ On Debian systems the full text of the first is in /usr/share/common-licenses/GPL-2. The second:
+$(sed 's/^$/./; s/^/ /' "$root_dir/bpf/LICENSE.BSD-2-Clause")
+EOF_COPYRIGHT
+}
+
+# Everything in it as old as the commit.
+settle() {
+  find "$1" -name '*.[1-8]' -path '*/man/*' -type f -exec gzip -9n {} +
+  find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
+}
+
+# deb <package> <section> <more dependencies> <multi-arch> <summary> <description line>...
+deb() {
+  local package=$1 section=$2 more=$3 multi_arch=$4 summary=$5 root=$work/$1 depends file
+  shift 5
+  install_into "$root" /usr "$package"
+  depends=$(dependencies_of "$root")
+  mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
+  write_copyright >"$root/usr/share/doc/$package/copyright"
+  if [[ $package == labelscope ]]; then cp "$root_dir/README.md" "$root/usr/share/doc/$package/"; fi
+  {
+    printf 'Package: %s\nSource: labelscope\nVersion: %s\nArchitecture: %s\n' "$package" "$version" "$arch"
+    printf 'Maintainer: %s\nSection: %s\nPriority: optional\nMulti-Arch: %s\n' "$maintainer" "$section" "$multi_arch"
+    printf 'Installed-Size: %s\n' "$(du -sk --apparent-size "$root" | cut -f 1)"
+    depends=$(printf '%s\n%s' "$depends" "$more" | sed '/^$/d' | paste -sd , | sed 's/,\([^ ]\)/, \1/g')
+    [[ -z $depends ]] || printf 'Depends: %s\n' "$depends"
+    printf 'Description: %s\n' "$summary"
+    printf ' %s\n' "$@"
+  } >"$root/DEBIAN/control"
+  # The loader's cache is renewed after libraries came or went.
+  if compgen -G "$root/usr/lib/*.so*" >/dev/null || compgen -G "$root/usr/lib/*/*.so.*" >/dev/null; then
+    [[ $section != libs ]] || echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
+  fi
+  settle "$root"
+  file=$output/${package}_${version}_$arch.deb
+  dpkg-deb --root-owner-group -Zxz --build "$root" "$file" >/dev/null
+  echo "$file"
+}
+
+# What is linked into the program keeps its authors' terms beside it.
+archive() {
+  local name=labelscope-$version-$processor root=$work/archive package source
+  local top=$root/$name
+  for component in labelscope libcustomlabels libcustomlabels-dev; do
+    install_into "$root" "/$name" "$component"
+  done
+  "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
+  mkdir -p "$top/share/doc/labelscope/linked"
+  cp "$root_dir"/{README.md,LICENSE} "$top/"
+  cp "$root_dir"/bpf/LICENSE.* "$top/share/doc/labelscope/"
+  for package in libbpf-dev libelf-dev libdw-dev libcapstone-dev libxxhash-dev zlib1g-dev liblzma-dev libbz2-dev \
+    libiberty-dev libspdlog-dev libfmt-dev libcli11-dev libprotozero-dev nlohmann-json3-dev; do
+    source=$documents/$package/copyright
+    [[ -r $source ]] || source=$documents/${package%-dev}/copyright
+    if [[ -r $source ]]; then cp "$source" "$top/share/doc/labelscope/linked/$package"; else warn "no terms found for $package"; fi
+  done
+  settle "$root"
+  tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --directory "$root" "$name" |
+    gzip -9n >"$output/$name.tar.gz"
+  echo "$output/$name.tar.gz"
+}
+
+if [[ -z $build ]]; then
+  build=$root_dir/build/package-$processor
+  configure_release
+fi
+build=$(cd -- "$build" && pwd -P)
+build_products
+find_version
+strip=$(sed -n 's/^CMAKE_STRIP:[A-Z]*=//p' "$build/CMakeCache.txt")
+mkdir -p "$output"
+output=$(cd -- "$output" && pwd -P)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+say "Packing labelscope $version for $processor"
+deb labelscope devel '' foreign 'where the time of a running process goes, by label' \
+  'labelscope samples the threads of a running program, with eBPF or ptrace, and' \
+  'reads from outside which labels each has set (tenant, route, job: Custom Labels' \
+  'ABI v1). It also shows the labels of live processes and core files, and checks' \
+  'that a library publishes its labels as the ABI wants it.'
+deb liblabelscope0 libs '' same 'labels of threads, read from outside (shared library)' \
+  'Finds and reads thread-local labels (Custom Labels ABI v1) in live processes and' \
+  'core files. This is the library with the C interface.'
+deb liblabelscope-dev libdevel "liblabelscope0 (= $version), libelf-dev, libdw-dev" same \
+  'labels of threads, read from outside (development files)' \
+  'Headers of the C and C++ interfaces and of the parts for BPF programs, the static' \
+  'library, and files for CMake and pkg-config.'
+deb libcustomlabels libs '' same 'publishes labels of threads for profilers (shared library)' \
+  'A program that links it says what each of its threads is working on; profilers' \
+  'read it from outside (Custom Labels ABI v1).'
+deb libcustomlabels-dev libdevel "libcustomlabels (= $version)" same \
+  'publishes labels of threads for profilers (development files)' \
+  'Headers for C and C++, the static library for executables, and files for CMake' \
+  'and pkg-config.'
+archive
