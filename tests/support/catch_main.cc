@@ -4,6 +4,9 @@
 #else
 #define CATCH_CONFIG_RUNNER
 #endif
+#include <sys/ptrace.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,6 +16,13 @@ void skip_test(const std::string& reason) {
   std::printf("SKIPPED: %s\n", reason.c_str());
   std::fflush(stdout);
   std::_Exit(77);
+}
+
+// No kernel lacks the call: of a process that there cannot be it says that there is none.
+void skip_in_user_mode_emulation() {
+  if (::ptrace(PTRACE_CONT, -1, nullptr, nullptr) == -1 && errno == ENOSYS) {
+    skip_test("an emulator of user mode has neither ptrace nor a process of its own here");
+  }
 }
 
 int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

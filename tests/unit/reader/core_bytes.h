@@ -13,6 +13,7 @@
 
 #include "labelscope/elf_image.h"
 #include "labelscope/ids.h"
+#include "labelscope/memory.h"
 
 namespace labelscope::test {
 
@@ -41,7 +42,7 @@ struct MadeFile {
 
 class CoreBytes {
  public:
-  explicit CoreBytes(Machine machine = Machine::kX86_64);
+  explicit CoreBytes(Machine machine = kHostMachine);
 
   // Notes, in the order of the calls.
   void add_thread(const MadeThread& thread);

@@ -48,6 +48,7 @@ void wait_until(const std::function<bool()>& condition) {
 class Child {
  public:
   explicit Child(const std::function<void()>& body) {
+    skip_in_user_mode_emulation();
     REQUIRE(::pipe(pipe_.data()) == 0);
     REQUIRE(::pipe(go_.data()) == 0);
     pid_ = ::fork();
@@ -170,7 +171,7 @@ TEST_CASE("late_stop: a thread that stops late is not held while another is wait
   const Child child([] {
     if (::vfork() == 0) {
       Child::tell(static_cast<pid_t>(::syscall(SYS_getpid)));
-      for (;;) ::syscall(SYS_pause);
+      for (;;) ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
     }
     for (;;) ::pause();
   });
@@ -216,7 +217,7 @@ TEST_CASE("late_stop: the parent of a vfork is not seized, and said to wait") {
   const Child child([] {
     if (::vfork() == 0) {
       Child::tell(static_cast<pid_t>(::syscall(SYS_getpid)));
-      for (;;) ::syscall(SYS_pause);
+      for (;;) ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
     }
   });
   const pid_t borrower = child.hear();

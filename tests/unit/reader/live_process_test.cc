@@ -187,6 +187,7 @@ TEST_CASE("live_process: program headers are where the kernel put them") {
 }
 
 TEST_CASE("live_process: memory is read across pages, and a hole is unreadable") {
+  skip_in_user_mode_emulation();
   const auto process = require_open(Pid{::getpid()});
   const std::string text(20000, 'x');
   std::string copy(text.size(), '\0');
@@ -213,6 +214,7 @@ TEST_CASE("live_process: memory is read across pages, and a hole is unreadable")
 }
 
 TEST_CASE("live_process: memory of a process that is gone has vanished") {
+  skip_in_user_mode_emulation();
   auto child = std::make_unique<Child>(false);
   const auto process = require_open(child->pid());
   child.reset();
@@ -222,6 +224,7 @@ TEST_CASE("live_process: memory of a process that is gone has vanished") {
 }
 
 TEST_CASE("live_process: a library that was replaced is still read as it is mapped") {
+  skip_in_user_mode_emulation();
   const std::string original = read_file(fixture_path("libcustomlabels_gnu2.so"));
   const std::string path =
       std::string("/tmp/labelscope-replaced-") + std::to_string(::getpid()) + ".so";
@@ -267,6 +270,7 @@ TEST_CASE("live_process: what is mapped under the name of a FIFO or a device is 
 }
 
 TEST_CASE("live_process: of a command line that is all of the memory its beginning is read") {
+  skip_in_user_mode_emulation();
   constexpr std::size_t kSize = std::size_t{512} << 20;
   void* bytes = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -37,6 +37,7 @@ VariableFunction* load(const std::string& name) {
 }
 
 ProcessPlan plan_own() {
+  skip_in_user_mode_emulation();
   auto process = LiveProcess::open(Pid{::getpid()});
   if (!process) FAIL(process.error().context);
   Planner planner;

@@ -134,6 +134,7 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
 }
 
 TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
+  skip_in_user_mode_emulation();
   if (::geteuid() != 0) skip_test("becoming another user needs root");
   const std::string said = refusal_of_parent_after([] {
     if (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
@@ -146,6 +147,7 @@ TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
 }
 
 TEST_CASE("ptrace_refusal: a process of the same user that may not be dumped says so") {
+  skip_in_user_mode_emulation();
   if (::geteuid() != 0) skip_test("becoming another user needs root");
   // Both without privileges: the process that tries, and the one that does not allow it.
   std::array<int, 2> channel{};
@@ -183,6 +185,7 @@ TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
 }
 
 TEST_CASE("ptrace_refusal: the tracer is named") {
+  skip_in_user_mode_emulation();
   std::array<int, 2> channel{};
   REQUIRE(::pipe(channel.data()) == 0);
   const pid_t target = ::fork();

@@ -53,6 +53,7 @@ void count_signal(int) { ++shared()->signals; }
 class Child {
  public:
   explicit Child(const std::function<void()>& body = [] {}) {
+    skip_in_user_mode_emulation();
     Shared* page = shared();
     page->signals = 0;
     pid_ = ::fork();
@@ -246,6 +247,7 @@ TEST_CASE("stopped_thread: a handler of SIGCHLD that collects every answer takes
 }
 
 TEST_CASE("stopped_thread: the exit status of our own child is never swallowed") {
+  skip_in_user_mode_emulation();
   for (int i = 0; i < 400; ++i) {
     // Ends while it is being attached to, sooner or later.
     const pid_t pid = ::fork();

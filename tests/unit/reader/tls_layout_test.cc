@@ -18,6 +18,7 @@ bool is_static(Machine machine, const std::array<unsigned char, n>& code) {
 }
 
 std::vector<std::string> probes() {
+  skip_in_user_mode_emulation();
   std::vector<std::string> paths;
   std::istringstream list(TLS_PROBES);
   for (std::string path; std::getline(list, path, ':');) paths.push_back(path);

@@ -17,6 +17,7 @@
 
 namespace {
 
+#if defined(__x86_64__)
 using Handler = bool (*)();
 
 custom_labels_labelset_t* handlers_set = nullptr;
@@ -40,7 +41,6 @@ bool enter_and_leave() {
   return entered;
 }
 
-#if defined(__x86_64__)
 // Of the library's instructions each one around the store that publishes is interrupted, where its
 // state changes with what readers see, and elsewhere one of so many: a trap costs microseconds.
 constexpr int kNear = 25;
