@@ -218,6 +218,11 @@ void StepCheck::report_gaps(CheckReport& report) const {
         counted(record_.endless_regions, "declared update", "declared updates") +
             " did not end within 5,000,000 instructions and were not followed further");
   }
+  if (!record_.doubtful_functions.empty()) {
+    const std::string names = some_of(record_.doubtful_functions);
+    remark("a set was published and then changed in one call of " + names +
+           ", which was taken for two updates; if it is one, name it with --update");
+  }
   if (record_.exclusive_sequences != 0) {
     remark("an exclusive load and its store, with what is between them, are one step (" +
            counted(record_.exclusive_sequences, "time", "times") +

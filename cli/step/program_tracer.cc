@@ -70,7 +70,8 @@ void ProgramTracer::run() {
     const auto event = next_event();
     if (!event) return;
     const auto thread = threads_.find(event->tid);
-    const bool was_stepping = thread != threads_.end() && thread->second.stepping;
+    const bool was_stepping =
+        thread != threads_.end() && thread->second.stepping && !is_in_call(thread->second);
     handle(*event);
     tell_counts();
     const auto now = Clock::now();
@@ -87,6 +88,11 @@ void ProgramTracer::tell_counts() {
   record_.counts.steps.store(record_.effort.steps, kAnyOrder);
   record_.counts.updates.store(record_.effort.updates, kAnyOrder);
   record_.counts.threads.store(record_.effort.threads, kAnyOrder);
+}
+
+// The kernel's time, which may be the time that others take.
+bool ProgramTracer::is_in_call(const TracedThread& thread) {
+  return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
 }
 
 void ProgramTracer::handle(const Event& event) {

@@ -71,6 +71,7 @@ class ProgramTracer {
 
   std::optional<Event> next_event();
   void handle(const Event& event);
+  bool is_in_call(const TracedThread& thread);
   bool handle_plain_step(TracedThread& thread, int status);
   void handle_stop(TracedThread& thread, int status);
   void handle_trap(TracedThread& thread, Stop::Kind kind);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "cli/check/report.h"
@@ -30,7 +31,8 @@ struct StepRecord {
     bool proven = false;
   };
   std::map<Address, UnseenFunction> unseen_functions;
-  std::uint64_t other_processes = 0;      // forked off, and not checked
+  std::set<std::string> doubtful_functions;  // UpdateJudge::doubtful()
+  std::uint64_t other_processes = 0;         // forked off, and not checked
   std::uint64_t abandoned = 0;            // functions left alone as they ran on without an update
   std::uint64_t endless_regions = 0;      // declared updates that did not end
   std::uint64_t exclusive_sequences = 0;  // run as one instruction (aarch64_code.h)

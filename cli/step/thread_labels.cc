@@ -70,7 +70,11 @@ void ThreadLabels::count(const SetCheck& check) {
 
 void ThreadLabels::count_updates() {
   std::uint64_t now = 0;
-  for (const auto& variable : variables_) now += variable->judge.updates();
+  for (const auto& variable : variables_) {
+    now += variable->judge.updates();
+    const std::set<std::string>& doubtful = variable->judge.doubtful();
+    record_.doubtful_functions.insert(doubtful.begin(), doubtful.end());
+  }
   record_.effort.updates += now - updates_;
   updates_ = now;
 }

@@ -1,7 +1,6 @@
 #include "cli/step/update_judge.h"
 
 #include <algorithm>
-#include <set>
 
 #include "labelscope/check_rule.h"
 
@@ -23,6 +22,13 @@ bool starts_with(const Chain& chain, const Chain& start, std::size_t length) {
 
 // An element of a chain that stands for a call of a function that was inlined.
 bool is_inlined(const std::string& element) { return element.find('@') != std::string::npos; }
+
+// "#7 f" is an activation of f, "f@12" one that was inlined.
+std::string function_of(const std::string& element) {
+  if (is_inlined(element)) return element.substr(0, element.find('@'));
+  const std::size_t space = element.find(' ');
+  return space == std::string::npos ? element : element.substr(space + 1);
+}
 
 // A loop around the function came to its next turn: a jump back in the function that it is inlined
 // into, from outside of it.
@@ -129,8 +135,21 @@ bool UpdateJudge::are_one_update(const Change& first, const Change& second,
   return !came_around(common, between);
 }
 
+void UpdateJudge::note_doubt(const Change& first, const Change& second, const Interval& between) {
+  const bool in_program = first.region == 0 && second.region == 0 && first.publisher_call == 0 &&
+                          second.publisher_call == 0;
+  if (!in_program || !first.published || second.published || second.by_runtime) return;
+  if (between.ran_free || between.waited || between.steps > kStableSteps) return;
+  const std::size_t length = common_length(first.chain, second.chain);
+  if (length == 0 || (first.chain.size() != length && second.chain.size() != length)) return;
+  doubtful_.insert(function_of(first.chain[length - 1]));
+}
+
 void UpdateJudge::add(Change change, const Interval& since) {
-  if (!changes_.empty() && !are_one_update(changes_.back(), change, since)) close();
+  if (!changes_.empty() && !are_one_update(changes_.back(), change, since)) {
+    note_doubt(changes_.back(), change, since);
+    close();
+  }
   changes_.push_back(std::move(change));
 }
 

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,8 +81,13 @@ class UpdateJudge {
   // The set was changed while nobody looked; a finish() came before.
   void found(const SetCheck& at_rest);
 
+  // Functions of the program a call of which published a set and then changed it in place: taken
+  // for two updates, and nobody but the author knows better.
+  const std::set<std::string>& doubtful() const { return doubtful_; }
+
  private:
   bool are_one_update(const Change& first, const Change& second, const Interval& between) const;
+  void note_doubt(const Change& first, const Change& second, const Interval& between);
   void close();
   bool is_torn(std::size_t index) const;
   void report_rules(const Change& change, const SetCheck& before);
@@ -91,6 +97,7 @@ class UpdateJudge {
   SetCheck before_;
   std::vector<Change> changes_;
   std::uint64_t closed_ = 0;
+  std::set<std::string> doubtful_;
 
  public:
   // Updates that were seen from beginning to end.

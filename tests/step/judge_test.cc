@@ -94,6 +94,30 @@ TEST_CASE("update_judge: each publication by the program is an update of its own
   CHECK(judged.judge.updates() == 2);
 }
 
+TEST_CASE(
+    "update_judge: a function that publishes and then changes what it published is doubtful") {
+  Judged judged(set_of({}));
+  const std::vector<std::string> chain{"#1 main", "#2 set_label"};
+  judged.judge.add(published(set_of({kOld}), chain), {});
+  judged.judge.add(in_place(set_of({kNew}), chain), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+  CHECK(judged.judge.updates() == 2);
+  CHECK(judged.judge.doubtful() == std::set<std::string>{"set_label"});
+}
+
+TEST_CASE("update_judge: what two functions do, or one after a sleep, is not doubtful") {
+  Judged judged(set_of({}));
+  Interval sleep;
+  sleep.waited = true;
+  judged.judge.add(published(set_of({kOld}), {"#1 main", "#2 begin"}), {});
+  judged.judge.add(in_place(set_of({kNew}), {"#1 main", "#3 change"}), {});
+  judged.judge.add(published(set_of({kOld}), {"#1 main", "#4 both"}), {});
+  judged.judge.add(in_place(set_of({kNew}), {"#1 main", "#4 both"}), sleep);
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.judge.doubtful().empty());
+}
+
 TEST_CASE("update_judge: publications within a declared update are one") {
   Judged judged(set_of({kOld}));
   for (const Label& label : {kMixed, kNew}) {
