@@ -2,15 +2,20 @@
 # as a static program of musl, which describes neither its functions nor where signal handlers
 # return to.
 set(chain_flags -O2 -fomit-frame-pointer)
+# With signed return addresses, where there are any; the static one is without.
+set(protected_flags)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(protected_flags -mbranch-protection=standard)
+endif()
 
 add_library(labelscope-chain-library SHARED chain_library.c)
-target_compile_options(labelscope-chain-library PRIVATE ${chain_flags})
+target_compile_options(labelscope-chain-library PRIVATE ${chain_flags} ${protected_flags})
 # It notes its calls in the program.
 target_link_options(labelscope-chain-library PRIVATE -Wl,--unresolved-symbols=ignore-all)
 target_link_libraries(labelscope-chain-library PRIVATE labelscope_flags)
 add_executable(labelscope-chain chain.c)
 set_target_properties(labelscope-chain PROPERTIES ENABLE_EXPORTS ON)
-target_compile_options(labelscope-chain PRIVATE ${chain_flags})
+target_compile_options(labelscope-chain PRIVATE ${chain_flags} ${protected_flags})
 target_link_libraries(labelscope-chain PRIVATE labelscope-chain-library labelscope_flags)
 
 if(musl_gcc)
