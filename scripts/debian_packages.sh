@@ -90,6 +90,7 @@ APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "2";
+Acquire::ForceHash "SHA256";
 EOF_CONF
   } >"$apt_root/etc/apt.conf"
   {

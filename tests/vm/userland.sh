@@ -16,6 +16,16 @@ readonly suite=bookworm
 readonly packages=(bash binutils busybox-static coreutils diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
   mount procps sed tar util-linux)
 
+tell_folders() {
+  [[ ! -d $sysroot ]] || echo "$sysroot"
+  echo "$folder"
+}
+# As long as package lists are kept (scripts/debian_packages.sh).
+if [[ -n $(find "$folder/.packages" -mmin -720 2>/dev/null) ]]; then
+  tell_folders
+  exit
+fi
+
 deb_arch=$(debian_arch "$arch")
 mapfile -t debs < <(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}")
 ((${#debs[@]} > 0)) || skip "the userland of $arch guests cannot be had: see above"
@@ -27,7 +37,6 @@ if [[ ! -f $folder/.packages || $(<"$folder/.packages") != "$wanted" ]]; then
   for deb in "${debs[@]}"; do bash "$root_dir/scripts/debian_packages.sh" extract "$deb" "$folder"; done
   # What dpkg leaves to update-alternatives.
   ln -sf mawk "$folder/usr/bin/awk"
-  echo "$wanted" >"$folder/.packages"
 fi
-[[ ! -d $sysroot ]] || echo "$sysroot"
-echo "$folder"
+echo "$wanted" >"$folder/.packages"
+tell_folders
