@@ -2,6 +2,7 @@
 // was executed just now and never leaves its processor. Elsewhere than on aarch64 there is nothing
 // to wait for, and the same must hold.
 #include <sched.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,36 @@ TEST_CASE("sampler: no label is wrong and none is lost while a thread pointer is
              sample.seen.outcome == LS_UNREADABLE_NOT_RELOCATED ||
              sample.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER));
   }
+}
+
+TEST_CASE("sampler: a first thread that may not be stopped has no labels, and is counted") {
+  if (!kSavedPointerLags) skip_test("this processor's thread pointers are always saved");
+  SampledChild child([](ChildSide& parent) {
+    std::vector<custom_labels_label_t> slots = {label("early", "bird")};
+    publish_labels(slots);
+    parent.say(1);
+    parent.burn_until_told();
+  });
+  child.hear();
+  SampledChild tracer([&](ChildSide& parent) {
+    parent.say(static_cast<std::uint64_t>(ptrace(PTRACE_SEIZE, raw(child.pid()), nullptr, 0)));
+    for (;;) pause();
+  });
+  REQUIRE(tracer.hear() == 0);
+  auto sampler = open_sampler({.frequency_hz = 499});
+  const ls_tls_recipe recipe = child.recipe();
+  REQUIRE(sampler->set_process(child.pid(), {&recipe, 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
+  CHECK(taken.of_outcome(LS_UNREADABLE_NO_THREAD_POINTER) == taken.samples.size());
+  CHECK(sampler->counters().others["first-threads-not-stopped"] == 1);
+  // It is asked again when nobody is in the way.
+  tracer.kill();
+  tracer.wait();
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
+  Counters counters = stop_and_balance(*sampler, taken);
+  CHECK(counters.others["first-threads-not-stopped"] == 0);
 }
 
 TEST_CASE("task_snapshot: a thread that never leaves its processor has its labels") {
