@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "cli/record/signals.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -16,7 +18,7 @@ std::int64_t looks_in(std::chrono::nanoseconds time) { return time / kTick; }
 bool signal_waits() {
   sigset_t pending;
   sigpending(&pending);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (int signal : kStopSignals) {
     if (sigismember(&pending, signal) == 1) return true;
   }
   return false;

@@ -47,11 +47,11 @@ void give_up_at_the_second(int) {
 
 Signals::Signals() {
   sigemptyset(&events_);
-  for (int signal : {SIGINT, SIGTERM}) sigaddset(&events_, signal);
+  for (int signal : kStopSignals) sigaddset(&events_, signal);
   struct sigaction hangup {};
   // A blocked signal is delivered to a signalfd even if it is ignored.
-  if (::sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
-    sigaddset(&events_, SIGHUP);
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
+    sigdelset(&events_, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &events_, &before_);
   // A reader of our stdout that goes away is a write error, not a death without a word.
   set_action(SIGPIPE, SIG_IGN, pipe_before_);
@@ -75,7 +75,7 @@ void Signals::begin_uninterrupted() {
   struct sigaction action {};
   action.sa_handler = &give_up_at_the_second;
   action.sa_flags = SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (int signal : kStopSignals) {
     if (sigismember(&events_, signal) == 1) ::sigaction(signal, &action, nullptr);
   }
   pthread_sigmask(SIG_UNBLOCK, &events_, nullptr);

@@ -1,12 +1,17 @@
-// Signals as events of the main loop: the first SIGINT, SIGTERM or SIGHUP stops and writes, the
-// second gives up: it ends the naming of addresses, or, while files are written, labelscope itself.
+// Signals as events of the main loop: the first SIGINT, SIGQUIT, SIGTERM or SIGHUP stops and
+// writes, the second gives up: it ends the naming of addresses, or, while files are written,
+// labelscope itself.
 #pragma once
 
+#include <array>
 #include <csignal>
 
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
+
+// Each asks for an end; SIGHUP only where it was not ignored.
+inline constexpr std::array kStopSignals{SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 class Signals {
  public:
