@@ -42,14 +42,14 @@ std::uint64_t capabilities(const std::string& status, std::string_view name) {
 }
 
 // Of the thread's user IDs (real, effective, saved, for files) the kernel compares the first three.
-bool is_other_user(std::string_view ids, std::uint32_t own) {
+std::optional<std::uint32_t> first_other(std::string_view ids, std::uint32_t own) {
   for (int i = 0; i < 3; ++i) {
-    if (number_of(ids) != own) return true;
+    if (number_of(ids) != own) return static_cast<std::uint32_t>(number_of(ids));
     const std::size_t tab = ids.find('\t');
     if (tab == std::string_view::npos) break;
     ids.remove_prefix(tab + 1);
   }
-  return false;
+  return std::nullopt;
 }
 
 bool is_kernel_thread(Tid tid) {
@@ -77,6 +77,22 @@ bool is_filtered() {
 
 std::string user(std::uint32_t uid) { return uid == 0 ? "root" : "user " + std::to_string(uid); }
 
+// Of a thread whose IDs are not all ours: the kernel asks for the real, the effective and the saved
+// ones.
+std::string other_owner(const RefusalFacts& facts) {
+  const bool by_user = facts.other_uid.has_value();
+  const auto name = [by_user](std::uint32_t id) {
+    return by_user ? user(id) : "group " + std::to_string(id);
+  };
+  const std::uint32_t other = by_user ? *facts.other_uid : *facts.other_gid;
+  const std::uint32_t real = by_user ? facts.uid : facts.gid;
+  const std::uint32_t own = by_user ? facts.own_uid : facts.own_gid;
+  const std::string us = " and labelscope runs as " + name(own);
+  if (other == real) return "it belongs to " + name(other) + us;
+  return "its program has the rights of " + name(other) + " (set-" + (by_user ? "user" : "group") +
+         "-ID)" + us;
+}
+
 std::string yama_text(int scope) {
   switch (scope) {
     case 1:
@@ -92,10 +108,7 @@ std::string yama_text(int scope) {
 std::string missing_capability(const RefusalFacts& facts) {
   const std::string fix =
       ": that needs CAP_SYS_PTRACE; try sudo, or give the container --cap-add SYS_PTRACE";
-  if (facts.other_user) {
-    return "it belongs to " + user(facts.uid) + " and labelscope runs as " + user(facts.own_uid) +
-           fix;
-  }
+  if (facts.other_uid || facts.other_gid) return other_owner(facts) + fix;
   if (facts.not_dumpable) {
     return "its process does not let others look into it (PR_SET_DUMPABLE 0, a change of its user, "
            "or a program file that its user may not read)" +
@@ -150,8 +163,10 @@ RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
   facts.may_trace_others = ((held >> CAP_SYS_PTRACE) & 1) != 0;
   facts.own_uid = ::getuid();
   facts.uid = static_cast<std::uint32_t>(number_of(status_field(status, "Uid")));
-  facts.other_user = is_other_user(status_field(status, "Uid"), facts.own_uid) ||
-                     is_other_user(status_field(status, "Gid"), ::getgid());
+  facts.other_uid = first_other(status_field(status, "Uid"), facts.own_uid);
+  facts.own_gid = ::getgid();
+  facts.gid = static_cast<std::uint32_t>(number_of(status_field(status, "Gid")));
+  facts.other_gid = first_other(status_field(status, "Gid"), facts.own_gid);
   facts.not_dumpable = is_not_dumpable(tid, facts.uid);
   facts.more_capable = (capabilities(status, "CapPrm") & ~capabilities(own, "CapPrm")) != 0;
   const std::string its_namespace = link_of(proc_path(tid, "ns/user"));

@@ -26,9 +26,12 @@ struct RefusalFacts {
   bool filtered = false;     // ptrace() is refused whatever its arguments: a seccomp filter
   bool kernel_thread = false;
   bool may_trace_others = false;  // CAP_SYS_PTRACE is effective
-  bool other_user = false;
-  std::uint32_t uid = 0;                     // the thread's
-  std::uint32_t own_uid = 0;                 // ours
+  // The thread's user and group, and ours, as the real IDs tell them. A set-user-ID program has
+  // other IDs than its user.
+  std::uint32_t uid = 0, own_uid = 0;
+  std::uint32_t gid = 0, own_gid = 0;
+  std::optional<std::uint32_t> other_uid;    // real, effective or saved, and not ours
+  std::optional<std::uint32_t> other_gid;    // likewise
   bool not_dumpable = false;                 // PR_SET_DUMPABLE 0
   bool more_capable = false;                 // it holds capabilities that we do not hold
   std::optional<bool> other_user_namespace;  // empty: cannot be told

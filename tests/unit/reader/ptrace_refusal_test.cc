@@ -80,7 +80,7 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
     expect(facts, "outside of this container", "one tracer");
   }
   SECTION("another user") {
-    facts.other_user = true;
+    facts.other_uid = 0;
     facts.uid = 0;
     facts.yama = 1;  // has no say here
     expect(facts, "belongs to root and labelscope runs as user 1000", "sudo");
@@ -88,6 +88,22 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
   SECTION("not dumpable") {
     facts.not_dumpable = true;
     expect(facts, "PR_SET_DUMPABLE 0", "CAP_SYS_PTRACE");
+  }
+  SECTION("a set-user-ID program of our own user") {
+    facts.other_uid = 0;
+    expect(facts, "has the rights of root (set-user-ID) and labelscope runs as user 1000", "sudo");
+  }
+  SECTION("another group") {
+    facts.gid = 12;
+    facts.own_gid = 34;
+    facts.other_gid = 12;
+    expect(facts, "belongs to group 12 and labelscope runs as group 34", "sudo");
+  }
+  SECTION("a set-group-ID program of our own group") {
+    facts.gid = 34;
+    facts.own_gid = 34;
+    facts.other_gid = 12;
+    expect(facts, "has the rights of group 12 (set-group-ID)", "sudo");
   }
   SECTION("capabilities that we do not have") {
     facts.more_capable = true;
@@ -146,20 +162,21 @@ TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
   CHECK(said.find("belongs to root and labelscope runs as user 65534") != std::string::npos);
 }
 
-TEST_CASE("ptrace_refusal: a process of the same user that may not be dumped says so") {
-  skip_in_user_mode_emulation();
-  if (::geteuid() != 0) skip_test("becoming another user needs root");
-  // Both without privileges: the process that tries, and the one that does not allow it.
+namespace {
+
+// What the one process says of the other when neither has privileges: `become` makes a child of
+// this process what it is, and `change` makes a child of that one another, which then tries to stop
+// it.
+std::string refusal_of(const std::function<bool()>& become, const std::function<void()>& change) {
   std::array<int, 2> channel{};
   REQUIRE(::pipe(channel.data()) == 0);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
-        ::setresuid(65534, 65534, 65534) != 0 || ::prctl(PR_SET_DUMPABLE, 0) != 0) {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 || !become()) {
       ::_exit(1);
     }
-    const std::string said = refusal_of_parent_after([] { ::prctl(PR_SET_DUMPABLE, 1); });
+    const std::string said = refusal_of_parent_after(change);
     [[maybe_unused]] auto written = ::write(channel[1], said.data(), said.size());
     ::_exit(0);
   }
@@ -170,8 +187,31 @@ TEST_CASE("ptrace_refusal: a process of the same user that may not be dumped say
   ::waitpid(child, nullptr, 0);
   REQUIRE(got > 0);
   said.resize(static_cast<std::size_t>(got));
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("ptrace_refusal: a process of the same user that may not be dumped says so") {
+  skip_in_user_mode_emulation();
+  if (::geteuid() != 0) skip_test("becoming another user needs root");
+  const std::string said = refusal_of(
+      [] { return ::setresuid(65534, 65534, 65534) == 0 && ::prctl(PR_SET_DUMPABLE, 0) == 0; },
+      [] { ::prctl(PR_SET_DUMPABLE, 1); });
   INFO(said);
   CHECK(said.find("PR_SET_DUMPABLE 0") != std::string::npos);
+}
+
+TEST_CASE("ptrace_refusal: a set-user-ID program says whose rights it has") {
+  skip_in_user_mode_emulation();
+  if (::geteuid() != 0) skip_test("becoming another user needs root");
+  const std::string said = refusal_of([] { return ::setresuid(65534, 65534, 0) == 0; },
+                                      [] {
+                                        if (::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
+                                      });
+  INFO(said);
+  CHECK(said.find("has the rights of root (set-user-ID) and labelscope runs as user 65534") !=
+        std::string::npos);
 }
 
 TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
