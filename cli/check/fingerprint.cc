@@ -48,8 +48,9 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
   add(rule_of(diagnostic.rule).code);
   add(subject_key(subject.name));
   if (!diagnostic.places.empty()) {
-    add(base_name(diagnostic.places.front().module));
-    add(diagnostic.places.front().function);
+    const CodePlace& place = diagnostic.places[diagnostic.author_place];
+    add(base_name(place.module));
+    add(place.function);
     // A function may be wrong in several ways; its words name keys and no values.
     if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.found);
   }

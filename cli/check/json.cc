@@ -34,6 +34,7 @@ Json diagnostic_json(const JudgedDiagnostic& judged) {
             {"count", diagnostic.count}};
   json["places"] = Json::array();
   for (const CodePlace& place : diagnostic.places) json["places"].push_back(place_json(place));
+  json["author_place"] = diagnostic.places.empty() ? Json(nullptr) : Json(diagnostic.author_place);
   json["instruction"] = text_or_null(diagnostic.instruction);
   json["set_before"] = text_or_null(diagnostic.set_before);
   json["set_seen"] = text_or_null(diagnostic.set_seen);

@@ -62,7 +62,8 @@ std::vector<std::string> detail_lines(const Diagnostic& diagnostic) {
 }
 
 const CodePlace* source_place(const Diagnostic& diagnostic) {
-  for (const CodePlace& place : diagnostic.places) {
+  for (std::size_t i = diagnostic.author_place; i < diagnostic.places.size(); ++i) {
+    const CodePlace& place = diagnostic.places[i];
     if (!place.file.empty() && place.line != 0) return &place;
   }
   return nullptr;
@@ -70,8 +71,8 @@ const CodePlace* source_place(const Diagnostic& diagnostic) {
 
 std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnostic) {
   if (const CodePlace* place = source_place(diagnostic)) return place->file;
-  for (const CodePlace& place : diagnostic.places) {
-    if (!place.module.empty()) return place.module;
+  for (std::size_t i = diagnostic.author_place; i < diagnostic.places.size(); ++i) {
+    if (!diagnostic.places[i].module.empty()) return diagnostic.places[i].module;
   }
   return is_process_name(subject.name) ? std::string() : subject.name;
 }

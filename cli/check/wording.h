@@ -18,7 +18,8 @@ std::string found_text(const Diagnostic& diagnostic);
 // The rest of it, a line each: sets, place and callers, instruction, fix. Without indentation.
 std::vector<std::string> detail_lines(const Diagnostic& diagnostic);
 
-// The innermost place whose source line is known; null if there is none.
+// The place that the author looks at or, if its source line is not known, the innermost caller of
+// it whose line is; null if there is none.
 const CodePlace* source_place(const Diagnostic& diagnostic);
 
 // The file that a finding is shown at: the source, or else the module, or else the subject if that

@@ -21,12 +21,13 @@ std::size_t author_index(const std::vector<Address>& addresses, CodeMap& code) {
   return 0;
 }
 
+// At least one, if there is room: the innermost inlined function's, then those that it was inlined
+// into.
 void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) {
   CodePlace place = code.place_at(address);
   const std::vector<SourceLine>& lines = code.lines_at(address);
-  places.push_back(place);
-  for (std::size_t i = authors_level(lines) + 1; i < lines.size() && places.size() < kMaxPlaces;
-       ++i) {
+  if (lines.empty()) places.push_back(std::move(place));
+  for (std::size_t i = 0; i < lines.size() && places.size() < kMaxPlaces; ++i) {
     place.function = source_name(lines[i].function);
     place.file = lines[i].file;
     place.line = static_cast<std::uint32_t>(std::max(lines[i].line, 0));
@@ -34,16 +35,21 @@ void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) 
   }
 }
 
-std::vector<CodePlace> places_of(const std::vector<Address>& addresses, std::size_t author,
-                                 CodeMap& code) {
-  std::vector<CodePlace> places;
-  add_places(addresses[author], code, places);
-  // Only the instruction itself of what the author's function called.
-  if (author != 0) places.insert(places.begin() + 1, code.place_at(addresses.front()));
-  for (std::size_t i = author + 1; i < addresses.size() && places.size() < kMaxPlaces; ++i) {
+void add_all_places(const std::vector<Address>& addresses, std::size_t author, CodeMap& code,
+                    Diagnostic& diagnostic) {
+  std::vector<CodePlace>& places = diagnostic.places;
+  // Half of them is for the author, however deep the library is that was called.
+  for (std::size_t i = 0; i < author && places.size() < kMaxPlaces / 2; ++i) {
     add_places(addresses[i], code, places);
   }
-  return places;
+  if (places.size() > kMaxPlaces / 2) places.resize(kMaxPlaces / 2);
+  const std::vector<SourceLine>& lines = code.lines_at(addresses[author]);
+  const std::size_t level = authors_level(lines);
+  diagnostic.author_place = places.size() + (level < lines.size() ? level : 0);
+  for (std::size_t i = author; i < addresses.size() && places.size() < kMaxPlaces; ++i) {
+    add_places(addresses[i], code, places);
+  }
+  diagnostic.author_place = std::min(diagnostic.author_place, places.size() - 1);
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ void StepFindings::add(std::string subject, const UpdateFinding& finding, CodeMa
   diagnostic.fix = finding.fix;
   if (has_place) {
     const std::vector<Address>& addresses = finding.change->addresses;
-    diagnostic.places = places_of(addresses, author, code);
+    add_all_places(addresses, author, code, diagnostic);
     std::array<std::byte, kMaxInstructionSize> bytes{};
     const std::size_t size = memory.read(addresses.front(), bytes);
     diagnostic.instruction =

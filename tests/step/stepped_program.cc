@@ -55,9 +55,9 @@ std::set<Expectation> Stepped::places(const std::string& source) const {
   for (const Diagnostic& diagnostic : found()) {
     Expectation place{rule_of(diagnostic.rule).code, "?", 0};
     if (!diagnostic.places.empty()) {
-      const CodePlace& first = diagnostic.places.front();
-      place.function = first.function;
-      if (first.file.ends_with("/" + source)) place.line = first.line;
+      const CodePlace& author = diagnostic.places.at(diagnostic.author_place);
+      place.function = author.function;
+      if (author.file.ends_with("/" + source)) place.line = author.line;
     }
     all.insert(place);
   }

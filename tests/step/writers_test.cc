@@ -1,5 +1,6 @@
 // Writers that are wrong in one way: found by the right rule, in the right function, at the right
 // line, and nothing else. Writers that are right: nothing is found.
+#include <algorithm>
 #include <iostream>
 
 #include "step/stepped_program.h"
@@ -70,6 +71,25 @@ TEST_CASE("check --step: a count that is raised before its element is filled is 
 
 TEST_CASE("check --step: what is freed before the swap is found where it is freed") {
   check_found("freed_first");
+}
+
+TEST_CASE("check --step: places are the instruction and then its callers, innermost first") {
+  const Stepped stepped = step({stepper("freed_first-library-O0")});
+  INFO(stepped.told());
+  const std::vector<labelscope::Diagnostic> found = stepped.found();
+  REQUIRE_FALSE(found.empty());
+  const auto index_of = [&](const std::string& function) {
+    const auto& places = found.front().places;
+    return std::find_if(
+               places.begin(), places.end(),
+               [&](const labelscope::CodePlace& place) { return place.function == function; }) -
+           places.begin();
+  };
+  const auto author = static_cast<std::ptrdiff_t>(found.front().author_place);
+  CHECK(author > 0);  // the instruction is in free()
+  CHECK(found.front().places.front().file.find("freed_first.c") == std::string::npos);
+  CHECK(index_of("stepper_update") == author);
+  CHECK(index_of("main") > author);
 }
 
 TEST_CASE("check --step: a value that is null before its key is breaks the rule of values") {

@@ -1,6 +1,7 @@
 // What `labelscope check` has to say: a rule, what breaks it, where, and what helps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,10 +29,12 @@ struct Diagnostic {
   std::string fix;          // the smallest fix for this very case, a clause; may be empty
   std::uint64_t count = 1;  // how often it was seen, all in all
 
-  // Where the state came up. First the line that the author of the writer looks at: that of the
-  // instruction, or, where that is in free() or memcpy(), of their call. Then, in the latter case,
-  // the instruction's own place; then the callers. Only of updates that were stepped through.
+  // Where the state came up: the instruction, then its callers, innermost first. Only of updates
+  // that were stepped through.
   std::vector<CodePlace> places;
+  // Index of the one that the author of the writer looks at: that of the instruction, or, where it
+  // is in free() or memcpy(), of their call.
+  std::size_t author_place = 0;
   std::string instruction;  // disassembled; empty if unknown
   // Label sets as people read them ("{http.route=/pay, tenant=42}", "(none)", "(unreadable)"),
   // escaped: before the update, at this moment, and after it. Empty if it was no update.

@@ -25,9 +25,10 @@ cli::CheckedSubject failing_file(const std::string& path) {
 cli::CheckedSubject failing_process(const std::string& name) {
   Diagnostic torn = diagnostic(RuleId::kTornUpdate, "thread 12 (" + kHostile + ")", "torn");
   torn.count = 3;
-  torn.places = {{"/usr/lib/libc.so.6", 0x1234, "memcpy", "", 0},
+  torn.places = {{"/usr/lib/libc.so.6", 0x1234, "memcpy", "string/memcpy.S", 7},
                  {"/opt/" + kHostile, 0x10, "set_" + kHostile, "src/set labels.c", 42},
                  {"", 0x99, "", "", 0}};
+  torn.author_place = 1;
   torn.instruction = "mov %rax,(%rdx)";
   torn.set_before = "{a=1}";
   torn.set_seen = "{a=" + kHostile + "}";
