@@ -22,11 +22,20 @@ act 1 CHECK_FILES="$library"$'\n\n'"$WORK/libother.so"
 grep -q '^::error .*LS003.*libother.so' out || fail "no annotation for LS003: $(cat out)"
 act 2 CHECK_FILES='' CHECK_COMMAND=''
 # A command that cannot be understood is not one that is left out, whatever the files are.
-for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file'; do
+# Nor is one that a shell would do something with: what is in the workflow's text would be run.
+# shellcheck disable=SC2016  # as it is
+for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file' 'true $(touch ran)' 'true "`touch ran`"' \
+  'true ) ; touch ran; (' 'true $HOME' 'true *' 'true \'; do
   act 2 CHECK_FILES="$library" CHECK_COMMAND="$command"
   grep -q '^::error::labelscope check: the input command ' out || fail "no annotation for the command $command: $(cat out)"
 done
+[[ ! -e ran ]] || fail "a part of the command was run"
 act 3 CHECK_COMMAND='sleep "0.1"'
+# The words arrive as they were meant.
+printf '#!/bin/bash\nprintf "<%%s>" "$@" >words\n' >show && chmod +x show
+# shellcheck disable=SC2016
+act 3 CHECK_COMMAND=$' ./show  a\n\'b;  $c\' "d \\"e\\" \\f" g\\ h \'\' i"j"\'k\' \\\\'
+[[ $(cat words) == '<a><b;  $c><d "e" \f><g h><><ijk><\>' ]] || fail "the words: $(cat words)"
 act 1 CHECK_FILES="$WORK/libother.so" CHECK_COMMAND='sleep 0.1'
 act 1 CHECK_FILES="$WORK/libother.so" CHECK_STRICT=false
 

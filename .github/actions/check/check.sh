@@ -19,11 +19,48 @@ files=()
 while IFS= read -r file; do
   [[ -n $file ]] && files+=("$file")
 done <<<"${CHECK_FILES:-}"
-# The workflow's own words: quotes in them mean what they mean in a shell.
-command=()
-if ! eval "command=(${CHECK_COMMAND:-})"; then
-  echo "::error::labelscope check: the input command is not one command in words of a shell: close its quotes, and quote" \
-    "what a shell would take for more than words (; & | < >), as in: sh -c 'a; b'"
+# Into `command`: the words of a text, with quotes and backslashes as a shell has them. No shell reads the text, so that
+# nothing in it is run or replaced; what a shell would do that with is refused. Returns 1 then.
+split_words() {
+  local text=$1 word='' begun=false quote='' char next i
+  local double='"' single="'" acts_anywhere='$`' acts_bare=';&|<>()*?['
+  command=()
+  for ((i = 0; i < ${#text}; i++)); do
+    char=${text:i:1}
+    if [[ $quote == "$single" ]]; then
+      if [[ $char == "$single" ]]; then quote=''; else word+=$char; fi
+    elif [[ $acts_anywhere == *"$char"* ]]; then
+      return 1
+    elif [[ $char == \\ ]]; then
+      ((++i))
+      next=${text:i:1}
+      [[ -n $next ]] || return 1
+      # In double quotes it stays in front of what has no need of it.
+      [[ -z $quote || $next == [\"\\\$\`] ]] || word+=$char
+      word+=$next
+      begun=true
+    elif [[ $quote == "$double" ]]; then
+      if [[ $char == "$double" ]]; then quote=''; else word+=$char; fi
+    elif [[ $char == "$double" || $char == "$single" ]]; then
+      quote=$char
+      begun=true
+    elif [[ $char == [[:space:]] ]]; then
+      [[ $begun == true ]] && command+=("$word")
+      word='' begun=false
+    elif [[ $acts_bare == *"$char"* ]]; then
+      return 1
+    else
+      word+=$char
+      begun=true
+    fi
+  done
+  [[ -z $quote ]] || return 1
+  [[ $begun == true ]] && command+=("$word")
+  return 0
+}
+if ! split_words "${CHECK_COMMAND:-}"; then
+  echo "::error::labelscope check: the input command is not one command in plain words: close its quotes, and put what a" \
+    "shell would act on (; & | < > ( ) * ? [ \$ \`) between single quotes, as in: sh -c 'a; b'"
   exit 2
 fi
 
