@@ -98,7 +98,7 @@ int Check::run() {
   auto output = OutputFile::open(options_.output, options_.overwrite);
   if (!output) {
     log::error(escape_terminal(output.error().context));
-    return kExitRuntimeError;
+    return kExitUsage;
   }
   if (Status looked = look(); !looked) {
     report_.problems.push_back({subject_name(), std::move(looked).error()});
@@ -107,7 +107,7 @@ int Check::run() {
   }
   progress_.clear();
   const CheckVerdict verdict = judge(report_, options_.strict, baseline);
-  if (!write(*output, render(verdict))) return kExitRuntimeError;
+  if (!write(*output, render(verdict))) return kExitUnchecked;
   tell(verdict);
   return status_of(verdict);
 }
@@ -137,9 +137,9 @@ int Check::explain_rules() {
   auto output = OutputFile::open(options_.output, options_.overwrite);
   if (!output) {
     log::error(escape_terminal(output.error().context));
-    return kExitRuntimeError;
+    return kExitUsage;
   }
-  return write(*output, text) ? kExitOk : kExitRuntimeError;
+  return write(*output, text) ? kExitOk : kExitUnchecked;
 }
 
 Status Check::look() {

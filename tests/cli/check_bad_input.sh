@@ -122,13 +122,13 @@ elif command -v setpriv >/dev/null; then
   fi
 fi
 
-# stdout that is full is an error, and so is a file that exists.
+# stdout that is full is an error, and so is a file that exists. Neither is a finding.
 "$LABELSCOPE" check "$good" >/dev/full 2>"$work/stderr"
 status=$?
-expect_status "$exit_error" "a full disk"
+expect_status "$exit_unchecked" "a full disk"
 : >taken
 run check -o taken "$good"
-expect_status "$exit_error" "an output that exists"
+expect_status "$exit_usage" "an output that exists"
 expect_said 'taken exists already'
 [[ ! -s taken ]] || fail "the file was replaced"
 run check -o taken --overwrite "$good"
