@@ -77,8 +77,9 @@ std::string_view access_model_name(AccessModel model) {
 std::string ProcessPlan::absence() const {
   if (!publishers.empty()) return {};
   if (modules == 0) return "none of its files could be read";
-  std::string text =
-      "none of its " + std::to_string(modules) + " loaded files publishes labels (ABI v1)";
+  std::string text = modules == 1 ? "the one file that it has loaded publishes no labels (ABI v1)"
+                                  : "none of its " + std::to_string(modules) +
+                                        " loaded files publishes labels (ABI v1)";
   for (const Refusal& refusal : refusals) {
     text += "; " + refusal.path + ": " + finding_clause(refusal.finding);
   }
