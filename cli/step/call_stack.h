@@ -16,7 +16,6 @@ struct Frame {
   CallSite call;
   bool open_ended = false;            // where it returns to is not known: it ends with its return
   bool free = false;                  // runs without being stepped until it returns
-  bool program = false;               // of the program's own code
   bool publisher = false;             // of a library that publishes
   bool returns_region = false;        // the declared update ends when it returns
   std::uint64_t begun_at_change = 0;  // changes seen by the thread before it

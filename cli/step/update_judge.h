@@ -80,7 +80,8 @@ class UpdateJudge {
   bool finish(const SetCheck& now);
   // The set was changed while nobody looked; a finish() came before.
   void found(const SetCheck& at_rest);
-
+  // Updates that were seen from beginning to end.
+  std::uint64_t updates() const { return closed_; }
   // Functions of the program a call of which published a set and then changed it in place: taken
   // for two updates, and nobody but the author knows better.
   const std::set<std::string>& doubtful() const { return doubtful_; }
@@ -98,10 +99,6 @@ class UpdateJudge {
   std::vector<Change> changes_;
   std::uint64_t closed_ = 0;
   std::set<std::string> doubtful_;
-
- public:
-  // Updates that were seen from beginning to end.
-  std::uint64_t updates() const { return closed_; }
 };
 
 }  // namespace labelscope::cli
