@@ -12,6 +12,7 @@
 #include "cli/format/amounts.h"
 #include "cli/step/program_tracer.h"
 #include "cli/step/watchdog.h"
+#include "cli/symbol/symbolizer.h"
 
 namespace labelscope::cli {
 namespace {
@@ -47,7 +48,7 @@ std::string some_of(const std::set<std::string>& names) {
     if (told == kMaxNames) {
       return text + " and " + counted(names.size() - told, "other", "others");
     }
-    text += (told++ == 0 ? "" : ", ") + name;
+    text += (told++ == 0 ? "" : ", ") + demangle(name);
   }
   return text;
 }
