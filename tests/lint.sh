@@ -29,6 +29,7 @@ forbid_but() {
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
+forbid "stepping knows nothing of the check that it is a part of" '#include "cli/check/' cli/step
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
 forbid_but "libelf and libdw are used in reader/ and cli/symbol/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
   '^cli/symbol/' bpf writer-lib cli

@@ -20,10 +20,6 @@ bool tests_rules(const SetCheck& check) {
 
 }  // namespace
 
-bool has_labels(const SetCheck& check) {
-  return check.set.state != CheckedSet::State::kNone || !check.diagnostics.empty();
-}
-
 bool DataFindings::is_new(const std::string& comm, const SetSample& sample) const {
   const auto known = processes_.find(comm);
   for (const Diagnostic& diagnostic : sample.check.diagnostics) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
+#include "cli/check_effort.h"
 #include "labelscope/check_set.h"
 #include "labelscope/ids.h"
 
@@ -22,9 +23,6 @@ struct SetSample {
   std::string publisher;  // path of the file that publishes it
   SetCheck check;
 };
-
-// Whether a thread has labels; a set that cannot be read, or is wrong, was meant to have some.
-bool has_labels(const SetCheck& check);
 
 class DataFindings {
  public:

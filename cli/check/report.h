@@ -1,12 +1,11 @@
 // What `labelscope check` found out, for its renderers (text, json, junit, sarif, github).
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/check_effort.h"
 #include "labelscope/check_rule.h"
 #include "labelscope/diagnostic.h"
 #include "labelscope/result.h"
@@ -33,20 +32,6 @@ struct CheckProblem {
 struct CheckGap {
   std::string name;  // a stable word: "unseen-updates"
   std::string text;
-};
-
-// How deep it went, for whoever doubts a clean verdict. Zeros where it was not done. A process of
-// which no labels were seen (labelled and updates 0) and a program that failed by itself are
-// problems to the command: checks need not say so.
-struct CheckEffort {
-  std::uint64_t samples = 0;   // label sets read of stopped threads
-  std::uint64_t labelled = 0;  // of those, sets with labels in them
-  std::uint64_t threads = 0;   // different ones
-  std::uint64_t steps = 0;     // instructions stepped
-  std::uint64_t updates = 0;   // changes from one label set to another that were stepped through
-  // Changes that happened while a thread ran freely; those that are not proven are a gap.
-  std::uint64_t unseen_updates = 0;
-  std::chrono::nanoseconds stepping{0};  // time that stepping took
 };
 
 struct CheckReport {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "cli/check/data_findings.h"
+#include "cli/check_effort.h"
 #include "labelscope/locate.h"
 
 namespace labelscope::cli {
