@@ -13,7 +13,7 @@ readonly arch=$1
 readonly folder=$vm_build/$arch/userland
 readonly sysroot=$root_dir/build/sysroot/$arch
 readonly suite=bookworm
-readonly packages=(bash binutils busybox-static coreutils diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
+readonly packages=(bash binutils busybox-static coreutils dash diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
   mount procps sed tar util-linux)
 
 tell_folders() {
