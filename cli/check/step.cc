@@ -219,6 +219,12 @@ void StepCheck::report_gaps(CheckReport& report) const {
         counted(record_.endless_regions, "declared update", "declared updates") +
             " did not end within 5,000,000 instructions and were not followed further");
   }
+  if (record_.unended_regions != 0) {
+    gap("unended-updates",
+        counted(record_.unended_regions, "declared update", "declared updates") +
+            " had begun and not ended when a thread ended; all that changed from then on was taken "
+            "for one update: is its end called on every way out?");
+  }
   if (!record_.doubtful_functions.empty()) {
     const std::string names = some_of(record_.doubtful_functions);
     remark("a set was published and then changed in one call of " + names +

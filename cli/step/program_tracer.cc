@@ -159,8 +159,12 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
     case Stop::Kind::kExec:
       return handle_exec(thread);
     case Stop::Kind::kInterrupted:
+      look_at(thread);
+      return resume(thread);
     case Stop::Kind::kEnding:
       look_at(thread);
+      // What goes on is over, and can be told with its place while there is memory to read.
+      if (thread.stepper && !blind_) thread.stepper->end();
       return resume(thread);
     case Stop::Kind::kClone:
     case Stop::Kind::kFork:

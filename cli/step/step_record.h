@@ -35,6 +35,7 @@ struct StepRecord {
   std::uint64_t other_processes = 0;         // forked off, and not checked
   std::uint64_t abandoned = 0;            // functions left alone as they ran on without an update
   std::uint64_t endless_regions = 0;      // declared updates that did not end
+  std::uint64_t unended_regions = 0;      // that had not ended when their thread ended
   std::uint64_t exclusive_sequences = 0;  // run as one instruction (aarch64_code.h)
   bool no_watchpoints = false;
 };

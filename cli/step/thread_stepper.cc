@@ -367,6 +367,11 @@ std::vector<Address> ThreadStepper::words_to_watch() {
   return labels_.telling_words(vain_watches_ <= kMaxVainWatches);
 }
 
+void ThreadStepper::end() {
+  if (region_ != 0) ++record_.unended_regions;
+  finish();
+}
+
 void ThreadStepper::finish() {
   abandon();
   for (const Interruption& interruption : interrupted_) {

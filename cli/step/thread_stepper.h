@@ -41,8 +41,10 @@ class ThreadStepper {
   void enter_handler(const Position& resumed);
   // Before it runs: finds its variables, and says which words to watch.
   std::vector<Address> words_to_watch();
-  // It is about to end, or nobody looks any more.
+  // Nobody looks any more.
   void finish();
+  // It is about to end, by itself or not.
+  void end();
 
  private:
   // What it did when a signal came.

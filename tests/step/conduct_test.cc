@@ -157,6 +157,18 @@ TEST_CASE("check --step: signals and their handlers come through") {
   CHECK(stepped.report.effort.unseen_updates == 0);
 }
 
+TEST_CASE("check --step: a declared update that never ends is told") {
+  labelscope::cli::StepCheckOptions options;
+  options.updates = {"set_label_slowly:end_slowly"};
+  const Stepped stepped = conduct("signals", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  REQUIRE(stepped.report.gaps.size() == 1);
+  CHECK(stepped.report.gaps.front().name == std::string("unended-updates"));
+  // Judged while the thread was there.
+  for (const labelscope::Diagnostic& found : stepped.found()) CHECK(!found.instruction.empty());
+}
+
 TEST_CASE("check --step: a jump out of a handler is followed") {
   const Stepped stepped = conduct("jump");
   INFO(stepped.told());
