@@ -14,18 +14,17 @@ cpu=${cpu%%[,-]*}
 # check_recording <what, in words>: of r.jsonl.
 check_recording() {
   local counts wrong
-  expect_status "$exit_ok" "$1"
   expect_ledger r.jsonl
   wrong=$(jq -c 'select(.type == "labels") | .labels | map({key, value})
     | select(. != [] and . != [{"key": "spinner", "value": "yes"}])' r.jsonl)
   [[ -z $wrong ]] || fail "$1: wrong labels: $wrong"
-  # Milliseconds from the first sample of the spinner (its comm is the program's) to the first with labels, and the
-  # samples by outcome.
+  # Milliseconds from when labels can be there (the first sample, or the last one before labelscope knew the program) to
+  # the first sample with labels, and the samples by outcome.
   counts=$(jq -s -r '(map(select(.type == "header"))[0].outcomes) as $outcomes
-    | (map(select(.type == "process"))) as $processes
     | map(select(.type == "sample")) as $samples
     | ($samples | map(select($outcomes[.outcome] == "labelled") | .time_ns) | min) as $labelled
-    | ($samples | map(.time_ns) | min) as $first
+    | ([($samples | map(.time_ns) | min)] + ($samples | map(select($outcomes[.outcome] == "not-relocated") | .time_ns))
+       | max) as $first
     | ($samples | map(select($labelled != null and .time_ns > $labelled and $outcomes[.outcome] == "unlabelled")) | length)
         as $lost
     | ($samples | group_by(.outcome) | map("\($outcomes[.[0].outcome])=\(map(.count) | add)") | join(" ")) as $by_outcome
@@ -38,7 +37,11 @@ check_recording() {
 }
 
 for turn in 1 2 3; do
-  run record -F 199 -d 3 -o r.jsonl -- taskset -c "$cpu" "$SPINNER"
+  # The command outlives its recording.
+  start record -F 199 -d 3 -o r.jsonl -- taskset -c "$cpu" "$SPINNER"
+  wait_until "the recording is written" grep -q '^Wrote' "$work/stderr"
+  kill -KILL "$(sed -n 's/^Recording \([0-9]*\) .*/\1/p' "$work/stderr")"
+  finish
   check_recording "started $turn"
 
   taskset -c "$cpu" "$SPINNER" >"$work/spinner" &
@@ -46,6 +49,7 @@ for turn in 1 2 3; do
   children+=("$target")
   wait_until "the spinner is ready" grep -q ready "$work/spinner"
   run record -F 199 -d 2 -o r.jsonl -p "$target"
+  expect_status "$exit_ok" "attached"
   check_recording "attached $turn"
   run dump --json -p "$target"
   expect_status "$exit_ok" "dump"
@@ -65,6 +69,7 @@ for turn in 1 2 3; do
   wait_until "the spinner computes" has_run_until "$target" 200
   kill -INT "$recorder"
   finish
+  expect_status "$exit_ok" "executed"
   check_recording "executed $turn"
   kill -KILL "$target"
   rm -f "$work/go"

@@ -44,18 +44,14 @@ build_of() {
 # A whole run takes minutes; a guest that hangs is ended.
 readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
 
-# add_packages <arch> <build> <folder of the list>: what scripts/package.sh made is tested as well, if it was run.
+# add_packages <arch> <build> <folder>: packages of that build, and a test that uses them.
 add_packages() {
-  local deb_arch packages=$root_dir/build/packages
-  deb_arch=$(debian_arch "$1")
-  compgen -G "$packages/labelscope_*_$deb_arch.deb" >/dev/null || {
-    say "There are no packages for $1 in build/packages (scripts/package.sh): not tested"
-    return 0
-  }
-  find "$packages" -name "*_$deb_arch.deb" -o -name "*-$1.tar.gz" >>"$3/files"
-  printf '%s\n' "$2/tests/targets/self_check_customlabels_static" >>"$3/files"
-  printf 'vm/packages\tserial\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$deb_arch" \
-    "$2/tests/targets/self_check_customlabels_static" >>"$3/tests"
+  local program=$2/tests/targets/self_check_customlabels_static packages=$3/packages
+  bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
+    die "there are no packages of $2"
+  { find "$packages" -type f; echo "$program"; } >>"$3/list/files"
+  printf 'vm/packages\tserial\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$(debian_arch "$1")" "$program" \
+    >>"$3/list/tests"
 }
 
 # prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
@@ -73,7 +69,7 @@ prepare_image() {
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --arch "$arch" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
     "${quick[@]}" --out "$folder/list" <"$folder/ctest.json"
-  add_packages "$arch" "$build" "$folder/list"
+  [[ ! vm/packages =~ $pattern ]] || add_packages "$arch" "$build" "$folder"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"
