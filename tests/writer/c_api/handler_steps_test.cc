@@ -44,7 +44,11 @@ bool enter_and_leave() {
 // Of the library's instructions each one around the store that publishes is interrupted, where its
 // state changes with what readers see, and elsewhere one of so many: a trap costs microseconds.
 constexpr int kNear = 25;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kFar = 101;  // most of the instructions are the sanitizer's
+#else
 constexpr int kFar = 11;
+#endif
 
 // Where the library's instructions are: between those of libc nothing of ours changes.
 struct Code {
