@@ -2,10 +2,11 @@
 # Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped";
 # the exit status is 0 only if nothing failed. What was skipped is listed with the reason.
 #
-#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [--guests|--all-kernels] [ctest argument...]
+#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [--aarch64|--guests|--all-kernels] [ctest argument...]
 #   scripts/test.sh -R symbolizer           tests whose name matches
 #   scripts/test.sh -L unit                 one tier (tests/README.md)
-#   scripts/test.sh --guests                and in two virtual machines: aarch64 with Linux 6.1, x86-64 with Linux 5.10
+#   scripts/test.sh --aarch64               and for that processor: the unit tests in an emulator, and packages
+#   scripts/test.sh --guests                that, and in two virtual machines: aarch64 with Linux 6.1, x86-64 with Linux 5.10
 #   scripts/test.sh --all-kernels           in virtual machines with every kernel that is supported
 #
 # Guests (tests/vm) are for the preset dev. With LABELSCOPE_CI=1 it is a failure if one of them cannot be had. They are
@@ -18,11 +19,12 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 usage() {
-  sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 preset=dev
 use_sudo=1
+aarch64=0
 guests=none
 ctest_arguments=()
 while (($# > 0)); do
@@ -30,8 +32,9 @@ while (($# > 0)); do
     --preset) preset=${2:-} && shift ;;
     --preset=*) preset=${1#*=} ;;
     --no-sudo) use_sudo=0 ;;
-    --all-kernels) guests=all ;;
-    --guests) guests=usual ;;
+    --aarch64) aarch64=1 ;;
+    --all-kernels) guests=all aarch64=1 ;;
+    --guests) guests=usual aarch64=1 ;;
     -h | --help) usage; exit 0 ;;
     *) ctest_arguments+=("$1") ;;
   esac
@@ -103,6 +106,21 @@ say "Running the tests that need the machine for themselves"
 run_tests serial --label-regex "$one_at_a_time" --label-exclude "$matrix" || status=1
 if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
 
+# For another processor: a build of its own, whose tests are other tests. What it has to say where it cannot be had is
+# its last line.
+aarch64_state=''
+if ((aarch64)) && [[ $preset == dev && $(uname -m) == x86_64 ]]; then
+  aarch64_status=0
+  bash "$root_dir/scripts/test_aarch64.sh" --output-junit "$reports/aarch64.xml" 2>&1 | tee "$reports/aarch64.log" >&2 ||
+    aarch64_status=$?
+  if ((aarch64_status == 77)); then
+    aarch64_state=skipped
+    [[ ${LABELSCOPE_CI:-} != 1 ]] || aarch64_state=failed
+  elif ((aarch64_status != 0)); then
+    status=1
+  fi
+fi
+
 # The machines to boot: architecture, kernel and, where it is not the usual one, processor.
 list_guests() {
   local kernel
@@ -151,7 +169,14 @@ read_report() {
 }
 
 results=$reports/results.txt
-read_report "$reports"/*.xml >"$results"
+read_report "$reports"/{parallel,matrix,serial}.xml >"$results"
+if [[ -s $reports/aarch64.xml ]]; then
+  read_report "$reports/aarch64.xml" | awk -F '\t' -v OFS='\t' '{ $2 = "aarch64: " $2; print }' >>"$results"
+fi
+if [[ -n $aarch64_state ]]; then
+  printf '%s\taarch64: the build and its tests\t%s\n' "$aarch64_state" \
+    "$(sed -n '$s/^skipped: //p' "$reports/aarch64.log")" >>"$results"
+fi
 if ((${#guest_names[@]} > 0)); then
   bash "$root_dir/tests/vm/results.sh" "${guest_names[@]}" >>"$results"
   table="vm/table: docs/kernels.md says what the guests show"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Builds everything for aarch64 on another machine, packages included, and runs the unit tests under qemu's user mode;
+# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it after the tests of
+# this processor.
+#
+#   scripts/test_aarch64.sh [<ctest argument>...]
+#
+# Exits 77, with the reason as its last line, where the cross compiler, qemu or the libraries cannot be had.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly build=$root_dir/build/aarch64
+command -v aarch64-linux-gnu-g++ >/dev/null || skip "no cross compiler (Debian package g++-aarch64-linux-gnu)"
+command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null ||
+  skip "no emulator (Debian package qemu-user-static)"
+bash "$root_dir/scripts/cross_sysroot.sh" aarch64 >/dev/null || exit
+
+configure "$build" --preset aarch64
+say "Building for aarch64 with $(build_jobs) jobs"
+cmake --build "$build" --parallel "$(build_jobs)" >&2
+bash "$root_dir/scripts/package.sh" --arch aarch64 --build "$build" >&2
+say "Running the unit tests under qemu"
+ctest --test-dir "$build" --label-regex '^(unit|native)$' --output-on-failure --no-tests=error --timeout 300 \
+  --parallel "$(nproc)" "$@" >&2
