@@ -222,6 +222,9 @@ output=$(cd -- "$output" && pwd -P)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Of other versions: whoever installs *.deb from there wants one of each.
+rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev}_*_"$arch".deb \
+  "$output"/labelscope-*-"$processor".tar.gz
 say "Packing labelscope $version for $processor"
 deb labelscope devel '' foreign 'where the time of a running process goes, by label' \
   'labelscope samples the threads of a running program, with eBPF or ptrace, and' \
