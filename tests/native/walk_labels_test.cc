@@ -206,8 +206,11 @@ TEST_CASE("walk_labels: impossible lengths and pointers are malformed, and nothi
     made.slots[1].key.length = 1ULL << 63;
     made.slots[1].value.length = 1ULL << 63;
   }
+#ifndef __aarch64__
+  // There the top byte is the program's own, and what is left of these only leads nowhere.
   SECTION("value pointer of the kernel") { made.slots[1].value.address = 0xffff'8000'0000'0000; }
   SECTION("a string across the end") { made.slots[1].key.address = (1ULL << 57) - 2; }
+#endif
   made.publish();
   Observation seen = observe(made);
   REQUIRE(seen.outcome == LS_UNREADABLE_MALFORMED);

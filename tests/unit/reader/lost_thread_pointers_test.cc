@@ -40,7 +40,7 @@ void put_musl(Memory& memory, Address start, std::size_t offset, std::int32_t ti
 }
 
 CoreBytes with_thread() {
-  CoreBytes made;
+  CoreBytes made(Machine::kX86_64);
   made.add_thread({.tid = 1, .thread_pointer = 0x7777});
   made.add_thread({.tid = kTid, .sp = kStack + 0x100});
   return made;

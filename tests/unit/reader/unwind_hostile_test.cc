@@ -304,7 +304,8 @@ TEST_CASE("call_frame_image: a compressed .debug_frame is unpacked within a boun
 
 TEST_CASE("unwind: damaged call frame information shortens stacks and does no harm") {
   const std::string file = library();
-  CHECK(unwind_everywhere(file) > 2);
+  // Whole: frames on average, of all addresses in the library.
+  CHECK(unwind_everywhere(file) > 1.5);
   std::string copy = file;
   const Elf64_Phdr frames = *find_segment(copy, PT_GNU_EH_FRAME);
   std::mt19937 random(20261121);

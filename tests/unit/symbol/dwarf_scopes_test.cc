@@ -77,6 +77,7 @@ TEST_CASE("dwarf_scopes: C functions, file-local functions and lambdas have thei
 }
 
 TEST_CASE("dwarf_scopes: a static executable is read like any other") {
+  skip_in_user_mode_emulation();
   std::unique_ptr<FILE, int (*)(FILE*)> output(popen(LABELSCOPE_STATIC_PROBE, "r"), pclose);
   REQUIRE(output != nullptr);
   probe::Place place;

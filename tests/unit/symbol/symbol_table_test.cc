@@ -39,8 +39,7 @@ TEST_CASE("symbol_table: stubs of the procedure linkage table are known for what
   std::uint64_t address = reinterpret_cast<std::uint64_t>(&probe_sized);
   LoadedModule loaded = module_at(address);
   std::vector<std::uint64_t> addresses;
-  for (std::uint64_t at = loaded.module.start; at < loaded.module.start + 256; at += 16)
-    addresses.push_back(at);
+  for (std::uint64_t at = loaded.module.start; at < address; at += 16) addresses.push_back(at);
   Profile profile = symbolize_addresses(loaded, addresses);
   bool found = false;
   for (const Location& location : profile.locations) {
