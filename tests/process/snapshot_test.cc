@@ -16,6 +16,7 @@
 
 #include "support/catch.h"
 #include "support/target_process.h"
+#include "support/vfork.h"
 
 namespace labelscope::test {
 namespace {
@@ -228,6 +229,7 @@ TEST_CASE("snapshot: a process that has executed another program since it was pl
 }
 
 TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold nobody up for long") {
+  skip_without_vfork();
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -264,6 +266,7 @@ TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold no
 }
 
 TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waited for one by one") {
+  skip_without_vfork();
   constexpr int kThreads = 200;
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

@@ -16,6 +16,7 @@
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "support/vfork.h"
 
 namespace labelscope::test {
 namespace {
@@ -167,6 +168,7 @@ TEST_CASE("late_stop: a thread that stops after its deadline is let go by the ne
 }
 
 TEST_CASE("late_stop: a thread that stops late is not held while another is waited for") {
+  skip_without_vfork();
   const Child late(spin);
   const Child child([] {
     if (::vfork() == 0) {
@@ -214,6 +216,7 @@ TEST_CASE("late_stop: the end of the tracing thread lets go of what has not stop
 }
 
 TEST_CASE("late_stop: the parent of a vfork is not seized, and said to wait") {
+  skip_without_vfork();
   const Child child([] {
     if (::vfork() == 0) {
       Child::tell(static_cast<pid_t>(::syscall(SYS_getpid)));
