@@ -47,6 +47,7 @@ readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
 # add_packages <arch> <build> <folder>: packages of that build, and a test that uses them.
 add_packages() {
   local program=$2/tests/targets/self_check_customlabels_static packages=$3/packages
+  rm -rf "$packages"  # of earlier commits
   bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
     die "there are no packages of $2"
   { find "$packages" -type f; echo "$program"; } >>"$3/list/files"
