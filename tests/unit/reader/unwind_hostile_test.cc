@@ -57,9 +57,11 @@ double unwind_everywhere(const std::string& file) {
   std::size_t stacks = 0;
   for (std::uint64_t offset = 0; offset < code.p_memsz; offset += 5) {
     Registers registers;
-    registers.machine = Machine::kX86_64;
+    registers.machine = kHostMachine;  // the library is built for it
     registers.pc = kBias + code.p_vaddr + offset;
     registers.dwarf.fill(kStack + 512);
+    // Where a function returns to that has not saved it: on x86-64 that is on the stack.
+    if (kHostMachine == Machine::kAarch64) registers.dwarf[30] = kBias + code.p_vaddr + offset / 2;
     const UnwoundStack stack = (*unwinder)->unwind(registers, memory, std::nullopt);
     CHECK(stack.frames.size() >= 1);
     CHECK(stack.frames.size() <= Unwinder::kMaxFrames);
