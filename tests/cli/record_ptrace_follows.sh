@@ -27,9 +27,9 @@ jq -se 'map(select(.type == "sample"))
   fail "not half a second of samples with and without labels"
 exec 4>&-
 
-# A child, another program in the same process, and the end of both.
-mkfifo "$work/go"
-bash -c 'while ! read -r -t 0.001 -u 3; do for ((i = 0; i < 2000; i++)); do :; done; done 3<>"$1"
+# A child, another program in the same process, and the end of both. It waits for a file that appears: bash's read with a
+# time-out drops the line that it has just read when the time is over by then.
+bash -c 'until [[ -e $1 ]]; do for ((i = 0; i < 2000; i++)); do :; done; done
   bash -c "exec -a forked-child bash -c \"for ((i = 0; i < 200000; i++)); do :; done\"" &
   exec -a second-program bash -c "for ((i = 0; i < 200000; i++)); do :; done; wait"' first-program "$work/go" \
   </dev/null >/dev/null 2>&1 &
@@ -38,7 +38,7 @@ children+=("$target")
 start record -p "$target" --backend ptrace -o family.jsonl
 wait_until "labelscope has begun" grep -q '^Recording' "$work/stderr"
 wait_until "the target computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
-echo >"$work/go"
+: >"$work/go"
 finish
 expect_status "$exit_ok" "a target that forks, executes another program and ends"
 expect_ledger family.jsonl
