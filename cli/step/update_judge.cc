@@ -111,7 +111,7 @@ bool breaks_more(const SetCheck& seen, const SetCheck& before) {
 
 UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report)
     : report_(std::move(report)), before_(at_rest) {
-  report_at_rest(at_rest, Severity::kNote);
+  report_at_rest(at_rest);
 }
 
 bool UpdateJudge::are_one_update(const Change& first, const Change& second,
@@ -197,11 +197,8 @@ void UpdateJudge::close() {
   ++closed_;
 }
 
-// Notes are about sets that stay: on the way to one, a writer may do as it likes.
-void UpdateJudge::report_at_rest(const SetCheck& now, Severity from) {
+void UpdateJudge::report_at_rest(const SetCheck& now) {
   for (const Diagnostic& diagnostic : now.diagnostics) {
-    const Severity severity = rule_of(diagnostic.rule).severity;
-    if (severity < from) continue;
     report_(
         {diagnostic.rule, diagnostic.found, diagnostic.fix, nullptr, now.set, now.set, now.set});
   }
@@ -211,6 +208,7 @@ bool UpdateJudge::finish(const SetCheck& now) {
   if (changes_.empty()) return false;
   const Change last = changes_.back();
   close();
+  // Notes are about sets that stay: on the way to one, a writer may do as it likes.
   for (const Diagnostic& diagnostic : now.diagnostics) {
     if (rule_of(diagnostic.rule).severity != Severity::kNote) continue;
     report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &last, now.set, now.set, now.set});
@@ -221,7 +219,7 @@ bool UpdateJudge::finish(const SetCheck& now) {
 
 void UpdateJudge::found(const SetCheck& at_rest) {
   before_ = at_rest;
-  report_at_rest(at_rest, Severity::kNote);
+  report_at_rest(at_rest);
 }
 
 }  // namespace labelscope::cli

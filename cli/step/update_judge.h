@@ -8,8 +8,7 @@
 // belong together
 //   - if the program says so: both happened in the same declared update;
 //   - in a library that publishes: if the same call into it made both, and none of the program's
-//   own
-//     code ran in between (a callback is meant to see its labels);
+//     own code ran in between (a callback is meant to see its labels);
 //   - in code of the program: if the same activation of the same function (inlined ones count)
 //     contains both and itself made at least one, in place. Storing the address of a finished set
 //     is an update of its own, unless the runtime (free, memcpy) changed that set's bytes just
@@ -92,7 +91,7 @@ class UpdateJudge {
   void close();
   bool is_torn(std::size_t index) const;
   void report_rules(const Change& change, const SetCheck& before);
-  void report_at_rest(const SetCheck& now, Severity from);
+  void report_at_rest(const SetCheck& now);
 
   Report report_;
   SetCheck before_;

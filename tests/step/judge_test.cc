@@ -14,13 +14,17 @@ SetCheck set_of(LabelSet labels) {
   return check;
 }
 
+SetCheck breaking(SetCheck check, RuleId rule) {
+  Diagnostic diagnostic;
+  diagnostic.rule = rule;
+  check.diagnostics.push_back(diagnostic);
+  return check;
+}
+
 SetCheck unreadable() {
   SetCheck check;
   check.set.state = CheckedSet::State::kUnreadable;
-  Diagnostic diagnostic;
-  diagnostic.rule = RuleId::kStorageReadable;
-  check.diagnostics.push_back(diagnostic);
-  return check;
+  return breaking(check, RuleId::kStorageReadable);
 }
 
 Change in_place(SetCheck check, std::vector<std::string> chain = {"#1"}) {
@@ -33,6 +37,12 @@ Change in_place(SetCheck check, std::vector<std::string> chain = {"#1"}) {
 Change published(SetCheck check, std::vector<std::string> chain = {"#1"}) {
   Change change = in_place(std::move(check), std::move(chain));
   change.published = true;
+  return change;
+}
+
+Change declared(SetCheck check, std::uint64_t region) {
+  Change change = in_place(std::move(check));
+  change.region = region;
   return change;
 }
 
@@ -129,6 +139,40 @@ TEST_CASE("update_judge: publications within a declared update are one") {
   CHECK(judged.findings.size() == 1);
 }
 
+TEST_CASE("update_judge: two declared updates are two, and so is what comes outside of them") {
+  for (const std::uint64_t second : {10, 0}) {
+    Judged judged(set_of({kOld}));
+    judged.judge.add(declared(set_of({kMixed}), 9), {});
+    judged.judge.add(declared(set_of({kNew}), second), {});
+    judged.judge.finish(set_of({kNew}));
+    CHECK(judged.findings.empty());
+    CHECK(judged.judge.updates() == 2);
+  }
+}
+
+TEST_CASE("update_judge: labels one by one are torn in a declared update and in a publisher's") {
+  const Label a{"a", "1"};
+  const Label b{"b", "2"};
+  for (const bool in_publisher : {false, true}) {
+    Judged judged(set_of({}));
+    for (const LabelSet& labels : {LabelSet{a}, LabelSet{a, b}}) {
+      Change change = in_place(set_of(labels));
+      (in_publisher ? change.publisher_call : change.region) = 9;
+      judged.judge.add(change, {});
+    }
+    judged.judge.finish(set_of({a, b}));
+    CHECK(judged.findings.size() == 1);
+  }
+}
+
+TEST_CASE("update_judge: the set of before, stored once more within an update, is not torn") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(declared(set_of({kOld}), 9), {});
+  judged.judge.add(declared(set_of({kNew}), 9), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.empty());
+}
+
 TEST_CASE("update_judge: a call into a publisher is one update, unless it calls back") {
   for (const std::uint64_t callback : {0, 1}) {
     Judged judged(set_of({}));
@@ -168,17 +212,67 @@ TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the
   CHECK(judged.findings[0].after.labels == LabelSet{kNew});
 }
 
+TEST_CASE("update_judge: beside a set that nobody can read there is nothing to be torn") {
+  for (const bool at_first : {true, false}) {
+    Judged judged(at_first ? unreadable() : set_of({kOld}));
+    judged.findings.clear();
+    const SetCheck last = at_first ? set_of({kNew}) : unreadable();
+    judged.judge.add(declared(set_of({kMixed}), 9), {});
+    judged.judge.add(declared(last, 9), {});
+    judged.judge.finish(last);
+    CHECK(judged.findings.size() == (at_first ? 0 : 1));
+    for (const UpdateFinding& finding : judged.findings) {
+      CHECK(finding.rule == RuleId::kStorageReadable);
+    }
+  }
+}
+
+TEST_CASE("update_judge: a note hides no torn state") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(breaking(set_of({kMixed}), RuleId::kKeysUnique)), {});
+  judged.judge.add(in_place(set_of({kNew})), {});
+  judged.judge.finish(set_of({kNew}));
+  REQUIRE(judged.findings.size() == 1);
+  CHECK(judged.findings[0].rule == RuleId::kTornUpdate);
+}
+
+TEST_CASE("update_judge: what was there before anything changed is told without a change") {
+  Judged judged(breaking(set_of({kOld}), RuleId::kValueNotNull));
+  REQUIRE(judged.findings.size() == 1);
+  CHECK(judged.findings[0].change == nullptr);
+  judged.judge.found(breaking(set_of({kNew}), RuleId::kKeysUnique));
+  REQUIRE(judged.findings.size() == 2);
+  CHECK(judged.findings[1].rule == RuleId::kKeysUnique);
+  CHECK(judged.findings[1].change == nullptr);
+}
+
+TEST_CASE("update_judge: an update begins with what the one before left, or with what was found") {
+  enum class Left { kByUpdate, kByFinish, kFound };
+  for (const Left left : {Left::kByUpdate, Left::kByFinish, Left::kFound}) {
+    const Label between{"k", "between"};
+    Judged judged(set_of({kOld}));
+    if (left == Left::kFound) {
+      judged.judge.found(set_of({between}));
+    } else {
+      // Of a finished update the last look counts, not the last change.
+      const bool by_update = left == Left::kByUpdate;
+      judged.judge.add(published(set_of({by_update ? between : kOld})), {});
+      if (!by_update) judged.judge.finish(set_of({between}));
+    }
+    judged.judge.add(declared(set_of({kMixed}), 9), {});
+    judged.judge.add(declared(set_of({kNew}), 9), {});
+    judged.judge.finish(set_of({kNew}));
+    REQUIRE(judged.findings.size() == 1);
+    CHECK(judged.findings[0].before.labels == LabelSet{between});
+  }
+}
+
 TEST_CASE("update_judge: a rule that was broken before hides no torn state, one that is new does") {
-  Diagnostic null_value;
-  null_value.rule = RuleId::kValueNotNull;
   for (const bool before : {true, false}) {
-    SetCheck first = set_of({kOld});
-    SetCheck mixed = set_of({kMixed});
-    SetCheck last = set_of({kNew});
-    if (before) first.diagnostics.push_back(null_value);
-    mixed.diagnostics.push_back(null_value);
-    last.diagnostics.push_back(null_value);
-    Judged judged(first);
+    const SetCheck old = set_of({kOld});
+    const SetCheck mixed = breaking(set_of({kMixed}), RuleId::kValueNotNull);
+    const SetCheck last = breaking(set_of({kNew}), RuleId::kValueNotNull);
+    Judged judged(before ? breaking(old, RuleId::kValueNotNull) : old);
     judged.findings.clear();
     judged.judge.add(in_place(mixed), {});
     judged.judge.add(in_place(last), {});
@@ -231,6 +325,28 @@ TEST_CASE("update_judge: a state in which the thread slept was meant, but for de
   }
 }
 
+TEST_CASE("update_judge: what comes after a free run, or after long calls, is another update") {
+  for (const bool ran_free : {true, false}) {
+    Judged judged(set_of({kOld}));
+    Interval between;
+    between.ran_free = ran_free;
+    between.callee_steps = ran_free ? 0 : kCalleeSteps + 1;
+    judged.judge.add(in_place(set_of({kMixed})), {});
+    judged.judge.add(in_place(set_of({kNew})), between);
+    judged.judge.finish(set_of({kNew}));
+    CHECK(judged.findings.empty());
+    CHECK(judged.judge.updates() == 2);
+  }
+}
+
+TEST_CASE("update_judge: changes of which nobody knows the function are no single update") {
+  Judged judged(set_of({kOld}));
+  judged.judge.add(in_place(set_of({kMixed}), {}), {});
+  judged.judge.add(in_place(set_of({kNew}), {}), {});
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.judge.updates() == 2);
+}
+
 TEST_CASE("update_judge: changes of two functions that one calls are two updates") {
   Judged judged(set_of({kOld}));
   judged.judge.add(in_place(set_of({kMixed}), {"#1", "#2"}), {});
@@ -252,6 +368,16 @@ TEST_CASE("update_judge: the next turn of a loop around an inlined function is a
   }
 }
 
+TEST_CASE("update_judge: a loop of a signal handler in between parts no update") {
+  Judged judged(set_of({kOld}));
+  Interval between;
+  between.jumps_back.push_back({"#9 handler"});
+  judged.judge.add(in_place(set_of({kMixed}), {"#1 set"}), {});
+  judged.judge.add(in_place(set_of({kNew}), {"#1 set"}), between);
+  judged.judge.finish(set_of({kNew}));
+  CHECK(judged.findings.size() == 1);
+}
+
 TEST_CASE("update_judge: what free() does to a set before the next is published is torn") {
   Judged judged(set_of({kOld}));
   Change freed = in_place(set_of({kMixed}));
@@ -264,10 +390,7 @@ TEST_CASE("update_judge: what free() does to a set before the next is published 
 
 TEST_CASE("update_judge: notes are about sets that stay") {
   Judged judged(set_of({kOld}));
-  SetCheck duplicate = set_of({kNew});
-  Diagnostic note;
-  note.rule = RuleId::kKeysUnique;
-  duplicate.diagnostics.push_back(note);
+  const SetCheck duplicate = breaking(set_of({kNew}), RuleId::kKeysUnique);
   judged.judge.add(in_place(duplicate), {});
   judged.judge.finish(set_of({kNew}));
   CHECK(judged.findings.empty());
