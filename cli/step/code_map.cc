@@ -137,12 +137,6 @@ void CodeMap::mark_publisher(std::string_view path) {
   }
 }
 
-void CodeMap::clear() {
-  ranges_.clear();
-  files_.clear();
-  lines_.clear();
-}
-
 std::vector<const MappedCode*> CodeMap::all() const {
   std::vector<const MappedCode*> all;
   all.reserve(ranges_.size());

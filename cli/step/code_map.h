@@ -65,7 +65,6 @@ class CodeMap {
   Result<Changes> refresh(const Target& target);
   // By path, as the plan names them. Roles of libraries depend on it.
   void mark_publisher(std::string_view path);
-  void clear();
 
   std::vector<const MappedCode*> all() const;
   // Null: no file's code.

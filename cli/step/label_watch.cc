@@ -18,7 +18,7 @@ constexpr std::size_t kJoinedGap = 64;
 // Words remembered as written: with the variable and one more as many as there are watchpoints.
 constexpr std::size_t kMaxWritten = 2;
 // One call of process_vm_readv() takes no more ranges.
-constexpr std::size_t kMaxPieces = 1024;
+constexpr std::size_t kPiecesAtOnce = 1024;
 
 std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
   std::sort(ranges.begin(), ranges.end(),
@@ -38,7 +38,6 @@ std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
         continue;
       }
     }
-    if (joined.size() == kMaxPieces) break;
     joined.push_back(range);
   }
   return joined;
@@ -48,6 +47,20 @@ template <class T>
 std::optional<T> read_word(const MemorySource& memory, Address address) {
   auto value = read_value<T>(memory, address);
   return value ? std::optional<T>(*value) : std::nullopt;
+}
+
+// Into `out`, one after the other, at most kPiecesAtOnce of them: how many bytes, or 0 if not all.
+std::size_t read_pieces(Pid pid, std::span<const SetCheck::Range> pieces, std::byte* out) {
+  iovec remote[kPiecesAtOnce];  // NOLINT(modernize-avoid-c-arrays): what the system call takes
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+    remote[i] = {reinterpret_cast<void*>(pieces[i].start), pieces[i].size};
+    size += pieces[i].size;
+  }
+  const iovec local{out, size};
+  const ssize_t got = ::process_vm_readv(raw(pid), &local, 1, remote, pieces.size(), 0);
+  return got == static_cast<ssize_t>(size) ? size : 0;
 }
 
 std::vector<RuleId> broken_rules(const SetCheck& check) {
@@ -84,14 +97,14 @@ bool LabelWatch::read_bytes(std::vector<std::byte>& out) const {
   std::size_t size = 0;
   for (const SetCheck::Range& piece : pieces_) size += piece.size;
   out.resize(size);
-  iovec local{out.data(), size};
-  iovec remote[kMaxPieces];  // NOLINT(modernize-avoid-c-arrays): what the system call takes
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
-    remote[i] = {reinterpret_cast<void*>(pieces_[i].start), pieces_[i].size};
+  std::byte* next = out.data();
+  for (std::size_t first = 0; first < pieces_.size(); first += kPiecesAtOnce) {
+    const std::size_t count = std::min(pieces_.size() - first, kPiecesAtOnce);
+    const std::size_t bytes = read_pieces(pid_, std::span(pieces_).subspan(first, count), next);
+    if (bytes == 0) return false;
+    next += bytes;
   }
-  return ::process_vm_readv(raw(pid_), &local, 1, remote, pieces_.size(), 0) ==
-         static_cast<ssize_t>(size);
+  return true;
 }
 
 bool LabelWatch::look(bool mapping_changed) {

@@ -34,7 +34,6 @@ class ThreadLabels {
 
   // For watchpoints: the variables, and with `contents` some words of the sets too.
   std::vector<Address> telling_words(bool contents) const;
-  bool any() const { return !variables_.empty(); }
 
  private:
   using PublisherId = std::pair<std::string, Address>;  // path and load bias

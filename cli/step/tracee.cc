@@ -48,18 +48,16 @@ Stop explain_trap(Tid tid) {
   return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it
 }
 
-Stop explain_event(Tid tid, int event, int signal) {
-  unsigned long message = 0;
-  ::ptrace(PTRACE_GETEVENTMSG, raw(tid), nullptr, &message);
+Stop explain_event(int event, int signal) {
   switch (event) {
     case PTRACE_EVENT_CLONE:
-      return {Stop::Kind::kClone, 0, message};
+      return {Stop::Kind::kClone};
     case PTRACE_EVENT_FORK:
-      return {Stop::Kind::kFork, 0, message};
+      return {Stop::Kind::kFork};
     case PTRACE_EVENT_VFORK:
-      return {Stop::Kind::kVfork, 0, message};
+      return {Stop::Kind::kVfork};
     case PTRACE_EVENT_EXEC:
-      return {Stop::Kind::kExec, 0, message};
+      return {Stop::Kind::kExec};
     case PTRACE_EVENT_EXIT:
       return {Stop::Kind::kEnding};
     default:
@@ -214,7 +212,7 @@ Stop explain_stop(Tid tid, int wait_status) {
   if (!WIFSTOPPED(wait_status)) return {Stop::Kind::kEnded};
   const int signal = WSTOPSIG(wait_status);
   const int event = wait_status >> 16;
-  if (event != 0) return explain_event(tid, event, signal);
+  if (event != 0) return explain_event(event, signal);
   if (signal == SIGTRAP) return explain_trap(tid);
   return {Stop::Kind::kSignal, signal};
 }

@@ -71,7 +71,6 @@ struct Stop {
   };
   Kind kind = Kind::kEnded;
   int signal = 0;
-  unsigned long message = 0;  // of kClone, kFork, kVfork: the new tid; of kExec: the former one
 };
 Stop explain_stop(Tid tid, int wait_status);
 
