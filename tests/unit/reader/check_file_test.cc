@@ -103,6 +103,10 @@ TEST_CASE("check file: one field that is wrong is one rule that is broken") {
     INFO(one.code);
     CHECK(codes_of(check_bytes(one.bytes)) == one.code);
   }
+  // What an assembler defines without saying what it is, is data.
+  CHECK(codes_of(check_bytes(patched(good, version_info,
+                                     static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_NOTYPE))))
+            .empty());
   // The relocation names the symbol, wherever that is.
   CHECK(codes_of(check_bytes(patched(good, variable_value, 0x14UL))) == "LS023");
   CHECK(codes_of(check_bytes(good, "/usr/lib/liblabels.so")) == "LS003");
