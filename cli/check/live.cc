@@ -101,7 +101,7 @@ void LiveCheck::begin_watch(std::function<void()> remedy) {
 }
 
 std::string LiveCheck::end_watch() {
-  const std::string trouble = watch_ ? watch_->trouble() : std::string();
+  std::string trouble = watch_ ? watch_->trouble() : std::string();
   watch_.reset();
   return trouble;
 }

@@ -10,6 +10,8 @@
 // and run without breakpoints unless they share its memory.
 #pragma once
 
+#include <sys/wait.h>
+
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -50,6 +52,8 @@ class ProgramTracer {
   using Clock = std::chrono::steady_clock;
   using TimePoint = Clock::time_point;
   static constexpr std::chrono::milliseconds kFirstLook{20};
+  // For waitpid(): what the calling thread has not started is not its business.
+  static constexpr int kOurs = __WALL | __WNOTHREAD;
 
   struct TracedThread {
     Tid tid{};
@@ -84,6 +88,10 @@ class ProgramTracer {
   void tell_what_is_loaded();
   void tell_counts();
   void adopt(Tid tid);
+  void stop_looking();
+  void kill_rest();
+
+  // In program_tracer_resume.cc.
   void resume(TracedThread& thread, int signal = 0);
   void resume_at(TracedThread& thread, const Position& position, int signal);
   void set_watchpoints(TracedThread& thread, Resume how);
@@ -92,8 +100,6 @@ class ProgramTracer {
   bool hold(TracedThread& thread);
   bool run_through_exclusives(TracedThread& thread, const Position& position);
   void take_back_exits(TracedThread& thread);
-  void stop_looking();
-  void kill_rest();
 
   Pid pid_;
   const DeclaredUpdates& declared_;
