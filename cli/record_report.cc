@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/format/summary.h"
 #include "cli/log.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/record/progress.h"
+#include "cli/format/amounts.h"
 
 namespace labelscope::cli {
 namespace {

@@ -12,6 +12,16 @@ inline std::string counted(std::uint64_t count, const std::string& one, const st
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
+// "1,234,567"
+inline std::string with_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
 // "30 s", "0.3 s"
 inline std::string seconds_text(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count() / 1000);

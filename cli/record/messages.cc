@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/record/progress.h"
 

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/format/amounts.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -93,15 +95,6 @@ void Progress::clear() {
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
   drawn_ = false;
-}
-
-std::string with_thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
 }
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {

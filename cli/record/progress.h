@@ -48,8 +48,6 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// 1234567 -> "1,234,567".
-std::string with_thousands(std::uint64_t number);
 // 0.9871 -> "98.7 %", also for whole == 0.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
