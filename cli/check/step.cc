@@ -56,7 +56,9 @@ std::string some_of(const std::set<std::string>& names) {
 class StepCheck {
  public:
   StepCheck(const std::vector<std::string>& command, const StepCheckOptions& options)
-      : command_(command), options_(options), declared_(DeclaredUpdates::parse(options.updates)) {}
+      : command_(command), options_(options), declared_(DeclaredUpdates::parse(options.updates)) {
+    declared_.max_steps = options.max_update_steps;
+  }
 
   Status run(CheckReport& report);
 
@@ -215,9 +217,9 @@ void StepCheck::report_gaps(CheckReport& report) const {
             "names those that are updates");
   }
   if (record_.endless_regions != 0) {
-    gap("endless-updates",
-        counted(record_.endless_regions, "declared update", "declared updates") +
-            " did not end within 5,000,000 instructions and were not followed further");
+    gap("endless-updates", counted(record_.endless_regions, "declared update", "declared updates") +
+                               " did not end within " + with_thousands(declared_.max_steps) +
+                               " instructions and were not followed further");
   }
   if (record_.unended_regions != 0) {
     gap("unended-updates",

@@ -20,7 +20,8 @@ struct StepCheckOptions {
   // be one update. With the calls labelscope_update_begin() and labelscope_update_end(), which a
   // program may define itself, the same; without both, whatever touches the variable is watched.
   std::vector<std::string> updates;
-  std::uint64_t max_updates = 0;  // stop looking after so many; 0: no bound
+  std::uint64_t max_update_steps = 5'000'000;  // a declared update that takes more has no end
+  std::uint64_t max_updates = 0;               // stop looking after so many; 0: no bound
   // These are called on another thread than the caller's; the last two are as in live.h.
   std::function<bool()> cancelled;
   std::function<void(const CheckEffort&)> progress;

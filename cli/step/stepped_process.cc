@@ -50,7 +50,8 @@ SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
       process_(std::move(process)),
       breakpoints_(std::move(breakpoints)),
       code_(debug_files),
-      triggers_(breakpoints_, code_, declared) {}
+      triggers_(breakpoints_, code_, declared),
+      max_update_steps_(declared.max_steps) {}
 
 Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
                                                              const DeclaredUpdates& declared,

@@ -37,6 +37,7 @@ class SteppedProcess {
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
   std::vector<std::string> missing_updates() const { return triggers_.missing(); }
+  std::uint64_t max_update_steps() const { return max_update_steps_; }
   // Somewhere in it stepping begins.
   bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
@@ -75,6 +76,7 @@ class SteppedProcess {
   Breakpoints breakpoints_;
   CodeMap code_;
   Triggers triggers_;
+  std::uint64_t max_update_steps_;
   Disassembler disassembler_;
   Planner planner_;
   ProcessPlan plan_;

@@ -12,8 +12,6 @@ namespace {
 constexpr std::uint64_t kLongCallee = 2'000;
 // From the middle of a function, where its end is not known for sure.
 constexpr std::uint64_t kQuietInTheMiddle = 2'000;
-// A declared update that takes longer than this has no end (a minute or so).
-constexpr std::uint64_t kMaxRegionSteps = 5'000'000;
 // Jumps that are remembered between two changes: loops, not iterations.
 constexpr std::size_t kMaxJumps = 64;
 // Signal handlers within signal handlers; those that longjmp() out of one stay here.
@@ -185,7 +183,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   if (reasons != 0) note_triggers(reasons);
   if (region_ == 0) {
     leave_out(after, facts);
-  } else if (++region_steps_ > kMaxRegionSteps) {
+  } else if (++region_steps_ > process_.max_update_steps()) {
     ++record_.endless_regions;
     abandon();
   }

@@ -22,6 +22,7 @@ struct DeclaredUpdates {
   std::vector<std::string> begins;
   std::vector<std::string> ends;
   std::vector<std::string> asked;  // what the user typed, to tell what was not found
+  std::uint64_t max_steps = 0;     // a declared update that takes more has no end
 
   // "f" and "begin:end"; those with the names that a program may define itself are added.
   static DeclaredUpdates parse(const std::vector<std::string>& words);

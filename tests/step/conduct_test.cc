@@ -22,6 +22,17 @@ bool has_remark(const Stepped& stepped, const std::string& part) {
   return false;
 }
 
+// What is told of a gap; empty: there is none of this name.
+std::string gap_of(const Stepped& stepped, const std::string& name) {
+  for (const labelscope::cli::CheckGap& gap : stepped.report.gaps) {
+    if (gap.name == name) return gap.text;
+  }
+  return "";
+}
+bool has_gap(const Stepped& stepped, const std::string& name) {
+  return !gap_of(stepped, name).empty();
+}
+
 // This process has no children: whatever was started has ended and was collected.
 bool nothing_is_left() { return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 && errno == ECHILD; }
 
@@ -167,6 +178,41 @@ TEST_CASE("check --step: a declared update that never ends is told") {
   CHECK(stepped.report.gaps.front().name == std::string("unended-updates"));
   // Judged while the thread was there.
   for (const labelscope::Diagnostic& found : stepped.found()) CHECK(!found.instruction.empty());
+}
+
+TEST_CASE("check --step: a declared update is followed for so many instructions and no more") {
+  labelscope::cli::StepCheckOptions options;
+  options.updates = {"set_label_slowly:end_slowly"};
+  options.max_update_steps = 1'000;
+  const Stepped stepped = conduct("signals", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  REQUIRE(has_gap(stepped, "endless-updates"));
+  CHECK(gap_of(stepped, "endless-updates").find("within 1,000 instructions") != std::string::npos);
+  options.max_update_steps = labelscope::cli::StepCheckOptions().max_update_steps;
+  CHECK_FALSE(has_gap(conduct("signals", options), "endless-updates"));
+}
+
+TEST_CASE("check --step: a function that is left before its end is told, unless it is named") {
+  labelscope::cli::StepCheckOptions options;
+  const Stepped left = conduct("ponder", options);
+  INFO(left.told());
+  CHECK(left.report.wait_status == 0);
+  CHECK(left.report.effort.updates == 2);
+  CHECK(has_gap(left, "abandoned-functions"));
+  options.updates = {"ponder"};
+  const Stepped named = conduct("ponder", options);
+  INFO(named.told());
+  CHECK_FALSE(has_gap(named, "abandoned-functions"));
+  CHECK(named.report.effort.steps > left.report.effort.steps);
+}
+
+TEST_CASE("check --step: a program of whose functions nothing is known is told") {
+  const Stepped stepped = step({stepper("conduct-stripped"), "labels"});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(has_gap(stepped, "no-functions"));
+  CHECK_FALSE(has_gap(conduct("labels"), "no-functions"));
 }
 
 TEST_CASE("check --step: a jump out of a handler is followed") {

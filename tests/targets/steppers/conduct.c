@@ -265,7 +265,8 @@ static NOINLINE void doze_between(uint64_t from) {
 
 static int dozes(void) {
   struct sigaction action = {0};
-  action.sa_handler = count_only;
+  action.sa_sigaction = count_only;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGALRM, &action, NULL);
   publish_letters();
   for (uint64_t turn = 0; turn < 2; turn++) doze_between('B' + turn * 3);
@@ -304,13 +305,30 @@ static void custom_labels_own_trap(void) { raise(SIGTRAP); }
 
 static int has_own_breakpoint(void) {
   struct sigaction action = {0};
-  action.sa_handler = count_only;
+  action.sa_sigaction = count_only;
+  action.sa_flags = SA_SIGINFO;
   sigaction(SIGTRAP, &action, NULL);
   for (int i = 0; i < 3; i++) {
     custom_labels_own_trap();
     set_label(i);
   }
   return handled == 3 ? 0 : 1;
+}
+
+/* It looks like a function that changes labels, and computes. On a thread, where nobody who is stepped calls it. */
+EXPORT void* ponder(void* labels) {
+  unsigned sum = custom_labels_current_set != labels;
+  for (unsigned i = 0; i < 100000; i++) sum = sum * 31 + i;
+  return (void*)(uintptr_t)sum;
+}
+
+static int ponders(void) {
+  pthread_t thread;
+  void* sum = NULL;
+  set_label(1);
+  if (pthread_create(&thread, NULL, ponder, NULL) != 0 || pthread_join(thread, &sum) != 0) return 1;
+  set_label(2);
+  return sum == NULL;
 }
 
 int main(int argc, char** argv) {
@@ -331,6 +349,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "work") == 0) return works();
   if (strcmp(how, "naps") == 0) return naps();
   if (strcmp(how, "dozes") == 0) return dozes();
+  if (strcmp(how, "ponder") == 0) return ponders();
   if (strcmp(how, "scribble") == 0) return scribbles(1);
   if (strcmp(how, "scribbles") == 0) return scribbles(3);
   if (strcmp(how, "breakpoint") == 0) return has_own_breakpoint();

@@ -76,6 +76,13 @@ foreach(kind dynamic static)
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
+# Of its functions no symbol is left.
+set(program ${stepper_folder}/conduct-stripped)
+add_custom_command(OUTPUT ${program}
+  COMMAND ${gcc} ${stepper_flags} -O1 -s -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
+    -Wl,--export-dynamic-symbol=custom_labels_current_set ${stepper_source}/conduct.c -o ${program}
+  DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
+list(APPEND stepper_outputs ${program})
 # Not to be moved in memory, like conduct-static: it must lie where that does.
 set(program ${stepper_folder}/foreign)
 add_custom_command(OUTPUT ${program}
