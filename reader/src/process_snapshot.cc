@@ -21,10 +21,10 @@ using Clock = StoppedThread::Clock;
 using std::chrono::milliseconds;
 
 // A running thread stops in microseconds, and in milliseconds where all processors are busy. One
-// that takes longer is asked again when all the others have been read.
+// that takes longer is asked again when all the others have been read, in turn with others of its
+// kind and without waiting for it: that would let go of those that stop meanwhile.
 constexpr milliseconds kFirstPatience{10};
-constexpr milliseconds kLaterPatience{1};
-// Threads that wait in the kernel are only looked at, one after the other.
+constexpr milliseconds kLaterPatience{0};
 constexpr milliseconds kBetweenRounds{1};
 // A process that starts threads faster than they are read would never be done.
 constexpr int kMaxListings = 100;

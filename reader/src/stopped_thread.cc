@@ -180,6 +180,10 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
         break;
     }
     thread.since = asked;
+    if (asked >= deadline) {
+      awaited().push_back(thread);
+      return did_not_stop(thread.tid);
+    }
     StoppedThread::settle();  // others must not be held while this one keeps us waiting
     if (pause.is_long()) {
       // A first thread that ends before the others is not reported as ended.
@@ -188,10 +192,6 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
         awaited().push_back(thread);
         return vanished(thread.tid, " ended");
       }
-    }
-    if (asked >= deadline) {
-      awaited().push_back(thread);
-      return did_not_stop(thread.tid);
     }
   }
 }
@@ -221,7 +221,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   const auto deadline = Clock::now() + patience;
   const auto process = process_of(tid);
   const std::optional<Awaited> seized_before = take_awaited(tid);
-  settle();
+  if (patience.count() > 0) settle();
   if (!process && !seized_before) return explain_refusal(gather_refusal_facts(tid, ESRCH));
   Awaited thread{tid, process.value_or(tid), {}};
   if (seized_before) {

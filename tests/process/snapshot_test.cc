@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +120,20 @@ TEST_CASE("snapshot: threads that work are read as well, and work on") {
     const char state = state_of(target.pid(), truth.tid);
     CHECK((state == 'S' || state == 'R'));
   }
+}
+
+// Each gets a turn far more rarely than it is asked to stop.
+TEST_CASE("snapshot: threads that all wait for one processor are all read") {
+  const TargetProcess target = start_crowd({"--threads", "24", "--stay", "burn"});
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+  for (const TruthThread& truth : target.threads()) {
+    REQUIRE(sched_setaffinity(raw(truth.tid), sizeof one, &one) == 0);
+  }
+  SnapshotOptions options;
+  options.patience = std::chrono::seconds(20);  // on a processor that others want, too
+  check_against_truth(require_snapshot(target, options), target);
 }
 
 TEST_CASE("snapshot: threads that start and end meanwhile are no error") {

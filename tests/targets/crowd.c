@@ -1,11 +1,12 @@
 /* Many threads, each with labels of its own, and threads that come and go.
  *
- *   crowd [--threads N] [--stay pause|work] [--churn N] [--counters FILE]
+ *   crowd [--threads N] [--stay pause|work|burn] [--churn N] [--counters FILE]
  *
  * Each of N threads labels itself, prints its truth and stays: asleep, or counting every fifth of a
- * millisecond. --churn: so many more threads start short-lived labelled ones, one after the other,
- * without end. --counters: the counts, 8 bytes for each thread in the order of the truth, live in
- * this file, so that anybody can see whether a thread works. Ends when stdin closes. */
+ * millisecond, or without a pause. --churn: so many more threads start short-lived labelled ones,
+ * one after the other, without end. --counters: the counts, 8 bytes for each thread in the order of
+ * the truth, live in this file, so that anybody can see whether a thread works. Ends when stdin
+ * closes. */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ static _Atomic uint64_t own_counters[kMaxThreads];
 static _Atomic uint64_t* counters = own_counters;
 static const char* module;
 static int works;
+static int burns;
 static pthread_barrier_t labelled;
 
 __attribute__((noinline)) static void rest(void) {
@@ -41,7 +43,7 @@ __attribute__((noinline)) static void serve(int index) {
   for (;;) {
     if (works) {
       atomic_fetch_add_explicit(&counters[index], 1, memory_order_relaxed);
-      rest();
+      if (!burns) rest();
     } else {
       pause();
     }
@@ -114,7 +116,8 @@ int main(int argc, char** argv) {
     if (strcmp(argv[i], "--threads") == 0) {
       threads = number(argv[i + 1], kMaxThreads);
     } else if (strcmp(argv[i], "--stay") == 0) {
-      works = strcmp(argv[i + 1], "work") == 0;
+      burns = strcmp(argv[i + 1], "burn") == 0;
+      works = burns || strcmp(argv[i + 1], "work") == 0;
     } else if (strcmp(argv[i], "--churn") == 0) {
       churning = number(argv[i + 1], kMaxChurn);
     } else if (strcmp(argv[i], "--counters") == 0) {

@@ -8,9 +8,14 @@
 // collect the answer: that does no harm.
 //
 // A thread that has not stopped by its deadline cannot be let go yet, because the kernel lets go of
-// stopped threads only. It stays with the calling thread: each later stop() and settle() on that
-// thread lets go of those that have stopped since, and so does the kernel when the calling thread
-// ends. So whoever stops threads does it on a thread that either goes on doing so or ends soon.
+// stopped threads only. It stays with the calling thread: each later stop() that waits and each
+// settle() on that thread lets go of those that have stopped since, and so does the kernel when the
+// calling thread ends. So whoever stops threads does it on a thread that either goes on doing so or
+// ends soon.
+//
+// Where many wait for few processors, none would ever be found stopped who is let go of while
+// another one is waited for. So stop() without patience does not wait and lets go of nobody: asked
+// of all in turn, it finds each when it gets its processor.
 #pragma once
 
 #include <chrono>
