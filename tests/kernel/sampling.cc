@@ -1,5 +1,7 @@
 #include "kernel/sampling.h"
 
+#include <algorithm>
+#include <fstream>
 #include <thread>
 
 #include "kernel/sampled_child.h"
@@ -9,6 +11,14 @@ namespace labelscope::test {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
+
+// The kernel lowers it where a sample takes long, as on an emulated processor, even while a test
+// runs. How many samples there are is waited for, so that fewer a second will do.
+std::uint32_t highest_rate() {
+  std::uint32_t rate = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_max_sample_rate") >> rate;
+  return std::max(rate, 1U);
+}
 
 }  // namespace
 
@@ -38,6 +48,7 @@ std::size_t Taken::with_flag(std::uint32_t flag) const {
 }
 
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options) {
+  options.frequency_hz = std::min(options.frequency_hz, highest_rate());
   auto sampler = BpfSampler::open(options);
   if (!sampler && sampler.error().code == ErrorCode::kPermission) {
     skip_test(sampler.error().context);

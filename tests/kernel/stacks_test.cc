@@ -56,22 +56,29 @@ TEST_CASE(
     "sampler: user stacks start at the leaf, kernel stacks are there for samples in the kernel") {
   SampledChild child(burn_and_call);
   Taken taken;
-  sample_until({.frequency_hz = 999}, child, taken, [&] {
-    auto in_kernel = [](const TakenSample& sample) { return !sample.kernel_stack.empty(); };
-    return taken.samples.size() >= 300 &&
-           std::count_if(taken.samples.begin(), taken.samples.end(), in_kernel) >= 10;
-  });
   auto [start, end] = burn_code();
+  std::size_t in_kernel = 0;
   std::size_t burning = 0;
+  std::size_t counted = 0;
+  sample_until({.frequency_hz = 999}, child, taken, [&, start = start, end = end] {
+    for (; counted < taken.samples.size(); ++counted) {
+      const TakenSample& sample = taken.samples[counted];
+      const bool user = sample.kernel_stack.empty();
+      in_kernel += !user;
+      burning += user && !sample.user_stack.empty() && sample.user_stack[0] >= start &&
+                 sample.user_stack[0] < end;
+    }
+    // How the time is shared depends on what a call of the kernel takes, which is much where it is
+    // emulated.
+    return burning >= 20 && in_kernel >= 10;
+  });
   for (const TakenSample& sample : taken.samples) {
     if (sample.kernel_stack.empty()) {
       REQUIRE(sample.user_stack.size() >= 2);
-      burning += sample.user_stack[0] >= start && sample.user_stack[0] < end;
     } else {
       REQUIRE(sample.kernel_stack[0] >> 63 == 1);
     }
   }
-  REQUIRE(burning > 50);
 }
 
 TEST_CASE("sampler: either stack can be left out") {
