@@ -180,8 +180,7 @@ TEST_CASE("check_live: a preloaded library is there from the start") {
 
 TEST_CASE("check_live: the bundled writer on several threads is clean, in library and executable") {
   for (const char* program : {SELF_CHECK_LIBRARY, SELF_CHECK_EXECUTABLE}) {
-    // Long enough for an emulated processor, on which a program is planned for half a second.
-    const CheckReport report = check_program({program, "--threads", "4", "--ms", "2000"});
+    const CheckReport report = check_program({program, "--threads", "4", "--ms", SELF_CHECK_MS});
     INFO(program << '\n' << told(report));
     for (const CheckedSubject& subject : report.subjects) {
       for (const Diagnostic& diagnostic : subject.diagnostics) {
