@@ -19,7 +19,8 @@ if [[ $arch == "$(uname -m)" ]]; then
   roots=("")
   strip="strip"
 else
-  mapfile -t roots < <(bash "$vm_dir/userland.sh" "$arch")
+  folders=$(bash "$vm_dir/userland.sh" "$arch") || exit
+  mapfile -t roots <<<"$folders"
   strip=$arch-linux-gnu-strip
 fi
 
@@ -149,18 +150,18 @@ add_libraries() {
 # Test programs are mostly debug information that no test reads; targets keep theirs, because tests look up its lines.
 keeps_debug_information() { [[ $1 == "$build"/tests/targets/* || $1 == "$build"/tests/cli/* || $1 == "$build"/writer-lib/* ]]; }
 
-# Copies what is newer than its copy.
+# Copies what has another time than its copy. A renewed package can be older than the copy of the one before.
 stage_files() {
   local path file copy
   while IFS=$'\t' read -r path file; do
     copy=$stage/root$path
     # Directories that other distributions merge are merged here.
-    [[ ! -e $copy || $file -nt $copy ]] || continue
+    [[ ! -e $copy || $file -nt $copy || $file -ot $copy ]] || continue
     mkdir -p "${copy%/*}"
     rm -f "$copy"
-    cp "$file" "$copy"
+    cp --preserve=mode,timestamps "$file" "$copy"
     if [[ $path == "$build"/* && -x $file ]] && ! keeps_debug_information "$path"; then
-      "$strip" --strip-debug "$copy" 2>/dev/null || true
+      "$strip" --preserve-dates --strip-debug "$copy" 2>/dev/null || true
     fi
   done <"$manifest"
 }
@@ -174,7 +175,7 @@ merge_usr() {
 }
 write_archive() {
   local link target
-  mkdir -p "$stage/root"
+  mkdir -p "$stage/root"/{dev,proc,sys,run,root,tmp,mnt,usr/lib64,vm}
   for link in bin lib lib64 sbin; do
     [[ -L $stage/root/$link ]] || ln -sfn "usr/${link/sbin/bin}" "$stage/root/$link"
   done
@@ -184,7 +185,6 @@ write_archive() {
     ln -sfn "$target" "$stage/root$link"
   done <"$manifest.links"
   for link in $small_tools; do ln -sfn busybox "$stage/root/usr/bin/$link"; done
-  mkdir -p "$stage/root"/{dev,proc,sys,run,root,tmp,mnt,usr/lib64,vm}
   chmod 1777 "$stage/root/tmp"
   chmod 755 "$stage/root/init"
   {

@@ -2,7 +2,7 @@
 # tabs: "passed", "failed" or "skipped", name, milliseconds, reason; before them "fact", name, value. A test that began
 # and has no verdict has failed, and so has a guest that did not come to its end: what is missing is never passed over.
 #
-#   awk -v guest=aarch64-6.1 -f read_report.awk serial.log
+#   awk -v wanted=120 -f read_report.awk serial.log      wanted: how many tests the guest was to run
 BEGIN { FS = " " }
 { gsub(/\r/, "") }
 
@@ -46,5 +46,7 @@ END {
   }
   if (!ended) printf "failed\tguest\t0\tthe guest did not come to its end: %d of %d tests began\n", begun, expected
   else if (begun != expected) printf "failed\tguest\t0\t%d of %d tests began\n", begun, expected
+  else if (begun == 0) printf "failed\tguest\t0\tit ran no test\n"
+  else if (wanted != "" && begun != wanted) printf "failed\tguest\t0\tit ran %d tests and was to run %d\n", begun, wanted
   if (complaints > 0) printf "failed\tguest\t0\tits kernel complained %d times\n", complaints
 }

@@ -4,10 +4,10 @@ set -euo pipefail
 vm_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 
 failed=0
-# expect <what, in words> <report, with "/" for tabs> : of the serial line on stdin.
+# expect <what, in words> <report, with "/" for tabs> [wanted] : of the serial line on stdin.
 expect() {
   local report
-  report=$(awk -f "$vm_dir/read_report.awk" | tr '\t' '/')
+  report=$(awk -v wanted="${3:-}" -f "$vm_dir/read_report.awk" | tr '\t' '/')
   [[ $report != "$2" ]] || return 0
   printf 'FAILED: %s:\n%s\n' "$1" "$(diff <(echo "$2") <(echo "$report"))"
   failed=1
@@ -67,6 +67,21 @@ failed/guest/0/1 of 2 tests began' <<'E_LOG'
 @1 start one
 @1 passed 1 
 @end 2
+E_LOG
+
+expect "a guest that runs nothing" 'failed/guest/0/it ran no test' <<'E_LOG'
+@begin 0
+@end 0
+E_LOG
+
+expect "an end without a beginning" 'failed/guest/0/it ran no test' <<<'@end 3'
+
+expect "another list than the one it was given" 'passed/one/1/
+failed/guest/0/it ran 1 tests and was to run 3' 3 <<'E_LOG'
+@begin 1
+@1 start one
+@1 passed 1 
+@end 1
 E_LOG
 
 expect "nothing at all" 'failed/guest/0/the guest did not come to its end: 0 of 0 tests began' </dev/null

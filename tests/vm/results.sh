@@ -15,7 +15,7 @@ while IFS= read -r line; do
   [[ -z $line || $line == '#'* ]] || patterns+=("${line%%  *}")
 done <"$vm_dir/expected_skips.txt"
 
-# is_expected <GUEST: name>
+# is_expected <GUEST: name: reason>
 is_expected() {
   local pattern
   for pattern in "${patterns[@]}"; do
@@ -33,7 +33,7 @@ for guest in "$@"; do
   fi
   while IFS=$'\t' read -r verdict name _ reason; do
     [[ $verdict != fact ]] || continue
-    if [[ $verdict == skipped ]] && ! is_expected "$guest: $name"; then
+    if [[ $verdict == skipped ]] && ! is_expected "$guest: $name: $reason"; then
       reason="${reason:-no reason given} (not in tests/vm/expected_skips.txt)"
       [[ ${LABELSCOPE_CI:-} != 1 ]] || verdict=failed
     fi

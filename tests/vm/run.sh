@@ -12,7 +12,7 @@
 #   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
 #
 # Writes build/vm/reports/GUEST.tsv (read_report.awk says how) and GUEST.log, what the guest printed. On stdout, a line
-# for each test that failed or was skipped, and for each guest. Status 77: no guest could be started.
+# for each guest; what failed is on stderr. Status 1: something failed. A guest that cannot be had is "skipped" in its report.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -102,11 +102,17 @@ boot() {
   wait $!
 }
 
+# count_tests <arch> <processor>: that such a guest is to run; guest/run_tests.sh chooses in the same way.
+count_tests() {
+  local invert=(--invert-match)
+  [[ $2 != isolated ]] || invert=()
+  grep --count "${invert[@]}" isolated_processor "$vm_build/$1/list/tests" || true
+}
+
 # run_guest <guest>: its report, and a line on stdout.
 run_guest() {
   local guest=$1 arch version processor kernel begun log=$reports/$1.log report=$reports/$1.tsv
   IFS=- read -r arch version processor <<<"$guest"
-  rm -f "$report" "$log"
   if [[ -n ${no_image[$arch]:-} ]]; then
     printf '%s\n' "${no_image[$arch]}" >"$report"
     return
@@ -122,7 +128,7 @@ run_guest() {
   }
   begun=$SECONDS
   boot "$arch" "$processor" "$kernel" "$log" || warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
-  awk -v guest="$guest" -f "$vm_dir/read_report.awk" "$log" >"$report"
+  awk -v wanted="$(count_tests "$arch" "$processor")" -f "$vm_dir/read_report.awk" "$log" >"$report"
   printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
   # User and system time of this shell's children: what the guest costs on a machine that has nothing else to do.
   times >"$log.times"
@@ -154,6 +160,11 @@ tell() {
 }
 
 mkdir -p "$reports"
+# Lists and images belong to one run at a time.
+exec {lock}>"$vm_build/lock"
+flock --nonblock "$lock" || { say "Waiting for another run in $vm_build"; flock "$lock"; }
+# Whatever happens from here on, nobody takes a report of another run for one of this.
+for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log}; done
 # Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
 declare -A no_image=()
 for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
@@ -167,7 +178,17 @@ for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
     *) no_image[$arch]=failed$'\t'guest$'\t'0$'\t'"there is no image for its architecture: $(tail -n 1 "$log")" ;;
   esac
 done
-trap 'jobs -p | xargs -r kill 2>/dev/null; exit 1' INT TERM HUP
+# Ends by the signal, so that whoever runs this ends, too.
+# shellcheck disable=SC2317  # the traps call it
+end_by() {
+  jobs -p | xargs -r kill 2>/dev/null || true
+  trap - "$1"
+  kill -s "$1" $$
+}
+for signal in INT TERM HUP; do
+  # shellcheck disable=SC2064  # this signal, now
+  trap "end_by $signal" "$signal"
+done
 running=0
 for guest in "${guests[@]}"; do
   ((running < 2)) || { wait -n; running=$((running - 1)); }
@@ -178,6 +199,7 @@ done
 wait
 status=0
 for guest in "${guests[@]}"; do
+  [[ -s $reports/$guest.tsv ]] || printf 'failed\tguest\t0\tit left no report\n' >"$reports/$guest.tsv"
   show_failures "$guest"
   tell "$guest"
   ! grep -q '^failed' "$reports/$guest.tsv" || status=1

@@ -27,10 +27,10 @@ if [[ -n $(find "$folder/.packages" -mmin -720 2>/dev/null) ]]; then
 fi
 
 deb_arch=$(debian_arch "$arch")
-mapfile -t debs < <(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}")
-((${#debs[@]} > 0)) || skip "the userland of $arch guests cannot be had: see above"
+# Its reason and status, 77 among them, are this script's.
+wanted=$(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}") || exit
+mapfile -t debs <<<"$wanted"
 # Unpacked again only if a package has another version.
-wanted=$(printf '%s\n' "${debs[@]}")
 if [[ ! -f $folder/.packages || $(<"$folder/.packages") != "$wanted" ]]; then
   say "Unpacking ${#debs[@]} packages for $arch guests"
   rm -rf "$folder"

@@ -7,7 +7,7 @@
 #   @7 start <name>
 #   @7 | <output>               only of a test that failed
 #   @7 passed|failed|skipped <milliseconds> <reason>
-#   @end <number of tests that have a verdict>
+#   @end <number of tests>
 #
 # shellcheck shell=bash
 set -u
