@@ -22,10 +22,10 @@ done
 use() {
   "$2" --version | grep -Eq '^labelscope [0-9]' || fail "$1: --version"
   "$2" check "$library" >/dev/null || fail "$1: check of the packaged library"
-  "$2" record -F 199 --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 3000 >/dev/null 2>"$root/said" ||
+  "$2" record -F 199 --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 1500 >/dev/null 2>"$root/said" ||
     fail "$1: record: $(tail -n 3 "$root/said")"
   grep -q '"type":"labels".*"tenant"' "$root/out.jsonl" || fail "$1: the recording has no labels"
-  "$2" record --backend ptrace -F 19 --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 2000 >/dev/null 2>"$root/said" ||
+  "$2" record --backend ptrace -F 19 --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 1500 >/dev/null 2>"$root/said" ||
     fail "$1: record by ptrace: $(tail -n 3 "$root/said")"
 }
 
