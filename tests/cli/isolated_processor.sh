@@ -36,9 +36,9 @@ check_recording() {
   ((delay <= 1000)) || fail "$1: labels came after $delay ms: $counts"
 }
 
-for turn in 1 2 3; do
+for turn in 1 2; do
   # The command outlives its recording.
-  start record -F 199 -d 3 -o r.jsonl -- taskset -c "$cpu" "$SPINNER"
+  start record -F 199 -d 3 --overwrite -o r.jsonl -- taskset -c "$cpu" "$SPINNER"
   wait_until "the recording is written" grep -q '^Wrote' "$work/stderr"
   kill -KILL "$(sed -n 's/^Recording \([0-9]*\) .*/\1/p' "$work/stderr")"
   finish
@@ -48,7 +48,7 @@ for turn in 1 2 3; do
   target=$!
   children+=("$target")
   wait_until "the spinner is ready" grep -q ready "$work/spinner"
-  run record -F 199 -d 2 -o r.jsonl -p "$target"
+  run record -F 199 -d 2 --overwrite -o r.jsonl -p "$target"
   expect_status "$exit_ok" "attached"
   check_recording "attached $turn"
   run dump --json -p "$target"
@@ -62,7 +62,7 @@ for turn in 1 2 3; do
   taskset -c "$cpu" bash -c 'read -r _ <"$1"; exec "$2"' shell "$work/go" "$SPINNER" >"$work/spinner" &
   target=$!
   children+=("$target")
-  start record -F 199 -o r.jsonl -p "$target"
+  start record -F 199 --overwrite -o r.jsonl -p "$target"
   wait_until "labelscope opens its perf events" has_perf_events
   echo >"$work/go"
   wait_until "the spinner is ready" grep -q ready "$work/spinner"

@@ -27,7 +27,7 @@ fi
 # What tests, scenarios and the guest's own scripts call. Those that a userland does not have are left out: a test that
 # needs one says so.
 readonly tools='awk base64 basename bash capsh cat chmod chown chrt cmp comm cp cut date dd diff dirname dmesg
-dpkg-deb dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
+dpkg-deb dpkg-split dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
 mktemp mount mv nice nproc od paste pgrep printf prlimit ps readelf readlink realpath rm rmdir sed seq setpriv setsid sh
 sha256sum sleep sort split stat stty sync tail tar taskset tee test timeout touch tr true truncate umount uname uniq
 unshare wc xargs jq file which'
