@@ -116,7 +116,8 @@ Result<CodeMap::Changes> CodeMap::refresh(const Target& target) {
     }
   }
   Changes changes;
-  for (const auto& [start, range] : ranges_) {
+  for (const auto& entry_before : ranges_) {
+    const MappedCode& range = entry_before.second;
     const bool stays = std::any_of(now.begin(), now.end(), [&](const auto& entry) {
       const MappedCode& other = entry.second;
       return other.file == range.file && other.bias == range.bias && other.start < range.end &&

@@ -26,7 +26,10 @@ std::size_t author_index(const std::vector<Address>& addresses, CodeMap& code) {
 void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) {
   CodePlace place = code.place_at(address);
   const std::vector<SourceLine>& lines = code.lines_at(address);
-  if (lines.empty()) places.push_back(std::move(place));
+  if (lines.empty()) {
+    places.push_back(std::move(place));
+    return;
+  }
   for (std::size_t i = 0; i < lines.size() && places.size() < kMaxPlaces; ++i) {
     place.function = source_name(lines[i].function);
     place.file = lines[i].file;

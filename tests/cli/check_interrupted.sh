@@ -28,7 +28,9 @@ done
 
 start_target "$VIOLATORS/live/LS044-value_null/program" stay
 start check -p "$target" --samples 100000000 --timeout 90s
-wait_until "labelscope looks at it" has_run_until "$recorder" 3
+listens() { find "/proc/$recorder/fd" -lname 'anon_inode:\[signalfd\]' 2>/dev/null | grep -q .; }
+wait_until "labelscope takes signals" listens
+wait_until "labelscope looks at it" has_run_until "$recorder" $(($(cpu_ticks "$recorder") + 10))
 kill -TERM "$recorder"
 finish
 expect_status "$exit_findings" "SIGTERM"

@@ -2,16 +2,16 @@
  *
  *   unruly WHAT [FILE]
  *
- * - silent: sets no label for a third of a second, and ends;
+ * - silent: sets no label for REST_MS, and ends;
  * - status: the same with a label, and status 7;
- * - crash: sets a label, and dies of a null pointer a third of a second later;
+ * - crash: sets a label, and dies of a null pointer REST_MS later;
  * - forever: sets a label and runs on;
  * - deaf: the same, and blocks every signal;
  * - stopped: the same, and stops itself;
- * - fork: a child sets a label whose value is null for a third of a second; the parent waits for it
+ * - fork: a child sets a label whose value is null for REST_MS; the parent waits for it
  *   and has none;
  * - vfork: the same through vfork and exec of itself;
- * - daemon: sets a label for a third of a second and ends, while a grandchild in a session of its
+ * - daemon: sets a label for REST_MS and ends, while a grandchild in a session of its
  *   own, whose parent has ended, writes its pid into FILE and stays. */
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static custom_labels_label_t storage[] = {
 static const custom_labels_labelset_t set = {storage, 1, 1};
 
 static void rest(void) {
-  struct timespec left = {0, 333000000};
+  struct timespec left = {REST_MS / 1000, REST_MS % 1000 * 1000000L};
   while (nanosleep(&left, &left) != 0) {
   }
 }

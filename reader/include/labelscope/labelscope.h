@@ -38,6 +38,8 @@
 #ifndef LABELSCOPE_LABELSCOPE_H
 #define LABELSCOPE_LABELSCOPE_H
 
+/* NOLINTBEGIN(modernize-*): this header is C. */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -227,5 +229,7 @@ LS_API ls_bytes ls_explanation_line(const ls_explanation* explanation, size_t li
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*) */
 
 #endif /* LABELSCOPE_LABELSCOPE_H */

@@ -2,7 +2,6 @@
 #include "c_api/boundary.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace labelscope::c_api {
 namespace {
@@ -35,7 +34,7 @@ ls_error_code fail(ls_error* error, ls_error_code code, std::string_view text) n
   if (error == nullptr) return code;
   error->code = code;
   const std::size_t length = std::min(text.size(), sizeof(error->text) - 1);
-  std::memcpy(error->text, text.data(), length);
+  std::copy_n(text.data(), length, error->text);
   error->text[length] = '\0';
   return code;
 }

@@ -1,6 +1,6 @@
 # What a label set breaks while the program runs: programs that are correct as files. In violators/live.
 set(live_source ${violators_source}/live)
-set(live_flags -O1 -g0 -fno-lto -I${PROJECT_SOURCE_DIR}/writer-lib/include)
+set(live_flags -O1 -g0 -fno-lto -DREST_MS=${rest_ms} -I${PROJECT_SOURCE_DIR}/writer-lib/include)
 # Code and constants are in pages of their own, so that a constant can be made writable (version_changes.c).
 set(live_program ${live_flags} -fPIE -pie -Wl,-z,separate-code -Wl,--export-dynamic-symbol=custom_labels_abi_version
     -Wl,--export-dynamic-symbol=custom_labels_current_set)

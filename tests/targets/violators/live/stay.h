@@ -1,6 +1,6 @@
 /* How long a program under check stays:
  *
- *   program          keeps its labels for a third of a second and ends
+ *   program          keeps its labels for REST_MS (tests/targets/CMakeLists.txt) and ends
  *   program stay     prints "ready" and keeps them until its stdin closes */
 #include <stdio.h>
 #include <time.h>
@@ -9,8 +9,8 @@
 static inline void stay(int argc) {
   char ignored[64];
   if (argc < 2) {
-    const struct timespec third = {0, 333000000};
-    nanosleep(&third, NULL);
+    const struct timespec rest = {REST_MS / 1000, REST_MS % 1000 * 1000000L};
+    nanosleep(&rest, NULL);
     return;
   }
   puts("ready");
