@@ -14,7 +14,7 @@ for ((turn = 1; turn <= 200; turn++)); do
   recorder=$!
   # Every fourth is killed while it starts, perhaps; the others a moment after they have begun.
   if ((turn % 4)); then
-    for ((i = 0; i < 2000; i++)); do
+    for ((i = 0; i < 20000; i++)); do
       has_begun && break
       pause_ms 2
     done
