@@ -60,6 +60,10 @@ g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
 qemu-user-static        qemu-user-static           optional
 qemu-system-arm         qemu-system-aarch64        optional
 qemu-system-x86         qemu-system-x86            optional
+cpio                    cpio                       optional
+busybox                 busybox                    optional
+file                    file                       optional
+libcap2-bin             libcap                     optional
 '
 
 usage() {
@@ -105,6 +109,8 @@ missing_on_debian() {
       bpftool version >/dev/null 2>&1 || printf '%s\n' linux-tools-common linux-tools-generic
       continue
     fi
+    # Of this one there are two packages, either of which would remove the other.
+    if [[ $package == busybox ]] && command -v busybox >/dev/null; then continue; fi
     # Under Debian these two come under other names as well (pkgconf, a compiler from elsewhere).
     if [[ $package == pkg-config || $package == g++ ]] && is_there "$check"; then continue; fi
     echo "$package"
