@@ -32,14 +32,19 @@ readonly processor=$1
 readonly sysroot=$root_dir/build/sysroot/$processor
 
 # The cross compiler comes with this machine's own release, and the libraries must be of the same.
-suite=$(
-  # shellcheck source=/dev/null
-  source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:-}"
-) || true
-readonly suite=${suite:-bookworm}
+suite=$(debian_codename) || suite=bookworm
+readonly suite
 
 readonly contents="$suite: ${libraries[*]} ${alone[*]} (with records)"
-if [[ -f $sysroot/.contents && $(<"$sysroot/.contents") == "$contents" ]]; then
+is_whole() { [[ -f $sysroot/.contents && $(<"$sysroot/.contents") == "$contents" ]]; }
+
+if ! is_whole; then
+  # One at a time; whoever waited finds it made.
+  mkdir -p "${sysroot%/*}"
+  exec 8>"$sysroot.lock"
+  flock 8
+fi
+if is_whole; then
   echo "$sysroot"
   exit
 fi

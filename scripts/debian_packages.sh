@@ -23,7 +23,6 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 readonly downloads=${LABELSCOPE_DOWNLOADS:-$root_dir/build/debian}
 readonly archives=$downloads/archives
 readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-readonly hours_to_keep_lists=12
 
 usage() {
   sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -32,12 +31,6 @@ usage() {
 wrong_usage() {
   printf 'debian_packages.sh: %s\n' "$1" >&2
   exit 2
-}
-
-# The codename of this machine's own release, if it is a Debian.
-own_codename() {
-  # shellcheck source=/dev/null
-  (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:-}")
 }
 
 # Prints the address that this machine has for a suite of its own: $1 is the suite. Addresses of others, which may
@@ -51,7 +44,7 @@ own_mirror() {
 # Sets mirror and security_mirror (empty if there is none).
 find_mirrors() {
   local codename
-  codename=$(own_codename) || true
+  codename=$(debian_codename) || true
   mirror=${LABELSCOPE_DEBIAN_MIRROR:-}
   security_mirror=${LABELSCOPE_DEBIAN_SECURITY_MIRROR:-}
   [[ -z $mirror ]] || return 0
@@ -120,7 +113,7 @@ renew_lists() {
 # Renews the lists if they are missing or old.
 need_lists() {
   make_apt_root
-  if [[ -z $(find "$apt_root/renewed" -mmin "-$((hours_to_keep_lists * 60))" 2>/dev/null) ]]; then renew_lists; fi
+  if [[ -z $(find "$apt_root/renewed" -mmin "-$package_lists_minutes" 2>/dev/null) ]]; then renew_lists; fi
   compgen -G "$apt_root/state/lists/*_Packages*" >/dev/null || {
     rm -f "$apt_root/renewed"
     skip "there are no package lists of $suite for $arch: $(tail -n 1 "$apt_root/update.log" 2>/dev/null)"
@@ -173,12 +166,13 @@ try_fetch() {
   printf '%s\n' "${paths[@]}"
 }
 
-# One file by apt's own ways of transport, checked against the hash.
+# One file by apt's own ways of transport, checked against the hash. On its way it is in this suite's folder, which is
+# locked: packages for all architectures are in several suites' lists.
 fetch_file() {
-  local uri=$1 file=$2 hash=$3
-  rm -f "$file.new"
-  apt_here /usr/lib/apt/apt-helper download-file "$uri" "$file.new" "$hash" >/dev/null || return 1
-  mv "$file.new" "$file"
+  local uri=$1 file=$2 hash=$3 new=$apt_root/cache/new.deb
+  rm -f "$new"
+  apt_here /usr/lib/apt/apt-helper download-file "$uri" "$new" "$hash" >/dev/null || return 1
+  mv "$new" "$file"
 }
 
 why_not() {

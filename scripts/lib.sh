@@ -35,6 +35,16 @@ give_back() {
   ((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "$@"
 }
 
+# The codename of this machine's own release; false if it is no Debian.
+debian_codename() {
+  # shellcheck source=/dev/null
+  (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian && -n ${VERSION_CODENAME:-} ]] && echo "$VERSION_CODENAME")
+}
+
+# Package lists, and what was chosen by them, are used for so long before newer ones are asked for.
+# shellcheck disable=SC2034  # for the scripts that source this
+readonly package_lists_minutes=720
+
 # Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
 build_jobs() {
   local cores memory_mb by_memory
