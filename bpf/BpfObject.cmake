@@ -10,6 +10,9 @@ mark_as_advanced(LABELSCOPE_CLANG LABELSCOPE_BPFTOOL)
 # Debian keeps the processor's own kernel headers (asm/) in a multiarch folder that clang does not search
 # when its target is bpf, so that folder is named; for another processor it is in the sysroot, with all others.
 # Prints the number of instructions.
+#
+# An object carries the lines of its source for the verifier's messages, with the names of their files: as seen from
+# the top of the tree, where clang is started because it reads the lines again under those names.
 function(labelscope_add_bpf_skeleton target name source)
   cmake_parse_arguments(arg "" "" "DEFINITIONS" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
@@ -32,9 +35,11 @@ function(labelscope_add_bpf_skeleton target name source)
     COMMAND ${LABELSCOPE_CLANG} --target=bpf -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_${arch} ${arg_DEFINITIONS}
             -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/bpf/include -I${PROJECT_SOURCE_DIR}/reader/include
             -I${PROJECT_SOURCE_DIR}/writer-lib/include ${multiarch}
+            -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-compilation-dir=.
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Compiling BPF object ${name}"
     VERBATIM)
   add_custom_command(OUTPUT ${skeleton}
