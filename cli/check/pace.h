@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <random>
 
+#include "cli/profile/random_bits.h"
+
 namespace labelscope::cli {
 
 class Pace {
@@ -27,7 +29,7 @@ class Pace {
  private:
   Kind kind_;
   double per_sample_;  // kEven: nanoseconds; kFromStart: part of the time that has passed
-  std::minstd_rand random_{std::random_device{}()};
+  std::minstd_rand random_{random_bits()};
 };
 
 }  // namespace labelscope::cli
