@@ -18,7 +18,8 @@ find_program(LABELSCOPE_LLD ld.lld)
 # labelscope_compiler_script(<name> <command>...): build/.../compilers/<name>
 function(labelscope_compiler_script name)
   set(script ${CMAKE_BINARY_DIR}/compilers/${name})
-  list(JOIN ARGN " " command)
+  list(TRANSFORM ARGN REPLACE "^.+$" "'\\0'" OUTPUT_VARIABLE command)  # folders may have spaces
+  list(JOIN command " " command)
   file(CONFIGURE OUTPUT ${script} CONTENT "#!/bin/sh\nexec ${command} \"$@\"\n")
   file(CHMOD ${script} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
        WORLD_EXECUTE)
@@ -36,8 +37,9 @@ if(CMAKE_CROSSCOMPILING)
   set(musl_lib ${CMAKE_SYSROOT}/usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-musl)
   if(EXISTS ${musl_lib}/musl-gcc.specs)
     file(READ ${musl_lib}/musl-gcc.specs specs)
-    string(REPLACE " /usr/" " ${CMAKE_SYSROOT}/usr/" specs "${specs}")
-    string(REPLACE "-L/usr/" "-L${CMAKE_SYSROOT}/usr/" specs "${specs}")
+    string(REPLACE " " "\\ " sysroot "${CMAKE_SYSROOT}")  # as specs have it
+    string(REPLACE " /usr/" " ${sysroot}/usr/" specs "${specs}")
+    string(REPLACE "-L/usr/" "-L${sysroot}/usr/" specs "${specs}")
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/compilers/musl-gcc.specs CONTENT "${specs}" @ONLY)
     # Outlined atomic operations are for glibc: they ask it for what the processor can do.
     labelscope_compiler_script(musl-gcc ${CMAKE_BINARY_DIR}/compilers/gcc
