@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kRightSamples = 3;
 // Far above what it takes (some scheduler turns of every thread), for a machine that is busy
 // elsewhere.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kPatience{60};
 
 struct ThreadTally {
   const TruthThread* truth = nullptr;
