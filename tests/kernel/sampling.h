@@ -50,9 +50,9 @@ class Taken final : public EventHandler {
 // Skips the test where the sampler needs more privilege than there is.
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options = {});
 
-// Looks away from the sampler until the condition holds; fails the test after 30 s.
+// Looks away from the sampler until the condition holds; fails the test after a minute.
 void wait_for(const std::function<bool()>& condition);
-// Drains until the condition holds; fails the test after 30 s.
+// Drains until the condition holds; fails the test after a minute.
 void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition);
 
 // Stops, and requires that every sample is accounted for: taken is the sum of the outcomes, handed
