@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Prints the path of a kernel's image: Debian's cloud kernel of a series, from the first suite that has it.
 #
-#   tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7.2>
+#   tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7>
 #
-# The cloud kernels have all built in that a guest without disk and network needs. Which version it is today, the
-# suite's package lists say; what was fetched once is kept in build/debian and build/vm/kernels. Status 77 and the reason:
-# it cannot be had.
+# 7 is the newest of 7.2 and later: its suite keeps no other. The cloud kernels have all built in that a guest without disk
+# and network needs. Which version it is today, the suite's package lists say; what was fetched once is kept in
+# build/debian and build/vm/kernels. Status 77 and the reason: it cannot be had.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,8 +16,8 @@ case $series in
   5.10) suites=(bullseye) ;;
   6.1) suites=(bookworm) ;;
   6.12) suites=(trixie bookworm-backports) ;;
-  7.2) suites=(trixie-backports) ;;
-  *) die "unknown kernel series: $series (5.10, 6.1, 6.12 or 7.2)" ;;
+  7) suites=(trixie-backports) ;;
+  *) die "unknown kernel series: $series (5.10, 6.1, 6.12 or 7)" ;;
 esac
 
 # image_of <deb>: unpacks the image of a package, once, and prints its path. Up to 6.x it is in /boot, then in
