@@ -4,13 +4,16 @@
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
-#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but libc
+#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but glibc, 2.35 or
+#                                              newer if it is built on Debian 12
 #
-#   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>]
+#   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>] [--configure]
 #
-# The default is this machine's processor. It is built in build/package-<processor> unless --build names a folder that
-# is built already; the output goes to build/packages. Prints the paths of what it made. The same commit and tools give
-# the same bytes: times are the commit's, or $SOURCE_DATE_EPOCH.
+# The default is this machine's processor; aarch64 can be built on x86-64, too. It is built for release, in
+# build/package-<processor> or where --build says; a folder that is configured already is built as it is. --configure
+# ends before the build. The output goes to build/packages, where packages of other versions are removed, or to a folder
+# of your own, where all else stays. Prints the paths of what it made. The same commit and tools give the same bytes,
+# wherever the tree is, if it is built for release: times are the commit's, or $SOURCE_DATE_EPOCH.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,15 +21,17 @@ umask 022
 export LC_ALL=C
 
 usage() {
-  sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
-processor=$(uname -m) build='' output=$root_dir/build/packages
+readonly own_output=$root_dir/build/packages
+processor=$(uname -m) build='' output=$own_output configure_only=0
 while (($# > 0)); do
   case $1 in
     --arch) processor=${2:-} ;;
     --build) build=${2:-} ;;
     --output) output=${2:-} ;;
+    --configure) configure_only=1 && shift && continue ;;
     -h | --help) usage; exit 0 ;;
     *) printf 'package.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
   esac
@@ -50,10 +55,9 @@ if [[ $processor != "$(uname -m)" ]]; then
   package_records=$sysroot/var/lib/dpkg/info documents=$sysroot/usr/share/doc
 fi
 
-# No name of this machine gets into what is shipped: its folders are cut from file names.
+# Libraries go where Debian has them, in a folder of their architecture's own: CMake would not choose it in a cross build.
 configure_release() {
-  local arguments=(--preset release -DCMAKE_INSTALL_PREFIX=/usr
-    "-DCMAKE_C_FLAGS=-ffile-prefix-map=$root_dir/=" "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=$root_dir/=")
+  local arguments=(--preset release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=lib/$processor-linux-gnu")
   ((cross == 0)) || arguments+=("-DCMAKE_TOOLCHAIN_FILE=$root_dir/scripts/aarch64-toolchain.cmake")
   configure "$build" "${arguments[@]}" || die "configuring failed"
 }
@@ -158,15 +162,55 @@ settle() {
   find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 }
 
+# write_shlibs <folder> <package>: which package others need that link its libraries, and since when. Only sonames with
+# a number can be said; libcustomlabels.so has none, because the ABI gives its name.
+write_shlibs() {
+  local root=$1 package=$2 file soname
+  find "$root/usr/lib" -name '*.so.*' -type f 2>/dev/null | sort | while read -r file; do
+    soname=$(readelf --dynamic --wide "$file" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    [[ $soname == *.so.* ]] || continue
+    printf '%s %s %s (>= %s)\n' "${soname%%.so.*}" "${soname##*.so.}" "$package" "${version%%~*}~"
+  done >"$root/DEBIAN/shlibs"
+  [[ -s $root/DEBIAN/shlibs ]] || rm "$root/DEBIAN/shlibs"
+}
+
+# has_shared_paths <folder>: libraries are not in a folder of their architecture's own.
+has_shared_paths() {
+  [[ -n $(find "$1/usr/lib" -mindepth 1 -maxdepth 1 ! -name "$processor-linux-gnu" -print -quit) ]]
+}
+
+# write_changelog <package>: that of Debian, which tells packages of one version apart; the commits tell the rest.
+write_changelog() {
+  printf 'labelscope (%s) unstable; urgency=medium\n\n  * As of the commit that the version names.\n\n' "$version"
+  printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
+}
+
+# copy_pages <folder>: README.md and the pages beside it. Links to what is in the source alone become plain words.
+copy_pages() {
+  local page target
+  mkdir -p "$1/docs"
+  cp "$root_dir/README.md" "$1/"
+  cp "$root_dir"/docs/*.md "$1/docs/"
+  for page in "$1"/README.md "$1"/docs/*.md; do
+    while read -r target; do
+      [[ -e ${page%/*}/${target%%#*} ]] || sed -z -i -E "s,\[([^]]*)\]\(${target//./\\.}\),\1,g" "$page"
+    done < <(grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^[a-z]*:' | sort -u)
+  done
+}
+
 # deb <package> <section> <more dependencies> <multi-arch> <summary> <description line>...
 deb() {
-  local package=$1 section=$2 more=$3 multi_arch=$4 summary=$5 root=$work/$1 depends file
+  local package=$1 section=$2 more=$3 multi_arch=$4 summary=$5 root=$work/$1 depends
   shift 5
   install_into "$root" /usr "$package"
+  # Those of two architectures cannot both be there if they have files of one name. (A folder that is configured for
+  # another prefix than /usr has its libraries in there.)
+  [[ $multi_arch != same ]] || ! has_shared_paths "$root" || multi_arch=no
   depends=$(dependencies_of "$root")
   mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
   write_copyright >"$root/usr/share/doc/$package/copyright"
-  if [[ $package == labelscope ]]; then cp "$root_dir/README.md" "$root/usr/share/doc/$package/"; fi
+  write_changelog "$package" | gzip -9n >"$root/usr/share/doc/$package/changelog.Debian.gz"
+  if [[ $package == labelscope ]]; then copy_pages "$root/usr/share/doc/$package"; fi
   {
     printf 'Package: %s\nSource: labelscope\nVersion: %s\nArchitecture: %s\n' "$package" "$version" "$arch"
     printf 'Maintainer: %s\nSection: %s\nPriority: optional\nMulti-Arch: %s\n' "$maintainer" "$section" "$multi_arch"
@@ -180,10 +224,9 @@ deb() {
   if compgen -G "$root/usr/lib/*.so*" >/dev/null || compgen -G "$root/usr/lib/*/*.so.*" >/dev/null; then
     [[ $section != libs ]] || echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
   fi
+  write_shlibs "$root" "$package"
   settle "$root"
-  file=$output/${package}_${version}_$arch.deb
-  dpkg-deb --root-owner-group -Zxz --build "$root" "$file" >/dev/null
-  echo "$file"
+  dpkg-deb --root-owner-group -Zxz --build "$root" "$made/${package}_${version}_$arch.deb" >/dev/null
 }
 
 # What is linked into the program keeps its authors' terms beside it.
@@ -195,24 +238,26 @@ archive() {
   done
   "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
   mkdir -p "$top/share/doc/labelscope/linked"
-  cp "$root_dir"/{README.md,LICENSE} "$top/"
+  cp "$root_dir/LICENSE" "$top/"
+  copy_pages "$top"
   cp "$root_dir"/bpf/LICENSE.* "$top/share/doc/labelscope/"
   for package in libbpf-dev libelf-dev libdw-dev libcapstone-dev libxxhash-dev zlib1g-dev liblzma-dev libbz2-dev \
     libiberty-dev libspdlog-dev libfmt-dev libcli11-dev libprotozero-dev nlohmann-json3-dev; do
     source=$documents/$package/copyright
     [[ -r $source ]] || source=$documents/${package%-dev}/copyright
-    if [[ -r $source ]]; then cp "$source" "$top/share/doc/labelscope/linked/$package"; else warn "no terms found for $package"; fi
+    [[ -r $source ]] || die "the terms of $package are not in $documents, and the archive must have them"
+    cp "$source" "$top/share/doc/labelscope/linked/$package"
   done
   settle "$root"
   tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --directory "$root" "$name" |
-    gzip -9n >"$output/$name.tar.gz"
-  echo "$output/$name.tar.gz"
+    gzip -9n >"$made/$name.tar.gz"
 }
 
-if [[ -z $build ]]; then
-  build=$root_dir/build/package-$processor
+if [[ -z $build || ! -e $build/CMakeCache.txt ]]; then
+  build=$(realpath --canonicalize-missing -- "${build:-$root_dir/build/package-$processor}")
   configure_release
 fi
+((configure_only == 0)) || { echo "$build"; exit; }
 build=$(cd -- "$build" && pwd -P)
 build_products
 find_version
@@ -220,11 +265,10 @@ strip=$(sed -n 's/^CMAKE_STRIP:[A-Z]*=//p' "$build/CMakeCache.txt")
 mkdir -p "$output"
 output=$(cd -- "$output" && pwd -P)
 work=$(mktemp -d)
+readonly made=$work/made
+mkdir "$made"
 trap 'rm -rf "$work"' EXIT
 
-# Of other versions: whoever installs *.deb from there wants one of each.
-rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev}_*_"$arch".deb \
-  "$output"/labelscope-*-"$processor".tar.gz
 say "Packing labelscope $version for $processor"
 deb labelscope devel '' foreign 'where the time of a running process goes, by label' \
   'labelscope samples the threads of a running program, with eBPF or ptrace, and' \
@@ -246,3 +290,13 @@ deb libcustomlabels-dev libdevel "libcustomlabels (= $version)" same \
   'Headers for C and C++, the static library for executables, and files for CMake' \
   'and pkg-config.'
 archive
+
+# Of other versions: whoever installs *.deb from there wants one of each.
+if [[ $output -ef $own_output ]]; then
+  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev}_*_"$arch".deb \
+    "$output"/labelscope-*-"$processor".tar.gz
+fi
+for file in "$made"/*.deb "$made"/*.tar.gz; do
+  mv -f "$file" "$output/"
+  echo "$output/${file##*/}"
+done
