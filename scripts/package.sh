@@ -4,7 +4,7 @@
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
-#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but glibc, 2.35 or
+#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but glibc, 2.36 or
 #                                              newer if it is built on Debian 12
 #
 #   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>] [--configure]
@@ -166,7 +166,7 @@ settle() {
 # a number can be said; libcustomlabels.so has none, because the ABI gives its name.
 write_shlibs() {
   local root=$1 package=$2 file soname
-  find "$root/usr/lib" -name '*.so.*' -type f 2>/dev/null | sort | while read -r file; do
+  find "$root" -name '*.so.*' -type f | sort | while read -r file; do
     soname=$(readelf --dynamic --wide "$file" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
     [[ $soname == *.so.* ]] || continue
     printf '%s %s %s (>= %s)\n' "${soname%%.so.*}" "${soname##*.so.}" "$package" "${version%%~*}~"
