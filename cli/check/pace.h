@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <random>
 
-#include "cli/profile/random_bits.h"
-
 namespace labelscope::cli {
 
 class Pace {
@@ -29,7 +27,7 @@ class Pace {
  private:
   Kind kind_;
   double per_sample_;  // kEven: nanoseconds; kFromStart: part of the time that has passed
-  std::minstd_rand random_{random_bits()};
+  std::minstd_rand random_{std::random_device{}()};
 };
 
 }  // namespace labelscope::cli

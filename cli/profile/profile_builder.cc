@@ -7,9 +7,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <random>
 #include <tuple>
-
-#include "cli/profile/random_bits.h"
 
 namespace labelscope::cli {
 namespace {
@@ -35,7 +34,7 @@ bool same_row(const SampleRow& a, const SampleRow& b) {
 
 // Bytes come from targets: one that knew the hashes could make all its label sets collide.
 std::uint64_t seed() {
-  static const std::uint64_t value = random_bits();
+  static const std::uint64_t value = std::random_device{}() * 0x9E3779B97F4A7C15ULL;
   return value;
 }
 
