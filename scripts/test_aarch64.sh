@@ -23,7 +23,9 @@ configure "$build" --preset aarch64 -DLABELSCOPE_GUEST_TESTS_ONLY="$for_guests"
 say "Building for aarch64 with $(build_jobs) jobs"
 cmake --build "$build" --parallel "$(build_jobs)" >&2
 if [[ $for_guests == ON ]]; then exit; fi
-bash "$root_dir/scripts/package.sh" --arch aarch64 --build "$build" >&2
+# Not where packages of a release go: this build is made to be quick.
+rm -rf "$build/packages"
+bash "$root_dir/scripts/package.sh" --arch aarch64 --build "$build" --output "$build/packages" >&2
 say "Running the unit tests under qemu"
 ctest --test-dir "$build" --label-regex '^(unit|native)$' --output-on-failure --no-tests=error --timeout 300 \
   --parallel "$(nproc)" "$@" >&2

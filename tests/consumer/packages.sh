@@ -4,7 +4,7 @@ command -v dpkg-deb >/dev/null || skip_test "dpkg-deb is not installed"
 [[ -z $CFLAGS ]] || skip_test "what is packed is built without sanitizers"
 mkdir -p "$WORK" && cd "$WORK" || exit 1
 rm -rf ./*
-bash "$TREE/scripts/package.sh" --build "$BUILD" >made 2>log || fail "package.sh: $(cat log)"
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output "$WORK/fresh" >made 2>log || fail "package.sh: $(cat log)"
 arch=$(dpkg --print-architecture)
 
 # package <name>: its file; there is one of each.
@@ -91,5 +91,5 @@ done
 
 # The same again is the same, to the byte.
 (cd "$(dirname "$(head -n 1 made)")" && sha256sum -- *"_$arch.deb" *-"$(uname -m)".tar.gz) >first
-bash "$TREE/scripts/package.sh" --build "$BUILD" >made 2>log || fail "package.sh, again: $(cat log)"
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output "$WORK/fresh" >made 2>log || fail "package.sh, again: $(cat log)"
 (cd "$(dirname "$(head -n 1 made)")" && sha256sum --check --quiet "$WORK/first") || fail "made again, they differ"
