@@ -258,7 +258,7 @@ TEST_CASE("check_live: the program's own end is reported") {
 
 TEST_CASE("check_live: a program that runs on is ended after the timeout, also one that is deaf") {
   for (const char* what : {"forever", "deaf", "stopped"}) {
-    LiveCheckOptions options = soon(milliseconds(600));
+    LiveCheckOptions options = soon(milliseconds(1500));
     const bool deaf = std::string(what) == "deaf";
     options.grace = deaf ? milliseconds(50) : std::chrono::seconds(30);
     const CheckReport report = check_program({kUnruly, what}, options);
