@@ -1,5 +1,5 @@
-// Loading. Two objects are embedded: the plain one, and the one with repeated reads, which is tried
-// first where the kernel's BTF has what it needs.
+// Loading. Three objects are embedded: the plain one, and two with repeated reads, of which one is
+// tried first where the kernel's BTF has the function that it calls.
 #include "bpf/bpf_object.h"
 
 #include <bpf/bpf.h>
@@ -14,11 +14,15 @@
 #include "bpf/loading.h"
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"
+#include "sampler_retry_implicit_bpf.skel.h"
 
 namespace labelscope {
 namespace {
 
-constexpr const char* kRetryFunction = "bpf_task_work_schedule_resume_impl";
+// What schedules a repeated read. The kernel took away one argument of it, under a new name; the
+// old name is still there, with a type that objects made for 6.18 do not have.
+constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
+constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
 
 // A power of two of pages, as the ring buffer wants.
 std::uint32_t ring_size(std::size_t wanted) {
@@ -56,28 +60,45 @@ Result<T> read_entry(int map, Pid pid) {
 
 }  // namespace
 
+BpfObject::Variant BpfObject::variant_with_retry() {
+  if (!kernel_has(kSchedule).value_or(false)) return Variant::kPlain;
+  return kernel_has(kScheduleImplicit).value_or(false) ? Variant::kRetryImplicit : Variant::kRetry;
+}
+
+const void* BpfObject::bytes_of(Variant variant, std::size_t* size) {
+  switch (variant) {
+    case Variant::kPlain:
+      return sampler_bpf__elf_bytes(size);
+    case Variant::kRetry:
+      return sampler_retry_bpf__elf_bytes(size);
+    case Variant::kRetryImplicit:
+      break;
+  }
+  return sampler_retry_implicit_bpf__elf_bytes(size);
+}
+
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
   if (options.retries == RetryMode::kAuto) {
-    if (kernel_has(kRetryFunction).value_or(false)) {
-      auto loaded = load_variant(options, true);
+    const Variant variant = variant_with_retry();
+    if (variant != Variant::kPlain) {
+      auto loaded = load_variant(options, variant);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
     } else {
-      problem = std::string("the kernel has no ") + kRetryFunction + " (Linux 6.18)";
+      problem = std::string("the kernel has no ") + kSchedule + " (Linux 6.18)";
     }
   }
-  auto loaded = load_variant(options, false);
+  auto loaded = load_variant(options, Variant::kPlain);
   if (loaded) (*loaded)->retry_problem_ = std::move(problem);
   return loaded;
 }
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions& options,
-                                                           bool with_retry) {
+                                                           Variant variant) {
   LibbpfLog log;
   std::size_t size = 0;
-  const void* bytes =
-      with_retry ? sampler_retry_bpf__elf_bytes(&size) : sampler_bpf__elf_bytes(&size);
+  const void* bytes = bytes_of(variant, &size);
   DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "labelscope");
   std::unique_ptr<BpfObject> loaded(new BpfObject);
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
@@ -89,7 +110,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   resize(loaded->object_, "images", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
-         static_cast<std::uint32_t>(cpus) + (with_retry ? LS_RETRY_SCRATCHES : 0));
+         static_cast<std::uint32_t>(cpus) + (variant != Variant::kPlain ? LS_RETRY_SCRATCHES : 0));
   const ls_config config = make_config(options);
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();

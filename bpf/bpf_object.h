@@ -48,9 +48,14 @@ class BpfObject {
   void detach();
 
  private:
+  // Without repeated reads, and with those of Linux 6.18 and of 7.x.
+  enum class Variant { kPlain, kRetry, kRetryImplicit };
+
   BpfObject() = default;
+  static Variant variant_with_retry();  // kPlain: the kernel has none
+  static const void* bytes_of(Variant variant, std::size_t* size);
   static Result<std::unique_ptr<BpfObject>> load_variant(const SamplerOptions& options,
-                                                         bool with_retry);
+                                                         Variant variant);
   Status find_parts();
   Status attach();
   Status fill_free_scratches();

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The repeated read. When a page was missing, the thread itself brings it in and reads again before
  * it runs its next instruction in user mode: task work of the resume kind, so that no system call
- * is interrupted. Its labels are still those of the sample. Kernels from 6.18 on; a second object,
- * since libbpf resolves the kernel function of a whole object or refuses it. */
+ * is interrupted. Its labels are still those of the sample. Kernels from 6.18 on; objects of their
+ * own, since libbpf resolves the kernel functions of a whole object or refuses it. */
 #ifndef LABELSCOPE_BPF_RETRY_BPF_H
 #define LABELSCOPE_BPF_RETRY_BPF_H
 
 #include "bpf/task.bpf.h"
 
+#ifdef LS_RETRY_IMPLICIT_ARGUMENT
+/* Since 7.x: the verifier adds the last argument. */
+extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_task_work* work,
+                                         void* map,
+                                         bpf_task_work_callback_t callback) __ksym __weak;
+#define ls_schedule_resume bpf_task_work_schedule_resume
+#else
 extern int bpf_task_work_schedule_resume_impl(struct task_struct* task, struct bpf_task_work* work,
                                               void* map__map, bpf_task_work_callback_t callback,
                                               void* aux__prog) __ksym __weak;
+#define ls_schedule_resume(task, work, map, callback) \
+  bpf_task_work_schedule_resume_impl(task, work, map, callback, 0)
+#endif
 
 struct ls_retry {
   struct bpf_task_work work;
@@ -128,7 +138,7 @@ static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own
     ls_count_sampling(LS_COUNT_RETRY_TABLE_FULL);
     return 0;
   }
-  if (bpf_task_work_schedule_resume_impl(task, &retry->work, &retries, ls_repeat_read, 0)) {
+  if (ls_schedule_resume(task, &retry->work, &retries, ls_repeat_read)) {
     bpf_map_delete_elem(&retries, &key);
     ls_count_sampling(LS_COUNT_RETRY_REFUSED);
     return 0;

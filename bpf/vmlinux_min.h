@@ -49,7 +49,7 @@ struct task_struct {
   struct pid* thread_pid;
   struct signal_struct* signal;
   struct mm_struct* mm;
-  int on_cpu;
+  unsigned int on_cpu; /* signed, and one byte since 7.x: libbpf adapts unsigned fields alone */
   unsigned long nvcsw; /* how often it was taken off a processor, by itself and by others */
   unsigned long nivcsw;
   unsigned long long start_time;
