@@ -4,8 +4,13 @@ command -v dpkg-deb >/dev/null || skip_test "dpkg-deb is not installed"
 [[ -z $CFLAGS ]] || skip_test "what is packed is built without sanitizers"
 mkdir -p "$WORK" && cd "$WORK" || exit 1
 rm -rf ./*
-bash "$TREE/scripts/package.sh" --build "$BUILD" --output "$WORK/fresh" >made 2>log || fail "package.sh: $(cat log)"
+# Not where packages of a release go, which these are not.
+mkdir fresh && echo precious >fresh/labelscope_0.0.1_other.deb
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output fresh >made 2>log || fail "package.sh: $(cat log)"
+[[ $(<fresh/labelscope_0.0.1_other.deb) == precious ]] || fail "a file that was in the folder before is gone"
+rm fresh/labelscope_0.0.1_other.deb
 arch=$(dpkg --print-architecture)
+triplet=$(uname -m)-linux-gnu
 
 # package <name>: its file; there is one of each.
 package() {
@@ -44,6 +49,29 @@ for name in liblabelscope-dev libcustomlabels-dev labelscope; do
     grep -v 'liblabelscope.so$' && fail "$name has the file of another package"
 done
 
+for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
+  expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.Debian\.gz"
+done
+
+# Packages of two architectures are installed side by side only if no path is in both with other bytes in it.
+for name in liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
+  beside=$(dpkg-deb --contents "$(package $name)" | awk '$1 !~ /^d/ { print $6 }' |
+    grep '^\./usr/lib/' | grep -v "^\./usr/lib/$triplet/" | head -n 1)
+  case $(dpkg-deb --field "$(package $name)" Multi-Arch) in
+    same) [[ -z $beside ]] || fail "$name is Multi-Arch: same and has $beside" ;;
+    no) [[ -n $beside ]] || fail "$name could be Multi-Arch: same" ;;
+  esac
+done
+
+# As package.sh configures by default: everything below lib is in the architecture's own folder, and the prefix is /usr.
+release=$(bash "$TREE/scripts/package.sh" --build "$WORK/release" --configure 2>log) || fail "package.sh --configure: $(cat log)"
+find "$release" -name cmake_install.cmake -exec \
+  sed -n 's,.*INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/\(lib[^"]*\)".*,\1,p' {} + >destinations
+[[ -s destinations ]] || fail "nothing is installed below lib"
+grep -vE "^lib/$triplet(/|\$)" destinations && fail "by default that is installed outside of lib/$triplet"
+grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$release/CMakeCache.txt" || fail "the default is not for /usr"
+grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$release/CMakeCache.txt" || fail "the default is not a release"
+
 # All files that are installed are in a package, and in one alone.
 while read -r file; do dpkg-deb --contents "$file"; done < <(grep '\.deb$' made) |
   awk '$1 !~ /^d/ && $6 !~ /\/share\/doc\// { sub(/\.gz$/, "", $6); sub(".*/", "", $6); print $6 }' | sort >packed
@@ -72,6 +100,32 @@ readelf --dynamic root/usr/bin/labelscope | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'
 done >without
 [[ ! -s without ]] || fail "no dependency on $(cat without)"
 
+# What links the library with a number in its name depends on its package.
+dpkg-deb --control "$(package liblabelscope0)" control
+read -r name number owner _ <control/shlibs
+[[ "$name.so.$number $owner" == "liblabelscope.so.0 liblabelscope0" ]] || fail "shlibs says: $(cat control/shlibs)"
+
+# apt finds all that they depend on in what this machine has, and dpkg installs them, here into a folder without Debian.
+if command -v apt-get >/dev/null; then
+  mapfile -t files < <(grep '\.deb$' made)
+  apt-get --simulate --no-install-recommends -o Debug::NoLocking=1 install "${files[@]}" >apt.log 2>&1 ||
+    fail "apt-get would not install them: $(cat apt.log)"
+fi
+mkdir -p system/var/lib/dpkg/{info,updates,triggers} && : >system/var/lib/dpkg/status
+# shellcheck disable=SC2046  # paths of this test
+PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" --log=/dev/null --force-not-root --force-depends --install \
+  $(grep '\.deb$' made) >dpkg.log 2>&1 || fail "dpkg: $(cat dpkg.log)"
+[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 5 ]] || fail "dpkg left: $(cat dpkg.log)"
+[[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the installed program does not run"
+
+# Pages have no links to what is not there.
+for page in system/usr/share/doc/labelscope/{README.md,docs/*.md}; do
+  grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | while read -r target; do
+    [[ -e ${page%/*}/$target ]] || echo "$page: $target"
+  done
+done >dead
+[[ ! -s dead ]] || fail "dead links: $(cat dead)"
+
 # What was unpacked runs.
 [[ $(root/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the program does not run"
 library=$(find root -name libcustomlabels.so)
@@ -84,12 +138,22 @@ program=$(echo labelscope-*/bin/labelscope)
 [[ $("$program" --version) == "$(root/usr/bin/labelscope --version)" ]] || fail "the archive's program does not run"
 needed=$(readelf --dynamic "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so\.[0-9]+$')
 [[ -z $needed ]] || fail "the archive's program needs $needed"
+# README.md says since which glibc, for what is built on Debian 12.
+newest=$(readelf --version-info --wide "$program" | grep -oE 'GLIBC_[0-9.]+' | sort --unique --version-sort | tail -n 1)
+if [[ $(source /etc/os-release && echo "${ID:-}${VERSION_ID:-}") == debian12 ]]; then
+  grep -q "that is glibc ${newest#GLIBC_} or newer" "$TREE/README.md" || fail "the archive's program needs $newest; README.md says another"
+fi
 "$program" check "$(echo labelscope-*/lib/libcustomlabels.so)" >out || fail "check: $(cat out)"
 for file in README.md LICENSE share/doc/labelscope/linked/libdw-dev; do
   [[ -s $(echo labelscope-*/)$file ]] || fail "the archive has no $file"
 done
 
+# Nothing that is shipped names a folder of this machine.
+dpkg-deb --extract "$(package liblabelscope-dev)" root
+dpkg-deb --extract "$(package libcustomlabels-dev)" root
+named=$(grep -rlaF -e "${TREE%/}/" -e "$BUILD" root labelscope-*/) && fail "they name ${TREE%/}: $named"
+
 # The same again is the same, to the byte.
-(cd "$(dirname "$(head -n 1 made)")" && sha256sum -- *"_$arch.deb" *-"$(uname -m)".tar.gz) >first
-bash "$TREE/scripts/package.sh" --build "$BUILD" --output "$WORK/fresh" >made 2>log || fail "package.sh, again: $(cat log)"
-(cd "$(dirname "$(head -n 1 made)")" && sha256sum --check --quiet "$WORK/first") || fail "made again, they differ"
+mkdir again
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output again >made 2>log || fail "package.sh, again: $(cat log)"
+diff --recursive --brief fresh again || fail "made again, they differ"
