@@ -22,7 +22,7 @@ std::string files(std::size_t count) {
 
 // "0x7f0000002010 (0x2010 in the file)": both, since the file's is what other tools show.
 std::string runtime_address(const ModuleTrace& module, std::uint64_t link_time) {
-  const std::string at_run_time = hex(module.load_bias + link_time);
+  std::string at_run_time = hex(module.load_bias + link_time);
   if (module.load_bias == 0) return at_run_time;
   return at_run_time + " (" + hex(link_time) + " in the file)";
 }
