@@ -39,7 +39,8 @@ constexpr std::uint64_t kListingsPerName = 64;
 
 // -1/2 to 1/2 of the period, different for every thread.
 std::chrono::nanoseconds first_credit(std::int32_t tid, std::chrono::nanoseconds period) {
-  std::minstd_rand random(static_cast<std::uint32_t>(tid) * 2654435761U);
+  const std::uint32_t seed = static_cast<std::uint32_t>(tid) * 2654435761U;
+  std::minstd_rand random(seed);
   random.discard(2);
   const double share = static_cast<double>(random() - std::minstd_rand::min()) /
                        static_cast<double>(std::minstd_rand::max());
