@@ -244,7 +244,7 @@ void ProgramTracer::handle_end(Tid tid, int status) {
   auto entry = threads_.find(tid);
   if (entry != threads_.end()) {
     take_back_exits(entry->second);
-    if (entry->second.stepper && !blind_) entry->second.stepper->finish();
+    if (entry->second.stepper && !blind_) entry->second.stepper->end();
     threads_.erase(entry);
   }
   if (raw(tid) != raw(pid_)) return;

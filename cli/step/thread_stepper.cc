@@ -185,6 +185,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
     leave_out(after, facts);
   } else if (++region_steps_ > process_.max_update_steps()) {
     ++record_.endless_regions;
+    region_ = 0;
     abandon();
   }
 }
@@ -313,6 +314,8 @@ void ThreadStepper::abandon() {
     calls_.top().returns_region = false;
     pop();
   }
+  // Lost from sight is not seen to end.
+  if (region_ != 0) ++record_.unended_regions;
   region_ = 0;
   caller_to_learn_ = false;
   labels_.finish_updates();
@@ -366,11 +369,16 @@ std::vector<Address> ThreadStepper::words_to_watch() {
 }
 
 void ThreadStepper::end() {
-  if (region_ != 0) ++record_.unended_regions;
+  abandon();
+  // Those that a signal handler interrupted which never returned, or was not seen to.
+  for (const Interruption& interruption : interrupted_) {
+    if (interruption.region != 0) ++record_.unended_regions;
+  }
   finish();
 }
 
 void ThreadStepper::finish() {
+  region_ = 0;
   abandon();
   for (const Interruption& interruption : interrupted_) {
     process_.breakpoints().remove(interruption.resumed.pc);
