@@ -86,4 +86,8 @@ TEST_CASE("core_file: a frozen core of Linux 5.10, which lost thread pointers, h
   check_frozen_core("crasher-x86_64");
 }
 
+TEST_CASE("core_file: a frozen core of aarch64 gives every thread's labels on every machine") {
+  check_frozen_core("crasher-aarch64");
+}
+
 }  // namespace labelscope::test
