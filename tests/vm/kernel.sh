@@ -37,7 +37,7 @@ image_of() {
 
 # The path is good for as long as the package lists are (scripts/debian_packages.sh).
 readonly known=$vm_build/kernels/$arch-$series.path
-if [[ -n $(find "$known" -mmin -720 2>/dev/null) && -f $(<"$known") ]]; then
+if [[ -n $(find "$known" -mmin "-$package_lists_minutes" 2>/dev/null) && -f $(<"$known") ]]; then
   cat "$known"
   exit
 fi

@@ -21,7 +21,7 @@ tell_folders() {
   echo "$folder"
 }
 # As long as package lists are kept (scripts/debian_packages.sh).
-if [[ -n $(find "$folder/.packages" -mmin -720 2>/dev/null) ]]; then
+if [[ -n $(find "$folder/.packages" -mmin "-$package_lists_minutes" 2>/dev/null) ]]; then
   tell_folders
   exit
 fi
