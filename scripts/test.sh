@@ -6,11 +6,11 @@
 #   scripts/test.sh -R symbolizer           tests whose name matches
 #   scripts/test.sh -L unit                 one tier (tests/README.md)
 #   scripts/test.sh --aarch64               and for that processor: the unit tests in an emulator, and packages
-#   scripts/test.sh --guests                and in two virtual machines: aarch64 with Linux 6.1, x86-64 with Linux 5.10
+#   scripts/test.sh --guests                and in virtual machines: aarch64 with Linux 6.1 (twice), x86-64 with 5.10
 #   scripts/test.sh --all-kernels           both, in virtual machines with every kernel that is supported
 #
 # Guests (tests/vm) are for the preset dev. With LABELSCOPE_CI=1 it is a failure if one of them cannot be had. They are
-# no part of the usual run yet: what they take on an idle machine has not been measured.
+# no part of the usual run yet: an estimate for a machine that has compiled nothing is forty minutes.
 #
 # Tests that sample with BPF need root: without it they run through sudo where there is sudo, and are skipped
 # with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
@@ -183,8 +183,12 @@ fi
 if ((${#guest_names[@]} > 0)); then
   bash "$root_dir/tests/vm/results.sh" "${guest_names[@]}" >>"$results"
   table="vm/table: docs/kernels.md says what the guests show"
-  if python3 "$root_dir/tests/vm/kernel_table.py" --check "${guest_names[@]}" >&2; then
+  table_status=0
+  python3 "$root_dir/tests/vm/kernel_table.py" --check "${guest_names[@]}" >&2 || table_status=$?
+  if ((table_status == 0)); then
     printf 'passed\t%s\t\n' "$table" >>"$results"
+  elif ((table_status == 77)) && [[ ${LABELSCOPE_CI:-} != 1 ]]; then
+    printf 'skipped\t%s\tno guest has left a report\n' "$table" >>"$results"
   else
     printf 'failed\t%s\t\n' "$table" >>"$results"
   fi
