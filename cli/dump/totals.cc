@@ -34,7 +34,7 @@ std::string unreadable_text(const DumpTotals& totals) {
 std::string stops_text(const ProcessSnapshot& snapshot, const DumpTotals& totals) {
   if (snapshot.source == SnapshotSource::kCore) return {};
   if (snapshot.source == SnapshotSource::kBpf) return "; none was stopped";
-  if (totals.stopped == 0) return {};
+  if (totals.longest_stop.count() == 0) return {};
   return "; stopped for " + microseconds(totals.median_stop) + " (median), " +
          microseconds(totals.longest_stop) + " at most";
 }
@@ -49,11 +49,12 @@ DumpTotals add_up(const ProcessSnapshot& snapshot) {
     if (thread.seen.outcome < totals.outcomes.size()) ++totals.outcomes[thread.seen.outcome];
     if (thread.held.count() > 0) stops.push_back(thread.held);
   }
-  if (snapshot.longest_late_stop.count() > 0) stops.push_back(snapshot.longest_late_stop);
   totals.stopped = stops.size();
+  // A thread that stopped too late was stopped all the same, and is among the above if it was read later.
+  totals.longest_stop = snapshot.longest_late_stop;
   if (stops.empty()) return totals;
   std::sort(stops.begin(), stops.end());
-  totals.longest_stop = stops.back();
+  totals.longest_stop = std::max(totals.longest_stop, stops.back());
   totals.median_stop = stops[(stops.size() - 1) / 2];
   return totals;
 }

@@ -32,7 +32,8 @@ totals = dump["totals"]
 assert totals["threads"] == 1001 and totals["stopped"] == 1001, totals
 assert totals["outcomes"]["labelled"] == 1000 and totals["outcomes"]["unlabelled"] == 1, totals
 held = sorted(thread["held_ns"] for thread in dump["threads"])
-assert totals["longest_stop_ns"] == held[-1] and totals["median_stop_ns"] == held[500], totals
+# A stop that came too late is the longest of all, and no thread's own.
+assert totals["longest_stop_ns"] >= held[-1] and totals["median_stop_ns"] == held[500], totals
 END
 expect_said '^1,001 threads = 1,000 labelled'
 # With everything that there is.

@@ -274,4 +274,14 @@ TEST_CASE("dump_totals: outcomes add up, and stops have a median and a longest")
         "20 us (median), 40 us at most; 3 more ended before they were read");
 }
 
+TEST_CASE("dump_totals: a stop that came too late is no thread more, and can be the longest") {
+  ProcessDump dump = make_dump();
+  add_thread(dump, 1, "w", {{"a", "b"}}).held = std::chrono::microseconds(10);
+  dump.snapshot.longest_late_stop = std::chrono::microseconds(70);
+  const DumpTotals totals = add_up(dump.snapshot);
+  CHECK(totals.stopped == 1);
+  CHECK(totals.median_stop == std::chrono::microseconds(10));
+  CHECK(totals.longest_stop == std::chrono::microseconds(70));
+}
+
 }  // namespace labelscope::test
