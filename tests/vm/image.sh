@@ -92,7 +92,7 @@ add_project() {
       -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' ! -name '*.tried' ! -name '*.cmake' -print
     find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" "$root_dir/docs" -type f
     # The programs that the commands of the list run.
-    cut -f 5- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
+    cut -f 4- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
   } | sort -u | while read -r file; do
     if [[ -f $file ]]; then add "$file" "$file"; fi
   done

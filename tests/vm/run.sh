@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests in virtual machines: one for each guest that is named, at most two at a time.
+# Runs tests in virtual machines: one for each guest that is named, at most as many at a time as there are processors.
 #
 #   tests/vm/run.sh [--thorough] [--build FOLDER] [--tests PATTERN] GUEST...
 #
@@ -43,6 +43,17 @@ build_of() {
 
 # A whole run takes minutes; a guest that hangs is ended.
 readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
+readonly guest_memory_mb=2048
+
+# Tests run one after the other, so a guest keeps one processor busy; and it has its memory.
+guests_at_once() {
+  local by_memory
+  by_memory=$(awk -v each="$guest_memory_mb" '$1 == "MemAvailable:" { print int($2 / 1024 / each) }' /proc/meminfo)
+  awk -v processors="$(nproc)" -v by_memory="${by_memory:-1}" 'BEGIN {
+    count = processors < by_memory ? processors : by_memory
+    print count < 1 ? 1 : count
+  }'
+}
 
 # add_packages <arch> <build> <folder>: packages of that build, and a test that uses them.
 add_packages() {
@@ -51,7 +62,7 @@ add_packages() {
   bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
     die "there are no packages of $2"
   { find "$packages" -type f; echo "$program"; } >>"$3/list/files"
-  printf 'vm/packages\tserial\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$(debian_arch "$1")" "$program" \
+  printf 'vm/packages\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$(debian_arch "$1")" "$program" \
     >>"$3/list/tests"
 }
 
@@ -95,7 +106,7 @@ boot() {
   esac
   # In the background, so that a signal to this script is heard at once and ends the machine with it.
   timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" -accel tcg,thread=multi -cpu "$processor" \
-    -smp 2 -m 2048 -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
+    -smp 2 -m "$guest_memory_mb" -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
     -append "console=$console panic=-1 loglevel=1 $append" </dev/null >"$log" 2>"$log.qemu" &
   # shellcheck disable=SC2064  # this process, now
   trap "kill $! 2>/dev/null; exit 1" INT TERM HUP
@@ -166,12 +177,16 @@ flock --nonblock "$lock" || { say "Waiting for another run in $vm_build"; flock 
 # Whatever happens from here on, nobody takes a report of another run for one of this.
 for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log}; done
 # Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
-declare -A no_image=()
+declare -A no_image=() preparing=()
+# Processes of their own: within a condition, this shell would go on after errors.
 for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
+  (prepare_image "$arch") > >(tee "$vm_build/$arch-image.log" >&2) 2>&1 &
+  preparing[$arch]=$!
+done
+for arch in "${!preparing[@]}"; do
   log=$vm_build/$arch-image.log
   status=0
-  # A process of its own: within a condition, this shell would go on after errors.
-  (prepare_image "$arch") > >(tee "$log" >&2) 2>&1 & wait $! || status=$?
+  wait "${preparing[$arch]}" || status=$?
   case $status in
     0) ;;
     77) no_image[$arch]=skipped$'\t'guest$'\t'0$'\t'$(reason_in "$log") ;;
@@ -189,9 +204,10 @@ for signal in INT TERM HUP; do
   # shellcheck disable=SC2064  # this signal, now
   trap "end_by $signal" "$signal"
 done
+at_once=$(guests_at_once)
 running=0
 for guest in "${guests[@]}"; do
-  ((running < 2)) || { wait -n; running=$((running - 1)); }
+  ((running < at_once)) || { wait -n; running=$((running - 1)); }
   say "Booting $guest"
   run_guest "$guest" &
   running=$((running + 1))

@@ -5,7 +5,7 @@
       [--quick FILE] --out DIR
 
 Writes into DIR:
-  tests      one test a line, fields separated by tabs: name, "serial" or "parallel", seconds, what a shell does before
+  tests      one test a line, fields separated by tabs: name, seconds, what a shell does before
              it (folder, environment), command
   files      absolute paths that the tests name in their commands and environments, one a line
   left_out   "name<TAB>reason" of each test that stays on the host
@@ -49,29 +49,17 @@ class Test:
         self.labels = set(properties.get("LABELS", []))
         self.environment = properties.get("ENVIRONMENT", [])
         self.timeout = int(properties.get("TIMEOUT", DEFAULT_TIMEOUT))
-        self.serial = bool(properties.get("RUN_SERIAL", False))
         self.folder = properties.get("WORKING_DIRECTORY", "/")
         self.skip_code = properties.get("SKIP_RETURN_CODE")
         self.by_output = "PASS_REGULAR_EXPRESSION" in properties
-
-    @property
-    def is_matrix(self):
-        return "matrix" in self.labels
-
-    def runs_in_parallel(self):
-        """The matrix looks at programs that wait; the writer's tests at themselves."""
-        if self.serial or "kernel" in self.labels:
-            return False  # threads that burn two processors are sampled
-        return self.is_matrix or self.labels <= {"writer"}
 
     def line(self):
         setup = ["cd " + shlex.quote(self.folder)]
         for item in self.environment:
             name, _, value = item.partition("=")
             setup.append(f"export {name}={shlex.quote(value)}")
-        order = "parallel" if self.runs_in_parallel() else "serial"
         command = " ".join(shlex.quote(word) for word in self.command)
-        return "\t".join([self.name, order, str(self.timeout), "; ".join(setup), command])
+        return "\t".join([self.name, str(self.timeout), "; ".join(setup), command])
 
 
 def without_emulator(test, build):

@@ -1,6 +1,6 @@
 # Runs the tests of /vm/tests in the guest (guest/init starts it). All that the host believes is what
 # this prints on the serial line; tests/vm/read_report.awk reads it. Each line begins with "@" and the test's number, so
-# that lines of two tests may mix and no output of a test can pass for a verdict:
+# that no output of a test can pass for a verdict:
 #
 #   @fact <name> <value...>     about this machine
 #   @begin <number of tests>
@@ -74,15 +74,13 @@ run_test() {
   printf '@%s %s %s %s\n' "$number" "$verdict" "$elapsed" "$reason"
 }
 
-# run_lines <worker> <workers> <order>: each worker's share of the tests of that order.
-run_lines() {
-  local number=0 turn=0 name order seconds setup command
-  while IFS=$'\t' read -r name order seconds setup command; do
+# One after the other: whatever one emulated processor changes in a page table makes the others stop, too, so that what is
+# single-stepped beside another test takes four times as long.
+run_all() {
+  local number=0 name seconds setup command
+  while IFS=$'\t' read -r name seconds setup command; do
     number=$((number + 1))
-    [[ $order == "$3" ]] || continue
-    turn=$((turn + 1))
-    ((turn % $2 == $1)) || continue
-    run_test "$number" "$name" "$seconds" "$setup" "$command" "$scratch/output.$1"
+    run_test "$number" "$name" "$seconds" "$setup" "$command" "$scratch/output"
   done <"$chosen"
 }
 
@@ -119,15 +117,7 @@ choose_tests
 occupy_watchpoints
 printf '@begin %s\n' "$(wc -l <"$chosen")"
 before=$(complaints)
-workers=$(nproc)
-pids=()
-for ((worker = 0; worker < workers; worker++)); do
-  run_lines "$worker" "$workers" parallel &
-  pids+=("$!")
-done
-# Not for all children: what occupies the watchpoints is one, and stays.
-wait "${pids[@]}"
-run_lines 0 1 serial
+run_all
 after=$(complaints)
 if ((after > before)); then
   dmesg | grep -E -A 20 'WARNING:|BUG:|Oops|Call Trace' | tail -n 60 | sed 's/^/@kernel | /'
