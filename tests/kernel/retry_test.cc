@@ -65,7 +65,8 @@ TEST_CASE("sampler: a page that is not in memory is brought in and read again") 
     REQUIRE(sample.seen.labels == kWhole);
     REQUIRE_FALSE(sample.user_stack.empty());
   }
-  REQUIRE(taken.of_outcome(LS_LABELLED) > taken.samples.size() * 9 / 10);
+  // None would be labelled without; the slower the machine, the longer one is under way.
+  REQUIRE(taken.of_outcome(LS_LABELLED) > taken.samples.size() * 3 / 4);
 }
 
 TEST_CASE("sampler: without repeated reads a missing page is counted") {

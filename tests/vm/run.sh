@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests in virtual machines: one for each guest that is named, at most as many at a time as there are processors.
 #
-#   tests/vm/run.sh [--thorough] [--build FOLDER] [--tests PATTERN] GUEST...
+#   tests/vm/run.sh [--thorough] [--build FOLDER] [--packages FOLDER] [--tests PATTERN] GUEST...
 #
 # A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
 # are Debian's; processors are QEMU's (max: with pointer authentication and branch targets). With "isolated" in place of a
@@ -10,6 +10,7 @@
 #   --tests    only tests whose name matches (an extended regular expression)
 #   --list     a file with the tests in place of ctest's, as run_list.py writes it
 #   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
+#   --packages what scripts/package.sh has made, to be installed there, instead of packages of those builds
 #
 # Writes build/vm/reports/GUEST.tsv (read_report.awk says how) and GUEST.log, what the guest printed. On stdout, a line
 # for each guest; what failed is on stderr. Status 1: something failed. A guest that cannot be had is "skipped" in its report.
@@ -22,14 +23,16 @@ quick=(--quick "$vm_dir/quick.txt")
 native_build=$root_dir/build/dev
 pattern=''
 list=''
+ready_packages=''
 guests=()
 while (($# > 0)); do
   case $1 in
     --thorough) quick=() ;;
     --build) native_build=$(realpath "$2") && shift ;;
+    --packages) ready_packages=$(realpath "$2") && shift ;;
     --tests) pattern=$2 && shift ;;
     --list) list=$2 && shift ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) printf 'run.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
     *) guests+=("$1") ;;
   esac
@@ -55,13 +58,15 @@ guests_at_once() {
   }'
 }
 
-# add_packages <arch> <build> <folder>: packages of that build, and a test that uses them.
+# add_packages <arch> <build> <folder>: packages of that build, or those that are ready, and a test that uses them.
 add_packages() {
-  local program=$2/tests/targets/self_check_customlabels_static packages=$3/packages
-  rm -rf "$packages"  # of earlier commits
-  bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
-    die "there are no packages of $2"
-  { find "$packages" -type f; echo "$program"; } >>"$3/list/files"
+  local program=$2/tests/targets/self_check_customlabels_static packages=${ready_packages:-$3/packages}
+  if [[ -z $ready_packages ]]; then
+    rm -rf "$packages"  # of earlier commits
+    bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
+      die "there are no packages of $2"
+  fi
+  { find "$packages" -type f \( -name "*_$(debian_arch "$1").deb" -o -name "*-$1.tar.gz" \); echo "$program"; } >>"$3/list/files"
   printf 'vm/packages\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$(debian_arch "$1")" "$program" \
     >>"$3/list/tests"
 }
