@@ -45,15 +45,18 @@ debian_codename() {
 # shellcheck disable=SC2034  # for the scripts that source this
 readonly package_lists_minutes=720
 
-# Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
-build_jobs() {
+# as_many_as_fit <MB each>: one for each processor, if there is memory for all; at least one.
+as_many_as_fit() {
   local cores memory_mb by_memory
   cores=$(nproc)
   memory_mb=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
-  by_memory=$((${memory_mb:-2048} / 1024))
+  by_memory=$((${memory_mb:-2048} / $1))
   ((by_memory >= 1)) || by_memory=1
   echo $((cores < by_memory ? cores : by_memory))
 }
+
+# Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
+build_jobs() { as_many_as_fit 1024; }
 
 # configure <folder> <cmake argument...>: quiet when all is well, everything when not.
 configure() {

@@ -54,16 +54,19 @@ jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
-# The cross build for aarch64, its unit tests (qemu-user), and virtual machines with other kernels (tests/vm).
-readonly cross_requirements='
-g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
-qemu-user-static        qemu-user-static           optional
+# Virtual machines with other kernels (tests/vm).
+readonly guest_requirements='
 qemu-system-arm         qemu-system-aarch64        optional
-qemu-system-x86         qemu-system-x86            optional
 cpio                    cpio                       optional
 busybox                 busybox                    optional
 file                    file                       optional
 libcap2-bin             libcap                     optional
+'
+# The cross build for aarch64, its unit tests (qemu-user), and virtual machines of this processor.
+readonly cross_requirements='
+g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
+qemu-user-static        qemu-user-static           optional
+qemu-system-x86         qemu-system-x86            optional
 '
 
 usage() {
@@ -182,7 +185,7 @@ check_only=0
 for argument in "$@"; do
   case $argument in
     --tests)
-      requirements+=$test_requirements
+      requirements+=$test_requirements$guest_requirements
       [[ $(uname -m) != x86_64 ]] || requirements+=$cross_requirements
       ;;
     --check) check_only=1 ;;

@@ -35,6 +35,7 @@ std::string stops_text(const ProcessSnapshot& snapshot, const DumpTotals& totals
   if (snapshot.source == SnapshotSource::kCore) return {};
   if (snapshot.source == SnapshotSource::kBpf) return "; none was stopped";
   if (totals.longest_stop.count() == 0) return {};
+  if (totals.stopped == 0) return "; stopped for " + microseconds(totals.longest_stop) + " at most";
   return "; stopped for " + microseconds(totals.median_stop) + " (median), " +
          microseconds(totals.longest_stop) + " at most";
 }

@@ -13,7 +13,7 @@ namespace labelscope::cli {
 struct DumpTotals {
   std::size_t threads = 0;  // the sum of the outcomes
   std::array<std::size_t, LS_OUTCOME_COUNT> outcomes{};
-  std::size_t stopped = 0;  // threads, not stops
+  std::size_t stopped = 0;  // threads that were stopped and read
   std::chrono::nanoseconds longest_stop{0};
   std::chrono::nanoseconds median_stop{0};  // of those while a thread was read
 };

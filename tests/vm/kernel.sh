@@ -42,6 +42,10 @@ if [[ -n $(find "$known" -mmin "-$package_lists_minutes" 2>/dev/null) && -f $(<"
   exit
 fi
 
+# Guests of one kernel ask for it at the same moment.
+mkdir -p "$vm_build/kernels"
+exec {turn}>"$known.lock"
+flock "$turn"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 reasons=()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests in virtual machines: one for each guest that is named, at most as many at a time as there are processors.
+# Runs tests in virtual machines: one for each guest that is named, as many at a time as there are processors, and memory.
 #
 #   tests/vm/run.sh [--thorough] [--build FOLDER] [--packages FOLDER] [--tests PATTERN] GUEST...
 #
@@ -44,19 +44,14 @@ build_of() {
   if [[ $1 == "$(uname -m)" ]]; then echo "$native_build"; else echo "$root_dir/build/$1"; fi
 }
 
-# A whole run takes minutes; a guest that hangs is ended.
-readonly boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-1500}
-readonly guest_memory_mb=2048
+if [[ -n $ready_packages && ( -n $list || ! vm/packages =~ $pattern ) ]]; then
+  die "--packages is for the test vm/packages, which is not among those chosen"
+fi
 
-# Tests run one after the other, so a guest keeps one processor busy; and it has its memory.
-guests_at_once() {
-  local by_memory
-  by_memory=$(awk -v each="$guest_memory_mb" '$1 == "MemAvailable:" { print int($2 / 1024 / each) }' /proc/meminfo)
-  awk -v processors="$(nproc)" -v by_memory="${by_memory:-1}" 'BEGIN {
-    count = processors < by_memory ? processors : by_memory
-    print count < 1 ? 1 : count
-  }'
-}
+# A guest that hangs is ended. The quick list takes minutes, all tests take an hour.
+boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-$((${#quick[@]} > 0 ? 1500 : 7200))}
+readonly boot_limit_s
+readonly guest_memory_mb=2048
 
 # add_packages <arch> <build> <folder>: packages of that build, or those that are ready, and a test that uses them.
 add_packages() {
@@ -73,9 +68,12 @@ add_packages() {
 
 # prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
 prepare_image() {
-  local arch=$1 folder=$vm_build/$1 build
+  local arch=$1 folder=$vm_build/$1 build tool
   build=$(build_of "$arch")
   [[ -f $build/CTestTestfile.cmake ]] || skip "there is no build of labelscope for $arch in $build"
+  for tool in "qemu-system-$arch" cpio busybox dpkg-deb; do
+    command -v "$tool" >/dev/null || skip "$tool is not installed"
+  done
   mkdir -p "$folder/list"
   if [[ -n $list ]]; then
     cp "$list" "$folder/list/tests"
@@ -133,10 +131,6 @@ run_guest() {
     printf '%s\n' "${no_image[$arch]}" >"$report"
     return
   fi
-  command -v "qemu-system-$arch" >/dev/null || {
-    printf 'skipped\tguest\t0\tqemu-system-%s is not installed\n' "$arch" >"$report"
-    return
-  }
   kernel=$(bash "$vm_dir/kernel.sh" "$arch" "$version" 2>"$log") || {
     (($? == 77)) || die "no kernel for $guest: $(tail -n 3 "$log")"
     printf 'skipped\tguest\t0\t%s\n' "$(reason_in "$log")" >"$report"
@@ -181,27 +175,11 @@ exec {lock}>"$vm_build/lock"
 flock --nonblock "$lock" || { say "Waiting for another run in $vm_build"; flock "$lock"; }
 # Whatever happens from here on, nobody takes a report of another run for one of this.
 for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log}; done
-# Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
-declare -A no_image=() preparing=()
-# Processes of their own: within a condition, this shell would go on after errors.
-for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
-  (prepare_image "$arch") > >(tee "$vm_build/$arch-image.log" >&2) 2>&1 &
-  preparing[$arch]=$!
-done
-for arch in "${!preparing[@]}"; do
-  log=$vm_build/$arch-image.log
-  status=0
-  wait "${preparing[$arch]}" || status=$?
-  case $status in
-    0) ;;
-    77) no_image[$arch]=skipped$'\t'guest$'\t'0$'\t'$(reason_in "$log") ;;
-    *) no_image[$arch]=failed$'\t'guest$'\t'0$'\t'"there is no image for its architecture: $(tail -n 1 "$log")" ;;
-  esac
-done
 # Ends by the signal, so that whoever runs this ends, too.
 # shellcheck disable=SC2317  # the traps call it
 end_by() {
-  jobs -p | xargs -r kill 2>/dev/null || true
+  # Preparations are groups of processes, guests are not.
+  jobs -p | sed 's/.*/-& &/' | xargs -r kill -- 2>/dev/null || true
   trap - "$1"
   kill -s "$1" $$
 }
@@ -209,10 +187,33 @@ for signal in INT TERM HUP; do
   # shellcheck disable=SC2064  # this signal, now
   trap "end_by $signal" "$signal"
 done
-at_once=$(guests_at_once)
+
+# Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
+declare -A no_image=() preparing=()
+# Processes of their own: within a condition, this shell would go on after errors.
+for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
+  set -m  # a group, which can be ended with all that it has started
+  (prepare_image "$arch") >"$vm_build/$arch-image.log" 2>&1 &
+  set +m
+  preparing[$arch]=$!
+done
+for arch in "${!preparing[@]}"; do
+  log=$vm_build/$arch-image.log
+  status=0
+  wait "${preparing[$arch]}" || status=$?
+  cat "$log" >&2
+  case $status in
+    0) ;;
+    77) no_image[$arch]=skipped$'\t'guest$'\t'0$'\t'$(reason_in "$log") ;;
+    *) no_image[$arch]=failed$'\t'guest$'\t'0$'\t'"there is no image for its architecture: $(tail -n 1 "$log")" ;;
+  esac
+done
+# Tests run one after the other, so a guest keeps one processor busy.
+at_once=$(as_many_as_fit "$guest_memory_mb")
 running=0
 for guest in "${guests[@]}"; do
-  ((running < at_once)) || { wait -n; running=$((running - 1)); }
+  # One that failed leaves no report, which is seen below.
+  ((running < at_once)) || { wait -n || true; running=$((running - 1)); }
   say "Booting $guest"
   run_guest "$guest" &
   running=$((running + 1))

@@ -5,8 +5,8 @@
       [--quick FILE] --out DIR
 
 Writes into DIR:
-  tests      one test a line, fields separated by tabs: name, seconds, what a shell does before
-             it (folder, environment), command
+  tests      one test a line, fields separated by tabs: name, seconds, what a shell does before it (folder, environment),
+             command
   files      absolute paths that the tests name in their commands and environments, one a line
   left_out   "name<TAB>reason" of each test that stays on the host
 """

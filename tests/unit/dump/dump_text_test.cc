@@ -282,6 +282,8 @@ TEST_CASE("dump_totals: a stop that came too late is no thread more, and can be 
   CHECK(totals.stopped == 1);
   CHECK(totals.median_stop == std::chrono::microseconds(10));
   CHECK(totals.longest_stop == std::chrono::microseconds(70));
+  dump.snapshot.threads[0].held = {};
+  CHECK(totals_line(dump.snapshot).find("; stopped for 70 us at most") != std::string::npos);
 }
 
 }  // namespace labelscope::test

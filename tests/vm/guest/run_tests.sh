@@ -49,10 +49,10 @@ show_output() {
 # emulated machine would do nothing else any more; but a test must not find what the one before has left.
 restore_sample_rate() { echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate; }
 
-# run_test <number> <name> <seconds> <setup> <command> <file for its output>. Starting a program takes a tenth of a second
-# where processors are emulated, so the shell does by itself what it can.
+# run_test <number> <name> <seconds> <setup> <command>. Starting a program takes a tenth of a second where processors are
+# emulated, so the shell does by itself what it can.
 run_test() {
-  local number=$1 output=$6 status=0 verdict reason='' begun elapsed
+  local number=$1 output=$scratch/output status=0 verdict reason='' begun elapsed
   printf '@%s start %s\n' "$number" "$2"
   restore_sample_rate
   begun=$(now_ms)
@@ -80,7 +80,7 @@ run_all() {
   local number=0 name seconds setup command
   while IFS=$'\t' read -r name seconds setup command; do
     number=$((number + 1))
-    run_test "$number" "$name" "$seconds" "$setup" "$command" "$scratch/output"
+    run_test "$number" "$name" "$seconds" "$setup" "$command"
   done <"$chosen"
 }
 
