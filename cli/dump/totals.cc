@@ -51,7 +51,8 @@ DumpTotals add_up(const ProcessSnapshot& snapshot) {
     if (thread.held.count() > 0) stops.push_back(thread.held);
   }
   totals.stopped = stops.size();
-  // A thread that stopped too late was stopped all the same, and is among the above if it was read later.
+  // A thread that stopped too late was stopped all the same, and is among the above if it was read
+  // later.
   totals.longest_stop = snapshot.longest_late_stop;
   if (stops.empty()) return totals;
   std::sort(stops.begin(), stops.end());

@@ -1,6 +1,8 @@
 // Recorder: the handler of the sampler's events.
 #include "cli/record/recorder.h"
 
+#include <csignal>
+
 namespace labelscope::cli {
 namespace {
 
@@ -22,7 +24,13 @@ Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
   if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
   Status status = process->refresh();
-  if (status) status = sampler_->set_process(pid, process->recipes());
+  if (status) {
+    status = sampler_->set_process(pid, process->recipes());
+    // It executed another program meanwhile, and that event will have it planned again.
+    if (!status && status.error().code == ErrorCode::kVanished && kill(raw(pid), 0) == 0) {
+      status = {};
+    }
+  }
   if (!status) {
     static_cast<void>(sampler_->remove_process(pid));  // the first error is the one to tell
     return status;

@@ -23,7 +23,8 @@ class Recorder final : private EventHandler {
   // Nothing is sampled yet. `keep_each_sample`: with its time, for a lossless recording.
   Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample);
 
-  // A process to sample. kVanished, kPermission as TrackedProcess::refresh.
+  // A process to sample. kVanished, kPermission as TrackedProcess::refresh. One that executes
+  // another program meanwhile is sampled, and planned when its on_exec() comes.
   Status add(Pid pid);
   Status start() { return sampler_->start(); }
   // Takes what has come in, waiting for up to `timeout`, and plans where planning is due.
