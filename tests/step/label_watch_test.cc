@@ -47,6 +47,7 @@ class ScatteredSet {
 }  // namespace
 
 TEST_CASE("label_watch: of a set in thousands of pieces each is watched") {
+  skip_in_user_mode_emulation();
   const std::size_t count = kMaxCheckedElements;
   ScatteredSet set(count);
   const Pid self{::getpid()};
