@@ -179,7 +179,7 @@ has_shared_paths() {
   [[ -n $(find "$1/usr/lib" -mindepth 1 -maxdepth 1 ! -name "$processor-linux-gnu" -print -quit) ]]
 }
 
-# write_changelog <package>: that of Debian, which tells packages of one version apart; the commits tell the rest.
+# write_changelog <package>: what Debian's tools look for; the commits tell the rest.
 write_changelog() {
   printf 'labelscope (%s) unstable; urgency=medium\n\n  * As of the commit that the version names.\n\n' "$version"
   printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
@@ -209,7 +209,7 @@ deb() {
   depends=$(dependencies_of "$root")
   mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
   write_copyright >"$root/usr/share/doc/$package/copyright"
-  write_changelog "$package" | gzip -9n >"$root/usr/share/doc/$package/changelog.Debian.gz"
+  write_changelog "$package" | gzip -9n >"$root/usr/share/doc/$package/changelog.gz"
   if [[ $package == labelscope ]]; then copy_pages "$root/usr/share/doc/$package"; fi
   {
     printf 'Package: %s\nSource: labelscope\nVersion: %s\nArchitecture: %s\n' "$package" "$version" "$arch"
@@ -221,7 +221,7 @@ deb() {
     printf ' %s\n' "$@"
   } >"$root/DEBIAN/control"
   # The loader's cache is renewed after libraries came or went.
-  if compgen -G "$root/usr/lib/*.so*" >/dev/null || compgen -G "$root/usr/lib/*/*.so.*" >/dev/null; then
+  if compgen -G "$root/usr/lib/*.so*" >/dev/null || compgen -G "$root/usr/lib/*/*.so*" >/dev/null; then
     [[ $section != libs ]] || echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
   fi
   write_shlibs "$root" "$package"
@@ -276,12 +276,12 @@ deb labelscope devel '' foreign 'where the time of a running process goes, by la
   'ABI v1). It also shows the labels of live processes and core files, and checks' \
   'that a library publishes its labels as the ABI wants it.'
 deb liblabelscope0 libs '' same 'labels of threads, read from outside (shared library)' \
-  'Finds and reads thread-local labels (Custom Labels ABI v1) in live processes and' \
-  'core files. This is the library with the C interface.'
+  'Finds and reads thread-local labels (Custom Labels ABI v1) in live processes' \
+  'and core files. This is the library with the C interface.'
 deb liblabelscope-dev libdevel "liblabelscope0 (= $version), libelf-dev, libdw-dev" same \
   'labels of threads, read from outside (development files)' \
-  'Headers of the C and C++ interfaces and of the parts for BPF programs, the static' \
-  'library, and files for CMake and pkg-config.'
+  'Headers of the C and C++ interfaces and of the parts for BPF programs, the' \
+  'static library, and files for CMake and pkg-config.'
 deb libcustomlabels libs '' same 'publishes labels of threads for profilers (shared library)' \
   'A program that links it says what each of its threads is working on; profilers' \
   'read it from outside (Custom Labels ABI v1).'

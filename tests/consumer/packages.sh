@@ -50,7 +50,13 @@ for name in liblabelscope-dev libcustomlabels-dev labelscope; do
 done
 
 for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
-  expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.Debian\.gz"
+  expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.gz"
+done
+
+# Whoever links a library finds it through the loader's cache.
+for name in liblabelscope0 libcustomlabels; do
+  dpkg-deb --info "$(package $name)" triggers 2>/dev/null | grep -q '^activate-noawait ldconfig$' ||
+    fail "$name does not have the loader's cache renewed"
 done
 
 # Packages of two architectures are installed side by side only if no path is in both with other bytes in it.
