@@ -137,10 +137,10 @@ TEST_CASE("task_snapshot: every thread has its own labels, name and state, and s
   SampledChild child(run_workers);
   const std::vector<int> tids = hear_workers(child);
   auto process = open_process(child.pid());
-  wait_for([&] {
-    return std::all_of(tids.begin(), tids.end(),
-                       [&](int tid) { return state_in_proc(raw(child.pid()), tid) == 'S'; });
-  });
+  const auto sleeps = [&](int tid) { return state_in_proc(raw(child.pid()), tid) == 'S'; };
+  // The first thread, which has told of the workers, is none of them.
+  wait_for(
+      [&] { return sleeps(raw(child.pid())) && std::all_of(tids.begin(), tids.end(), sleeps); });
   const ProcessSnapshot snapshot = take(*process, child);
   REQUIRE(snapshot.source == SnapshotSource::kBpf);
   REQUIRE(snapshot.pid == child.pid());
