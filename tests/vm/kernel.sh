@@ -37,15 +37,15 @@ image_of() {
 
 # The path is good for as long as the package lists are (scripts/debian_packages.sh).
 readonly known=$vm_build/kernels/$arch-$series.path
+# Guests of one kernel ask for it at the same moment: the first one fetches it.
+mkdir -p "$vm_build/kernels"
+exec {turn}>"$known.lock"
+flock "$turn"
 if [[ -n $(find "$known" -mmin "-$package_lists_minutes" 2>/dev/null) && -f $(<"$known") ]]; then
   cat "$known"
   exit
 fi
 
-# Guests of one kernel ask for it at the same moment.
-mkdir -p "$vm_build/kernels"
-exec {turn}>"$known.lock"
-flock "$turn"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 reasons=()

@@ -48,7 +48,7 @@ if [[ -n $ready_packages && ( -n $list || ! vm/packages =~ $pattern ) ]]; then
   die "--packages is for the test vm/packages, which is not among those chosen"
 fi
 
-# A guest that hangs is ended. The quick list takes minutes, all tests take an hour.
+# A guest that hangs is ended. The quick list takes minutes, all tests many times as long.
 boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-$((${#quick[@]} > 0 ? 1500 : 7200))}
 readonly boot_limit_s
 readonly guest_memory_mb=2048
