@@ -11,6 +11,7 @@
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "support/rights.h"
 #include "writer/checked_labels.h"
 #include "writer/stressed_child.h"
 
@@ -92,6 +93,7 @@ class SampleCheck final : public EventHandler {
   void on_fork(Pid, Pid) override {}
   void on_exec(Pid) override {}
   void on_exit(Pid) override {}
+  void on_thread_end(Pid, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent&) override {}
 
  private:
@@ -115,6 +117,7 @@ TEST_CASE("stress: a signal handler sees what a naive writer does") {
 }
 
 TEST_CASE("stress: a tracer that stops the threads sees no set that was not set") {
+  test::skip_without_ptrace();
   StressedChild child(change_labels, 2);
   const std::vector<ls_tls_recipe> recipes = plan_recipes(child.pid());
   const auto memory = open_process_memory(Pid{child.pid()});
@@ -124,8 +127,6 @@ TEST_CASE("stress: a tracer that stops the threads sees no set that was not set"
     const unsigned number = stops % child.threads();
     const StressedThread& thread = child.thread(number);
     auto stopped = StoppedThread::stop(Tid{thread.tid.load()});
-    if (!stopped && stopped.error().code == ErrorCode::kPermission)
-      skip_test(stopped.error().context);
     REQUIRE(stopped);
     ++stops;
     auto thread_pointer = stopped->thread_pointer();
@@ -142,8 +143,8 @@ TEST_CASE("stress: a tracer that stops the threads sees no set that was not set"
 }
 
 TEST_CASE("stress: a BPF program at 4,999 Hz sees no set that was not set") {
+  test::skip_without_bpf();
   auto opened = BpfSampler::open({.frequency_hz = 4999});
-  if (!opened && opened.error().code == ErrorCode::kPermission) skip_test(opened.error().context);
   INFO((opened ? "" : opened.error().context));
   REQUIRE(opened);
   const std::unique_ptr<BpfSampler> sampler = *std::move(opened);

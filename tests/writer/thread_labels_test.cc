@@ -139,6 +139,39 @@ TEST_CASE_METHOD(
   CHECK(cl::remove(key + "another end") == CUSTOM_LABELS_REMOVED);
 }
 
+TEST_CASE_METHOD(NoLabels,
+                 "thread_labels: of several labels, one key or value that is cut says so") {
+  const std::string key(CUSTOM_LABELS_THREAD_MAX_KEY + 1, 'k');
+  const std::string value(CUSTOM_LABELS_THREAD_MAX_VALUE + 1, 'v');
+  const auto bytes = [](const std::string& text) {
+    return custom_labels_string_t{text.size(), reinterpret_cast<const unsigned char*>(text.data())};
+  };
+  const std::string whole = "w";
+  // Neither the first nor the last, and each cut alone.
+  const custom_labels_label_t cut_key[] = {
+      {bytes(whole), bytes(whole)}, {bytes(key), bytes(whole)}, {bytes("z"), bytes(whole)}};
+  const custom_labels_label_t cut_value[] = {
+      {bytes(whole), bytes(whole)}, {bytes("y"), bytes(value)}, {bytes("z"), bytes(whole)}};
+  CHECK(custom_labels_thread_update(cut_key, 3) == CUSTOM_LABELS_TRUNCATED);
+  CHECK(custom_labels_thread_update(cut_value, 3) == CUSTOM_LABELS_TRUNCATED);
+  CHECK(custom_labels_thread_update(cut_key, 1) == CUSTOM_LABELS_SET);
+}
+
+TEST_CASE_METHOD(NoLabels, "thread_labels: keys that differ in one byte, wherever, are two keys") {
+  for (std::size_t length = 1; length <= 40; ++length) {
+    const std::string key(length, 'k');
+    for (std::size_t i = 0; i < length; ++i) {
+      std::string other = key;
+      other[i] = 'x';
+      INFO("byte " << i << " of " << length);
+      CHECK(cl::set(key, "1") == CUSTOM_LABELS_SET);
+      CHECK(cl::set(other, "2") == CUSTOM_LABELS_SET);
+      CHECK(cl::set(key, "3") == CUSTOM_LABELS_REPLACED);
+      cl::clear();
+    }
+  }
+}
+
 TEST_CASE_METHOD(NoLabels, "thread_labels: a value is cut before the character that does not fit") {
   // Characters of 2, 3 and 4 bytes, at every distance from the limit.
   for (const std::string character : {"\u00e9", "\u20ac", "\U0001F600"}) {

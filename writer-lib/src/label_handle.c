@@ -35,6 +35,21 @@ custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {
   return labels == thread->shown ? &owner_of(labels)->handle.empty : labels;
 }
 
+/* What is published is told from a handle by its storage pointer, and from any other set by where
+ * it is. */
+static custom_labels_labelset_t* handle_of(struct thread_state* thread,
+                                           custom_labels_labelset_t* set) {
+  if (set == NULL || is_object(set) || is_thread_set(set)) return set;
+  return set == *current_slot(thread) ? cl_current_handle(thread) : set;
+}
+
+struct label_set* cl_object_of(custom_labels_labelset_t** set) {
+  struct label_set* object = set_object(*set);
+  if (object != NULL) return object;
+  *set = handle_of(this_thread(), *set);
+  return set_object(*set);
+}
+
 int cl_error_of(custom_labels_result_t result) {
   switch (result) {
     case CUSTOM_LABELS_FULL:
@@ -66,7 +81,7 @@ API custom_labels_labelset_t* custom_labels_current(void) {
 static __attribute__((noinline)) custom_labels_labelset_t* replace_any(
     struct thread_state* thread, custom_labels_labelset_t* set) {
   custom_labels_labelset_t* before = cl_current_handle(thread);
-  install(thread, set);
+  install(thread, handle_of(thread, set));
   return before;
 }
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "customlabels/customlabels.h"
+#undef custom_labels_current_set /* it is written here */
 
 struct label_handle {
   custom_labels_labelset_t empty;
@@ -39,6 +40,10 @@ static inline bool is_thread_set(const custom_labels_labelset_t* set) {
 /* The labels of a handle or of a set by the ABI: what is published when it is installed; null for
  * null and for a thread's own set without labels. */
 const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set);
+
+/* The set object that is meant, or null; *set becomes its handle where it is the variable's value.
+ */
+struct label_set* cl_object_of(custom_labels_labelset_t** set);
 
 /* The label with the key in any set by the ABI: packed or not, with absent keys or without. */
 const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,

@@ -12,7 +12,7 @@ API custom_labels_labelset_t* custom_labels_new(size_t capacity) {
 }
 
 API void custom_labels_free(custom_labels_labelset_t* set) {
-  struct label_set* object = set == NULL ? NULL : set_object(set);
+  struct label_set* object = set == NULL ? NULL : cl_object_of(&set);
   if (object != NULL) cl_set_free(object);
 }
 
@@ -44,7 +44,7 @@ static int copy_string(custom_labels_string_t string, custom_labels_string_t* ou
 API int custom_labels_update(custom_labels_labelset_t* set, const custom_labels_label_t* labels,
                              size_t n) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = set_object(set);
+  struct label_set* object = cl_object_of(&set);
   if (object != NULL) return cl_set_update(object, labels, n);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : cl_error_of(custom_labels_thread_update(labels, n));
@@ -68,7 +68,7 @@ API int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t 
 
 API int custom_labels_remove(custom_labels_labelset_t* set, custom_labels_string_t key) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = set_object(set);
+  struct label_set* object = cl_object_of(&set);
   if (object != NULL) return cl_set_remove(object, key);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : cl_error_of(custom_labels_thread_remove(key.buf, key.len));
@@ -80,7 +80,7 @@ API void custom_labels_delete(custom_labels_labelset_t* set, custom_labels_strin
 
 API int custom_labels_clear(custom_labels_labelset_t* set) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = set_object(set);
+  struct label_set* object = cl_object_of(&set);
   if (object != NULL) return cl_set_clear(object);
   struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return EBUSY;

@@ -99,7 +99,7 @@ static int run_with_own(const custom_labels_label_t* labels, size_t n, void* (*c
 API int custom_labels_run_with(custom_labels_labelset_t* set, custom_labels_label_t* labels, int n,
                                void* (*callback)(void*), void* data, void** out) {
   if (set == NULL || callback == NULL || n < 0 || (labels == NULL && n > 0)) return EINVAL;
-  struct label_set* object = set_object(set);
+  struct label_set* object = cl_object_of(&set);
   if (object != NULL) return run_with_set(object, labels, (size_t)n, callback, data, out);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : run_with_own(labels, (size_t)n, callback, data, out);

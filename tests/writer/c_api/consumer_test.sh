@@ -76,4 +76,19 @@ compile by_pkg_config_static customlabels-static -Wl,--gc-sections
 expect_runs "$work/by_pkg_config_static"
 expect_publisher "$work/by_pkg_config_static"
 expect_no_api "$work/by_pkg_config_static"
+
+# A handle that a program stores to the variable itself would show no labels: that does not compile, in C or C++.
+for language in c c++; do
+  for store in '' 'custom_labels_current_set = set;' 'custom_labels_labelset_t** slot = &custom_labels_current_set; *slot = set;'; do
+    printf '#include "customlabels.h"\nint main(void) { custom_labels_labelset_t* set = custom_labels_new(0); %s return set != custom_labels_current_set; }\n' \
+      "$store" >"$work/store"
+    # shellcheck disable=SC2046
+    if cc -x "$language" -c -o "$work/store.o" $(pkg-config --cflags customlabels) "$work/store" >"$work/log" 2>&1; then
+      [[ -z $store ]] || fail "compiles in $language: $store"
+    else
+      [[ -n $store ]] || { cat "$work/log"; fail "does not compile in $language"; }
+      grep -q lvalue "$work/log" || { cat "$work/log"; fail "refused for another reason: $store"; }
+    fi
+  done
+done
 exit $failed

@@ -225,6 +225,41 @@ TEST_CASE_METHOD(Unlabelled, "label_set: a set by the ABI can be read, cloned an
   CHECK(custom_labels_replace(nullptr) == &foreign);
 }
 
+TEST_CASE_METHOD(Unlabelled, "label_set: the variable's value stands for the set that is current") {
+  custom_labels_labelset_t* set = custom_labels_new(0);
+  REQUIRE(custom_labels_replace(set) == nullptr);
+  REQUIRE(custom_labels_set(set, raw("a"), raw("1"), nullptr) == 0);
+  CHECK(custom_labels_set(custom_labels_current_set, raw("b"), raw("2"), nullptr) == 0);
+  CHECK(labels_of(set) == Labels{{"a", "1"}, {"b", "2"}});
+  CHECK(custom_labels_remove(custom_labels_current_set, raw("a")) == 0);
+  const custom_labels_label_t more = {raw("c"), raw("3")};
+  CHECK(custom_labels_update(custom_labels_current_set, &more, 1) == 0);
+  CHECK(labels_of(set) == Labels{{"b", "2"}, {"c", "3"}});
+  custom_labels_label_t one = {raw("d"), raw("4")};
+  void* out = nullptr;
+  const auto callback = [](void* data) -> void* {
+    return custom_labels_count(static_cast<custom_labels_labelset_t*>(data)) == 3 ? data : nullptr;
+  };
+  CHECK(custom_labels_run_with(custom_labels_current_set, &one, 1, callback, set, &out) == 0);
+  CHECK(out == set);
+  // Made current again it is what it was, and can be changed.
+  CHECK(custom_labels_replace(custom_labels_current_set) == set);
+  CHECK(custom_labels_current() == set);
+  custom_labels_saved_t saved;
+  CHECK(custom_labels_thread_enter_set(&saved, custom_labels_current_set) == CUSTOM_LABELS_SET);
+  CHECK(custom_labels_current() == set);
+  CHECK(custom_labels_clear(custom_labels_current()) == 0);
+  CHECK(custom_labels_thread_leave(&saved) >= 0);
+  CHECK(custom_labels_set(set, raw("e"), raw("5"), nullptr) == 0);
+  custom_labels_free(custom_labels_current_set);
+  CHECK(custom_labels_current() == nullptr);
+  // The thread's own set, too.
+  CHECK(custom_labels_thread_set("x", 1, "1", 1) == CUSTOM_LABELS_SET);
+  CHECK(custom_labels_set(custom_labels_current_set, raw("y"), raw("2"), nullptr) == 0);
+  CHECK(labels_of(custom_labels_current()) == Labels{{"x", "1"}, {"y", "2"}});
+  custom_labels_thread_clear();
+}
+
 TEST_CASE_METHOD(Unlabelled, "label_set: freeing the current set takes the labels away first") {
   custom_labels_labelset_t* set = custom_labels_new(1);
   custom_labels_set(set, raw("a"), raw("1"), nullptr);

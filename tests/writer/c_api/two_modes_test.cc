@@ -197,6 +197,11 @@ TEST_CASE_METHOD(Unlabelled, "two_modes: what does not fit the thread's memory i
   CHECK(set("a", "1") == CUSTOM_LABELS_TRUNCATED);
   CHECK(current_labels() ==
         Labels{{"a", "1"}, {"long", std::string(CUSTOM_LABELS_THREAD_MAX_VALUE, 'v')}});
+  // An empty key has no place, and that alone is said.
+  SetObject nameless(Labels{{"short", "v"}, {"", "no key"}});
+  custom_labels_replace(nameless.get());
+  CHECK(set("a", "1") == CUSTOM_LABELS_TRUNCATED);
+  CHECK(current_labels() == Labels{{"a", "1"}, {"short", "v"}});
 }
 
 TEST_CASE_METHOD(

@@ -1,8 +1,10 @@
 /* C API of libcustomlabels, label-set mode: sets of any size as objects, for programs that keep a
  * set for each request, coroutine or fiber and install it where that runs. The first part has the
  * names and meanings of the existing C API for ABI v1, so that a program written for it compiles
- * (with this folder among its include directories, as pkg-config and the CMake target put it) and
- * links unchanged; the second part is what it lacks.
+ * with this header (with this folder among its include directories, as pkg-config and the CMake
+ * target put it); the second part is what it lacks. One kind of program does not compile: one that
+ * stores to custom_labels_current_set itself; call custom_labels_replace instead. An executable
+ * that was compiled with another header and does so must be compiled again; others run unchanged.
  *
  * What a set is. The pointer is a handle: pass it to the functions here, and do not look inside. A
  * reader does not get the handle but the set's labels, which lie in one block of memory somewhere
@@ -28,6 +30,10 @@
  * taken within a scope, once that has been left. Where the own set must come back, use scopes:
  * custom_labels_thread_enter, custom_labels_thread_enter_set; those know no such limit.
  *
+ * custom_labels_current_set, as a program reads it, leads to the labels themselves, by the ABI, and
+ * not to the handle: it holds until the next change. The functions here take it for the set that is
+ * current on the calling thread.
+ *
  * A custom_labels_labelset_t that a program has built itself by ABI v1 may be installed, read and
  * cloned; changing it is refused with EINVAL.
  *
@@ -52,6 +58,12 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+
+/* The variable can be read and not written: a handle that is stored to it shows no labels. */
+static inline custom_labels_labelset_t* custom_labels_published(void) {
+  return custom_labels_current_set;
+}
+#define custom_labels_current_set custom_labels_published()
 
 /* A new empty set with room for so many labels (it grows beyond); null without memory. The caller
  * frees it. */
