@@ -61,8 +61,9 @@ Result<T> read_entry(int map, Pid pid) {
 }  // namespace
 
 BpfObject::Variant BpfObject::variant_with_retry() {
-  if (!kernel_has(kSchedule).value_or(false)) return Variant::kPlain;
-  return kernel_has(kScheduleImplicit).value_or(false) ? Variant::kRetryImplicit : Variant::kRetry;
+  const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
+  if (has.empty() || !has[0]) return Variant::kPlain;
+  return has[1] ? Variant::kRetryImplicit : Variant::kRetry;
 }
 
 const void* BpfObject::bytes_of(Variant variant, std::size_t* size) {
@@ -79,18 +80,23 @@ const void* BpfObject::bytes_of(Variant variant, std::size_t* size) {
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
+  bool refused = false;
   if (options.retries == RetryMode::kAuto) {
     const Variant variant = variant_with_retry();
     if (variant != Variant::kPlain) {
       auto loaded = load_variant(options, variant);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
+      refused = true;
     } else {
       problem = std::string("the kernel has no ") + kSchedule + " (Linux 6.18)";
     }
   }
   auto loaded = load_variant(options, Variant::kPlain);
-  if (loaded) (*loaded)->retry_problem_ = std::move(problem);
+  if (loaded) {
+    (*loaded)->retry_problem_ = std::move(problem);
+    (*loaded)->retries_refused_ = refused;
+  }
   return loaded;
 }
 
@@ -128,6 +134,7 @@ Status BpfObject::find_parts() {
   processes_fd_ = map_fd(object_, "processes");
   images_fd_ = map_fd(object_, "images");
   counters_fd_ = map_fd(object_, "counters");
+  endings_fd_ = map_fd(object_, "endings");
   retries_fd_ = map_fd(object_, "retries");
   free_scratches_fd_ = map_fd(object_, "free_scratches");
   return retries() ? fill_free_scratches() : Status{};
@@ -145,7 +152,7 @@ Status BpfObject::fill_free_scratches() {
 }
 
 Status BpfObject::attach() {
-  for (const char* name : {"on_fork", "on_exec", "on_exit"}) {
+  for (const char* name : {"on_fork", "on_exec", "on_exit", "on_free"}) {
     bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, name));
     if (!link) return system_error(errno, std::string("cannot attach the BPF program ") + name);
     links_.push_back(link);
@@ -227,6 +234,18 @@ Result<ls_counters> BpfObject::counters() const {
     }
   }
   return total;
+}
+
+std::vector<ls_ending> BpfObject::endings() const {
+  std::vector<ls_ending> all;
+  std::uint64_t key = 0;
+  const std::uint64_t* before = nullptr;
+  while (bpf_map_get_next_key(endings_fd_, before, &key) == 0) {
+    ls_ending ending{};
+    if (bpf_map_lookup_elem(endings_fd_, &key, &ending) == 0) all.push_back(ending);
+    before = &key;
+  }
+  return all;
 }
 
 void BpfObject::cancel_retries() {

@@ -30,6 +30,7 @@ class BpfObject {
   int ring_fd() const { return ring_fd_; }
   bool retries() const { return retries_fd_ >= 0; }
   const std::string& retry_problem() const { return retry_problem_; }
+  bool retries_refused() const { return retries_refused_; }
 
   // The map of processes and that of their images; kNotFound: no such entry, kLimit: no room. A new
   // process starts with image 0.
@@ -42,9 +43,11 @@ class BpfObject {
 
   // Sums over all CPUs.
   Result<ls_counters> counters() const;
+  // Threads that have ended and are not freed yet. After detach(), so that nobody tells of them, too.
+  std::vector<ls_ending> endings() const;
   // Repeated reads that were scheduled and have not run: their callbacks are cancelled.
   void cancel_retries();
-  // No more fork, exec and exit events.
+  // No more events of processes and threads.
   void detach();
 
  private:
@@ -67,9 +70,11 @@ class BpfObject {
   int processes_fd_ = -1;
   int images_fd_ = -1;
   int counters_fd_ = -1;
+  int endings_fd_ = -1;
   int retries_fd_ = -1;
   int free_scratches_fd_ = -1;
   std::string retry_problem_;
+  bool retries_refused_ = false;
 };
 
 }  // namespace labelscope

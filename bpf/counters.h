@@ -18,6 +18,8 @@
   X(LS_COUNT_DROPPED_FORK, "dropped-forks")                                                        \
   X(LS_COUNT_DROPPED_EXEC, "dropped-execs")                                                        \
   X(LS_COUNT_DROPPED_EXIT, "dropped-exits")                                                        \
+  X(LS_COUNT_LOST_THREAD_NS,                                                                       \
+    "lost-thread-time-ns") /* of ended threads whose record was dropped */                         \
   X(LS_COUNT_USER_STACK_FAILED, "user-stack-failed")                                               \
   X(LS_COUNT_KERNEL_STACK_FAILED, "kernel-stack-failed")                                           \
   X(LS_COUNT_RETRY_SCHEDULED, "retries-scheduled")                                                 \

@@ -16,7 +16,8 @@ constexpr CounterName kCounterNames[] = {LS_NAMED_COUNTERS(LS_COUNTER_NAME)};
 
 // Those that have a place of their own in Counters.
 bool has_own_place(unsigned index) {
-  return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED || index == LS_COUNT_DROPPED_SAMPLE;
+  return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED ||
+         index == LS_COUNT_DROPPED_SAMPLE || index == LS_COUNT_LOST_THREAD_NS;
 }
 
 }  // namespace
@@ -27,6 +28,7 @@ Counters make_ledger(const ls_counters& counters) {
   result.taken = value[LS_COUNT_TAKEN];
   result.truncated = value[LS_COUNT_TRUNCATED];
   result.dropped = value[LS_COUNT_DROPPED_SAMPLE];
+  result.lost_thread_ns = value[LS_COUNT_LOST_THREAD_NS];
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) result.outcomes[i] = value[i];
   result.pending = value[LS_COUNT_RETRY_SCHEDULED] - value[LS_COUNT_RETRY_SENT] -
                    value[LS_COUNT_RETRY_UNSENT] - value[LS_COUNT_DROPPED_LABELS] -

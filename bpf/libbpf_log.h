@@ -16,6 +16,9 @@ class LibbpfLog {
 
   // The end of the log, on one line: what an error needs of it.
   std::string last_words() const;
+  // Where the kernel's verifier refused a program: its last lines, on one. Empty: it was not asked,
+  // or refused nothing.
+  std::string verdict() const;
 };
 
 }  // namespace labelscope

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fork, exec and exit of the processes that are sampled. Raw tracepoints, whose arguments have kept
- * their order since 4.17. */
+/* Fork, exec and exit of the processes that are sampled, and how long each of their threads ran.
+ * Raw tracepoints, whose arguments have kept their order since 4.17. */
 #ifndef LABELSCOPE_BPF_LIFECYCLE_BPF_H
 #define LABELSCOPE_BPF_LIFECYCLE_BPF_H
 
 #include "bpf/task.bpf.h"
 
-static __always_inline void ls_send_event(__u32 type, __u32 dropped, __u32 pid, __u32 parent,
-                                          __u32 image) {
-  struct ls_process_event event = {
-      .record = {.size = sizeof(event), .type = type},
-      .time_ns = bpf_ktime_get_ns(),
-      .pid = pid,
-      .parent = parent,
-      .image = image,
-  };
+static __always_inline void ls_send_event(struct ls_process_event* event, __u32 type,
+                                          __u32 dropped) {
+  event->record.size = sizeof(*event);
+  event->record.type = type;
+  event->time_ns = bpf_ktime_get_ns();
   /* These are rare, and somebody has to plan anew: worth a wake-up each. */
-  if (bpf_ringbuf_output(&ring, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+  if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
     ls_count_other(dropped);
+}
+
+static __always_inline __u64 ls_time_of(struct task_struct* task) {
+  return BPF_CORE_READ(task, se.sum_exec_runtime);
+}
+
+static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
+  struct ls_thread_end end = {
+      .record = {.size = sizeof(end), .type = LS_RECORD_THREAD_END},
+      .thread_ns = ending->thread_ns,
+      .pid = ending->pid,
+      .tid = ending->tid,
+  };
+  if (bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+    ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
 }
 
 /* A child has its parent's address space, so the parent's recipes are right for it. */
@@ -46,32 +57,56 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
     ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
     return 0;
   }
-  ls_send_event(LS_RECORD_FORK, LS_COUNT_DROPPED_FORK, child_pid, parent_pid, child_image);
+  struct ls_process_event event = {.pid = child_pid, .parent = parent_pid, .image = child_image};
+  ls_send_event(&event, LS_RECORD_FORK, LS_COUNT_DROPPED_FORK);
   return 0;
 }
 
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   /* Not the tid: it has just changed if another thread than the first called exec. */
-  __u32 pid = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace).pid;
+  struct task_struct* task = (struct task_struct*)ctx->args[0];
+  __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
   __u32* image = bpf_map_lookup_elem(&images, &pid);
   if (!image) return 0;
   ++*image;
-  ls_send_event(LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC, pid, 0, *image);
+  struct ls_process_event event = {.pid = pid, .image = *image, .thread_ns = ls_time_of(task)};
+  /* The kernel tells it as the initial namespace counts. */
+  if (config.pid_namespace == 0) event.former = ctx->args[1];
+  ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
   return 0;
 }
 
 SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
-  __u32* image;
-  if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
-  __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
-  image = bpf_map_lookup_elem(&images, &pid);
+  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  __u32* image = bpf_map_lookup_elem(&images, &ids.pid);
   if (!image) return 0;
-  ls_send_event(LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT, pid, 0, *image);
-  bpf_map_delete_elem(&processes, &pid);
-  bpf_map_delete_elem(&images, &pid);
+  __u64 key = (__u64)task;
+  struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};
+  /* No room: the time of its last moments is missed, no more. */
+  if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
+  if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
+  struct ls_process_event event = {.pid = ids.pid, .image = *image};
+  ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
+  bpf_map_delete_elem(&processes, &ids.pid);
+  bpf_map_delete_elem(&images, &ids.pid);
+  return 0;
+}
+
+/* A thread that has ended runs on in the kernel for a while, and what it has run since the last
+ * tick is added when it is switched out for ever. Without that, one that lived for less than a tick
+ * would have no time at all. */
+SEC("raw_tp/sched_process_free")
+int on_free(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx->args[0];
+  __u64 key = (__u64)task;
+  struct ls_ending* ending = bpf_map_lookup_elem(&endings, &key);
+  if (!ending) return 0;
+  ending->thread_ns = ls_time_of(task);
+  ls_send_thread_end(ending);
+  bpf_map_delete_elem(&endings, &key);
   return 0;
 }
 

@@ -20,28 +20,39 @@ constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
 
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
-  if (error == EPERM) {  // EACCES is what the verifier says of an access
-    return {ErrorCode::kPermission,
-            "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
-            "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
-  }
   // Where a file cannot be opened, libbpf goes on without it and fails for another reason.
   if (error == EMFILE || log.last_words().find(std::strerror(EMFILE)) != std::string::npos) {
     return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
+  }
+  // The verifier says EPERM and EACCES of an access, too: no privilege helps then.
+  const std::string verdict = log.verdict();
+  if (error == EPERM && verdict.empty()) {
+    return {ErrorCode::kPermission,
+            "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
+            "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
   }
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
     return {ErrorCode::kUnsupported,
             "this kernel does not describe its types (/sys/kernel/btf/vmlinux is missing: it needs "
             "CONFIG_DEBUG_INFO_BTF), so BPF programs cannot be fitted to it"};
   }
+  if (!verdict.empty()) {
+    return {ErrorCode::kSystem, "the verifier of " + kernel_name() +
+                                    " refused a BPF program, which is a defect of labelscope or of "
+                                    "this kernel; it said: " +
+                                    verdict};
+  }
   return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
 }
 
-std::optional<bool> kernel_has(const char* function) {
+std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
   LibbpfLog silence;
+  std::vector<bool> found;
   btf* kernel = btf__load_vmlinux_btf();
-  if (!kernel) return std::nullopt;
-  bool found = btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0;
+  if (!kernel) return found;
+  for (const char* function : functions) {
+    found.push_back(btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0);
+  }
   btf__free(kernel);
   return found;
 }

@@ -4,8 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "bpf/libbpf_log.h"
 #include "labelscope/result.h"
@@ -14,12 +15,15 @@ struct bpf_object;
 
 namespace labelscope {
 
-// Says which capability, limit or kernel feature is missing, or libbpf's own last words (with the
-// verifier's verdict).
+// Says which capability, limit or kernel feature is missing (kPermission, kLimit, kUnsupported).
+// kSystem: the verifier's last lines on a program that it refused, whatever the number, or libbpf's
+// own last words.
 Error load_error(int negative_errno, const LibbpfLog& log);
 
-// Whether the kernel's own types have a function of this name; none: they cannot be read.
-std::optional<bool> kernel_has(const char* function);
+// For each of these names whether the kernel's own types have a function of it; nothing: they
+// cannot be read. Ask for all at once, since to read them takes longer than all the rest of a
+// start.
+std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 
 // As uname tells: 6001 for Linux 6.1; 0 if it does not say.
 unsigned kernel_version();

@@ -44,6 +44,14 @@ struct {
   __uint(max_entries, 4096);
 } images SEC(".maps");
 
+/* By address of the task_struct, which is nobody else's until it is freed. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u64);
+  __type(value, struct ls_ending);
+  __uint(max_entries, 16384);
+} endings SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 8 * 1024 * 1024);
@@ -96,10 +104,12 @@ static __always_inline void ls_count_sampling(__u32 counter) {
   if (all && counter < LS_COUNTER_COUNT) all->value[counter]++;
 }
 
-static __always_inline void ls_count_other(__u32 counter) {
+static __always_inline void ls_add_other(__u32 counter, __u64 amount) {
   __u32 entry = LS_COUNTERS_OTHERS;
   struct ls_counters* all = bpf_map_lookup_elem(&counters, &entry);
-  if (all && counter < LS_COUNTER_COUNT) __sync_fetch_and_add(&all->value[counter], 1);
+  if (all && counter < LS_COUNTER_COUNT) __sync_fetch_and_add(&all->value[counter], amount);
 }
+
+static __always_inline void ls_count_other(__u32 counter) { ls_add_other(counter, 1); }
 
 #endif /* LABELSCOPE_BPF_MAPS_BPF_H */

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -20,6 +21,12 @@ constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
 // More CPUs than any kernel is built for (CONFIG_NR_CPUS goes to 8192): ends a list gone wrong.
 constexpr int kMostCpus = 65536;
+
+// How long an event keeps its rate, on average: so many samples, and not less than this time. Fewer
+// would lose more to periods that start again from their beginning, more would leave a short
+// recording with too few rates.
+constexpr double kSamplesPerRate = 20;
+constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -72,19 +79,24 @@ Error refused(int error) {
   return system_error(error, "cannot open a perf event");
 }
 
+unsigned long most_samples_a_second() {
+  const std::string limit = first_line(kMaxRate);
+  unsigned long most = 0;
+  std::from_chars(limit.data(), limit.data() + limit.size(), most);
+  return most;
+}
+
 }  // namespace
 
 Status check_frequency(std::uint32_t frequency_hz) {
   if (frequency_hz == 0) {
     return Error{ErrorCode::kUnsupported, "a frequency of 0 takes no samples"};
   }
-  std::string limit = first_line(kMaxRate);
-  unsigned long most = 0;
-  std::from_chars(limit.data(), limit.data() + limit.size(), most);
+  const unsigned long most = most_samples_a_second();
   if (most != 0 && frequency_hz > most) {
     return Error{ErrorCode::kLimit, "a frequency of " + std::to_string(frequency_hz) +
                                         " is above kernel.perf_event_max_sample_rate, which is " +
-                                        limit};
+                                        std::to_string(most)};
   }
   return {};
 }
@@ -127,6 +139,9 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   }
   if (!status) return std::move(status).error();
   events.name_ = hardware ? "cycles" : "cpu-clock";
+  events.counts_cycles_ = hardware;
+  events.mean_hz_ = options.frequency_hz;
+  events.highest_hz_ = static_cast<double>(most_samples_a_second());
   for (const UniqueFd& event : events.events_) {
     // The ioctl instead of a BPF link: links for perf events came with 5.15.
     if (ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program_fd) != 0) {
@@ -168,7 +183,32 @@ Status PerfEvents::set(unsigned long request, const char* what) {
   return {};
 }
 
-Status PerfEvents::enable() { return set(PERF_EVENT_IOC_ENABLE, "cannot start a perf event"); }
+Status PerfEvents::enable() {
+  draw_rates();
+  return set(PERF_EVENT_IOC_ENABLE, "cannot start a perf event");
+}
+
+void PerfEvents::change_rates() {
+  if (Clock::now() >= next_change_) draw_rates();
+}
+
+void PerfEvents::draw_rates() {
+  std::uniform_real_distribution<double> about_one(0.5, 1.5);
+  const auto keep =
+      std::max(kShortestRate, std::chrono::duration<double>(kSamplesPerRate / mean_hz_));
+  // By each change half a sample is lost: the period starts again.
+  const double mean_hz = mean_hz_ + 0.5 / keep.count();
+  for (const UniqueFd& event : events_) {
+    double hz = mean_hz * about_one(random_);
+    if (counts_cycles_ && highest_hz_ != 0) hz = std::min(hz, highest_hz_);
+    // Cycles are counted so that there are so many samples a second; the clock has a period.
+    std::uint64_t value = static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? hz : 1e9 / hz));
+    if (ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
+  }
+  next_change_ =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(keep * about_one(random_));
+}
+
 Status PerfEvents::disable() { return set(PERF_EVENT_IOC_DISABLE, "cannot stop a perf event"); }
 
 void PerfEvents::drain(PerfRing::Handler& handler) {

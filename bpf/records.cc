@@ -62,6 +62,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   SampleRecord sample;
   sample.time_ns = head->time_ns;
   sample.retry_id = head->retry_id;
+  sample.thread_ns = head->thread_ns;
   sample.pid = static_cast<Pid>(head->pid);
   sample.tid = static_cast<Tid>(head->tid);
   const char* comm = reinterpret_cast<const char*>(head->comm);
@@ -86,7 +87,15 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   const auto* event = cursor.take<ls_process_event>();
   if (!event || !cursor.empty()) return malformed("a wrong size");
   return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
-                              static_cast<Pid>(event->parent), event->image});
+                              static_cast<Pid>(event->parent), event->image,
+                              static_cast<Tid>(event->former), event->thread_ns});
+}
+
+Result<Record> decode_thread_end(Cursor& cursor) {
+  const auto* end = cursor.take<ls_thread_end>();
+  if (!end || !cursor.empty()) return malformed("a wrong size");
+  return Record(
+      ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid), end->thread_ns});
 }
 
 // What stands before each label's bytes in a label key.
@@ -130,6 +139,8 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
       return decode_process(cursor, ProcessRecord::Kind::kExec);
     case LS_RECORD_EXIT:
       return decode_process(cursor, ProcessRecord::Kind::kExit);
+    case LS_RECORD_THREAD_END:
+      return decode_thread_end(cursor);
     default:
       return malformed("an unknown type");
   }

@@ -25,9 +25,11 @@ struct WireLabels {
 // A ls_label_head and what follows it, exactly.
 Result<WireLabels> decode_labels(std::span<const std::byte> bytes);
 
+// What a thread_ns is: wire.h.
 struct SampleRecord {
   std::uint64_t time_ns = 0;
   std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
+  std::uint64_t thread_ns = 0;
   Pid pid{};
   Tid tid{};
   std::string_view comm;
@@ -48,9 +50,17 @@ struct ProcessRecord {
   Pid pid{};
   Pid parent{};  // of a fork
   std::uint32_t image = 0;
+  Tid former{};                 // of an exec: the number that its thread had; 0: not known
+  std::uint64_t thread_ns = 0;  // of an exec: of that thread
 };
 
-using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord>;
+struct ThreadEndRecord {
+  Pid pid{};
+  Tid tid{};
+  std::uint64_t thread_ns = 0;
+};
+
+using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord>;
 
 // Views into `bytes`, which must be 8-aligned as the ring buffer's records are. kMalformed for
 // anything that wire.h does not describe.

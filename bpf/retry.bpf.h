@@ -67,6 +67,21 @@ static __always_inline _Bool ls_touch(const struct ls_fault* fault) {
          bpf_copy_from_user(&byte, 1, (const void*)last) == 0;
 }
 
+struct ls_retry_rounds {
+  __u64 thread_pointer;
+  __u32 index;
+};
+
+static long ls_read_and_touch(__u32 i, void* argument) {
+  struct ls_retry_rounds* rounds = argument;
+  struct ls_scratch* own = ls_scratch_at(rounds->index);
+  (void)i;
+  if (!own) return 1;
+  ls_read_labels(rounds->index, rounds->thread_pointer);
+  ls_reload();
+  return own->reading.fault.size == 0 || !ls_touch(&own->reading.fault);
+}
+
 static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own,
                                              const struct ls_retry* retry) {
   struct ls_process* process = bpf_map_lookup_elem(&processes, &retry->pid);
@@ -76,12 +91,8 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
   }
-  __u64 thread_pointer = ls_known_pointer(own, ls_current_thread().pointer);
-  for (__u32 i = 0; i < LS_RETRY_ROUNDS; i++) {
-    ls_read_labels(index, thread_pointer);
-    ls_reload();
-    if (own->reading.fault.size == 0 || !ls_touch(&own->reading.fault)) break;
-  }
+  struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
+  bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
   own->reading.labels.head.flags |= LS_RETRIED;
 }
 

@@ -54,6 +54,7 @@ static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
 
 static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
   struct ls_thread thread = ls_current_thread();
+  own->sample.thread_ns = thread.time_ns;
   if (config.worker_flag && thread.flags & config.worker_flag) {
     /* Never runs user code; what it holds as its thread pointer is its creator's. */
     ls_clear_labels(&own->reading.labels);

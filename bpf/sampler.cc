@@ -20,6 +20,7 @@
 #include "bpf/ledger.h"
 #include "bpf/perf_events.h"
 #include "bpf/records.h"
+#include "bpf/thread_clocks.h"
 #include "labelscope/saved_pointer.h"
 #include "labelscope/unique_fd.h"
 
@@ -48,13 +49,14 @@ class LoadedSampler final : public BpfSampler {
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
   Status remove_process(Pid pid) override;
-  Status start() override { return events_->enable(); }
+  Status start() override;
   Status drain(EventHandler& handler, milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
+  bool retries_refused() const override { return object_->retries_refused(); }
   int program_fd() const override { return object_->program_fd(); }
 
  private:
@@ -65,6 +67,7 @@ class LoadedSampler final : public BpfSampler {
   void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
   void take_answer(const AnswerRecord& answer);
   void take_process(const ProcessRecord& event);
+  void hand_out(const EndedThread& ended);
   void hand_out(const SampleRecord& sample);
   Status wait(milliseconds timeout);
   Status consume(EventHandler& handler);
@@ -80,6 +83,7 @@ class LoadedSampler final : public BpfSampler {
   EventHandler* handler_ = nullptr;                // during drain() and stop()
   std::unordered_map<int, std::uint32_t> images_;  // last image of each process that was handed out
   FirstThreads first_threads_;
+  ThreadClocks clocks_;
   HeldSamples held_;
   std::vector<std::byte> label_key_;
   std::size_t taken_bytes_ = 0;  // in this consume()
@@ -137,6 +141,7 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   if (!current) {
     if (images_.contains(raw(pid))) return ended;
     value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
+    clocks_.begin(pid);  // before its first sample
     if (Status status = object_->add_process(pid, value); !status) return status;
     if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
       // Its exit was too early to remove the entry, which would wait for the next process of this
@@ -159,6 +164,11 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   }
   Status status = object_->update_process(pid, value);
   return !status && status.error().code == ErrorCode::kNotFound ? Status(ended) : status;
+}
+
+Status LoadedSampler::start() {
+  for (const auto& [pid, image] : images_) clocks_.begin(Pid{pid});
+  return events_->enable();
 }
 
 // `current`: what the map has, with the kernel side's word for a child that was forked.
@@ -212,6 +222,10 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
     take_answer(*answer);
   } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
     take_process(*event);
+  } else if (auto* end = std::get_if<ThreadEndRecord>(&*record)) {
+    if (!clocks_.was_replaced(end->pid, end->tid)) {
+      hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
+    }
   }
 }
 
@@ -244,6 +258,10 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
     case ProcessRecord::Kind::kExec:
       if (known == images_.end() || known->second == event.image) return;  // removed; or recovered
       known->second = event.image;
+      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
+        handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
+        hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
+      }
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:
@@ -258,6 +276,7 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   append_label_key(sample.labels, label_key_);
   RawSample raw_sample;
   raw_sample.time_ns = sample.time_ns;
+  raw_sample.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
   raw_sample.pid = sample.pid;
   raw_sample.tid = sample.tid;
   raw_sample.comm = sample.comm;
@@ -268,6 +287,10 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   raw_sample.label_key = label_key_;
   raw_sample.decode_labels = &decode_label_key;
   handler_->on_sample(raw_sample);
+}
+
+void LoadedSampler::hand_out(const EndedThread& ended) {
+  handler_->on_thread_end(ended.pid, ended.tid, ended.ran_ns);
 }
 
 // ---- reading
@@ -296,6 +319,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
 
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   ask_first_threads();
+  events_->change_rates();
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }
@@ -318,7 +342,7 @@ Status LoadedSampler::recover_lost_events() {
   }
   for (Pid pid : ended) {
     ++own_.events_recovered;
-    take_process({ProcessRecord::Kind::kExit, 0, pid, {}, 0});
+    take_process({.kind = ProcessRecord::Kind::kExit, .pid = pid});
   }
   for (Pid pid : object_->pids()) {
     auto entry = object_->process(pid);
@@ -328,9 +352,11 @@ Status LoadedSampler::recover_lost_events() {
     if (known != images_.end() && known->second == *image) continue;
     ++own_.events_recovered;
     if (known == images_.end()) {
-      take_process({ProcessRecord::Kind::kFork, 0, pid, static_cast<Pid>(entry->parent), 0});
+      take_process({.kind = ProcessRecord::Kind::kFork,
+                    .pid = pid,
+                    .parent = static_cast<Pid>(entry->parent)});
     }
-    take_process({ProcessRecord::Kind::kExec, 0, pid, {}, *image});
+    take_process({.kind = ProcessRecord::Kind::kExec, .pid = pid, .image = *image});
   }
   return {};
 }
@@ -340,12 +366,19 @@ Status LoadedSampler::recover_lost_events() {
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
+  for (const auto& [pid, image] : images_) clocks_.freeze(Pid{pid});
   do {
     if (Status status = consume(handler); !status) return status;
   } while (more_);
   if (Status status = settle(handler); !status) return status;
   object_->detach();
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
+  for (const ls_ending& ending : object_->endings()) {
+    const Pid pid{static_cast<std::int32_t>(ending.pid)};
+    const Tid tid{static_cast<std::int32_t>(ending.tid)};
+    if (!clocks_.was_replaced(pid, tid)) hand_out(clocks_.end(pid, tid, ending.thread_ns));
+  }
+  for (const EndedThread& ended : clocks_.take_frozen()) hand_out(ended);
   return {};
 }
 
@@ -392,6 +425,7 @@ Counters LoadedSampler::counters() const {
   add("mapping-events-lost", mappings_.lost);
   add("mapping-events-malformed", mappings_.malformed);
   add("throttled", mappings_.throttled);
+  add("rates-not-changed", events_->rates_not_changed());
   add("first-threads-not-stopped", first_threads_.refused());
   return result;
 }

@@ -36,6 +36,8 @@ class BpfSampler : public Sampler {
   virtual bool retries() const = 0;
   // Why reads are not repeated, in words; empty if they are, or if that was not asked for.
   virtual std::string_view retry_problem() const = 0;
+  // The kernel could repeat reads, and refused the programs that do.
+  virtual bool retries_refused() const = 0;
   // Of the sampling program, for the kernel's run-time statistics (BPF_ENABLE_STATS).
   virtual int program_fd() const = 0;
 };

@@ -20,6 +20,7 @@ static __always_inline struct ls_ids ls_current_ids(void) {
 
 struct ls_thread {
   __u64 pointer;
+  __u64 time_ns; /* as a thread_ns of wire.h */
   __u32 flags;
 };
 
@@ -28,10 +29,12 @@ static __always_inline struct ls_thread ls_current_thread(void) {
   if (ls_has_current_task_btf()) {
     struct task_struct* task = bpf_get_current_task_btf();
     thread.flags = task->flags;
+    thread.time_ns = task->se.sum_exec_runtime;
     thread.pointer = ls_thread_pointer(task);
   } else {
     struct task_struct* task = (struct task_struct*)bpf_get_current_task();
     thread.flags = BPF_CORE_READ(task, flags);
+    thread.time_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
     thread.pointer = ls_probe_thread_pointer(task);
   }
   return thread;

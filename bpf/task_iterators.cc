@@ -55,7 +55,7 @@ Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
   if (status) return loaded;
   // Asked only now: it takes longer than loading.
   const bool asked = status.error().code == ErrorCode::kSystem;
-  if (asked && !kernel_has("bpf_copy_from_user_task").value_or(true)) {
+  if (asked && kernel_has({"bpf_copy_from_user_task"}) == std::vector{false}) {
     return Error{ErrorCode::kUnsupported,
                  kernel_name() +
                      " cannot read the memory of another process from a BPF program; "

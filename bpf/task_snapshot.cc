@@ -39,7 +39,7 @@ std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
     thread.seen.outcome = LS_UNREADABLE_VANISHED;
     thread.thread_pointer.reset();
     thread.problem = "the first thread has ended";
-  } else if (!thread.thread_pointer) {
+  } else if (thread.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER) {
     thread.problem =
         "the kernel has not saved its thread pointer: it has set one and was not switched out "
         "since, or has none";

@@ -39,12 +39,17 @@ struct mm_struct {
   unsigned long saved_auxv[1];
 };
 
+struct sched_entity {
+  unsigned long long sum_exec_runtime; /* ns on a processor, without what runs since the last tick */
+};
+
 struct task_struct {
   unsigned int flags;
   unsigned int __state; /* since 5.14 */
   int exit_state;
   int pid;
   int tgid;
+  struct sched_entity se;
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct signal_struct* signal;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the BPF programs send through the ring buffer, and what user space tells them. Plain C,
- * fixed width, no pointers, explicit padding; never leaves bpf/.
+ * fixed width, no pointers, explicit padding; never leaves bpf/. A thread_ns is the kernel's
+ * account of the thread's CPU time since it was made; up to a scheduler tick behind while it runs.
  *
  *   SAMPLE            ls_sample_head, ls_label_head, label blocks, user addresses, kernel addresses
  *                     (both leaf first)
  *   LABELS            ls_labels_head, ls_label_head, label blocks: the repeated read of a SAMPLE
  *   FORK, EXEC, EXIT  ls_process_event
+ *   THREAD_END        ls_thread_end
  *
  * Label heads and blocks: labelscope/label_blocks.h. Every section starts 8-aligned. */
 #ifndef LABELSCOPE_BPF_WIRE_H
@@ -19,7 +21,8 @@ enum ls_record_type {
   LS_RECORD_LABELS = 2,
   LS_RECORD_FORK = 3,
   LS_RECORD_EXEC = 4,
-  LS_RECORD_EXIT = 5
+  LS_RECORD_EXIT = 5,
+  LS_RECORD_THREAD_END = 6
 };
 
 #define LS_COMM_SIZE 16
@@ -38,6 +41,7 @@ struct ls_sample_head {
   struct ls_record_head record;
   __u64 time_ns;  /* CLOCK_MONOTONIC */
   __u64 retry_id; /* not 0: outcome and labels are provisional, a LABELS record follows */
+  __u64 thread_ns;
   __u32 pid;
   __u32 tid;
   __u8 comm[LS_COMM_SIZE];
@@ -54,10 +58,25 @@ struct ls_labels_head {
 struct ls_process_event {
   struct ls_record_head record;
   __u64 time_ns;
+  __u64 thread_ns; /* EXEC only: of the thread that goes on */
   __u32 pid;
   __u32 parent; /* FORK only */
   __u32 image;  /* how often the process has replaced its program since it is known */
-  __u32 reserved;
+  __u32 former; /* EXEC only: what number that thread had before; 0: not known */
+};
+
+struct ls_thread_end {
+  struct ls_record_head record;
+  __u64 thread_ns;
+  __u32 pid;
+  __u32 tid;
+};
+
+/* A thread that has ended and is not freed yet: only then is its time complete. */
+struct ls_ending {
+  __u64 thread_ns; /* when it ended */
+  __u32 pid;
+  __u32 tid;
 };
 
 /* Value of the map of processes; the key is the pid as labelscope's own pid namespace counts. */
@@ -82,12 +101,14 @@ struct ls_config {
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
-LS_ASSERT(sizeof(struct ls_sample_head) == 56);
+LS_ASSERT(sizeof(struct ls_sample_head) == 64);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
-LS_ASSERT(sizeof(struct ls_process_event) == 32);
+LS_ASSERT(sizeof(struct ls_process_event) == 40);
+LS_ASSERT(sizeof(struct ls_thread_end) == 24);
+LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_config) == 32);
-LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 24);
-LS_ASSERT(__builtin_offsetof(struct ls_sample_head, user_frames) == 48);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 32);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, user_frames) == 56);
 
 #endif /* LABELSCOPE_BPF_WIRE_H */

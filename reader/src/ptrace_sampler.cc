@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 #include <map>
+#include <random>
 #include <set>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as RawSam
 
 constexpr milliseconds kPollInterval{100};
 // Threads that stop after we gave up on them are looked for this often, to let them go.
-constexpr milliseconds kSettleInterval{1};
+constexpr std::chrono::microseconds kSettleInterval{200};
 constexpr milliseconds kLongestSettling{200};
 
 // Until then, or a signal: false.
@@ -37,7 +38,9 @@ bool sleep_until(Clock::time_point time) {
   return ::nanosleep(&rest, nullptr) == 0;
 }
 
-// Once, through the thread that the process is seen through, which may end just then.
+// Once, through the thread that the process is seen through, which may end just then. One that does
+// not stop in time may do so later, and says nothing of the other threads: it has waited for a
+// processor, or waits for a disk or the child of its vfork.
 Status try_to_stop(Pid pid) {
   constexpr int kAttempts = 10;
   for (int attempt = 1;; ++attempt) {
@@ -45,7 +48,7 @@ Status try_to_stop(Pid pid) {
     if (!process) return std::move(process).error();
     const Holding holding;
     auto stopped = StoppedThread::stop((*process)->seen_through());
-    if (stopped) return {};
+    if (stopped || stopped.error().code == ErrorCode::kLimit) return {};
     if (stopped.error().code != ErrorCode::kVanished || attempt == kAttempts) {
       return std::move(stopped).error();
     }
@@ -71,6 +74,7 @@ class TickingSampler final : public PtraceSampler {
   Status drain(EventHandler& handler, milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
+  std::string refusal() const override { return threads_.refusal(); }
   std::string_view event_name() const override {
     return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
   }
@@ -78,6 +82,7 @@ class TickingSampler final : public PtraceSampler {
   std::uint64_t current_stop() const override { return threads_.current_stop(); }
 
  private:
+  nanoseconds draw_period();
   void tick(EventHandler& handler);
   void sample_threads(SampledProcess& process, EventHandler& handler);
   void poll(EventHandler& handler);
@@ -86,11 +91,14 @@ class TickingSampler final : public PtraceSampler {
   void poll_mappings(SampledProcess& process, EventHandler& handler);
   void notice_program(SampledProcess& process, EventHandler& handler);
   void forget(Pid pid, EventHandler& handler);
+  void hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+                EventHandler& handler) const;
   std::vector<Pid> pids() const;
 
   PtraceSamplerOptions options_;
   nanoseconds period_;
   bool started_ = false;
+  std::minstd_rand random_{std::random_device{}()};
   Clock::time_point next_tick_{};
   Clock::time_point next_poll_{};
   std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
@@ -122,7 +130,8 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
   }
   // Whether it may be stopped is better known now than when sampling has begun.
   if (Status status = try_to_stop(pid); !status) return status;
-  auto process = SampledProcess::open(pid, options_, nullptr);
+  const SampledProcess* other = processes_.empty() ? nullptr : processes_.begin()->second.get();
+  auto process = SampledProcess::open(pid, options_, nullptr, other);
   if (!process) return std::move(process).error();
   (*process)->set_recipes(recipes);
   processes_[pid] = *std::move(process);
@@ -137,7 +146,16 @@ Status TickingSampler::remove_process(Pid pid) {
   return {};
 }
 
+void TickingSampler::hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+                              EventHandler& handler) const {
+  for (const ThreadList::Ended& thread : threads) {
+    const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
+    handler.on_thread_end(pid, thread.tid, static_cast<std::uint64_t>(time.count()));
+  }
+}
+
 void TickingSampler::forget(Pid pid, EventHandler& handler) {
+  hand_out(pid, processes_.at(pid)->threads().end_all(), handler);
   static_cast<void>(remove_process(pid));
   handler.on_exit(pid);
 }
@@ -155,7 +173,7 @@ std::vector<Pid> TickingSampler::pids() const {
 Status TickingSampler::start() {
   for (auto& [pid, process] : processes_) process->threads().start_over();
   started_ = true;
-  next_tick_ = Clock::now() + period_;
+  next_tick_ = Clock::now() + draw_period();
   next_poll_ = Clock::now() + kPollInterval;
   return {};
 }
@@ -174,16 +192,24 @@ Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
   }
 }
 
+// Half to one and a half periods: nothing that the program does again and again can keep step.
+nanoseconds TickingSampler::draw_period() {
+  return nanoseconds(std::uniform_int_distribution<nanoseconds::rep>(
+      period_.count() / 2, period_.count() + period_.count() / 2)(random_));
+}
+
 void TickingSampler::tick(EventHandler& handler) {
   // Ticks that it is too late for are not made up: they would all see the same moment.
-  const auto late = (Clock::now() - next_tick_) / period_;
-  events_.ticks_skipped += static_cast<std::uint64_t>(late);
-  next_tick_ += period_ * (late + 1);
+  const auto now = Clock::now();
+  events_.ticks_skipped += static_cast<std::uint64_t>((now - next_tick_) / period_);
+  next_tick_ = std::max(next_tick_, now - period_ / 2) + draw_period();
   ++events_.ticks;
   for (Pid pid : pids()) {
     auto process = processes_.find(pid);
     if (process == processes_.end()) continue;
-    if (process->second->threads().refresh()) {
+    const bool there = process->second->threads().refresh();
+    hand_out(pid, process->second->threads().take_ended(), handler);
+    if (there) {
       sample_threads(*process->second, handler);
     } else {
       forget(pid, handler);
@@ -197,9 +223,14 @@ void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handl
     if (thread.ended) continue;
     if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
     list.refresh_name(thread);
-    const auto found = threads_.sample(process, thread, handler);
-    if (found == ThreadSampler::Found::kOtherProgram) notice_program(process, handler);
-    if (found == ThreadSampler::Found::kWaiting) list.give_back(thread);
+    auto found = threads_.sample(process, thread, handler);
+    if (found == ThreadSampler::Found::kOtherProgram) {
+      notice_program(process, handler);
+      found = threads_.sample(process, thread, handler);  // with the new program's plan
+    }
+    if (found == ThreadSampler::Found::kWaiting || found == ThreadSampler::Found::kOtherProgram) {
+      list.give_back(thread);
+    }
   }
 }
 
@@ -207,11 +238,13 @@ Status TickingSampler::stop(EventHandler& handler) {
   if (!started_) return {};
   started_ = false;
   poll(handler);
+  for (auto& [pid, process] : processes_) hand_out(pid, process->threads().end_all(), handler);
   // What has not stopped by then is let go when labelscope's thread ends.
   const auto end = Clock::now() + kLongestSettling;
   while (threads_.settle() && Clock::now() < end) {
     sleep_until(Clock::now() + kSettleInterval);
   }
+  threads_.rest();
   return {};
 }
 
@@ -266,7 +299,7 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
     if (processes_.contains(pid) || not_followed_.contains(pid)) continue;
     Error problem{ErrorCode::kLimit, {}};
     if (processes_.size() < options_.max_processes) {
-      auto child = SampledProcess::open(pid, options_, &parent);
+      auto child = SampledProcess::open(pid, options_, &parent, &parent);
       if (child) {
         SampledProcess& added = *(processes_[pid] = *std::move(child));
         handler.on_fork(parent.pid(), pid);

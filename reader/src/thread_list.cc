@@ -13,6 +13,11 @@
 // back, and a later tick finds it where its time goes. (Threads that work for less time than they
 // wait would be sampled in the call that they wait in, mostly.)
 //
+// One that waits for a processor stops when it gets one, at the end of its last turn: on a busy
+// machine turns are as long as the scheduler's ticks are apart, and work of nearly that period
+// would be seen at the same moments again and again. So it is given back, too, as long as there is
+// hope to find it on a processor.
+//
 // A thread that is never found in state R gets no sample: its credit is kept up to a bound, so that
 // one long oversight does not make a thread be sampled at every tick for long.
 #include "thread_list.h"
@@ -27,6 +32,7 @@
 #include <random>
 #include <string_view>
 
+#include "labelscope/cpu_times.h"
 #include "proc_fs.h"
 
 namespace labelscope {
@@ -34,6 +40,9 @@ namespace {
 
 // In periods.
 constexpr int kMaxCredit = 8;
+// With so much credit a thread is sampled where it waits for a processor: it may never be seen on
+// one, as on a machine with one that labelscope has at that moment.
+constexpr int kMostWaiting = 4;
 // A thread's name is read again after so many listings: a name is set once, mostly.
 constexpr std::uint64_t kListingsPerName = 64;
 
@@ -70,6 +79,7 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread = {};
   thread.tid = Tid{tid};
   thread.credit = first_credit(tid, period_);
+  thread.seen_first = Clock::now();
   const std::string path = folder_ + std::to_string(tid);
   thread.run_time.reset(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
   // That it has ended already is no matter.
@@ -80,9 +90,12 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
 // again is another thread's; or an exec has revived it.
 void ThreadList::revive_if_used(ListedThread& thread) {
   if (has_ended(state_of(thread))) return;
+  ended_.push_back(as_ended(thread));
   if (read_run_time(thread)) {
     thread.ended = false;
     thread.named = 0;
+    thread.before = thread.ran;
+    thread.seen_first = Clock::now();
   } else {
     begin(thread, raw(thread.tid));
   }
@@ -104,15 +117,34 @@ bool ThreadList::refresh() {
     }
     known->second.listing = listing_;
   }
-  std::erase_if(threads_, [&](const auto& thread) { return thread.second.listing != listing_; });
+  std::erase_if(threads_, [&](const auto& entry) {
+    const bool gone = entry.second.listing != listing_;
+    if (gone) ended_.push_back(as_ended(entry.second));
+    return gone;
+  });
   return !threads_.empty();
 }
 
 void ThreadList::start_over() {
   for (auto& [tid, thread] : threads_) {
     read_run_time(thread);
+    thread.before = thread.ran;
+    thread.seen_first = Clock::now();
     thread.credit = first_credit(tid, period_);
   }
+}
+
+ThreadList::Ended ThreadList::as_ended(const ListedThread& thread) {
+  return {thread.tid, thread.ran - thread.before, Clock::now() - thread.seen_first};
+}
+
+std::vector<ThreadList::Ended> ThreadList::end_all() {
+  for (auto& [tid, thread] : threads_) {
+    read_run_time(thread);
+    ended_.push_back(as_ended(thread));
+  }
+  threads_.clear();
+  return take_ended();
 }
 
 void ThreadList::revive() {
@@ -122,15 +154,16 @@ void ThreadList::revive() {
   }
 }
 
-// The first of three numbers: nanoseconds on a processor (Documentation/scheduler/sched-stats.rst).
 bool ThreadList::read_run_time(ListedThread& thread) {
   std::array<char, 96> text;
   const ssize_t size = ::pread(thread.run_time.get(), text.data(), text.size(), 0);
   if (size <= 0) return false;
-  std::int64_t ran = 0;
-  if (std::from_chars(text.data(), text.data() + size, ran).ec != std::errc{}) return false;
-  thread.credit += std::chrono::nanoseconds(ran) - thread.ran;
-  thread.ran = std::chrono::nanoseconds(ran);
+  const auto run = parse_run_time({text.data(), static_cast<std::size_t>(size)});
+  if (!run) return false;
+  const std::chrono::nanoseconds ran(run->ran_ns);
+  thread.turns = run->turns;
+  thread.credit += ran - thread.ran;
+  thread.ran = ran;
   return true;
 }
 
@@ -140,8 +173,12 @@ char ThreadList::state_of(const ListedThread& thread) const {
 }
 
 bool ThreadList::runs_and_is_due(ListedThread& thread) {
-  // Without schedstat: by its state alone.
-  if (!thread.run_time.valid()) return state_of(thread) == 'R';
+  // Without schedstat: by its state alone, and as if it had run all the time since.
+  if (!thread.run_time.valid()) {
+    if (state_of(thread) != 'R') return false;
+    thread.ran += period_;
+    return true;
+  }
   if (!read_run_time(thread)) {
     thread.ended = true;
     return false;
@@ -151,6 +188,12 @@ bool ThreadList::runs_and_is_due(ListedThread& thread) {
   if (state_of(thread) != 'R') return false;
   thread.credit -= period_;
   return true;
+}
+
+bool ThreadList::was_on_processor(ListedThread& thread) {
+  if (!thread.run_time.valid()) return true;
+  const std::uint64_t turns = thread.turns;
+  return !read_run_time(thread) || thread.turns == turns || thread.credit >= period_ * kMostWaiting;
 }
 
 void ThreadList::refresh_name(ListedThread& thread) {

@@ -1,6 +1,7 @@
 // ThreadSampler: everything that is done while a thread is held is in look_at().
 #include "thread_sampler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "holding.h"
@@ -29,16 +30,17 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
   Seen seen;
   auto time = Clock::now();
   if (time < thread.hopeless_until) {
-    ++threads_not_stopped_;
+    ++(thread.refused ? threads_refused_ : threads_not_stopped_);
     seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
   } else {
     const bool waits_for_device =
         options_.mode == SampleMode::kWall && process.threads().state_of(thread) == 'D';
-    const Holding holding;
+    if (!holding_) holding_.emplace();
     const MarkedStop marked(&current_stop_, ++stops_begun_);
     auto stopped =
         StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
-    if (stopped && options_.mode == SampleMode::kCpu && stopped->was_waiting()) {
+    if (stopped && options_.mode == SampleMode::kCpu &&
+        (stopped->was_waiting() || !process.threads().was_on_processor(thread))) {
       stops_.add(stopped->held());
       ++threads_waiting_;
       return Found::kWaiting;
@@ -47,26 +49,32 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
       time = Clock::now();
       seen = look_at(process, *stopped);
       stops_.add(stopped->held());
+      if (seen.other_program) return Found::kOtherProgram;
     } else if (stopped.error().code == ErrorCode::kVanished) {
       // It ended, or ends just now: there was nothing to be sampled any more.
       thread.ended = true;
       ++threads_ended_first_;
       return Found::kEnd;
     } else {
-      // That it only waits for a processor says nothing about the next time.
-      if (process.threads().state_of(thread) != 'R') {
+      thread.refused = stopped.error().code == ErrorCode::kPermission;
+      if (thread.refused && refusal_.empty()) refusal_ = stopped.error().context;
+      if (!thread.refused && process.threads().state_of(thread) == 'R') {
+        // That it only waits for a processor says nothing about the next time.
+        ++threads_without_processor_;
+      } else {
         thread.hopeless_until = Clock::now() + kHopeless;
+        ++(thread.refused ? threads_refused_ : threads_not_stopped_);
       }
-      ++threads_not_stopped_;
       seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
     }
   }
   hand_out(process, thread, seen, time, handler);
-  return seen.other_program ? Found::kOtherProgram : Found::kThread;
+  return Found::kThread;
 }
 
 bool ThreadSampler::settle() {
   const bool awaited = StoppedThread::settle() != 0;
+  if (!awaited) holding_.reset();
   const auto late = StoppedThread::take_longest_late_stop();
   if (late.count() != 0) stops_.add(late);
   return awaited;
@@ -85,7 +93,6 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
   }
   if (!process.runs_its_program()) {
     seen.other_program = true;
-    seen.labels.outcome = LS_UNREADABLE_NOT_RELOCATED;
     return seen;
   }
   seen.labels = observe(process.recipes(), *thread_pointer, process.memory());
@@ -102,6 +109,9 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   RawSample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
+  const nanoseconds ran =
+      options_.mode == SampleMode::kWall ? time - thread.seen_first : thread.ran - thread.before;
+  sample.thread_ns = static_cast<std::uint64_t>(std::max(ran, nanoseconds(0)).count());
   sample.pid = process.pid();
   sample.tid = thread.tid;
   sample.comm = thread.comm;
@@ -115,6 +125,8 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
     ++cut_by_max_stop_;
   } else if (!seen.stack.cut.empty()) {
     ++stacks_incomplete_;
+  } else if (!seen.stack.frames.empty()) {
+    ++stacks_complete_;
   }
   ++counts_.taken;
   ++counts_.outcomes[sample.outcome];
@@ -133,9 +145,12 @@ Counters ThreadSampler::counters() const {
   };
   set("threads-ended-first", threads_ended_first_);
   set("threads-not-stopped", threads_not_stopped_);
+  set("threads-refused", threads_refused_);
+  set("threads-without-processor", threads_without_processor_);
   set("threads-waiting-again", threads_waiting_);
   set("stacks-cut-by-max-stop", cut_by_max_stop_);
   set("stacks-incomplete", stacks_incomplete_);
+  set("stacks-complete", stacks_complete_);
   set_time("stop-longest-us", stops_.longest());
   set_time("stop-median-us", stops_.quantile(0.5));
   set_time("stop-p99-us", stops_.quantile(0.99));

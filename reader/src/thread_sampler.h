@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "holding.h"
 #include "labelscope/stopped_thread.h"
 #include "sampled_process.h"
 #include "stop_times.h"
@@ -18,7 +21,7 @@ class ThreadSampler {
 
   enum class Found {
     kThread,
-    kOtherProgram,  // it is sampled, but without labels and stack
+    kOtherProgram,  // it executed another one than is known: there is no sample yet
     kEnd,           // it has ended: there is no sample
     kWaiting,       // CPU time is sampled, and it was on no processor: there is no sample
   };
@@ -26,8 +29,12 @@ class ThreadSampler {
 
   // Lets go of threads that stopped too late for their sample. Whether some have not stopped yet.
   bool settle();
+  // There are no samples for now, and what comes next may take long.
+  void rest() { holding_.reset(); }
   // Of all samples so far.
   Counters counters() const;
+  // Sampler::refusal().
+  const std::string& refusal() const { return refusal_; }
   const StopTimes& stops() const { return stops_; }
   // Sampler::current_stop().
   std::uint64_t current_stop() const { return current_stop_; }
@@ -47,9 +54,15 @@ class ThreadSampler {
   Counters counts_;  // without `others`
   std::uint64_t threads_ended_first_ = 0;
   std::uint64_t threads_not_stopped_ = 0;
+  std::uint64_t threads_refused_ = 0;
+  std::string refusal_;  // the first one
+  std::uint64_t threads_without_processor_ = 0;
   std::uint64_t threads_waiting_ = 0;
   std::uint64_t cut_by_max_stop_ = 0;
   std::uint64_t stacks_incomplete_ = 0;
+  std::uint64_t stacks_complete_ = 0;
+  // From the first thread of a tick until none can be held any more: others may stop late.
+  std::optional<Holding> holding_;
   StopTimes stops_;
   std::vector<std::byte> label_key_;
   std::uint64_t stops_begun_ = 0;

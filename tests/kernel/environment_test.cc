@@ -1,14 +1,21 @@
 // Where the sampler runs: privilege, limits, pid namespaces.
+#include <bpf/libbpf.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 
+#include "bpf/libbpf_log.h"
+#include "bpf/loading.h"
+#include "bpf/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "sampler_bpf.skel.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 using namespace labelscope;
 using namespace labelscope::test;
@@ -36,6 +43,25 @@ TEST_CASE("sampler: without privilege the error names the capabilities") {
            sampler.error().context.find("CAP_BPF") != std::string::npos &&
            sampler.error().context.find("CAP_PERFMON") != std::string::npos;
   }));
+}
+
+TEST_CASE("sampler: a program that the verifier refuses is no missing permission") {
+  skip_without_bpf();
+  LibbpfLog log;
+  std::size_t size = 0;
+  const void* bytes = sampler_bpf__elf_bytes(&size);
+  bpf_object* object = bpf_object__open_mem(bytes, size, nullptr);
+  REQUIRE(object);
+  // The programs write behind what is left of each entry: EACCES, as of a missing capability.
+  REQUIRE(bpf_map__set_value_size(bpf_object__find_map_by_name(object, "counters"), 8) == 0);
+  const int error = bpf_object__load(object);
+  bpf_object__close(object);
+  REQUIRE(error == -EACCES);
+  const Error told = load_error(error, log);
+  INFO(told.context);
+  CHECK(told.code == ErrorCode::kSystem);
+  CHECK(told.context.find("verifier") != std::string::npos);
+  CHECK(told.context.find("value_size=8") != std::string::npos);
 }
 
 TEST_CASE("sampler: a frequency above the kernel's limit is refused by name, 0 too") {

@@ -46,7 +46,9 @@ Taken samples_of(std::vector<custom_labels_label_t> slots) {
   });
   child.hear();
   Taken taken;
-  sample_some({}, child, taken);
+  const Counters counters = sample_some({}, child, taken);
+  REQUIRE(counters.dropped == 0);
+  CHECK(counters.truncated == taken.with_flag(LS_TRUNCATED));
   return taken;
 }
 

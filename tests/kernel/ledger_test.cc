@@ -20,6 +20,7 @@ void burn_labelled(ChildSide& parent) {
   slots.reserve(10);
   for (int i = 0; i < 10; ++i) slots.push_back(label("key" + std::to_string(i), "value"));
   publish_labels(slots);
+  parent.say(1);
   parent.burn_until_told();
 }
 
@@ -31,6 +32,7 @@ void burn_absent(ChildSide& parent) {
   std::vector<custom_labels_label_t> slots = {label("a", "1")};
   slots[0].value = {4, static_cast<const unsigned char*>(page)};
   publish_labels(slots);
+  parent.say(1);
   burn([&] {
     madvise(page, 4096, MADV_DONTNEED);
     return parent.told();
@@ -55,6 +57,8 @@ TEST_CASE("sampler: at 4999 Hz on two busy CPUs every sample is accounted for") 
 TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how many") {
   SampledChild first(burn_labelled);
   SampledChild second(burn_absent);
+  first.hear();
+  second.hear();
   auto sampler = open_sampler({.frequency_hz = 4999, .ring_bytes = 4096});
   REQUIRE(sampler->set_process(first.pid(), {&first.recipe(), 1}));
   REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
@@ -68,6 +72,11 @@ TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how 
   Counters counters = stop_and_balance(*sampler, taken);
   REQUIRE(counters.dropped >= 1000);
   REQUIRE_FALSE(taken.samples.empty());
+  // Both have labels at each moment, of dropped samples as well.
+  CHECK(counters.outcomes[LS_UNLABELLED] == 0);
+  CHECK(counters.outcomes[LS_LABELLED] > 0);
+  // The read was scheduled before the ring was found to be full.
+  if (sampler->retries()) CHECK(counters.others["retries-of-dropped-samples"] > 0);
 }
 
 TEST_CASE("sampler: a full ring buffer does not hide which processes there are") {

@@ -4,11 +4,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "bpf/loading.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 using namespace labelscope;
 using namespace labelscope::test;
@@ -45,8 +50,13 @@ void burn_with_absent_value(ChildSide& parent) {
 const LabelSet kWhole = {{"a", "1", 0}, {"b", "from the file", 0}, {"c", "3", 0}};
 
 void skip_without_retries(SamplerOptions options) {
+  if (kernel_has({"bpf_task_work_schedule_resume_impl"}) != std::vector{true}) {
+    skip_test("the kernel has no bpf_task_work_schedule_resume_impl (Linux 6.18)");
+  }
   auto sampler = open_sampler(options);
-  if (!sampler->retries()) skip_test(std::string(sampler->retry_problem()));
+  INFO(sampler->retry_problem());
+  REQUIRE(sampler->retries());
+  REQUIRE_FALSE(sampler->retries_refused());
 }
 
 }  // namespace
@@ -112,6 +122,67 @@ TEST_CASE("sampler: many missing pages of one set are all brought in") {
     REQUIRE(sample.seen.labels[29].value == "value");
   }
   REQUIRE(taken.of_outcome(LS_LABELLED) >= 10);
+}
+
+TEST_CASE("sampler: what is read again and has too many labels is counted as truncated") {
+  skip_without_retries({});
+  SampledChild child([](ChildSide& parent) {
+    std::vector<custom_labels_label_t> slots;
+    for (int i = 0; i < LS_MAX_LABELS + 1; ++i) slots.push_back(label(std::to_string(i), ""));
+    const unsigned char* value = untouched_file("from the file");
+    slots[1].value = {13, value};
+    publish_labels(slots);
+    parent.say(1);
+    burn([&] {
+      madvise(const_cast<unsigned char*>(value), kPage, MADV_DONTNEED);
+      return parent.told();
+    });
+  });
+  child.hear();
+  Taken taken;
+  const auto read_again = [&] {
+    return std::count_if(taken.samples.begin(), taken.samples.end(), [](const TakenSample& one) {
+      return (one.seen.flags & LS_RETRIED) != 0 && (one.seen.flags & LS_TRUNCATED) != 0;
+    });
+  };
+  const Counters counters =
+      sample_until({.frequency_hz = 999}, child, taken, [&] { return read_again() >= 20; });
+  REQUIRE(counters.dropped == 0);
+  CHECK(counters.truncated == taken.with_flag(LS_TRUNCATED));
+}
+
+TEST_CASE("sampler: what was sampled before an exec is not read again after it") {
+  skip_without_retries({});
+  // Each child executes a program with a page of labels missing, and with so many arguments that a
+  // sample comes while the kernel copies them.
+  SampledChild child([](ChildSide& parent) {
+    std::vector<custom_labels_label_t> slots = {label("a", "")};
+    const unsigned char* value = untouched_file("from the file");
+    slots[0].value = {13, value};
+    publish_labels(slots);
+    const std::string long_argument(100'000, 'x');
+    std::vector<char*> arguments(15, const_cast<char*>(long_argument.c_str()));
+    arguments.push_back(nullptr);
+    parent.wait_until_told();
+    for (;;) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        execv("/bin/true", arguments.data());
+        _exit(1);
+      }
+      waitpid(pid, nullptr, 0);
+    }
+  });
+  auto sampler = open_sampler({.frequency_hz = 4999});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  child.tell();
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_UNREADABLE_VANISHED) >= 10; });
+  for (const TakenSample& sample : taken.samples) {
+    if ((sample.seen.flags & LS_RETRIED) == 0) continue;
+    CHECK(sample.seen.outcome != LS_UNREADABLE_NOT_RELOCATED);
+  }
 }
 
 TEST_CASE("sampler: a page that never comes is not resident after the repeated read too") {

@@ -7,6 +7,7 @@
 #include "kernel/sampled_child.h"
 #include "labelscope/saved_pointer.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 namespace {
@@ -30,6 +31,7 @@ void Taken::on_sample(const RawSample& sample) {
   one.pid = sample.pid;
   one.tid = sample.tid;
   one.time_ns = sample.time_ns;
+  one.thread_ns = sample.thread_ns;
   one.comm = sample.comm;
   one.user_stack.assign(sample.user_stack.begin(), sample.user_stack.end());
   one.kernel_stack.assign(sample.kernel_stack.begin(), sample.kernel_stack.end());
@@ -51,11 +53,9 @@ std::size_t Taken::with_flag(std::uint32_t flag) const {
 }
 
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options) {
+  skip_without_bpf();
   options.frequency_hz = std::min(options.frequency_hz, highest_rate());
   auto sampler = BpfSampler::open(options);
-  if (!sampler && sampler.error().code == ErrorCode::kPermission) {
-    skip_test(sampler.error().context);
-  }
   INFO((sampler ? "" : sampler.error().context));
   REQUIRE(sampler);
   return *std::move(sampler);
@@ -86,7 +86,12 @@ Counters stop_and_balance(Sampler& sampler, Taken& taken) {
   REQUIRE(counters.pending == 0);
   REQUIRE(counters.taken == sum);
   REQUIRE(taken.samples.size() == counters.taken - counters.dropped);
-  if (counters.dropped == 0) REQUIRE(taken.outcomes == counters.outcomes);
+  // What was dropped is missing from some of them.
+  for (std::size_t i = 0; i < counters.outcomes.size(); ++i) {
+    INFO("outcome " << i << ", dropped: " << counters.dropped);
+    REQUIRE(taken.outcomes[i] <= counters.outcomes[i]);
+    REQUIRE(counters.outcomes[i] - taken.outcomes[i] <= counters.dropped);
+  }
   return counters;
 }
 

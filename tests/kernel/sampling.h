@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct TakenSample {
   std::string comm;
   std::vector<std::uint64_t> user_stack;
   std::vector<std::uint64_t> kernel_stack;
+  std::uint64_t thread_ns = 0;
   Observation seen;
 };
 
@@ -34,6 +36,7 @@ class Taken final : public EventHandler {
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
   void on_exec(Pid pid) override { execs.push_back(pid); }
   void on_exit(Pid pid) override { exits.push_back(pid); }
+  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& mapping) override;
 
   std::uint64_t of_outcome(ls_outcome outcome) const { return outcomes[outcome]; }
@@ -44,10 +47,11 @@ class Taken final : public EventHandler {
   std::vector<std::pair<Pid, Pid>> forks;
   std::vector<Pid> execs;
   std::vector<Pid> exits;
+  std::map<Tid, std::uint64_t> ends;  // time of threads that have ended
   std::vector<TakenMapping> mappings;
 };
 
-// Skips the test where the sampler needs more privilege than there is.
+// Skips the test where there is less privilege than the sampler needs. A refusal fails it.
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options = {});
 
 // Looks away from the sampler until the condition holds; fails the test after a minute.

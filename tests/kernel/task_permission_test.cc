@@ -18,6 +18,7 @@
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 using namespace labelscope;
 using namespace labelscope::test;
@@ -81,8 +82,10 @@ ProcessPlan plan_of(const SampledChild& child) {
 
 void require_iterators() {
   if (geteuid() != 0) skip_test("only root can give up being root");
+  skip_without_bpf_snapshot();
   auto process = BpfProcess::open(Pid{getpid()});
-  if (!process) skip_test(process.error().context);
+  INFO((process ? "" : process.error().context));
+  REQUIRE(process);
 }
 
 // Whatever /proc says: from 6.14 on it shows the mappings to who has CAP_PERFMON.

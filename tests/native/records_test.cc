@@ -22,6 +22,7 @@ std::vector<std::uint64_t> sample_words() {
   } made;
   made.sample.record = {sizeof(made), LS_RECORD_SAMPLE};
   made.sample.time_ns = 5;
+  made.sample.thread_ns = 7;
   made.sample.pid = 12;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
@@ -40,6 +41,27 @@ T& at(std::vector<std::uint64_t>& words, std::size_t offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(words.data()) + offset);
 }
 
+// The sample with so many frames, all of which are there: its size does not give it away.
+std::vector<std::uint64_t> sample_of_frames(std::uint32_t user, std::uint32_t kernel) {
+  auto words = sample_words();
+  words.resize(words.size() - 3 + user + kernel, 0x1111);
+  at<ls_record_head>(words, 0).size = static_cast<std::uint32_t>(words.size() * 8);
+  at<ls_sample_head>(words, 0).user_frames = user;
+  at<ls_sample_head>(words, 0).kernel_frames = kernel;
+  return words;
+}
+
+// An answer to a sample: the sample's labels behind another head.
+std::vector<std::uint64_t> answer_words() {
+  const auto sample = sample_words();
+  std::vector<std::uint64_t> words(sizeof(ls_labels_head) / 8);
+  words.insert(words.end(), sample.begin() + sizeof(ls_sample_head) / 8, sample.end() - 3);
+  auto& head = at<ls_labels_head>(words, 0);
+  head.record = {static_cast<std::uint32_t>(words.size() * 8), LS_RECORD_LABELS};
+  head.retry_id = 7;
+  return words;
+}
+
 Result<Record> decode(const std::vector<std::uint64_t>& words) {
   return decode_record(std::as_bytes(std::span(words)));
 }
@@ -56,6 +78,7 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(record);
   const auto& sample = std::get<SampleRecord>(*record);
   REQUIRE(sample.time_ns == 5);
+  REQUIRE(sample.thread_ns == 7);
   REQUIRE(raw(sample.pid) == 12);
   REQUIRE(raw(sample.tid) == 13);
   REQUIRE(sample.comm == "sixteen-bytes-xx");
@@ -65,6 +88,24 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   std::vector<std::byte> key;
   append_label_key(sample.labels, key);
   REQUIRE(decode_label_key(key).labels == LabelSet{{"id", "abc", 0}});
+}
+
+TEST_CASE("records: the end of a thread, and nothing that is longer or shorter") {
+  ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13};
+  std::vector<std::uint64_t> words(sizeof(end) / 8);
+  std::memcpy(words.data(), &end, sizeof(end));
+  auto record = decode(words);
+  REQUIRE(record);
+  const auto& decoded = std::get<ThreadEndRecord>(*record);
+  REQUIRE(decoded.thread_ns == 123);
+  REQUIRE(raw(decoded.pid) == 12);
+  REQUIRE(raw(decoded.tid) == 13);
+  words.push_back(0);
+  at<ls_record_head>(words, 0).size += 8;
+  REQUIRE_FALSE(decode(words));
+  words.resize(words.size() - 2);
+  at<ls_record_head>(words, 0).size -= 16;
+  REQUIRE_FALSE(decode(words));
 }
 
 TEST_CASE("records: a record cut anywhere is refused") {
@@ -83,7 +124,6 @@ TEST_CASE("records: numbers that contradict the rest are refused") {
   auto words = sample_words();
   SECTION("type") { at<ls_record_head>(words, 0).type = 99; }
   SECTION("frames") { at<ls_sample_head>(words, 0).user_frames = 3; }
-  SECTION("too many frames") { at<ls_sample_head>(words, 0).user_frames = LS_MAX_FRAMES + 1; }
   SECTION("outcome") { at<ls_label_head>(words, kHead).outcome = LS_OUTCOME_COUNT; }
   SECTION("labels of an unlabelled sample") {
     at<ls_label_head>(words, kHead).outcome = LS_UNLABELLED;
@@ -100,6 +140,51 @@ TEST_CASE("records: numbers that contradict the rest are refused") {
     at<ls_label_ref>(words, kRef).key_length = 2;
   }
   REQUIRE_FALSE(decode(words));
+}
+
+TEST_CASE("records: a stack of the most frames is taken, and no deeper one") {
+  REQUIRE(decode(sample_of_frames(LS_MAX_FRAMES, LS_MAX_FRAMES)));
+  CHECK_FALSE(decode(sample_of_frames(LS_MAX_FRAMES + 1, 1)));
+  CHECK_FALSE(decode(sample_of_frames(1, LS_MAX_FRAMES + 1)));
+}
+
+TEST_CASE("records: an answer has its number and its labels, and nothing behind them") {
+  auto words = answer_words();
+  auto record = decode(words);
+  REQUIRE(record);
+  const auto& answer = std::get<AnswerRecord>(*record);
+  CHECK(answer.retry_id == 7);
+  CHECK(observation_of(answer.labels).labels == LabelSet{{"id", "abc", 0}});
+  words.push_back(0);
+  at<ls_record_head>(words, 0).size += 8;
+  CHECK_FALSE(decode(words));
+}
+
+TEST_CASE("records: an event of a process has nothing behind it") {
+  std::vector<std::uint64_t> words(sizeof(ls_process_event) / 8);
+  at<ls_process_event>(words, 0).record = {sizeof(ls_process_event), LS_RECORD_EXIT};
+  REQUIRE(decode(words));
+  words.push_back(0);
+  at<ls_record_head>(words, 0).size += 8;
+  CHECK_FALSE(decode(words));
+}
+
+TEST_CASE("records: a label block has room for the most bytes, and nothing is behind it") {
+  const auto sample_with = [](std::uint32_t byte_count, std::size_t words_behind) {
+    auto words = sample_words();
+    const std::size_t strings = (byte_count + 7) / 8;
+    words.resize(kRef / 8 + 1 + strings + words_behind);
+    at<ls_label_block>(words, kBlock).byte_count = byte_count;
+    at<ls_label_head>(words, kHead).size =
+        static_cast<std::uint32_t>(words.size() * 8 - kHead - sizeof(ls_label_head));
+    at<ls_sample_head>(words, 0).user_frames = 0;
+    at<ls_sample_head>(words, 0).kernel_frames = 0;
+    at<ls_record_head>(words, 0).size = static_cast<std::uint32_t>(words.size() * 8);
+    return words;
+  };
+  REQUIRE(decode(sample_with(LS_MAX_LABEL_BYTES, 0)));
+  CHECK_FALSE(decode(sample_with(LS_MAX_LABEL_BYTES + 1, 0)));
+  CHECK_FALSE(decode(sample_with(LS_MAX_LABEL_BYTES, 1)));
 }
 
 TEST_CASE("records: an unaligned record is refused instead of read") {

@@ -77,6 +77,12 @@ TEST_CASE("task_records: a thread is taken apart into who, how and labels") {
   REQUIRE(record);
   REQUIRE_FALSE(record->thread.thread_pointer);
   REQUIRE(record->ended);
+  // A zombie whose memory others still have.
+  made.thread.no_memory = 0;
+  made.thread.exit_state = 0x20;
+  record = decode_thread(bytes_of(made));
+  REQUIRE(record);
+  REQUIRE(record->ended);
 }
 
 TEST_CASE("task_records: the kernel's states have the letters of /proc") {

@@ -52,9 +52,15 @@
  * LS_READ_TASK, defined before this header, makes it read the memory of a given task instead of the
  * current one's: ls_read_labels(task, index, thread_pointer) in a sleepable program (task
  * iterators, Linux 5.18; bpf_copy_from_user_task). Pages that are not in memory are brought in.
+ * LS_BPF_LOOP, which that includes, has the walk loop with bpf_loop() (Linux 5.17): the verifier
+ * then looks at a small part of the instructions, and the program is loaded sooner.
  */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
+
+#ifdef LS_READ_TASK
+#define LS_BPF_LOOP
+#endif
 
 #include "labelscope/bpf/locate.bpf.h"
 #ifdef __bpf__ /* tests compile the rest for the host */

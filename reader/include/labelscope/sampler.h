@@ -28,6 +28,10 @@ namespace labelscope {
 // Valid during the call that it is passed to.
 struct RawSample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
+  // What the thread has run since start(), or since it was made, by the kernel's account (where all
+  // time is sampled: what it has lived). The time since its last sample is what this one stands
+  // for. Up to a scheduler tick behind; never behind the thread's last sample.
+  std::uint64_t thread_ns = 0;
   Pid pid{};
   Tid tid{};
   std::string_view comm;
@@ -63,6 +67,9 @@ class EventHandler {
   virtual void on_exec(Pid pid) = 0;
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
+  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` as in RawSample,
+  // and of threads without any sample, too; 0 where nothing is known beyond its last sample.
+  virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
   // Some on_mapping() were left out: the kernel had no room for them.
   virtual void on_mappings_lost() {}
@@ -75,6 +82,7 @@ struct Counters {
   std::uint64_t pending = 0;  // waiting for their repeated read; 0 after stop()
   std::uint64_t dropped = 0;  // samples that there was no room for
   std::uint64_t truncated = 0;
+  std::uint64_t lost_thread_ns = 0;  // of threads whose on_thread_end() there was no room for
   std::map<std::string, std::uint64_t> others;  // by name, where not 0
 };
 
@@ -96,6 +104,8 @@ class Sampler {
   virtual Status stop(EventHandler& handler) = 0;
 
   virtual Counters counters() const = 0;
+  // Why a thread of a target may not be looked at, in words of the first time; empty: all may.
+  virtual std::string refusal() const { return {}; }
   virtual std::string_view event_name() const = 0;  // "cycles", "cpu-clock", ...
   // For whoever watches that no thread of a target is held for long: another number for each stop,
   // 0 where none goes on. Thread-safe, unlike everything else here.

@@ -1,0 +1,159 @@
+// What the sampler says of each thread's CPU time, against the kernel's own clock of the process;
+// and when it takes samples.
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "labelscope/cpu_times.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Of a thread that runs when sampling begins or ends, the last tick may be missing on either side.
+constexpr double kTicksNs = 20e6;
+
+std::uint64_t now(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t sum(const std::map<Tid, std::uint64_t>& times) {
+  std::uint64_t all = 0;
+  for (const auto& [tid, time] : times) all += time;
+  return all;
+}
+
+// Samples the child until it has run for so long, and compares.
+void expect_whole_time(SampledChild& child, SamplerOptions options, Taken& taken,
+                       std::uint64_t wanted_ns) {
+  auto sampler = open_sampler(options);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  const std::uint64_t before_start = process_time(child.pid()).value();
+  REQUIRE(sampler->start());
+  const std::uint64_t start = process_time(child.pid()).value();
+  drain_until(*sampler, taken,
+              [&] { return process_time(child.pid()).value_or(UINT64_MAX) >= start + wanted_ns; });
+  const std::uint64_t end = process_time(child.pid()).value();
+  REQUIRE(sampler->stop(taken));
+  const std::uint64_t after_end = process_time(child.pid()).value();
+  const auto told = static_cast<double>(sum(taken.ends) + sampler->counters().lost_thread_ns);
+  CHECK(told >= 0.99 * static_cast<double>(end - start) - kTicksNs);
+  CHECK(told <= 1.01 * static_cast<double>(after_end - before_start) + kTicksNs);
+}
+
+void run_for(std::uint64_t ns) {
+  const std::uint64_t end = now(CLOCK_THREAD_CPUTIME_ID) + ns;
+  while (now(CLOCK_THREAD_CPUTIME_ID) < end) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sampler: the time of a thread is what it has run since sampling began") {
+  SampledChild child([](ChildSide& side) {
+    run_for(300'000'000);  // is none of the recording's
+    side.burn_until_told();
+  });
+  wait_for([&] { return process_time(child.pid()).value_or(0) >= 300'000'000; });
+  Taken taken;
+  expect_whole_time(child, {.frequency_hz = 199}, taken, 500'000'000);
+  std::uint64_t last = 0;
+  for (const TakenSample& sample : taken.samples) {
+    CHECK(sample.thread_ns >= last);
+    last = sample.thread_ns;
+  }
+  CHECK(last <= taken.ends.at(Tid{raw(child.pid())}));
+}
+
+TEST_CASE("sampler: the time of threads that live for less than a tick is whole") {
+  SampledChild child([](ChildSide& side) {
+    while (!side.told()) std::thread([] { run_for(1'000'000); }).join();
+  });
+  Taken taken;
+  SECTION("and each of them tells") {
+    expect_whole_time(child, {.frequency_hz = 99}, taken, 1'000'000'000);
+    CHECK(taken.ends.size() > 100);
+  }
+  SECTION("or is counted as lost, where the ring buffer is full") {
+    auto sampler = open_sampler({.frequency_hz = 99, .ring_bytes = 4096});
+    REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+    REQUIRE(sampler->start());
+    const std::uint64_t start = process_time(child.pid()).value();
+    wait_for([&] { return process_time(child.pid()).value_or(0) >= start + 1'000'000'000; });
+    const std::uint64_t end = process_time(child.pid()).value();
+    REQUIRE(sampler->stop(taken));
+    const std::uint64_t after_end = process_time(child.pid()).value();
+    const std::uint64_t lost = sampler->counters().lost_thread_ns;
+    CHECK(lost > 0);
+    const auto told = static_cast<double>(sum(taken.ends) + lost);
+    CHECK(told >= 0.98 * static_cast<double>(end - start) - kTicksNs);
+    CHECK(told <= 1.02 * static_cast<double>(after_end - start) + 2 * kTicksNs);
+  }
+}
+
+TEST_CASE("sampler: a thread that executes a program takes its time along, once") {
+  SampledChild child([](ChildSide& side) {
+    side.wait_until_told();
+    side.take();
+    std::thread other([&side] {
+      run_for(200'000'000);
+      side.wait_until_told();
+      execl("/bin/sh", "sh", "-c", "while :; do :; done", static_cast<char*>(nullptr));
+      _exit(1);
+    });
+    run_for(200'000'000);
+    other.join();
+  });
+  auto sampler = open_sampler({.frequency_hz = 199});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  const std::uint64_t start = process_time(child.pid()).value();
+  Taken taken;
+  child.tell();
+  drain_until(*sampler, taken,
+              [&] { return process_time(child.pid()).value_or(0) >= start + 350'000'000; });
+  child.tell();
+  drain_until(*sampler, taken, [&] {
+    return !taken.execs.empty() && process_time(child.pid()).value_or(0) >= start + 800'000'000;
+  });
+  const std::uint64_t end = process_time(child.pid()).value();
+  REQUIRE(sampler->stop(taken));
+  const auto truth = static_cast<double>(end - start);
+  // The last moments of the first thread, whose number the other one has now, are nobody's.
+  CHECK(static_cast<double>(sum(taken.ends)) <= 1.01 * truth + kTicksNs);
+  CHECK(static_cast<double>(sum(taken.ends)) >= 0.6 * truth);
+}
+
+TEST_CASE("sampler: nothing can keep step with the times of samples") {
+  constexpr double kHz = 499;
+  SampledChild child([](ChildSide& side) { side.burn_until_told(); });
+  auto sampler = open_sampler({.frequency_hz = 499, .software_clock_only = true});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 500; });
+  REQUIRE(sampler->stop(taken));
+  std::size_t alike = 0;
+  double whole = 0;
+  for (std::size_t i = 1; i < taken.samples.size(); ++i) {
+    const auto between =
+        static_cast<double>(taken.samples[i].time_ns - taken.samples[i - 1].time_ns) / 1e9 * kHz;
+    whole += between;
+    // At a fixed rate nearly all of them are, but for those that waited for a processor between.
+    alike += std::abs(between - 1) < 0.03;
+  }
+  CHECK(alike < taken.samples.size() / 3);
+  // Between half the rate and one and a half; less where the child waited.
+  CHECK(whole / static_cast<double>(taken.samples.size()) > 0.8);
+}
