@@ -18,20 +18,19 @@
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"
 #include "cli/record/progress.h"
+#include "cli/record/stack_ends.h"
 #include "cli/terminal.h"
 
 namespace labelscope::cli {
 namespace {
-
-// More processes than this are not spelled out one by one.
-constexpr std::size_t kMostProcesses = 5;
 
 SummaryStyle style_for(ColorMode mode, int fd) {
   SummaryStyle style;
   style.color = use_color(mode, fd);
   style.unicode = shows_unicode();
   constexpr std::size_t kLeastWidth = 40;
-  if (const std::size_t width = terminal_width(fd); width >= kLeastWidth) style.width = width;
+  const std::size_t width = terminal_width(fd);
+  style.width = width == 0 ? 0 : std::max(width, kLeastWidth);
   return style;
 }
 
@@ -59,7 +58,11 @@ std::uint64_t conflicts(const Profile& profile) {
 }  // namespace
 
 void RecordReport::say_problems() const {
+  say_missing_keys();
   for (const std::string& line : ledger_problems(profile_.ledger)) log::warning(line);
+  if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
+    log::warning("a thread may not be stopped: " + escape_terminal(refusal));
+  }
   if (const std::uint64_t count = conflicts(profile_); count > 0) {
     log::warning("in " + with_thousands(count) +
                  " samples two publishers set one key to different values: each value is shown "
@@ -68,67 +71,58 @@ void RecordReport::say_problems() const {
   for (const auto& [name, count] : profile_.ledger.counters) {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }
-  const std::uint64_t broken = recorder_.broken_stacks();
-  // Some code without frame pointers is everywhere; a tenth of all samples is worth a word.
-  if (broken * 10 > profile_.ledger.written) {
-    log::info(percent(broken, profile_.ledger.written) +
-              " of the stacks are cut short: they pass through code without frame pointers "
-              "(compile it with -fno-omit-frame-pointer, or record with --backend ptrace)");
-  }
+  if (const std::string text = stack_ends_text(profile_); !text.empty()) log::info(text);
 }
 
-bool RecordReport::write_files(Outputs& outputs) const {
+bool RecordReport::write_files(Outputs& outputs) {
   RenderOptions rendering;
   rendering.group_by = options_.group_by;
-  std::vector<Error> errors;
-  for (const WrittenFile& file : outputs.write(profile_, rendering, errors)) {
-    if (file.path == "-") continue;
-    log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
-              std::string(format_name(file.format)) + ")");
-  }
-  for (const Error& error : errors) log::error(escape_terminal(error.context));
-  return errors.empty();
+  written_ = outputs.write(profile_, rendering, write_errors_);
+  return write_errors_.empty();
 }
 
-bool RecordReport::show_labels(const Outputs& outputs) const {
+bool RecordReport::show_labels(const Outputs& outputs) {
   bool written = true;
   if (!options_.summary.empty()) {
     int fd = outputs.take_stdout() ? STDERR_FILENO : STDOUT_FILENO;
     std::ostream& out = outputs.take_stdout() ? std::cerr : std::cout;
     errno = 0;
-    Status status =
-        render_summary(profile_, options_.summary, style_for(options_.messages.color, fd), out);
+    Status status = options_.json ? render_summary_json(profile_, options_.summary, out)
+                                  : render_summary(profile_, options_.summary,
+                                                   style_for(options_.messages.color, fd), out);
     written = status && out.flush();
     if (!written) {
-      log::error("writing the summary to stdout failed" +
-                 (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()) +
-                 "; the files are written");
+      write_errors_.push_back({ErrorCode::kSystem, cannot_write("the summary to stdout", errno)});
     }
   }
-  explain_missing_labels();
-  say_missing_keys();
   if (options_.messages.log_level == log::Level::kQuiet) return written;
   // A stderr that cannot be written to has nobody to tell.
   static_cast<void>(
       render_label_keys(profile_, style_for(options_.messages.color, STDERR_FILENO), std::cerr));
+  explain_missing_labels();
   return written;
 }
 
+// That there are none was said: why, in one sentence for all processes.
 void RecordReport::explain_missing_labels() const {
-  const bool labelled = profile_.ledger.outcomes[LS_LABELLED] > 0;
-  std::size_t said = 0;
-  for (const auto& [pid, process] : recorder_.processes()) {
-    const bool publishes = !process->publisher_paths().empty();
-    if (labelled && (options_.command.empty() || !publishes)) continue;
-    if (said++ == kMostProcesses) {
-      log::info("  ... and so on for " + std::to_string(recorder_.processes().size()) +
-                " processes");
-      return;
-    }
-    // Of a command nothing could be said beforehand.
-    std::string line = (labelled ? "  " : "No labels: ") + describe_labels(*process);
-    if (!labelled && publishes) line += "; but no thread that was sampled had set any";
-    log::info(line);
+  if (profile_.ledger.outcomes[LS_LABELLED] > 0) return;
+  const auto& processes = recorder_.processes();
+  const auto publishing = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
+    return !entry.second->publisher_paths().empty();
+  });
+  const auto refused = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
+    return !entry.second->plan().refusals.empty();
+  });
+  if (publishing != processes.end()) {
+    const bool read = profile_.ledger.outcomes[LS_UNLABELLED] > 0;
+    log::info("  " + describe_labels(*publishing->second) +
+              (read ? "; but no thread that was sampled had set any" : ""));
+  } else if (refused != processes.end() || processes.size() == 1) {
+    const auto told = refused != processes.end() ? refused : processes.begin();
+    log::info("  " + describe_labels(*told->second));
+  } else if (!processes.empty()) {
+    log::info("  none of the files that the " + with_thousands(processes.size()) +
+              " processes have loaded publishes labels (ABI v1)");
   }
 }
 
@@ -145,24 +139,35 @@ void RecordReport::say_missing_keys() const {
   }
 }
 
-// For the end of the last line.
-std::string RecordReport::next_step(const Outputs& outputs) const {
-  const std::string* path = outputs.pprof_path();
-  if (path == nullptr) return {};
+// What to do next; empty where nothing is known to help.
+std::string RecordReport::next_step() const {
+  const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+    return file.format == Format::kPprof && file.path != "-";
+  });
+  if (pprof == written_.end()) return {};
   std::string key = telling_key(profile_);
-  if (!options_.summary.empty() && keys_of(profile_).contains(options_.summary.front())) {
-    key = options_.summary.front();
-  }
   // A key comes from the target, and this line is there to be pasted into a shell.
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";
   if (key.find_first_not_of(kPlain) != std::string::npos) key.clear();
-  return "; next: go tool pprof -top " + (key.empty() ? key : "-cum -tagroot=" + key + " ") +
-         escape_terminal(*path);
+  return "go tool pprof -top " + (key.empty() ? key : "-cum -tagroot=" + key + " ") +
+         escape_terminal(pprof->path);
 }
 
-void RecordReport::say_ledger(const Outputs& outputs) const {
-  log::info(ledger_line(profile_) + next_step(outputs));
+void RecordReport::say_files() const {
+  for (const WrittenFile& file : written_) {
+    if (file.path == "-") continue;
+    log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
+              std::string(format_name(file.format)) + ")");
+  }
+  for (const Error& error : write_errors_) log::error(escape_terminal(error.context));
+  if (written_.empty()) log::error("no file was written");
+}
+
+void RecordReport::say_ledger() const {
+  log::info(time_line(profile_));
+  log::info(ledger_line(profile_));
+  if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
 }
 
 }  // namespace labelscope::cli

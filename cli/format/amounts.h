@@ -1,8 +1,9 @@
-// Counts and times within sentences.
+// Counts, times and errors within sentences.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace labelscope::cli {
@@ -10,6 +11,12 @@ namespace labelscope::cli {
 // "1 file", "3 files"
 inline std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+// "cannot write out.folded: No space left on device"
+inline std::string cannot_write(const std::string& what, int errno_value) {
+  return "cannot write " + what +
+         (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value));
 }
 
 // "1,234,567"

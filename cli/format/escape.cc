@@ -1,6 +1,8 @@
 // Strict UTF-8 and the escapes built on it.
 #include "cli/format/escape.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -113,7 +115,11 @@ std::string escape(std::string_view bytes, bool for_terminal) {
   return out;
 }
 
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+std::size_t columns_of(const Character& character) {
+  if (character.code < kDelete) return 1;
+  return static_cast<std::size_t>(
+      std::max(0, utf8proc_charwidth(static_cast<utf8proc_int32_t>(character.code))));
+}
 
 bool is_file_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -182,18 +188,25 @@ std::string escape_file_name(std::string_view bytes) {
   return out;
 }
 
-std::string_view first_characters(std::string_view utf8, std::size_t limit) {
-  std::size_t seen = 0;
-  for (std::size_t i = 0; i < utf8.size(); ++i) {
-    if (!is_continuation(utf8[i]) && seen++ == limit) return utf8.substr(0, i);
+std::string_view first_columns(std::string_view utf8, std::size_t limit) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < utf8.size();) {
+    const Character character = decode_utf8(utf8.substr(at));
+    columns += columns_of(character);
+    if (columns > limit) return utf8.substr(0, at);
+    at += std::max<std::size_t>(character.length, 1);
   }
   return utf8;
 }
 
-std::size_t count_characters(std::string_view utf8) {
-  const auto count =
-      std::count_if(utf8.begin(), utf8.end(), [](char byte) { return !is_continuation(byte); });
-  return static_cast<std::size_t>(count);
+std::size_t count_columns(std::string_view utf8) {
+  std::size_t columns = 0;
+  while (!utf8.empty()) {
+    const Character character = decode_utf8(utf8);
+    columns += columns_of(character);
+    utf8.remove_prefix(std::max<std::size_t>(character.length, 1));
+  }
+  return columns;
 }
 
 }  // namespace labelscope::cli

@@ -41,8 +41,9 @@ std::string escape_folded(std::string_view bytes);
 // empty, never hidden, never read as an option ('.' or '-' in front become '_'), at most 128 bytes.
 std::string escape_file_name(std::string_view bytes);
 
-// The first `limit` characters (code points) of valid UTF-8; all of it if it has no more.
-std::string_view first_characters(std::string_view utf8, std::size_t limit);
-std::size_t count_characters(std::string_view utf8);
+// How much of valid UTF-8 fits into `limit` columns of a terminal: a character of Chinese, Japanese
+// or Korean and an emoji are two columns wide, an accent of its own is none.
+std::string_view first_columns(std::string_view utf8, std::size_t limit);
+std::size_t count_columns(std::string_view utf8);
 
 }  // namespace labelscope::cli

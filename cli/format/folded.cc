@@ -1,4 +1,4 @@
-// Folded stacks, the input of flame graph tools: groups, process, frames, count.
+// Folded stacks, the input of flame graph tools: groups, process, frames, nanoseconds.
 //
 // What stands before the stack (the prefix) and the stack are numbered apart: there are few
 // prefixes, and a stack's text is worked out once however many of them it appears under.
@@ -46,7 +46,7 @@ using Prefixes = std::map<std::string, std::size_t>;
 struct Line {
   Prefixes::const_pointer prefix = nullptr;
   FrameTree::Node stack = FrameTree::kRoot;
-  std::uint64_t count = 0;
+  std::uint64_t weight_ns = 0;
 };
 
 void append_frame(std::string& line, std::string_view frame) {
@@ -69,7 +69,7 @@ class FoldedRenderer {
     std::string text;
     for (const Line& line : lines_) {
       tree_.write_line(line.stack, text);
-      out << line.prefix->first << ';' << text << ' ' << line.count << '\n';
+      out << line.prefix->first << ';' << text << ' ' << line.weight_ns << '\n';
       if (!out) break;
     }
     return flush_output(out);
@@ -120,7 +120,7 @@ class FoldedRenderer {
       line.prefix = same_prefix ? lines_.back().prefix
                                 : &*prefixes_.try_emplace(prefix_of(row), prefixes_.size()).first;
       line.stack = row.stack == kNoIndex ? no_stack_ : stacks_[row.stack];
-      line.count = row.count;
+      line.weight_ns = row.weight_ns;
       lines_.push_back(line);
       before = &row;
     }
@@ -139,7 +139,7 @@ class FoldedRenderer {
     for (const Line& line : lines_) {
       if (kept > 0 && lines_[kept - 1].prefix == line.prefix &&
           lines_[kept - 1].stack == line.stack) {
-        lines_[kept - 1].count += line.count;
+        lines_[kept - 1].weight_ns += line.weight_ns;
       } else {
         lines_[kept++] = line;
       }

@@ -33,7 +33,7 @@ std::string_view format_name(Format format);
 
 // gzip-compressed pprof protobuf (profile.proto of google/pprof).
 Status render_pprof(const Profile& profile, const RenderOptions& options, std::ostream& out);
-// One line a stack, root first: "frame;frame;frame count".
+// One line a stack, root first: "frame;frame;frame nanoseconds".
 Status render_folded(const Profile& profile, const RenderOptions& options, std::ostream& out);
 // The lossless recording: docs/recording-format.md.
 Status render_jsonl(const Profile& profile, std::ostream& out);

@@ -84,6 +84,7 @@ Json thread_json(const Thread& thread, std::size_t id) {
   line["pid"] = raw(thread.pid);
   line["tid"] = raw(thread.tid);
   line["name"] = bytes_json(thread.name);
+  line["account"] = index_json(thread.account);
   return line;
 }
 
@@ -144,6 +145,9 @@ Json ledger_json(const Ledger& ledger) {
   line["dropped"] = ledger.dropped;
   line["written"] = ledger.written;
   line["truncated"] = ledger.truncated;
+  line["time"] = Json{{"attributed_ns", ledger.time.attributed_ns},
+                      {"unsampled_ns", ledger.time.unsampled_ns},
+                      {"lost_ns", ledger.time.lost_ns}};
   Json counters = Json::array();
   for (const auto& [name, count] : ledger.counters) {
     counters.push_back(Json{{"name", bytes_json(name)}, {"count", count}});
@@ -177,6 +181,8 @@ void append_sample(std::string& out, const SampleRow& row) {
   append_index(out, row.label_set);
   out += R"(,"count":)";
   append_number(out, row.count);
+  out += R"(,"weight_ns":)";
+  append_number(out, row.weight_ns);
   out += R"(,"outcome":)";
   append_number(out, row.outcome);
   out += R"(,"flags":)";

@@ -33,12 +33,6 @@ std::int64_t to_int64(std::uint64_t value) {
   return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
 }
 
-std::int64_t time_of(std::uint64_t count, std::uint64_t period_ns) {
-  std::uint64_t time = 0;
-  if (__builtin_mul_overflow(count, period_ns, &time)) return to_int64(UINT64_MAX);
-  return to_int64(time);
-}
-
 // What is known about the names of one module: pprof looks for symbols itself where there are none.
 struct ModuleNames {
   bool functions = false;
@@ -117,8 +111,7 @@ class PprofRenderer {
       for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
         frames.push_back(pseudo_location(rows_.group_frame(row, *key)));
       }
-      const std::array<std::int64_t, 2> values{to_int64(row.count),
-                                               time_of(row.count, profile_.period_ns)};
+      const std::array<std::int64_t, 2> values{to_int64(row.count), to_int64(row.weight_ns)};
       message.clear();
       pbf_builder<SampleField> sample(message);
       sample.add_packed_uint64(SampleField::kLocationId, frames.begin(), frames.end());
@@ -205,10 +198,13 @@ class PprofRenderer {
     return functions_.try_emplace({name, system_name, file}, functions_.size() + 1).first->second;
   }
 
-  // pprof takes the first mapping for the main program: files come before the kernel and the rest.
+  // pprof takes the first mapping for the main program; other files come before the kernel and the
+  // rest.
   void add_mappings() {
+    if (profile_.program != kNoIndex) add_mapping(profile_.program);
     for (const bool files : {true, false}) {
       for (std::size_t i = 0; i < profile_.modules.size(); ++i) {
+        if (i == profile_.program) continue;
         if ((profile_.modules[i].kind == ProfileModule::Kind::kFile) == files) add_mapping(i);
       }
     }

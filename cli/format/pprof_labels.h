@@ -15,9 +15,8 @@ namespace labelscope::cli {
 
 // Flags that a pprof sample shows; the others tell how a label set was read, not what is wrong with
 // it.
-inline constexpr std::uint16_t kPprofFlags =
-    LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY | LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT |
-    LS_STACK_CUT;
+inline constexpr std::uint16_t kPprofFlags = LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY |
+                                             LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT | LS_STACK_CUT;
 
 class PprofLabels {
  public:

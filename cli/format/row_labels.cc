@@ -11,9 +11,8 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
-    "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",  "duplicate-key",
-    "never-touched",   "retried",          "partly-unreadable", "key-conflict",
-    "stack-cut"};
+    "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
+    "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut"};
 static_assert(LS_STACK_CUT == 1 << (kSampleFlagCount - 1), "every flag has a name");
 
 std::string_view base_name(std::string_view path) {
@@ -55,6 +54,11 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
 
 const Thread* RowLabels::thread(const AggregatedRow& row) const {
   return row.thread == kNoIndex ? nullptr : &profile_.threads[row.thread];
+}
+
+Index RowLabels::account(const AggregatedRow& row) const {
+  const Thread* of_row = thread(row);
+  return of_row == nullptr ? kNoIndex : of_row->account;
 }
 
 const Process* RowLabels::process(const AggregatedRow& row) const {

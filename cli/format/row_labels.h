@@ -39,6 +39,8 @@ class RowLabels {
   // Null where the row has none, or its process is not in the profile.
   const Thread* thread(const AggregatedRow& row) const;
   const Process* process(const AggregatedRow& row) const;
+  // Thread::account; kNoIndex where there is none.
+  Index account(const AggregatedRow& row) const;
   // The empty set where the row has none.
   const LabelSet& label_set(const AggregatedRow& row) const;
 

@@ -39,6 +39,12 @@ Status check_rows(const Profile& profile) {
       return bad_index("sample", i, "label set", row.label_set, profile.label_sets.size());
     }
   }
+  for (std::size_t i = 0; i < profile.threads.size(); ++i) {
+    const Index account = profile.threads[i].account;
+    if (!fits(account, profile.threads.size())) {
+      return bad_index("thread", i, "account", account, profile.threads.size());
+    }
+  }
   return {};
 }
 
@@ -50,6 +56,10 @@ Status check_tables(const Profile& profile) {
     if (!fits(module, profile.modules.size())) {
       return bad_index("location", i, "module", module, profile.modules.size());
     }
+  }
+  if (!fits(profile.program, profile.modules.size())) {
+    return Error{ErrorCode::kMalformed, "the program is module " + std::to_string(profile.program) +
+                                            " of " + std::to_string(profile.modules.size())};
   }
   for (std::size_t i = 0; i < profile.stacks.size(); ++i) {
     for (Index location : profile.stacks[i]) {
@@ -80,6 +90,7 @@ std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts
     key.flags = row.flags & parts.flags;
     key.outcome = row.outcome;
     key.count = row.count;
+    key.weight_ns = row.weight_ns;
     rows.push_back(key);
   }
   std::sort(rows.begin(), rows.end(), [](const AggregatedRow& a, const AggregatedRow& b) {
@@ -90,6 +101,7 @@ std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (kept > 0 && identity(rows[kept - 1]) == identity(rows[i])) {
       rows[kept - 1].count += rows[i].count;
+      rows[kept - 1].weight_ns += rows[i].weight_ns;
     } else {
       rows[kept++] = rows[i];
     }

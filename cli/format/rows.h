@@ -28,6 +28,7 @@ struct AggregatedRow {
   std::uint16_t flags = 0;
   std::uint8_t outcome = 0;
   std::uint64_t count = 0;
+  std::uint64_t weight_ns = 0;
 };
 
 // Ordered by label set, then thread, then stack: what is costly to render changes least often.

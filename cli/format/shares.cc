@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <string_view>
 
 namespace labelscope::cli {
@@ -13,40 +13,32 @@ namespace {
 // Counts times 1000 can pass 64 bits: hostile recordings may hold any count.
 __extension__ using Wide = unsigned __int128;
 
+std::uint64_t share(Wide part, Wide whole) {
+  if (whole == 0 || part == 0) return 0;
+  if (part >= whole) return 1000;
+  const auto rounded = static_cast<std::uint64_t>((part * 1000 + whole / 2) / whole);
+  return std::clamp<std::uint64_t>(rounded, 1, 999);
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts) {
   Wide whole = 0;
   for (std::uint64_t count : counts) whole += count;
-  std::vector<std::uint64_t> shares(counts.size());
-  if (whole == 0) return shares;
-
-  std::vector<Wide> remainders(counts.size());
-  std::uint64_t given = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const Wide scaled = Wide{counts[i]} * 1000;
-    shares[i] = static_cast<std::uint64_t>(scaled / whole);
-    remainders[i] = scaled % whole;
-    given += shares[i];
-  }
-  std::vector<std::size_t> order(counts.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
-  for (std::size_t i = 0; given < 1000; ++i, ++given) ++shares[order[i]];
+  std::vector<std::uint64_t> shares;
+  shares.reserve(counts.size());
+  for (std::uint64_t count : counts) shares.push_back(share(count, whole));
   return shares;
 }
 
-std::uint64_t coverage_of_1000(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<std::uint64_t>(Wide{part} * 1000 / whole);
-}
+std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole) { return share(part, whole); }
 
 std::string percent_text(std::uint64_t of_1000) {
   return std::to_string(of_1000 / 10) + "." + std::to_string(of_1000 % 10) + "%";
 }
 
-std::string time_text(std::uint64_t count, std::uint64_t period_ns) {
-  double value = static_cast<double>(count) * static_cast<double>(period_ns);
+std::string time_text(std::uint64_t ns) {
+  auto value = static_cast<double>(ns);
   constexpr std::array<std::string_view, 4> kUnits{" ns", " us", " ms", " s"};
   std::size_t unit = 0;
   // 999.5 would round to the four digits "1000".
@@ -58,6 +50,26 @@ std::string time_text(std::uint64_t count, std::uint64_t period_ns) {
   std::array<char, 64> text;
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return std::string(text.data(), static_cast<std::size_t>(length)) + std::string(kUnits[unit]);
+}
+
+void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {
+  Account& known = accounts_[account];
+  known.time_ns += static_cast<double>(time_ns);
+  known.samples += static_cast<double>(samples);
+  whole_ns_ += static_cast<double>(time_ns);
+}
+
+double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part) const {
+  double variance = 0;
+  for (const auto& [account, time_ns] : part) {
+    auto known = accounts_.find(account);
+    if (known == accounts_.end() || known->second.time_ns == 0) continue;
+    const Account& whole = known->second;
+    const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
+    const double weight = whole.time_ns / whole_ns_;
+    variance += weight * weight * share * (1 - share) / whole.samples;
+  }
+  return std::sqrt(variance);
 }
 
 }  // namespace labelscope::cli

@@ -1,22 +1,44 @@
-// Numbers as people read them: shares that add up, times with a fitting unit.
+// Numbers as people read them: shares, times with a fitting unit.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace labelscope::cli {
 
-// Tenths of a per cent, by largest remainder: they add up to exactly 1000, unless all counts are 0.
-std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts);
+// A part of a whole in tenths of a per cent, by one rule wherever it is printed: rounded to the
+// nearest, but for 1000 and 0, which mean all of it and nothing. 0 if there is no whole. Equal
+// parts have equal shares; so what is printed need not add up to 100.0 %, as the counts do.
+std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole);
 
-// A part on its own. Rounded down, so that 100.0 % means every one; 0 if there is no whole.
-std::uint64_t coverage_of_1000(std::uint64_t part, std::uint64_t whole);
+// Those of all counts in their sum.
+std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts);
 
 // 987 -> "98.7%"
 std::string percent_text(std::uint64_t of_1000);
 
 // "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, seconds as they are above that.
-std::string time_text(std::uint64_t count, std::uint64_t period_ns);
+std::string time_text(std::uint64_t ns);
+
+// How far a share is from the truth by chance, as a standard error: of three recordings two are not
+// farther. Samples are independent; but time is shared out within accounts (time_accounts.h) whose
+// sums are exact, so only what happens within each of them is uncertain.
+class ShareError {
+ public:
+  // Everything that was sampled.
+  void add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples);
+  // Of a part's time in each account.
+  double of(const std::map<std::uint32_t, std::uint64_t>& part) const;
+
+ private:
+  struct Account {
+    double time_ns = 0;
+    double samples = 0;
+  };
+  std::map<std::uint32_t, Account> accounts_;
+  double whole_ns_ = 0;
+};
 
 }  // namespace labelscope::cli

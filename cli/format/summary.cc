@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <ostream>
@@ -34,9 +35,27 @@ std::string paint(const SummaryStyle& style, std::string_view color, std::string
   return std::string(color) + text + std::string(kReset);
 }
 
+// Of all samples with one value.
+struct Amount {
+  std::uint64_t count = 0;
+  std::uint64_t weight_ns = 0;
+  std::map<Index, std::uint64_t> by_account;  // of the weight
+
+  void add(const AggregatedRow& row, Index account) {
+    count += row.count;
+    weight_ns += row.weight_ns;
+    by_account[account] += row.weight_ns;
+  }
+  void add(const Amount& other) {
+    count += other.count;
+    weight_ns += other.weight_ns;
+    for (const auto& [account, part] : other.by_account) by_account[account] += part;
+  }
+};
+
 struct TableRow {
   std::string value;  // escaped
-  std::uint64_t count = 0;
+  Amount amount;
   bool ours = false;  // says something about the samples, is not a value
 };
 
@@ -49,38 +68,49 @@ std::string shown_value(std::string_view value) {
 
 std::vector<TableRow> table_rows(const RowLabels& labels, const std::vector<AggregatedRow>& rows,
                                  std::string_view key, std::size_t max_values) {
-  std::map<std::string, std::uint64_t> by_value;
-  std::uint64_t without = 0;
-  std::uint64_t unreadable = 0;
+  std::map<std::string, Amount> by_value;
+  Amount without;
+  Amount unreadable;
   for (const AggregatedRow& row : rows) {
+    const Index account = labels.account(row);
     if (std::optional<std::string> value = labels.value(row, key)) {
-      by_value[*std::move(value)] += row.count;
+      by_value[*std::move(value)].add(row, account);
     } else {
-      (is_unreadable(row.outcome) ? unreadable : without) += row.count;
+      (is_unreadable(row.outcome) ? unreadable : without).add(row, account);
     }
   }
-  std::vector<std::pair<std::string_view, std::uint64_t>> values(by_value.begin(), by_value.end());
-  std::stable_sort(values.begin(), values.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::pair<const std::string, Amount>*> values;
+  values.reserve(by_value.size());
+  for (auto& entry : by_value) values.push_back(&entry);
+  std::stable_sort(values.begin(), values.end(), [](const auto* a, const auto* b) {
+    return a->second.weight_ns > b->second.weight_ns;
+  });
 
   std::vector<TableRow> table;
   const std::size_t shown = std::min(values.size(), max_values);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.push_back({shown_value(values[i].first), values[i].second, false});
+    table.push_back({shown_value(values[i]->first), std::move(values[i]->second), false});
   }
   if (shown < values.size()) {
-    TableRow rest{"(" + std::to_string(values.size() - shown) + " other values)", 0, true};
-    for (std::size_t i = shown; i < values.size(); ++i) rest.count += values[i].second;
+    TableRow rest{"(" + std::to_string(values.size() - shown) + " other values)", {}, true};
+    for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i]->second);
     table.push_back(std::move(rest));
   }
-  if (without > 0) table.push_back({"(no such label)", without, true});
-  if (unreadable > 0) table.push_back({"(unreadable)", unreadable, true});
+  if (without.count > 0) table.push_back({"(no such label)", std::move(without), true});
+  if (unreadable.count > 0) table.push_back({"(unreadable)", std::move(unreadable), true});
   return table;
 }
 
-std::string bar(std::uint64_t count, std::uint64_t largest, std::size_t width, bool unicode) {
+// "±1.1", in points of a per cent.
+std::string error_text(double error, bool unicode) {
+  std::array<char, 32> text;
+  const int length = std::snprintf(text.data(), text.size(), "%.1f", 100 * error);
+  return (unicode ? "±" : "+-") + std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bool unicode) {
   if (largest == 0) return {};
-  const double filled = static_cast<double>(count) / static_cast<double>(largest);
+  const double filled = static_cast<double>(part) / static_cast<double>(largest);
   const auto eighths =
       static_cast<std::size_t>(std::lround(filled * static_cast<double>(width * 8)));
   if (!unicode) return std::string((eighths + 4) / 8, '#');
@@ -91,86 +121,94 @@ std::string bar(std::uint64_t count, std::uint64_t largest, std::size_t width, b
   return text;
 }
 
-// Cut or filled up to `width` characters.
+// Cut or filled up to `width` columns.
 std::string cell(std::string_view text, std::size_t width, bool unicode) {
   const std::string_view dots = unicode ? "…" : "...";
   std::string out(text);
-  if (count_characters(text) > width) {
-    out = first_characters(text, width - count_characters(dots));
+  if (count_columns(text) > width) {
+    out = first_columns(text, width - count_columns(dots));
     out += dots;
   }
-  out.append(width - std::min(width, count_characters(out)), ' ');
+  out.append(width - std::min(width, count_columns(out)), ' ');
   return out;
 }
 
 std::string right(std::string_view text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
+  return std::string(width - std::min(width, count_columns(text)), ' ') + std::string(text);
 }
 
 void render_table(const std::string& key, const std::vector<TableRow>& table,
-                  std::uint64_t period_ns, const SummaryStyle& style, std::ostream& out) {
+                  const ShareError& errors, const SummaryStyle& style, std::ostream& out) {
   constexpr std::size_t kShareWidth = 7;
+  constexpr std::size_t kErrorWidth = 7;
   constexpr std::size_t kTimeWidth = 10;
-  constexpr std::size_t kCountWidth = 10;
-  constexpr std::size_t kNumbersWidth = kShareWidth + kTimeWidth + kCountWidth + 2;
+  constexpr std::size_t kCountWidth = 9;
+  constexpr std::size_t kNumbersWidth = kShareWidth + kErrorWidth + kTimeWidth + kCountWidth + 2;
   constexpr std::size_t kLeastWidth = 16;
   const std::string title = escape_terminal(key);
-  std::size_t widest = std::max(count_characters(title), kLeastWidth);
+  std::size_t widest = std::max(count_columns(title), kLeastWidth);
   std::uint64_t largest = 0;
-  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> times;
   for (const TableRow& row : table) {
-    widest = std::max(widest, count_characters(row.value));
-    largest = std::max(largest, row.count);
-    counts.push_back(row.count);
+    widest = std::max(widest, count_columns(row.value));
+    largest = std::max(largest, row.amount.weight_ns);
+    times.push_back(row.amount.weight_ns);
   }
-  // A third of the line for the bar, if the values leave it; numbers never yield.
+  // A quarter of the line for the bar, if the values leave it; numbers never yield.
   const std::size_t free = style.width > kNumbersWidth ? style.width - kNumbersWidth : 0;
-  const std::size_t value_width = std::max(kLeastWidth, std::min(widest, free * 2 / 3));
-  const std::size_t bar_width = free > value_width ? free - value_width : 0;
-  const std::vector<std::uint64_t> shares = shares_of_1000(counts);
+  const std::size_t value_width =
+      style.width == 0 ? widest : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
+  constexpr std::size_t kBarWithoutTerminal = 24;
+  const std::size_t bar_width = style.width == 0     ? kBarWithoutTerminal
+                                : free > value_width ? free - value_width
+                                                     : 0;
+  const std::vector<std::uint64_t> shares = shares_of_1000(times);
 
   out << paint(style, kBold, cell(title, value_width, style.unicode)) << right("share", kShareWidth)
-      << right("time", kTimeWidth) << right("samples", kCountWidth) << '\n';
+      << std::string(kErrorWidth, ' ') << right("time", kTimeWidth) << right("samples", kCountWidth)
+      << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
     std::string value = cell(row.value, value_width, style.unicode);
     if (row.ours) value = paint(style, kDim, std::move(value));
-    std::string line = value + right(percent_text(shares[i]), kShareWidth) +
-                       right(time_text(row.count, period_ns), kTimeWidth) +
-                       right(std::to_string(row.count), kCountWidth);
-    const std::string drawn = bar(row.count, largest, bar_width, style.unicode);
+    std::string line =
+        value + right(percent_text(shares[i]), kShareWidth) +
+        right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
+        right(time_text(row.amount.weight_ns), kTimeWidth) +
+        right(std::to_string(row.amount.count), kCountWidth);
+    const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
   }
 }
 
 struct KeyUse {
-  std::uint64_t count = 0;
+  std::uint64_t weight_ns = 0;
   std::set<std::string_view> values;
 };
 
 std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
-  std::vector<std::uint64_t> by_set(profile.label_sets.size());
+  struct SetUse {
+    bool seen = false;
+    std::uint64_t weight_ns = 0;
+  };
+  std::vector<SetUse> by_set(profile.label_sets.size());
   for (const SampleRow& row : profile.rows) {
-    if (row.label_set != kNoIndex) by_set[row.label_set] += row.count;
+    if (row.label_set == kNoIndex) continue;
+    by_set[row.label_set].seen = true;
+    by_set[row.label_set].weight_ns += row.weight_ns;
   }
   std::map<std::string_view, KeyUse> keys;
   for (std::size_t i = 0; i < by_set.size(); ++i) {
-    if (by_set[i] == 0) continue;
+    if (!by_set[i].seen) continue;
     std::set<std::string_view> counted;  // a key of two publishers is still one sample
     for (const Label& label : profile.label_sets[i]) {
       KeyUse& use = keys[label.key];
       use.values.insert(label.value);
-      if (counted.insert(label.key).second) use.count += by_set[i];
+      if (counted.insert(label.key).second) use.weight_ns += by_set[i].weight_ns;
     }
   }
   return keys;
-}
-
-std::uint64_t count_samples(const Profile& profile) {
-  std::uint64_t count = 0;
-  for (const SampleRow& row : profile.rows) count += row.count;
-  return count;
 }
 
 }  // namespace
@@ -184,37 +222,43 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     return flush_output(out);
   }
   const RowLabels labels(profile);
+  ShareError errors;
+  for (const AggregatedRow& row : rows)
+    errors.add_whole(labels.account(row), row.weight_ns, row.count);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    render_table(keys[i], table_rows(labels, rows, keys[i], style.max_values), profile.period_ns,
-                 style, out);
+    render_table(keys[i], table_rows(labels, rows, keys[i], style.max_values), errors, style, out);
   }
   return flush_output(out);
 }
 
 Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::uint64_t samples = count_samples(profile);
   const std::map<std::string_view, KeyUse> keys = count_keys(profile);
   if (keys.empty()) {
+    std::uint64_t samples = 0;
+    for (const SampleRow& row : profile.rows) samples += row.count;
     out << "no labels in " << samples << (samples == 1 ? " sample" : " samples") << '\n';
     return flush_output(out);
   }
+  std::uint64_t time_ns = 0;
+  for (const SampleRow& row : profile.rows) time_ns += row.weight_ns;
   std::vector<const std::pair<const std::string_view, KeyUse>*> order;
   std::size_t width = 0;
   for (const auto& entry : keys) {
     order.push_back(&entry);
-    width = std::max(width, count_characters(shown_value(entry.first)));
+    width = std::max(width, count_columns(shown_value(entry.first)));
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return a->second.count > b->second.count; });
-  width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return a->second.weight_ns > b->second.weight_ns;
+  });
+  if (style.width != 0) width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
   for (const auto* entry : order) {
     const KeyUse& use = entry->second;
     const std::size_t values = use.values.size();
     out << cell(shown_value(entry->first), width, style.unicode)
-        << right(percent_text(coverage_of_1000(use.count, samples)), 8) << " of samples, " << values
-        << (values == 1 ? " value" : " values") << '\n';
+        << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8) << " of the time, "
+        << values << (values == 1 ? " value" : " values") << '\n';
     if (values > kManyValues) {
       out << paint(style, kYellow,
                    "  more than " + std::to_string(kManyValues) +

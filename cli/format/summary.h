@@ -15,15 +15,19 @@ namespace labelscope::cli {
 struct SummaryStyle {
   bool color = false;
   bool unicode = false;         // bars and dots beyond ASCII: the terminal's locale is UTF-8
-  std::size_t width = 80;       // terminal columns
+  std::size_t width = 80;       // terminal columns; 0: no terminal, and nothing is cut
   std::size_t max_values = 20;  // rows of a key; the rest is added up in one row
 };
 
 // A table for each key: value, share of all samples, time, samples, bar. The samples that have no
-// such label and those that were unreadable are rows of their own; the shares, as printed, add up
-// to 100 %. Keys mean what they mean in RenderOptions::group_by.
+// such label and those that were unreadable are rows of their own. Keys mean what they mean in
+// RenderOptions::group_by.
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out);
+
+// The same for programs: a line of JSON for each key (labelscope-record(1)).
+Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
+                           std::ostream& out);
 
 // A line for each label key seen: share of samples that carry it, number of distinct values, a
 // warning where there are more values than a profile viewer handles well.

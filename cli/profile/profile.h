@@ -53,6 +53,9 @@ struct Thread {
   Pid pid{};
   Tid tid{};
   std::string name;  // the last one seen
+  // Whose time is shared out together (time_accounts.h): this thread's own index, or that of
+  // another one for all threads of an account; kNoIndex: it has no samples.
+  Index account = kNoIndex;
 };
 
 struct Process {
@@ -66,13 +69,23 @@ using Stack = std::vector<Index>;
 
 // One sample, or (in an aggregated profile) `count` equal ones.
 struct SampleRow {
-  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 in an aggregated profile
+  std::uint64_t time_ns = 0;    // CLOCK_MONOTONIC; 0 in an aggregated profile
+  std::uint64_t weight_ns = 0;  // the time that it stands for; shares are shares of this
   Index thread = kNoIndex;
   Index stack = kNoIndex;
   Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
   std::uint32_t count = 1;
   std::uint16_t flags = 0;   // of enum ls_sample_flag
   std::uint8_t outcome = 0;  // of enum ls_outcome
+};
+
+// The time of all threads that were to be sampled, as the kernel counts it: CPU time, or how long
+// they existed where all time is sampled.
+struct TimeLedger {
+  std::uint64_t attributed_ns = 0;  // == the sum of the rows' weights
+  std::uint64_t unsampled_ns = 0;   // of threads without a sample that had nobody to share it with
+  std::uint64_t lost_ns = 0;        // of threads of which no word came through
+  std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
 };
 
 // The numbers that must add up: taken = sum(outcomes) and written = taken - dropped.
@@ -83,6 +96,7 @@ struct Ledger {
   std::uint64_t written = 0;                      // rows (by count) in this profile
   std::uint64_t truncated = 0;                    // samples with any LS_TRUNCATED flag
   std::map<std::string, std::uint64_t> counters;  // other named events, non-zero ones only
+  TimeLedger time;
 };
 
 struct Profile {
@@ -97,11 +111,12 @@ struct Profile {
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t duration_ns = 0;
-  std::uint64_t period_ns = 0;  // time that one sample stands for
+  std::uint64_t period_ns = 0;  // between two samples of a thread that runs, on average
 
   std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<ProfileModule> modules;
+  Index program = kNoIndex;  // the module that is the (first) target's program, where it is known
   std::vector<Location> locations;
   std::vector<Stack> stacks;
   std::vector<LabelSet> label_sets;

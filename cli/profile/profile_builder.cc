@@ -13,9 +13,6 @@
 namespace labelscope::cli {
 namespace {
 
-// Marks cached stacks that were cut; there are never so many stacks that an index needs the bit.
-constexpr Index kBroken = 1U << 31;
-
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
@@ -98,10 +95,12 @@ void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
         hash_of(row), next, [&](Index index) { return same_row(profile_.rows[index], row); });
     if (known != next) {
       ++profile_.rows[known].count;
+      accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, known);
       return;
     }
   }
   profile_.rows.push_back(row);
+  accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, next);
 }
 
 Index ProfileBuilder::intern_thread(const SampleView& sample, ProcessContext& process) {
@@ -118,10 +117,7 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
   scratch_.append(as_text(std::as_bytes(sample.kernel_stack)));
   scratch_.append(as_text(std::as_bytes(sample.user_stack)));
   scratch_.push_back(static_cast<char>(sample.kernel_stack.size()));  // where the one ends
-  if (const Index* known = process.caches.user_stacks.find(scratch_)) {
-    if ((*known & kBroken) != 0) ++broken_stacks_;
-    return *known & ~kBroken;
-  }
+  if (const Index* known = process.caches.user_stacks.find(scratch_)) return *known;
 
   Stack stack;
   stack.reserve(sample.kernel_stack.size() + sample.user_stack.size());
@@ -131,7 +127,6 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
     leaf = false;
   }
   leaf = true;
-  bool broken = false;
   for (std::uint64_t address : sample.user_stack) {
     // A return address points behind the call, perhaps into the next line or function.
     Address inside = leaf ? address : address - 1;
@@ -139,8 +134,7 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
     if (fresh) known->second = intern_location(inside, process.module_at(inside));
     // No code there: this function keeps something else than a frame pointer in that register, and
     // what its value led to is no caller.
-    broken = !leaf && profile_.locations[known->second].module == kNoIndex;
-    if (broken) break;
+    if (!leaf && profile_.locations[known->second].module == kNoIndex) break;
     leaf = false;
     stack.push_back(known->second);
   }
@@ -149,8 +143,7 @@ Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& pro
       stacks_.find_or_insert(XXH3_64bits(stack.data(), stack.size() * sizeof(Index)), next,
                              [&](Index index) { return profile_.stacks[index] == stack; });
   if (known == next) profile_.stacks.push_back(std::move(stack));
-  process.caches.user_stacks.insert(scratch_, broken ? known | kBroken : known);
-  if (broken) ++broken_stacks_;
+  process.caches.user_stacks.insert(scratch_, known);
   return known;
 }
 
@@ -195,6 +188,9 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
-Profile ProfileBuilder::take() { return std::move(profile_); }
+Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
+  profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
+  return std::move(profile_);
+}
 
 }  // namespace labelscope::cli

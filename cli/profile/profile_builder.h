@@ -14,6 +14,7 @@
 
 #include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
+#include "cli/profile/time_accounts.h"
 #include "labelscope/label.h"
 
 namespace labelscope::cli {
@@ -21,6 +22,7 @@ namespace labelscope::cli {
 // One sample as a source delivers it; the spans live as long as the call.
 struct SampleView {
   std::uint64_t time_ns = 0;
+  std::uint64_t thread_ns = 0;  // as RawSample's
   Pid pid{};
   Tid tid{};
   std::string_view comm;
@@ -77,17 +79,20 @@ struct ProcessContext {
 
 class ProfileBuilder {
  public:
-  explicit ProfileBuilder(bool keep_each_sample) : keep_each_sample_(keep_each_sample) {}
+  // `period_ns`: between two samples of a thread that runs, on average.
+  ProfileBuilder(bool keep_each_sample, std::uint64_t period_ns)
+      : keep_each_sample_(keep_each_sample), accounts_(profile_, period_ns) {}
+  ProfileBuilder(const ProfileBuilder&) = delete;
+  ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
   void add(const SampleView& sample, ProcessContext& process);
+  TimeAccounts& accounts() { return accounts_; }
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
-  // Samples whose user stack was cut where it left all code: something on it has no frame pointers.
-  std::uint64_t broken_stacks() const { return broken_stacks_; }
-  // Moves out threads, locations, stacks, label sets and rows; the rest of the Profile is the
-  // caller's.
-  Profile take();
+  // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
+  // ledger of time; the rest of the Profile is the caller's.
+  Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
 
  private:
   struct Decoded {  // a label encoding
@@ -103,8 +108,8 @@ class ProfileBuilder {
   bool keep_each_sample_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
-  std::uint64_t broken_stacks_ = 0;
   Profile profile_;
+  TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
   // Of profile_'s tables of the same names.
   IndexTable stacks_;

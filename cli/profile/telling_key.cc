@@ -9,6 +9,13 @@
 
 namespace labelscope::cli {
 
+namespace {
+
+// A tree with a root for each of thousands of values tells nobody anything.
+constexpr std::size_t kMostValues = 100;
+
+}  // namespace
+
 std::string telling_key(const Profile& profile) {
   struct Seen {
     std::uint64_t samples = 0;
@@ -29,6 +36,7 @@ std::string telling_key(const Profile& profile) {
     };
     return rank(a.second) < rank(b.second);
   };
+  std::erase_if(keys, [](const auto& key) { return key.second.values.size() > kMostValues; });
   auto best = std::max_element(keys.begin(), keys.end(), better);
   return best == keys.end() ? std::string() : std::string(best->first);
 }

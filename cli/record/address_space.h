@@ -15,12 +15,18 @@ class AddressSpace {
 
   // All executable mappings that the process has now are added; what was known before stays.
   Status load(const Target& process);
-  // One mapping, as the kernel announced it. `process` may be null (it has ended).
-  void add(const Mapping& mapping, const Target* process);
-  void clear() { ranges_.clear(); }  // after exec
+  // One mapping, as the kernel announced it, and its module. `process` may be null (it has ended).
+  Index add(const Mapping& mapping, const Target* process);
+  void clear() {  // after exec
+    ranges_.clear();
+    program_ = kNoIndex;
+  }
 
   // The module at a user address, or kNoIndex.
   Index module_at(Address address) const;
+  // The module of the main program. Of a process that load() never saw it is the first file that
+  // was mapped: the kernel maps the program before its interpreter. kNoIndex: nothing is known.
+  Index program() const { return program_; }
   // Changes whenever an address may mean something else than before: caches keyed by addresses must
   // go.
   std::uint64_t epoch() const { return epoch_; }
@@ -32,6 +38,7 @@ class AddressSpace {
   };
   ModuleTable* modules_;
   std::map<Address, Range> ranges_;  // by start; they do not overlap
+  Index program_ = kNoIndex;
   std::uint64_t epoch_ = 0;
 };
 

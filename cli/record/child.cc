@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +78,17 @@ int Child::release() {
 
 std::optional<int> Child::ended() {
   int status = 0;
-  if (!status_ && ::waitpid(raw(pid_), &status, WNOHANG) == raw(pid_)) status_ = status;
+  rusage used{};
+  const bool news = !status_ && ::wait4(raw(pid_), &status, WNOHANG, &used) == raw(pid_);
+  // A child that is traced also tells of its stops.
+  if (news && !WIFSTOPPED(status)) {
+    status_ = status;
+    auto ns = [](const timeval& time) {
+      return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+             static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+    };
+    time_ns_ = ns(used.ru_utime) + ns(used.ru_stime);
+  }
   return status_;
 }
 

@@ -1,6 +1,7 @@
 // The program after `--`: started, held back until sampling has begun, waited for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class Child {
   int release();
   // The wait status once it has ended; does not block.
   std::optional<int> ended();
+  // CPU time of the program and of all its children that were waited for, once it has ended here.
+  std::optional<std::uint64_t> time_ns() const { return time_ns_; }
   // For whoever traces it and has collected its status.
   void note_ended(int wait_status) { status_ = wait_status; }
 
@@ -41,6 +44,7 @@ class Child {
   UniqueFd gate_;    // closing it after one byte lets the child go on
   UniqueFd report_;  // closes on exec, or brings the errno
   std::optional<int> status_;
+  std::optional<std::uint64_t> time_ns_;
 };
 
 // Exit status of a shell for this wait status: the program's own, or 128 plus the signal.

@@ -5,6 +5,7 @@
 
 #include "cli/format/amounts.h"
 #include "cli/format/escape.h"
+#include "cli/format/shares.h"
 #include "cli/record/progress.h"
 
 namespace labelscope::cli {
@@ -12,73 +13,91 @@ namespace {
 
 struct CounterText {
   std::string_view name;
-  std::string_view text;  // empty: counted in the files, but nothing to be told about
+  std::string_view
+      what;              // what is counted; empty: it is in the files, but nothing to be told about
+  std::string_view why;  // and what helps
 };
 
-// What the sampler's counters mean for the one who records. A name that is not here is shown as it
-// is.
+// What the sampler's counters mean for the one who records, as "what: number (why)". A name that is
+// not here is shown as it is.
 constexpr CounterText kCounterTexts[] = {
-    {"of-other-processes", ""},
-    {"outside-pid-namespace", ""},
-    {"retries-scheduled", ""},
-    {"retries-sent", ""},
-    {"retries-of-dropped-samples", ""},
-    {"user-stack-failed",
-     "samples have no user stack (the thread was starting, ending, or the kernel's own)"},
-    {"kernel-stack-failed", "samples have no kernel stack"},
-    {"throttled", "times the kernel paused sampling because it took too long: a lower -F helps"},
-    {"dropped-label-reads", "repeated label reads were lost because the ring buffer was full"},
-    {"dropped-forks",
-     "starts of child processes did not fit into the ring buffer and were found out later"},
-    {"dropped-execs",
-     "changes of program did not fit into the ring buffer and were found out later"},
-    {"dropped-exits",
-     "ends of processes did not fit into the ring buffer and were found out later"},
-    {"children-not-followed", "child processes were not sampled: a larger --max-processes helps"},
-    {"mapping-events-lost",
-     "times a new mapping was not announced: some addresses may have no name"},
-    {"retries-refused-pending",
-     "reads of missing pages were not repeated: one was under way for the thread"},
-    {"retries-refused-table-full", "reads of missing pages were not repeated: too many at once"},
-    {"retries-refused-by-kernel", "reads of missing pages were not repeated: the kernel refused"},
-    {"retries-refused-exiting", "reads of missing pages were not repeated: the thread was ending"},
-    {"retries-without-scratch", "reads of missing pages were not repeated: too many at once"},
-    {"process-events-recovered", "process events were lost and worked out again from what exists"},
-    {"ticks", ""},
-    {"ticks-skipped",
-     "ticks were skipped, because stopping all threads took longer than the time between two: a "
-     "lower -F helps"},
-    {"threads-ended-first", ""},
-    {"threads-waiting-again", ""},
-    {"threads-not-stopped",
-     "samples have neither labels nor stack: the thread did not stop in time (it waits in the "
-     "kernel for something that nothing interrupts), or somebody else traces it"},
-    {"stacks-cut-by-max-stop",
-     "stacks are cut because unwinding them took longer than --max-stop; they are marked "
-     "stack-cut"},
-    {"stacks-incomplete",
-     "stacks end early: code without call frame information, or more frames than are kept"},
-    {"threads-without-cpu-time",
-     "threads are sampled whenever they could run, waiting for a processor included: their CPU "
-     "time is not told (no /proc/PID/schedstat in this kernel, or too many open files)"},
-    {"mappings-not-read", "times the mappings of a process could not be read"},
-    {"stop-longest-us", ""},
-    {"stop-median-us", ""},
-    {"stop-p99-us", ""},
-    {"first-threads-not-stopped",
-     "processes have no labels of their first thread: it must be stopped once for that, and may "
-     "not "
-     "be (somebody else traces it, or ptrace is not permitted)"},
-    {"samples-not-held", "samples did not wait for their repeated read: too many at once"},
+    {"of-other-processes", "", ""},
+    {"outside-pid-namespace", "", ""},
+    {"retries-scheduled", "", ""},
+    {"retries-sent", "", ""},
+    {"retries-of-dropped-samples", "", ""},
+    {"user-stack-failed", "samples without user stack",
+     "the thread was starting, ending, or the kernel's own"},
+    {"kernel-stack-failed", "samples without kernel stack", ""},
+    {"throttled", "times that the kernel paused sampling",
+     "sampling took it too long: a lower -F helps"},
+    {"dropped-label-reads", "repeated label reads that were lost", "the ring buffer was full"},
+    {"dropped-forks", "starts of child processes that were found out later",
+     "they did not fit into the ring buffer"},
+    {"dropped-execs", "changes of program that were found out later",
+     "they did not fit into the ring buffer"},
+    {"dropped-exits", "ends of processes that were found out later",
+     "they did not fit into the ring buffer"},
+    {"children-not-followed", "child processes that were not sampled",
+     "a larger --max-processes helps"},
+    {"children-refused", "child processes that were not sampled", "they may not be looked at"},
+    {"mapping-events-lost", "times that a new mapping was not announced",
+     "some addresses may have no name"},
+    {"retries-refused-pending", "reads of missing pages that were not repeated",
+     "one was under way for the thread"},
+    {"retries-refused-table-full", "reads of missing pages that were not repeated",
+     "too many at once"},
+    {"retries-refused-by-kernel", "reads of missing pages that were not repeated",
+     "the kernel refused"},
+    {"retries-refused-exiting", "reads of missing pages that were not repeated",
+     "the thread was ending"},
+    {"retries-without-scratch", "reads of missing pages that were not repeated",
+     "too many at once"},
+    {"process-events-recovered", "process events that were lost",
+     "they were worked out again from what exists"},
+    {"ticks", "", ""},
+    {"ticks-skipped", "ticks that were skipped",
+     "stopping all threads took longer than the time between two: a lower -F helps"},
+    {"threads-ended-first", "", ""},
+    {"threads-waiting-again", "", ""},
+    {"threads-not-stopped", "samples with neither labels nor stack",
+     "the thread did not stop in time: it waits in the kernel for something that nothing "
+     "interrupts"},
+    {"threads-without-processor", "samples with neither labels nor stack",
+     "the thread waited for a processor and did not stop in time, since too many threads can run: "
+     "--backend bpf reads them without stopping them"},
+    {"threads-refused", "samples with neither labels nor stack", "their thread may not be stopped"},
+    {"stacks-cut-by-max-stop", "stacks that are cut",
+     "unwinding them took longer than --max-stop; they are marked stack-cut"},
+    {"stacks-incomplete", "stacks that end early",
+     "code without call frame information, or more frames than are kept"},
+    {"threads-without-cpu-time", "threads whose CPU time is not told",
+     "no /proc/PID/schedstat in this kernel, or too many open files; they are sampled whenever "
+     "they could run, waiting for a processor included"},
+    {"mappings-not-read", "times that the mappings of a process could not be read", ""},
+    // stack_ends_text() tells of these.
+    {"stacks-complete", "", ""},
+    {"stacks-without-start", "", ""},
+    {"stacks-too-deep", "", ""},
+    {"stacks-missing", "", ""},
+    {"stop-longest-us", "", ""},
+    {"stop-median-us", "", ""},
+    {"stop-p99-us", "", ""},
+    {"first-threads-not-stopped", "processes without labels of their first thread",
+     "it must be stopped once for that, and may not be: somebody else traces it, or ptrace is not "
+     "permitted"},
+    {"samples-not-held", "samples that did not wait for their repeated read", "too many at once"},
 };
 
 std::string counter_line(const std::string& name, std::uint64_t count) {
   for (const CounterText& known : kCounterTexts) {
     if (known.name != name) continue;
-    return known.text.empty() ? std::string()
-                              : with_thousands(count) + " " + std::string(known.text);
+    if (known.what.empty()) return {};
+    std::string line = std::string(known.what) + ": " + with_thousands(count);
+    if (!known.why.empty()) line.append(" (").append(known.why).append(")");
+    return line;
   }
-  return with_thousands(count) + " " + name;
+  return name + ": " + with_thousands(count);
 }
 
 // "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
@@ -96,7 +115,7 @@ std::string describe_labels(const TrackedProcess& process) {
   std::string text =
       std::to_string(raw(process.pid())) + " (" + escape_terminal(process.comm()) + "): ";
   const ProcessPlan& plan = process.plan();
-  if (plan.publishers.empty()) return text + "no labels: " + escape_terminal(plan.absence());
+  if (plan.publishers.empty()) return text + escape_terminal(plan.absence());
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path) + " (" +
@@ -127,10 +146,10 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
         "a lower -F helps");
   }
   if (ledger.truncated > 0) {
-    lines.push_back(with_thousands(ledger.truncated) + " samples hold more labels than are kept (" +
-                    std::to_string(LS_MAX_LABELS) + " labels, " +
+    lines.push_back("samples with more labels than are kept: " + with_thousands(ledger.truncated) +
+                    " (" + std::to_string(LS_MAX_LABELS) + " labels, " +
                     with_thousands(LS_MAX_LABEL_BYTES) +
-                    " bytes); they are marked labelscope.truncated");
+                    " bytes are kept; they are marked labelscope.truncated)");
   }
   for (const auto& [name, count] : ledger.counters) {
     std::string line = counter_line(name, count);
@@ -139,6 +158,19 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
   if (!adds_up(ledger))
     lines.emplace_back("the ledger does not add up: this is a defect of labelscope");
   return lines;
+}
+
+std::string time_line(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
+  const std::vector<std::uint64_t> shares = shares_of_1000(parts);
+  auto part = [&](std::size_t i) {
+    return time_text(parts[i]) + " (" + percent_text(shares[i]) + ")";
+  };
+  return time_text(time.whole()) +
+         (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
+         " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
+         " lost";
 }
 
 std::string ledger_line(const Profile& profile) {
@@ -152,8 +184,8 @@ std::string ledger_line(const Profile& profile) {
                with_thousands(ledger.outcomes[outcome]);
   }
   if (!reasons.empty()) reasons += ")";
-  return with_thousands(ledger.taken) + " samples by " + profile.event + " = " +
-         with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
+  return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
+         profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
          with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
          with_thousands(unreadable) + " unreadable" + reasons + "; " +
          with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +

@@ -88,11 +88,10 @@ Index ModuleTable::add(const Mapping& mapping, const Target* process) {
     module.build_id = opened.build_id;
     module.symbol_problem = opened.problem;
     file = opened.file;
-    if (file) {
-      auto bias = load_bias(opened.segments, mapping);
-      // Mapped by something that is no ELF loader: addresses count from the start of the file.
-      module.load_bias = bias.value_or(mapping.start - mapping.file_offset);
-    }
+    // Of a file that is not there, or was mapped by something that is no ELF loader, addresses
+    // count from its start.
+    module.load_bias =
+        load_bias(opened.segments, mapping).value_or(mapping.start - mapping.file_offset);
   } else if (module.path == "[vdso]") {
     module.load_bias = mapping.start;
   }

@@ -12,6 +12,8 @@
 #include <ostream>
 #include <streambuf>
 
+#include "cli/format/amounts.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -121,7 +123,7 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
   if (unnamed.valid()) return OutputFile(path, std::move(unnamed), Kind::kUnnamed, "", overwrite);
   std::string temporary = hidden_name(path);
   UniqueFd named(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
-  if (!named.valid()) return system_error(errno, "cannot write " + path);
+  if (!named.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
   return OutputFile(path, std::move(named), Kind::kTemporary, std::move(temporary), overwrite);
 }
 
@@ -131,9 +133,12 @@ Status OutputFile::write(const std::function<Status(std::ostream&)>& render) {
   Status status = render(stream);
   stream.flush();
   size_ = buffer.written();
-  if (buffer.first_errno() != 0) return system_error(buffer.first_errno(), "writing " + path_);
+  const std::string name = path_ == "-" ? "stdout" : path_;
+  if (buffer.first_errno() != 0) {
+    return Error{ErrorCode::kSystem, cannot_write(name, buffer.first_errno())};
+  }
   if (!status) return status;
-  if (!stream) return Error{ErrorCode::kSystem, "writing " + path_ + " failed"};
+  if (!stream) return Error{ErrorCode::kSystem, cannot_write(name, 0)};
   return publish();
 }
 
@@ -144,7 +149,8 @@ Status OutputFile::publish() {
     // linkat never replaces a file, so replacing takes a second step through a name of its own.
     std::string name = overwrite_ ? hidden_name(path_) : path_;
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return errno == EEXIST ? exists(path_) : system_error(errno, "naming " + path_);
+      return errno == EEXIST ? exists(path_)
+                             : Error{ErrorCode::kSystem, cannot_write(path_, errno)};
     }
     if (!overwrite_) return {};
     temporary_ = name;
@@ -157,7 +163,7 @@ Status OutputFile::publish() {
     if (failed == 0) ::unlink(temporary_.c_str());
   }
   if (failed != 0) {
-    return errno == EEXIST ? exists(path_) : system_error(errno, "naming " + path_);
+    return errno == EEXIST ? exists(path_) : Error{ErrorCode::kSystem, cannot_write(path_, errno)};
   }
   temporary_.clear();
   return {};

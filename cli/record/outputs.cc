@@ -77,13 +77,6 @@ bool Outputs::keep_each_sample() const {
                      [](const Output& output) { return output.format == Format::kJsonl; });
 }
 
-const std::string* Outputs::pprof_path() const {
-  for (const Output& output : outputs_) {
-    if (output.format == Format::kPprof && output.file.path() != "-") return &output.file.path();
-  }
-  return nullptr;
-}
-
 std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOptions& options,
                                         std::vector<Error>& errors) {
   std::vector<WrittenFile> written;

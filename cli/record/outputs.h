@@ -28,8 +28,6 @@ class Outputs {
   bool take_stdout() const;
   // One of them holds each sample by itself.
   bool keep_each_sample() const;
-  // The first file that pprof can open, to be named in the closing line.
-  const std::string* pprof_path() const;
 
   // Writes them all; what failed is in `errors`, and the others are written all the same.
   std::vector<WrittenFile> write(const Profile& profile, const RenderOptions& options,

@@ -81,8 +81,15 @@ class Shortage {
   std::string names_;
 };
 
-constexpr const char* kThisOnce =
-    "\n  fix      sudo labelscope record ...                (this once)";
+// Root that lacks capabilities is root of a container, where sudo helps nobody.
+std::string fixes(const char* of_users, const char* of_containers) {
+  std::string text = "\n  fix      ";
+  if (::geteuid() != 0) {
+    text += std::string("sudo labelscope record ...                (this once)\n           ") +
+            of_users + "\n           ";
+  }
+  return text + "in a container: " + of_containers;
+}
 
 }  // namespace
 
@@ -98,21 +105,19 @@ std::optional<MissingPrivileges> missing_for_bpf(Pid target) {
       shortage.head(target) + ", kernel.unprivileged_bpf_disabled=" +
           first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
           ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
-          kThisOnce +
-          "\n           sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore+ep "
-          "\"$(command -v labelscope)\"   (this binary, until it is replaced)" +
-          "\n           in a container: --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE "
-          "--cap-add CHECKPOINT_RESTORE"};
+          fixes("sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore+ep "
+                "\"$(command -v labelscope)\"   (this binary, until it is replaced)",
+                "--cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add "
+                "CHECKPOINT_RESTORE")};
 }
 
 std::optional<MissingPrivileges> missing_for_ptrace(Pid target) {
   Shortage shortage;
   if (other_user(target)) shortage.need(kPtrace);
   if (shortage.none()) return std::nullopt;
-  return MissingPrivileges{shortage.names(),
-                           shortage.head(target) + kThisOnce +
-                               "\n           as the user that the process runs as" +
-                               "\n           in a container: --cap-add SYS_PTRACE"};
+  return MissingPrivileges{
+      shortage.names(), shortage.head(target) +
+                            fixes("as the user that the process runs as", "--cap-add SYS_PTRACE")};
 }
 
 }  // namespace labelscope::cli

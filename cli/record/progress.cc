@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/format/amounts.h"
+#include "cli/format/shares.h"
 
 namespace labelscope::cli {
 namespace {
@@ -65,7 +66,8 @@ void Progress::recording(const State& state) {
   if (!due()) return;
   std::string line = seconds(state.elapsed);
   if (state.duration) line += " of " + seconds(*state.duration);
-  line += " s · " + with_thousands(state.samples) + " samples · " +
+  line += " s · " + with_thousands(state.samples) +
+          (state.samples == 1 ? " sample · " : " samples · ") +
           percent(state.labelled, state.samples) + " labelled";
   if (state.dropped > 0) line += " · " + with_thousands(state.dropped) + " dropped";
   line += " · Ctrl-C stops and writes";
@@ -98,15 +100,9 @@ void Progress::clear() {
 }
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return "0 %";
-  // Rounded towards "not all" and "not none": 100 % and 0 % are said only when they are exact.
-  double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part < whole && share > 99.9) share = 99.9;
-  if (part > 0 && share < 0.1) share = 0.1;
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), share == 100 || share == 0 ? "%.0f %%" : "%.1f %%",
-                share);
-  return text.data();
+  const std::uint64_t share = share_of_1000(part, whole);
+  if (share % 1000 == 0) return share == 0 ? "0 %" : "100 %";
+  return std::to_string(share / 10) + "." + std::to_string(share % 10) + " %";
 }
 
 }  // namespace labelscope::cli

@@ -48,7 +48,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// 0.9871 -> "98.7 %", also for whole == 0.
+// 987 of 1000 -> "98.7 %", by the rule of format/shares.h.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
 }  // namespace labelscope::cli

@@ -3,6 +3,9 @@
 
 #include <csignal>
 
+#include "labelscope/child_processes.h"
+#include "labelscope/cpu_times.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -17,8 +20,10 @@ constexpr ls_tls_recipe kNotPlanned = not_planned();
 
 }  // namespace
 
-Recorder::Recorder(std::unique_ptr<Sampler> sampler, bool keep_each_sample)
-    : sampler_(std::move(sampler)), builder_(keep_each_sample) {}
+Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
+    : sampler_(std::move(sampler)),
+      options_(options),
+      builder_(options.keep_each_sample, options.period_ns) {}
 
 Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
@@ -35,8 +40,50 @@ Status Recorder::add(Pid pid) {
     static_cast<void>(sampler_->remove_process(pid));  // the first error is the one to tell
     return status;
   }
+  if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
+  time_before_[pid] = process_time(pid).value_or(0);
   return {};
+}
+
+Status Recorder::add_before_exec(Pid pid) {
+  if (Status status = sampler_->set_process(pid, {}); !status) return status;
+  if (processes_.empty()) first_ = pid;
+  auto process = std::make_unique<TrackedProcess>(pid, modules_);
+  process->note_no_publisher();
+  processes_[pid] = std::move(process);
+  time_before_[pid] = process_time(pid).value_or(0);
+  return {};
+}
+
+std::size_t Recorder::add_children(Pid parent) {
+  std::size_t added = 0;
+  std::vector<Pid> parents{parent};
+  while (!parents.empty()) {
+    auto process = LiveProcess::open(parents.back());
+    parents.pop_back();
+    if (!process) continue;  // it has ended
+    for (Pid child : child_processes(**process)) {
+      if (processes_.contains(child)) continue;
+      const Status status = add(child);
+      if (status) {
+        ++added;
+        parents.push_back(child);
+      } else if (status.error().code == ErrorCode::kLimit) {
+        ++counters_["children-not-followed"];
+      } else if (status.error().code != ErrorCode::kVanished &&
+                 status.error().code != ErrorCode::kNotFound) {
+        ++counters_["children-refused"];
+      }
+    }
+  }
+  return added;
+}
+
+Status Recorder::start() {
+  Status status = sampler_->start();
+  for (auto& [pid, time] : time_before_) time = process_time(pid).value_or(time);
+  return status;
 }
 
 Status Recorder::step(std::chrono::milliseconds timeout) {
@@ -48,13 +95,32 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
   return {};
 }
 
-Status Recorder::stop() { return sampler_->stop(*this); }
+Status Recorder::stop() {
+  for (const auto& [pid, process] : processes_) {
+    if (!process->ended()) note_time(pid);
+  }
+  Status status = sampler_->stop(*this);
+  // What is beyond the sum of its threads, nobody saw: threads that came and went between two
+  // looks, and what ended threads did last.
+  for (const auto& [pid, time] : time_at_end_) {
+    auto before = time_before_.find(pid);
+    const std::uint64_t start = before == time_before_.end() ? 0 : before->second;
+    if (time > start) builder_.accounts().end_process(pid, time - start);
+  }
+  return status;
+}
+
+void Recorder::note_time(Pid pid) {
+  if (!options_.cpu_time) return;
+  if (auto time = process_time(pid)) time_at_end_[pid] = *time;
+}
 
 void Recorder::plan(TrackedProcess& process) {
+  ++plans_;
   if (Status status = process.refresh(); !status) {
     // It ended between the event and now: what is known of it stays.
     if (status.error().code == ErrorCode::kVanished) return;
-    ++counters_["processes that could not be looked at again"];
+    ++counters_["times that a process could not be looked at again"];
     // Unlabelled would be a lie: there may be labels, and they cannot be found.
     const ls_tls_recipe none{};
     if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
@@ -90,6 +156,7 @@ void Recorder::on_sample(const RawSample& sample) {
   }
   SampleView view;
   view.time_ns = sample.time_ns;
+  view.thread_ns = sample.thread_ns;
   view.pid = sample.pid;
   view.tid = sample.tid;
   view.comm = sample.comm;
@@ -111,11 +178,19 @@ void Recorder::on_fork(Pid parent, Pid child) {
 }
 
 void Recorder::on_exec(Pid pid) {
-  if (TrackedProcess* process = find(pid)) process->on_exec();
+  TrackedProcess* process = find(pid);
+  if (process == nullptr) return;
+  process->on_exec();
+  plan(*process);  // at once: it may live for a moment only
 }
 
 void Recorder::on_exit(Pid pid) {
+  note_time(pid);  // a zombie can still be asked
   if (TrackedProcess* process = find(pid)) process->on_exit();
+}
+
+void Recorder::on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) {
+  builder_.accounts().end_thread(pid, tid, thread_ns);
 }
 
 void Recorder::on_mapping(const MappingEvent& event) {
@@ -137,9 +212,22 @@ void Recorder::on_mappings_lost() {
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
-Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
-  Profile profile = builder_.take();
+// Until a program was looked at its samples are unreadable, because there may be labels. Afterwards
+// more is known: where nothing publishes, there were none.
+void Recorder::settle_unplanned(Profile& profile) const {
+  for (SampleRow& row : profile.rows) {
+    if (row.outcome != LS_UNREADABLE_NOT_RELOCATED) continue;
+    const auto process = processes_.find(profile.threads[row.thread].pid);
+    if (process == processes_.end() || !process->second->publishes_nothing()) continue;
+    row.outcome = LS_UNLABELLED;
+    profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
+    profile.ledger.outcomes[LS_UNLABELLED] += row.count;
+  }
+}
+
+Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
+  Profile profile = builder_.take(counters.lost_thread_ns, time_ns);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) ledger.outcomes[i] = counters.outcomes[i];
@@ -148,10 +236,12 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files) {
   ledger.written = builder_.samples();
   ledger.counters = std::move(counters.others);
   if (counters.pending != 0) ledger.counters["repeated reads still pending"] = counters.pending;
-  ledger.counters.merge(counters_);
+  for (const auto& [name, count] : counters_) ledger.counters[name] += count;
+  settle_unplanned(profile);
   for (const auto& [pid, process] : processes_) {
     profile.processes.push_back({pid, process->comm(), process->publisher_paths()});
   }
+  if (const TrackedProcess* first = find(first_)) profile.program = first->program();
   files = modules_.take_files();
   profile.modules = modules_.take_modules();
   profile.event = std::string(sampler_->event_name());

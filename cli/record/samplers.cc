@@ -25,6 +25,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
                       ? "Reads of label memory that is not resident are repeated"
                       : "Reads of label memory that is not resident are not repeated: " +
                             std::string((*sampler)->retry_problem());
+  opened.remark_warns = (*sampler)->retries_refused();
   opened.sampler = *std::move(sampler);
   return opened;
 }
@@ -53,6 +54,11 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
 
 }  // namespace
 
+bool calls_for_ptrace(const Error& of_bpf) {
+  return of_bpf.code == ErrorCode::kPermission || of_bpf.code == ErrorCode::kUnsupported ||
+         of_bpf.code == ErrorCode::kLimit;
+}
+
 Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets) {
   if (options.backend == Backend::kPtrace) return open_ptrace(options, targets);
   std::string why_not;
@@ -71,6 +77,12 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const
     }
     auto opened = open_bpf(options);
     if (opened || options.backend == Backend::kBpf) return opened;
+    if (!calls_for_ptrace(opened.error())) {
+      return Error{
+          opened.error().code,
+          "cannot sample by BPF: " + opened.error().context +
+              "\n  fix      report it; --backend ptrace records meanwhile, by stopping threads"};
+    }
     why_not = opened.error().context;
   } else if (options.backend == Backend::kBpf) {
     return Error{ErrorCode::kPermission, message};

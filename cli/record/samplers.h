@@ -12,11 +12,16 @@ namespace labelscope::cli {
 
 struct OpenedSampler {
   std::unique_ptr<Sampler> sampler;
-  std::string backend;      // "bpf" or "ptrace"
-  std::string call_graph;   // "fp", "dwarf" or "none"
-  std::string why_not_bpf;  // where ptrace was taken for want of BPF: the reason
-  std::string remark;       // for --verbose; may be empty
+  std::string backend;        // "bpf" or "ptrace"
+  std::string call_graph;     // "fp", "dwarf" or "none"
+  std::string why_not_bpf;    // where ptrace was taken for want of BPF: the reason
+  std::string remark;         // what a user may ask for; may be empty
+  bool remark_warns = false;  // what should not be: said to all, not only with --verbose
 };
+
+// Whether --backend auto takes ptrace instead of BPF for this error: the rights, the kernel or a
+// limit do not allow BPF. What else failed is to be known, not to be worked around.
+bool calls_for_ptrace(const Error& of_bpf);
 
 // Takes nothing yet. kPermission: the context is a message of several lines.
 Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets);

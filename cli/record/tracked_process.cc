@@ -32,7 +32,9 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       plan_(parent.plan_),
       recipes_(parent.recipes_),
       publishers_(parent.publishers_),
-      publisher_of_recipe_(parent.publisher_of_recipe_) {
+      publisher_of_recipe_(parent.publisher_of_recipe_),
+      looked_at_(parent.looked_at_),
+      may_have_published_(parent.may_have_published_) {
   // The kernel side copied the recipes at the fork, the parent's plan may have changed since; and
   // if it was to be made again, so is this one.
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
@@ -55,6 +57,8 @@ Status TrackedProcess::refresh() {
 
 void TrackedProcess::adopt(ProcessPlan plan) {
   plan_ = std::move(plan);
+  looked_at_ = true;
+  if (!plan_.publishers.empty() || !plan_.refusals.empty()) may_have_published_ = true;
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
   recipes_.clear();
   std::array<std::uint8_t, LS_MAX_PUBLISHERS> order{};
@@ -77,6 +81,8 @@ void TrackedProcess::on_mapping(const Mapping& mapping) {
 void TrackedProcess::on_exec() {
   space_.clear();
   ++own_epoch_;
+  if (!looked_at_) may_have_published_ = true;  // nobody knows
+  looked_at_ = false;
   recipes_.clear();
   plan_ = {};
   plan_soon();

@@ -27,6 +27,12 @@ class TrackedProcess final : public ProcessContext {
   const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   const ProcessPlan& plan() const { return plan_; }
+  // Every program that it ran was looked at, and none had anything that may publish labels.
+  bool publishes_nothing() const { return looked_at_ && !may_have_published_; }
+  // What it runs now is known to publish nothing.
+  void note_no_publisher() { looked_at_ = true; }
+  // AddressSpace::program
+  Index program() const { return space_.program(); }
 
   // Reads the mappings and plans. kVanished: the process has ended; kPermission: it may not be
   // read.
@@ -70,6 +76,8 @@ class TrackedProcess final : public ProcessContext {
   std::chrono::milliseconds plan_delay_{};
   Clock::time_point last_plan_{};
   Clock::time_point last_reload_{};
+  bool looked_at_ = false;  // its program
+  bool may_have_published_ = false;
   bool ended_ = false;
 };
 

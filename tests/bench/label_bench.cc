@@ -171,6 +171,7 @@ class Ignore final : public EventHandler {
   void on_fork(Pid parent, Pid child) override { (void)parent, (void)child; }
   void on_exec(Pid pid) override { (void)pid; }
   void on_exit(Pid pid) override { (void)pid; }
+  void on_thread_end(Pid, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent& mapping) override { (void)mapping; }
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "customlabels/customlabels.h"
+#undef custom_labels_current_set  // its address is wanted
 
 namespace labelscope::bench {
 namespace {

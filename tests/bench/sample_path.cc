@@ -39,7 +39,7 @@ bool SamplePath::add(std::span<const std::byte> record) {
 
 cli::Profile SamplePath::take() {
   const std::uint64_t samples = builder_.samples();
-  cli::Profile profile = builder_.take();
+  cli::Profile profile = builder_.take(0, 0);
   profile.event = "cpu-clock";
   profile.period_ns = 1000000;
   profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}});

@@ -143,9 +143,15 @@ TEST_CASE("escape: a file name part stays in its folder and is not hidden, empty
 }
 
 TEST_CASE("escape: characters are counted and cut whole") {
-  CHECK(count_characters("gr\xc3\xbc\xc3\x9f") == 4);
-  CHECK(first_characters("gr\xc3\xbc\xc3\x9f", 3) == "gr\xc3\xbc");
-  CHECK(first_characters("abc", 3) == "abc");
-  CHECK(first_characters("abc", 0).empty());
-  CHECK(first_characters("", 2).empty());
+  CHECK(count_columns("gr\xc3\xbc\xc3\x9f") == 4);
+  CHECK(first_columns("gr\xc3\xbc\xc3\x9f", 3) == "gr\xc3\xbc");
+  CHECK(first_columns("abc", 3) == "abc");
+  CHECK(first_columns("abc", 0).empty());
+  CHECK(first_columns("", 2).empty());
+  // Two columns for what is wide, none for an accent that is added to the letter before it.
+  CHECK(count_columns("\xe6\x97\xa5\xe6\x9c\xac") == 4);
+  CHECK(count_columns("\xf0\x9f\x98\x80") == 2);
+  CHECK(count_columns("e\xcc\x81") == 1);
+  CHECK(first_columns("\xe6\x97\xa5\xe6\x9c\xac", 3) == "\xe6\x97\xa5");
+  CHECK(first_columns("e\xcc\x81x", 1) == "e\xcc\x81");
 }

@@ -13,11 +13,11 @@ namespace {
 
 std::string folded(const Profile& profile, const RenderOptions& options = {}) {
   std::ostringstream out;
-  REQUIRE(render_folded(profile, options, out).has_value());
+  REQUIRE(render_folded(weighed(profile, 1), options, out).has_value());
   return out.str();
 }
 
-// As flame graph tools read it: the count behind the last space, frames between ';'.
+// As flame graph tools read it: the number behind the last space, frames between ';'.
 std::map<std::vector<std::string>, std::uint64_t> parse_folded(const std::string& text) {
   std::map<std::vector<std::string>, std::uint64_t> stacks;
   std::istringstream lines(text);

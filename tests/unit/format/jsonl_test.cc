@@ -118,12 +118,17 @@ void check_sample(const json& line, const SampleRow& row) {
   CHECK(index_of(line.at("stack")) == row.stack);
   CHECK(index_of(line.at("labels")) == row.label_set);
   CHECK(line.at("count") == row.count);
+  CHECK(line.at("weight_ns").get<std::uint64_t>() == row.weight_ns);
   CHECK(line.at("outcome") == row.outcome);
   CHECK(line.at("flags") == row.flags);
 }
 
 void check_ledger(const json& line, const Ledger& ledger) {
   CHECK(line.at("taken").get<std::uint64_t>() == ledger.taken);
+  const json& time = line.at("time");
+  CHECK(time.at("attributed_ns").get<std::uint64_t>() == ledger.time.attributed_ns);
+  CHECK(time.at("unsampled_ns").get<std::uint64_t>() == ledger.time.unsampled_ns);
+  CHECK(time.at("lost_ns").get<std::uint64_t>() == ledger.time.lost_ns);
   REQUIRE(line.at("outcomes").size() == LS_OUTCOME_COUNT);
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
     CHECK(line.at("outcomes").at(std::string(outcome_name(i))) == ledger.outcomes[i]);
@@ -170,12 +175,14 @@ Profile full_profile() {
                                              {std::string(128, 'k'), std::string(256, 'v'), 255}});
   maker.label_set(LabelSet{});
   maker.sample(thread, stack, set, LS_LABELLED, UINT16_MAX).count = UINT32_MAX;
+  maker.profile.rows.back().weight_ns = UINT64_MAX;
   maker.sample(kNoIndex, kNoIndex, kNoIndex, LS_UNREADABLE_VANISHED).time_ns = UINT64_MAX;
   profile.ledger.taken = 1000;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) profile.ledger.outcomes[i] = 10 + i;
   profile.ledger.dropped = 2;
   profile.ledger.written = 998;
   profile.ledger.truncated = 3;
+  profile.ledger.time = {UINT64_MAX, 2, 3};
   profile.ledger.counters = {{"a", 1}, {"b\xff", UINT64_MAX}};
   return profile;
 }

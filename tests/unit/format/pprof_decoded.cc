@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "support/catch.h"
+#include "unit/format/profile_maker.h"
 #include "unit/format/run_program.h"
 
 namespace labelscope::test {
@@ -166,7 +167,8 @@ bool protoc_decode(const std::string& message, std::string& text) {
 
 DecodedPprof decode_rendered(const cli::Profile& profile, const cli::RenderOptions& options) {
   std::ostringstream rendered;
-  REQUIRE(cli::render_pprof(profile, options, rendered).has_value());
+  REQUIRE(
+      cli::render_pprof(test::weighed(profile, profile.period_ns), options, rendered).has_value());
   std::string text;
   REQUIRE(protoc_decode(gunzip(rendered.str()), text));
   std::istringstream lines(text);

@@ -26,7 +26,7 @@ std::string go_pprof(const Profile& profile, const RenderOptions& render,
                      const std::vector<std::string>& options) {
   const std::string go = require_program("go");
   std::ostringstream rendered;
-  REQUIRE(render_pprof(profile, render, rendered).has_value());
+  REQUIRE(render_pprof(weighed(profile, profile.period_ns), render, rendered).has_value());
   const TempDir folder;
   // No symbolization: the mappings name files that are not there.
   std::vector<std::string> command = {

@@ -36,8 +36,7 @@ TEST_CASE("pprof: sample types, period and times are those of the recording") {
 
 TEST_CASE("pprof: numbers beyond a signed 64-bit integer are cut, not negative") {
   SmallProfile small;
-  small.labelled({}).count = UINT32_MAX;
-  small.profile.period_ns = UINT64_MAX;
+  small.labelled({}).weight_ns = UINT64_MAX;
   small.profile.duration_ns = UINT64_MAX;
   const DecodedPprof pprof = decode_rendered(small.profile);
   CHECK(pprof.only().values[1] == INT64_MAX);
@@ -67,6 +66,18 @@ TEST_CASE("pprof: frames are leaf first, inlined functions are lines of one loca
     CHECK(function->number("id") == line.number("function_id"));
   }
   CHECK(found);
+}
+
+TEST_CASE("pprof: the program that was recorded is the first mapping, whatever was mapped before") {
+  ProfileMaker maker;
+  maker.module(ProfileModule::Kind::kFile, "/bin/starter", 0x1000, 0x2000);
+  maker.profile.program = maker.module(ProfileModule::Kind::kFile, "/bin/program", 0x3000, 0x4000);
+  maker.sample(kNoIndex, maker.stack({}), kNoIndex, LS_UNLABELLED);
+  const DecodedPprof pprof = decode_rendered(maker.profile);
+  const auto mappings = pprof.root.all("mapping");
+  REQUIRE(mappings.size() == 2);
+  CHECK(pprof.string_of(*mappings[0], "filename") == "/bin/program");
+  CHECK(pprof.string_of(*mappings[1], "filename") == "/bin/starter");
 }
 
 TEST_CASE("pprof: mappings tell where code came from and what is known of it, files come first") {

@@ -29,7 +29,7 @@ Index ProfileMaker::process(int pid, std::string comm, std::vector<std::string> 
 }
 
 Index ProfileMaker::thread(int pid, int tid, std::string name) {
-  return append(profile.threads, {Pid{pid}, Tid{tid}, std::move(name)});
+  return append(profile.threads, {Pid{pid}, Tid{tid}, std::move(name), cli::kNoIndex});
 }
 
 Index ProfileMaker::module(cli::ProfileModule::Kind kind, std::string path, Address start,
@@ -72,6 +72,14 @@ cli::SampleRow& ProfileMaker::sample(Index thread, Index stack, Index label_set,
   row.flags = static_cast<std::uint16_t>(flags);
   profile.rows.push_back(row);
   return profile.rows.back();
+}
+
+cli::Profile weighed(cli::Profile profile, std::uint64_t ns_each) {
+  for (cli::SampleRow& row : profile.rows) {
+    if (row.weight_ns == 0) row.weight_ns = row.count * ns_each;
+    if (row.thread < profile.threads.size()) profile.threads[row.thread].account = row.thread;
+  }
+  return profile;
 }
 
 SmallProfile::SmallProfile() {

@@ -30,6 +30,10 @@ struct ProfileMaker {
   cli::Profile profile;
 };
 
+// The profile with a weight for each row that has none, so many nanoseconds for each sample, as the
+// recorder leaves it.
+cli::Profile weighed(cli::Profile profile, std::uint64_t ns_each);
+
 // One process "shop" (pid 100, publisher /opt/shop/libshop.so), one thread (101 "worker"), and the
 // stack work <- main in its executable.
 struct SmallProfile : ProfileMaker {

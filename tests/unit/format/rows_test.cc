@@ -13,6 +13,15 @@ using namespace labelscope;
 using namespace labelscope::cli;
 using labelscope::test::SmallProfile;
 
+namespace {
+
+template <class Table>
+Index end_of(const Table& table) {
+  return static_cast<Index>(table.size());
+}
+
+}  // namespace
+
 TEST_CASE("rows: equal rows are added up, and any part that differs keeps them apart") {
   SmallProfile small;
   const Index set = small.labels({{"a", "1"}});
@@ -57,11 +66,18 @@ TEST_CASE("rows: an index outside its table is refused by every format, and name
   };
   const std::vector<Break> breaks = {
       {"thread", [](SmallProfile& p) { p.profile.rows[0].thread = 9; }},
+      // One beyond the last.
+      {"thread", [](SmallProfile& p) { p.profile.rows[0].thread = end_of(p.profile.threads); }},
+      {"location",
+       [](SmallProfile& p) { p.profile.stacks[0].push_back(end_of(p.profile.locations)); }},
+      {"module",
+       [](SmallProfile& p) { p.profile.locations[0].module = end_of(p.profile.modules); }},
       {"stack", [](SmallProfile& p) { p.profile.rows[0].stack = 9; }},
       {"label set", [](SmallProfile& p) { p.profile.rows[0].label_set = 9; }},
       {"location", [](SmallProfile& p) { p.profile.stacks[0].push_back(9); }},
       {"location", [](SmallProfile& p) { p.profile.stacks[0].push_back(kNoIndex); }},
       {"module", [](SmallProfile& p) { p.profile.locations[0].module = 9; }},
+      {"program", [](SmallProfile& p) { p.profile.program = 9; }},
       {"labels", [](SmallProfile& p) { p.profile.label_sets[0].resize(1000); }},
   };
   for (const Break& broken : breaks) {

@@ -1,6 +1,7 @@
 #include "cli/format/summary.h"
 
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "cli/format/escape.h"
@@ -24,13 +25,13 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::vector<std::string> summary(const Profile& profile, const std::vector<std::string>& keys,
                                  const SummaryStyle& style = {}) {
   std::ostringstream out;
-  REQUIRE(render_summary(profile, keys, style, out).has_value());
+  REQUIRE(render_summary(weighed(profile, profile.period_ns), keys, style, out).has_value());
   return lines_of(out.str());
 }
 
 std::vector<std::string> label_keys(const Profile& profile) {
   std::ostringstream out;
-  REQUIRE(render_label_keys(profile, {}, out).has_value());
+  REQUIRE(render_label_keys(weighed(profile, profile.period_ns), {}, out).has_value());
   return lines_of(out.str());
 }
 
@@ -42,18 +43,6 @@ std::vector<std::string> words(const std::string& line) {
     if (word[0] != '#') found.push_back(word);
   }
   return found;
-}
-
-// Sum of the shares in tenths of a per cent, as printed.
-long printed_share(const std::vector<std::string>& lines) {
-  long sum = 0;
-  for (const std::string& line : lines) {
-    const std::size_t percent = line.find('%');
-    if (percent == std::string::npos) continue;
-    const std::size_t start = line.rfind(' ', percent) + 1;
-    sum += std::lround(std::stod(line.substr(start, percent - start)) * 10);
-  }
-  return sum;
 }
 
 }  // namespace
@@ -69,22 +58,22 @@ TEST_CASE("summary: a row for each value, then those without the label and the u
   REQUIRE(lines.size() == 5);
   using Words = std::vector<std::string>;
   CHECK(words(lines[0]) == Words{"tenant", "share", "time", "samples"});
-  CHECK(words(lines[1]) == Words{"red", "50.0%", "100", "ms", "10"});
-  CHECK(words(lines[2]) == Words{"blue", "25.0%", "50.0", "ms", "5"});
-  CHECK(words(lines[3]) == Words{"(no", "such", "label)", "15.0%", "30.0", "ms", "3"});
-  CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "20.0", "ms", "2"});
+  CHECK(words(lines[1]) == Words{"red", "50.0%", "+-11.2", "100", "ms", "10"});
+  CHECK(words(lines[2]) == Words{"blue", "25.0%", "+-9.7", "50.0", "ms", "5"});
+  CHECK(words(lines[3]) == Words{"(no", "such", "label)", "15.0%", "+-8.0", "30.0", "ms", "3"});
+  CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "+-6.7", "20.0", "ms", "2"});
 }
 
-TEST_CASE("summary: the shares as printed add up to 100 %, whatever the counts") {
-  for (unsigned values : {1U, 3U, 7U, 30U, 999U}) {
+TEST_CASE("summary: equal counts have equal shares, whatever the others are") {
+  for (unsigned values : {3U, 7U, 37U, 999U}) {
     SmallProfile small;
-    for (unsigned i = 0; i < values; ++i) {
-      small.labelled({{"k", std::to_string(i)}}).count = 1 + i % 3;
-    }
-    small.labelled({});
-    small.sample(small.shop_thread, small.work_stack, small.no_labels, LS_UNREADABLE_VANISHED);
-    CHECK(printed_share(summary(small.profile, {"k"}, {.max_values = 10})) == 1000);
-    CHECK(printed_share(summary(small.profile, {"k"}, {.max_values = 5000})) == 1000);
+    for (unsigned i = 0; i < values; ++i) small.labelled({{"k", std::to_string(i)}}).count = 5;
+    small.labelled({}).count = 3;
+    const auto lines = summary(small.profile, {"k"}, {.max_values = values});
+    REQUIRE(lines.size() == values + 2);
+    std::set<std::string> shares;
+    for (unsigned i = 1; i <= values; ++i) shares.insert(words(lines[i]).at(1));
+    CHECK(shares.size() == 1);
   }
 }
 
@@ -134,11 +123,11 @@ TEST_CASE("summary: lines keep to the width, long values are cut, bars stand for
   for (bool unicode : {false, true}) {
     const auto lines = summary(small.profile, {"k"}, {.unicode = unicode, .width = 72});
     REQUIRE(lines.size() == 3);
-    for (const std::string& line : lines) CHECK(count_characters(line) <= 72);
+    for (const std::string& line : lines) CHECK(count_columns(line) <= 72);
     CHECK(lines[1].find(unicode ? "x\xe2\x80\xa6 " : "x... ") != std::string::npos);
     // Numbers stand below each other although the second value has fewer characters than bytes.
-    CHECK(count_characters(lines[1].substr(0, lines[1].find('%'))) ==
-          count_characters(lines[2].substr(0, lines[2].find('%'))));
+    CHECK(count_columns(lines[1].substr(0, lines[1].find('%'))) ==
+          count_columns(lines[2].substr(0, lines[2].find('%'))));
   }
   const auto lines = summary(small.profile, {"k"}, {.width = 72});
   const auto marks = [](const std::string& line) {
@@ -180,8 +169,19 @@ TEST_CASE("label keys: coverage and distinct values of each key, the most coveri
   const auto lines = label_keys(small.profile);
   REQUIRE(lines.size() == 2);
   using Words = std::vector<std::string>;
-  CHECK(words(lines[0]) == Words{"often", "75.0%", "of", "samples,", "2", "values"});
-  CHECK(words(lines[1]) == Words{"rare", "25.0%", "of", "samples,", "1", "value"});
+  CHECK(words(lines[0]) == Words{"often", "75.0%", "of", "the", "time,", "2", "values"});
+  CHECK(words(lines[1]) == Words{"rare", "25.0%", "of", "the", "time,", "1", "value"});
+}
+
+TEST_CASE("label keys: a sample with a key from two publishers counts once, both values do") {
+  SmallProfile small;
+  small.sample(small.shop_thread, small.work_stack,
+               small.label_set(LabelSet{{"k", "first", 0}, {"k", "second", 1}}), LS_LABELLED);
+  small.labelled({}).count = 3;
+  const auto lines = label_keys(small.profile);
+  REQUIRE(lines.size() == 1);
+  using Words = std::vector<std::string>;
+  CHECK(words(lines[0]) == Words{"k", "25.0%", "of", "the", "time,", "2", "values"});
 }
 
 TEST_CASE(
@@ -196,36 +196,86 @@ TEST_CASE(
   CHECK(lines[1].find("more than 10000 values") != std::string::npos);
 }
 
-TEST_CASE("shares: parts add up exactly and stay within one step of their true size") {
-  const std::vector<std::uint64_t> counts{1, 1, 1, 7, 1000, 3, 0};
-  const auto shares = shares_of_1000(counts);
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    sum += shares[i];
-    CHECK(std::abs(static_cast<double>(shares[i]) - static_cast<double>(counts[i]) * 1000 / 1013) <
-          1);
-  }
-  CHECK(sum == 1000);
-  CHECK(shares.back() == 0);
+TEST_CASE("shares: each is rounded to the nearest, but all and nothing are exact") {
+  CHECK(share_of_1000(1, 3) == 333);
+  CHECK(share_of_1000(2, 3) == 667);
+  CHECK(share_of_1000(1, 2000) == 1);
+  CHECK(share_of_1000(1, 1000000) == 1);
+  CHECK(share_of_1000(999999, 1000000) == 999);
+  CHECK(share_of_1000(5, 5) == 1000);
+  CHECK(share_of_1000(0, 5) == 0);
+  CHECK(share_of_1000(0, 0) == 0);
+  CHECK(share_of_1000(UINT64_MAX / 2 + 1, UINT64_MAX) == 500);
+  CHECK(shares_of_1000({1, 1, 1}) == std::vector<std::uint64_t>{333, 333, 333});
   CHECK(shares_of_1000({0, 0}) == std::vector<std::uint64_t>{0, 0});
   CHECK(shares_of_1000({}).empty());
   CHECK(shares_of_1000({UINT64_MAX, UINT64_MAX}) == std::vector<std::uint64_t>{500, 500});
-}
-
-TEST_CASE("shares: 100 % coverage means every sample") {
-  CHECK(percent_text(coverage_of_1000(999999, 1000000)) == "99.9%");
-  CHECK(percent_text(coverage_of_1000(5, 5)) == "100.0%");
-  CHECK(coverage_of_1000(0, 0) == 0);
+  CHECK(percent_text(999) == "99.9%");
 }
 
 TEST_CASE("shares: times have three digits and a unit that fits") {
-  CHECK(time_text(1, 1) == "1 ns");
-  CHECK(time_text(1, 999) == "999 ns");
-  CHECK(time_text(1, 1000) == "1.00 us");
-  CHECK(time_text(1, 9'999) == "10.0 us");
-  CHECK(time_text(5, 10'000'000) == "50.0 ms");
-  CHECK(time_text(1, 999'600'000) == "1.00 s");
-  CHECK(time_text(123, 1'000'000'000) == "123 s");
-  CHECK(time_text(123456, 1'000'000'000) == "123456 s");
-  CHECK(time_text(0, 10) == "0 ns");
+  CHECK(time_text(1) == "1 ns");
+  CHECK(time_text(999) == "999 ns");
+  CHECK(time_text(1000) == "1.00 us");
+  CHECK(time_text(9'999) == "10.0 us");
+  CHECK(time_text(50'000'000) == "50.0 ms");
+  CHECK(time_text(999'600'000) == "1.00 s");
+  CHECK(time_text(123'000'000'000) == "123 s");
+  CHECK(time_text(123'456'000'000'000) == "123456 s");
+  CHECK(time_text(0) == "0 ns");
+}
+
+TEST_CASE("shares: the error of a share is that of as many independent samples") {
+  ShareError errors;
+  errors.add_whole(0, 1000, 400);
+  CHECK(std::abs(errors.of({{0, 200}}) - std::sqrt(0.2 * 0.8 / 400)) < 1e-9);
+  CHECK(errors.of({{0, 1000}}) == 0);
+  CHECK(errors.of({}) == 0);
+}
+
+TEST_CASE("shares: what is exact between accounts is not uncertain") {
+  ShareError errors;
+  errors.add_whole(0, 3000, 300);
+  errors.add_whole(1, 1000, 100);
+  // The whole of one thread: 75 %, exactly.
+  CHECK(errors.of({{0, 3000}}) == 0);
+  // Half of each: each adds what it does not know, by how much of the whole it is.
+  const double half = std::sqrt(0.75 * 0.75 * 0.25 / 300 + 0.25 * 0.25 * 0.25 / 100);
+  CHECK(std::abs(errors.of({{0, 1500}, {1, 500}}) - half) < 1e-9);
+}
+
+TEST_CASE("summary: shares are of time, not of samples") {
+  SmallProfile small;
+  small.labelled({{"k", "long"}}).weight_ns = 90'000'000;
+  cli::SampleRow& many = small.labelled({{"k", "many"}});
+  many.count = 9;
+  many.weight_ns = 10'000'000;
+  const auto lines = summary(small.profile, {"k"});
+  REQUIRE(lines.size() == 3);
+  using Words = std::vector<std::string>;
+  CHECK(words(lines[1]) == Words{"long", "90.0%", "+-9.5", "90.0", "ms", "1"});
+  CHECK(words(lines[2]) == Words{"many", "10.0%", "+-9.5", "10.0", "ms", "9"});
+}
+
+TEST_CASE("summary: numbers stand below each other whatever the values' width on a terminal") {
+  SmallProfile small;
+  small.labelled({{"k", "\xe6\x9d\xb1\xe4\xba\xac"}}).count = 5;  // two characters, four columns
+  small.labelled({{"k", "\xf0\x9f\x9a\x80"}}).count = 4;          // one, two columns
+  small.labelled({{"k", "plain"}}).count = 3;
+  for (const std::string& line : summary(small.profile, {"k"})) {
+    const std::size_t end = line.find(line.starts_with("k ") ? "share" : "%");
+    CHECK(count_columns(line.substr(0, end)) + (line.starts_with("k ") ? 5 : 1) == 23);
+  }
+}
+
+TEST_CASE("summary: without a terminal no value is cut") {
+  SmallProfile small;
+  const std::string value(300, 'x');
+  small.labelled({{value, value}});
+  const auto lines = summary(small.profile, {value}, {.width = 0});
+  CHECK(lines.at(0).starts_with(value + " "));
+  CHECK(lines.at(1).starts_with(value + " "));
+  std::ostringstream keys;
+  REQUIRE(render_label_keys(small.profile, {.width = 0}, keys).has_value());
+  CHECK(keys.str().starts_with(value + " "));
 }

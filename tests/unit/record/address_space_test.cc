@@ -1,6 +1,14 @@
 // AddressSpace: the newest mapping of an address counts, what sticks out of it stays.
 #include "cli/record/address_space.h"
 
+#include <elf.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -16,6 +24,30 @@ Mapping anonymous(Address start, Address end, const char* name) {
   mapping.path = name;
   return mapping;
 }
+
+// A file for as long as the object is there.
+class WrittenFile {
+ public:
+  explicit WrittenFile(std::string_view content) {
+    const int file = ::mkstemp(path_.data());
+    REQUIRE(file >= 0);
+    REQUIRE(::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+    REQUIRE(::fstat(file, &status_) == 0);
+    ::close(file);
+  }
+  ~WrittenFile() { ::unlink(path_.c_str()); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+  void name(Mapping& mapping) const {
+    mapping.path = path_;
+    // Any device but none.
+    mapping.file = {1, 1, status_.st_ino};
+  }
+
+ private:
+  std::string path_ = "/tmp/labelscope-XXXXXX";
+  struct stat status_ {};
+};
 
 }  // namespace
 
@@ -68,6 +100,18 @@ TEST_CASE("address_space: the same mapping again changes nothing") {
   CHECK(modules.modules().size() == 1);
 }
 
+TEST_CASE("address_space: a mapping of nothing changes nothing") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x9000, "[old]"), nullptr);
+  const std::uint64_t before = space.epoch();
+  space.add(anonymous(0x3000, 0x3000, "[empty]"), nullptr);
+  space.add(anonymous(0x5000, 0x4000, "[backwards]"), nullptr);
+  CHECK(space.epoch() == before);
+  for (Address address : {0x1000, 0x3000, 0x4800, 0x5000, 0x8fff})
+    CHECK(modules.modules()[space.module_at(address)].path == "[old]");
+}
+
 TEST_CASE("address_space: our own mappings lead to our own functions") {
   ModuleTable modules;
   AddressSpace space(modules);
@@ -81,5 +125,53 @@ TEST_CASE("address_space: our own mappings lead to our own functions") {
   CHECK(module.kind == ProfileModule::Kind::kFile);
   CHECK(module.path.find("test_address_space") != std::string::npos);
   CHECK(!module.build_id.empty());
-  CHECK(module.load_bias != 0);
+  // As the loader knows it; the program comes first.
+  Address bias = kNoIndex;
+  dl_iterate_phdr(
+      [](dl_phdr_info* program, std::size_t, void* out) {
+        *static_cast<Address*>(out) = program->dlpi_addr;
+        return 1;
+      },
+      &bias);
+  CHECK(module.load_bias == bias);
+}
+
+TEST_CASE("address_space: a load bias counts from where the segment is linked, not from its page") {
+  // As lld lays files out: code at another address than its place in the file.
+  struct {
+    Elf64_Ehdr header{};
+    Elf64_Phdr code{};
+  } file;
+  std::memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+  file.header.e_ident[EI_CLASS] = ELFCLASS64;
+  file.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.header.e_ident[EI_VERSION] = EV_CURRENT;
+  file.header.e_type = ET_DYN;
+  file.header.e_machine = kHostMachine == Machine::kX86_64 ? EM_X86_64 : EM_AARCH64;
+  file.header.e_version = EV_CURRENT;
+  file.header.e_ehsize = sizeof(Elf64_Ehdr);
+  file.header.e_phoff = sizeof(Elf64_Ehdr);
+  file.header.e_phentsize = sizeof(Elf64_Phdr);
+  file.header.e_phnum = 1;
+  file.code = {PT_LOAD, PF_R | PF_X, 0x1234, 0x3234, 0x3234, 0x800, 0x800, 0x1000};
+  Mapping mapping = anonymous(0x7f0000003000, 0x7f0000004000, "");
+  mapping.file_offset = 0x1000;
+  const WrittenFile written({reinterpret_cast<const char*>(&file), sizeof file});
+  written.name(mapping);
+  ModuleTable modules;
+  const ProfileModule module = modules.modules()[modules.add(mapping, nullptr)];
+  INFO(module.symbol_problem);
+  CHECK(module.load_bias == 0x7f0000000000);
+}
+
+TEST_CASE("address_space: another file under the name of the one that was mapped is not taken") {
+  const WrittenFile written("some bytes");
+  Mapping mapping = anonymous(0x1000, 0x2000, "");
+  written.name(mapping);
+  ModuleTable modules;
+  CHECK(modules.modules()[modules.add(mapping, nullptr)].symbol_problem.empty());
+  ++mapping.file.inode;
+  const Index other = modules.add(mapping, nullptr);
+  CHECK(modules.modules()[other].symbol_problem.find("another file now") != std::string::npos);
+  CHECK(modules.take_files()[other] == nullptr);
 }

@@ -35,6 +35,13 @@ TEST_CASE("messages: the ledger's line holds every number") {
   }
 }
 
+TEST_CASE("messages: one sample is one") {
+  Profile profile;
+  profile.event = "cycles";
+  profile.ledger.taken = profile.ledger.outcomes[LS_UNLABELLED] = profile.ledger.written = 1;
+  CHECK(ledger_line(profile).starts_with("1 sample by cycles = "));
+}
+
 TEST_CASE("messages: a ledger that does not add up is said to be a defect") {
   Ledger ledger = balanced();
   CHECK(adds_up(ledger));
@@ -58,7 +65,7 @@ TEST_CASE(
   ledger.counters["never-heard-of"] = 2;
   std::vector<std::string> lines = ledger_problems(ledger);
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == "2 never-heard-of");
+  CHECK(lines[0] == "never-heard-of: 2");
   CHECK(lines[1].find("lower -F") != std::string::npos);
 }
 
@@ -69,6 +76,7 @@ TEST_CASE("messages: 100 % and 0 % are said only when they are exact") {
   CHECK(percent(99'999, 100'000) == "99.9 %");
   CHECK(percent(1, 100'000) == "0.1 %");
   CHECK(percent(1, 3) == "33.3 %");
+  CHECK(percent(2, 3) == "66.7 %");  // as in the tables
 }
 
 TEST_CASE("messages: thousands are set apart") {

@@ -1,14 +1,19 @@
 // OutputFile: whole or not at all.
 #include "cli/record/output_file.h"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <sstream>
+#include <thread>
 
 #include "support/catch.h"
 
@@ -147,4 +152,39 @@ TEST_CASE("output_file: a pipe that nobody reads is refused, not waited for") {
   auto file = OutputFile::open(folder / "pipe", false);
   REQUIRE(!file);
   CHECK(file.error().context.find("start its reader first") != std::string::npos);
+}
+
+TEST_CASE("output_file: a pipe whose reader is slow gets all of it") {
+  Folder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  REQUIRE(reader.valid());
+  const std::string sent(20 * static_cast<std::size_t>(::fcntl(reader.get(), F_GETPIPE_SZ)), 'x');
+  auto file = OutputFile::open(path, false);
+  REQUIRE(file);
+  Status written;
+  std::thread writer([&] {
+    OutputFile pipe = *std::move(file);
+    written = pipe.write([&](std::ostream& out) -> Status {
+      out << sent;
+      return {};
+    });
+  });
+  // Begins to read when the pipe is full.
+  const auto buffered = [&] {
+    int bytes = 0;
+    return ::ioctl(reader.get(), FIONREAD, &bytes) == 0 ? bytes : -1;
+  };
+  while (buffered() < ::fcntl(reader.get(), F_GETPIPE_SZ)) ::sched_yield();
+  ::fcntl(reader.get(), F_SETFL, O_RDONLY);
+  std::size_t got = 0;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; (size = ::read(reader.get(), part.data(), part.size())) > 0;) {
+    got += static_cast<std::size_t>(size);
+  }
+  writer.join();
+  INFO((written ? "" : written.error().context));
+  CHECK(written);
+  CHECK(got == sent.size());
 }

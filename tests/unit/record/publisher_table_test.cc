@@ -35,6 +35,8 @@ TEST_CASE("publisher_table: copies of one file are publishers of their own") {
   // It comes back elsewhere, below and above the other.
   CHECK(table.adopt({publisher("/a.so", 0x500), publisher("/a.so", 0x9000)}) == Indices{0, 1});
   CHECK(table.adopt({publisher("/a.so", 0x9000), publisher("/a.so", 0xa000)}) == Indices{1, 0});
+  // One stays, and what is new beside it is not taken for it.
+  CHECK(table.adopt({publisher("/a.so", 0xa000), publisher("/a.so", 0xb000)}) == Indices{0, 1});
 }
 
 TEST_CASE("publisher_table: a library that is loaded again somewhere else has its old index") {

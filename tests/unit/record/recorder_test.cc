@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
+#include "cli/record/samplers.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -30,8 +32,7 @@ class SamplerOfAnExec final : public Sampler {
   }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds) override {
-    if (!told_) handler.on_exec(Pid{getpid()});
-    told_ = true;
+    if (!std::exchange(told_, true)) handler.on_exec(Pid{getpid()});
     return {};
   }
   Status stop(EventHandler&) override { return {}; }
@@ -52,7 +53,7 @@ class SamplerOfAnExec final : public Sampler {
 TEST_CASE("recorder: a process that executes another program while it is added is planned then") {
   auto owned = std::make_unique<SamplerOfAnExec>();
   const SamplerOfAnExec& sampler = *owned;
-  Recorder recorder(std::move(owned), false);
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
   const Status added = recorder.add(Pid{getpid()});
   INFO((added ? "" : added.error().context));
   REQUIRE(added);
@@ -67,10 +68,46 @@ TEST_CASE("recorder: a process that has ended is not added") {
   REQUIRE(waitpid(child, nullptr, 0) == child);
   auto owned = std::make_unique<SamplerOfAnExec>();
   const SamplerOfAnExec& sampler = *owned;
-  Recorder recorder(std::move(owned), false);
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
   const Status added = recorder.add(Pid{child});
   REQUIRE_FALSE(added);
   CHECK(added.error().code == ErrorCode::kVanished);
   CHECK(raw(sampler.removed()) == child);
   CHECK(recorder.processes().empty());
+}
+
+TEST_CASE("recorder: ptrace stands in where BPF may not be had, and never for one that failed") {
+  for (ErrorCode code : {ErrorCode::kPermission, ErrorCode::kUnsupported, ErrorCode::kLimit}) {
+    CHECK(calls_for_ptrace({code, {}}));
+  }
+  // The verifier's refusal and what nobody expects.
+  for (ErrorCode code : {ErrorCode::kSystem, ErrorCode::kMalformed, ErrorCode::kUnreadable}) {
+    CHECK_FALSE(calls_for_ptrace({code, {}}));
+  }
+}
+
+TEST_CASE("recorder: what is mapped is planned at once and three times more, as loaders relocate") {
+  auto owned = std::make_unique<SamplerOfAnExec>();
+  const SamplerOfAnExec& sampler = *owned;
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(Pid{getpid()}));
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // tells of an exec
+  const auto begin = std::chrono::steady_clock::now();
+  while (sampler.plans() < 4 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
+    REQUIRE(recorder.step(std::chrono::milliseconds(0)));
+  CHECK(sampler.plans() == 4);
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(20 + 100 + 500));
+  const TrackedProcess& process = *recorder.processes().begin()->second;
+  CHECK_FALSE(process.plan_due(TrackedProcess::Clock::now() + std::chrono::hours(1)));
+}
+
+TEST_CASE("recorder: after an exec no address is what it was, and nothing has a plan") {
+  ModuleTable modules;
+  TrackedProcess process(Pid{getpid()}, modules);
+  REQUIRE(process.refresh());
+  const std::uint64_t before = process.address_epoch();
+  process.on_exec();
+  CHECK(process.address_epoch() != before);
+  CHECK(process.recipes().empty());
+  CHECK(process.plan_due(TrackedProcess::Clock::now()));
 }

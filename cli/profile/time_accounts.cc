@@ -1,0 +1,154 @@
+#include "cli/profile/time_accounts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace labelscope::cli {
+namespace {
+
+// So many samples are expected in a stretch: few enough to keep to the time around a lost one.
+constexpr std::uint64_t kPeriodsPerStretch = 8;
+// Several ticks of a kernel with 100 of them a second.
+constexpr std::uint64_t kShortestStretch = 50'000'000;
+// Clocks that do not move must not let a stretch grow for ever.
+constexpr std::size_t kMostSamples = 65536;
+
+}  // namespace
+
+TimeAccounts::TimeAccounts(Profile& profile, std::uint64_t period_ns)
+    : profile_(profile),
+      period_ns_(period_ns),
+      stretch_ns_(std::max(kPeriodsPerStretch * period_ns, kShortestStretch)) {}
+
+void TimeAccounts::Pool::take(const Pool& other) {
+  time_ns += other.time_ns;
+  for (const auto& [row, count] : other.samples) samples[row] += count;
+}
+
+// What does not divide goes to the first ones, a nanosecond each.
+void TimeAccounts::share(std::uint64_t time_ns, const std::vector<Index>& rows) {
+  const std::uint64_t each = time_ns / rows.size();
+  std::uint64_t rest = time_ns % rows.size();
+  for (Index index : rows) {
+    SampleRow& row = profile_.rows[index];
+    row.weight_ns += each + (rest > 0 ? 1 : 0);
+    if (rest > 0) --rest;
+    if (row.thread != kNoIndex) profile_.threads[row.thread].account = row.thread;
+  }
+  ledger_.attributed_ns += time_ns;
+}
+
+void TimeAccounts::share(const Pool& pool) {
+  std::uint64_t left = pool.time_ns;
+  std::uint64_t samples = 0;
+  for (const auto& [row, count] : pool.samples) samples += count;
+  Index account = kNoIndex;
+  for (const auto& [index, count] : pool.samples) {
+    SampleRow& row = profile_.rows[index];
+    const std::uint64_t part = left / samples * count + left % samples * count / samples;
+    row.weight_ns += part;
+    left -= part;
+    samples -= count;
+    if (row.thread == kNoIndex) continue;
+    if (account == kNoIndex) account = row.thread;
+    profile_.threads[row.thread].account = account;
+  }
+  ledger_.attributed_ns += pool.time_ns;
+}
+
+void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row) {
+  OpenThread& thread = threads_[raw(tid)];
+  // Far back: another thread has the number, and of the end of the first no word came through. A
+  // little: a sample that waited for its labels.
+  if (thread_ns + stretch_ns_ < thread.last_ns) {
+    close(thread, thread.last_ns);
+    thread = {};
+  }
+  thread.pid = pid;
+  thread.last_ns = std::max(thread.last_ns, thread_ns);
+  thread.last_row = row;
+  thread.samples.push_back(row);
+  const std::uint64_t time_ns = thread.last_ns - thread.begun_ns;
+  if (time_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
+  processes_[raw(pid)].told_ns += time_ns;
+  share(time_ns, thread.samples);
+  thread.samples.clear();
+  thread.begun_ns = thread.last_ns;
+  thread.has_account = true;
+}
+
+void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
+  const std::uint64_t rest_ns = std::max(thread_ns, thread.last_ns) - thread.begun_ns;
+  Process& process = processes_[raw(thread.pid)];
+  process.told_ns += rest_ns;
+  if (thread.has_account) {
+    if (thread.samples.empty()) thread.samples.push_back(thread.last_row);
+    share(rest_ns, thread.samples);
+    return;
+  }
+  Pool pool{.time_ns = rest_ns, .samples = {}};
+  for (Index row : thread.samples) ++pool.samples[row];
+  if (!settle(pool)) process.pool.take(pool);
+}
+
+void TimeAccounts::end_thread(Pid pid, Tid tid, std::uint64_t thread_ns) {
+  auto known = threads_.extract(raw(tid));
+  if (known && known.mapped().pid == pid) {
+    close(known.mapped(), thread_ns);
+    return;
+  }
+  OpenThread unseen{};
+  unseen.pid = pid;
+  close(unseen, thread_ns);
+}
+
+void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
+  Process& process = processes_[raw(pid)];
+  if (process_ns <= process.told_ns) return;
+  process.pool.time_ns += process_ns - process.told_ns;
+  untold_ns_ += process_ns - process.told_ns;
+  process.told_ns = process_ns;
+}
+
+bool TimeAccounts::settle(const Pool& pool) {
+  if (pool.time_ns < stretch_ns_) return false;
+  // Chance does not leave so much time without a sample: they were lost, or nobody looked.
+  if (pool.samples.empty()) {
+    ledger_.unsampled_ns += pool.time_ns;
+  } else {
+    share(pool);
+  }
+  return true;
+}
+
+TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
+  for (auto& [tid, thread] : std::exchange(threads_, {})) close(thread, thread.last_ns);
+  Pool all;
+  std::uint64_t told_ns = 0;
+  for (const auto& [pid, process] : processes_) {
+    told_ns += process.told_ns;
+    if (!settle(process.pool)) all.take(process.pool);
+  }
+  // What was lost is in the time of processes that could be asked: it is there already.
+  lost_ns -= std::min(lost_ns, untold_ns_);
+  if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, told_ns));
+  told_ns += lost_ns;
+  all.time_ns += whole_ns - std::min(whole_ns, told_ns);
+  processes_.clear();
+  if (all.samples.empty()) {
+    ledger_.unsampled_ns += all.time_ns;
+  } else {
+    share(all);
+  }
+  ledger_.lost_ns += lost_ns;
+  if (ledger_.attributed_ns == 0) {
+    // Nobody tells the time here, or it was less than a tick: then each stands for its period.
+    for (SampleRow& row : profile_.rows) {
+      row.weight_ns = row.count * period_ns_;
+      ledger_.attributed_ns += row.weight_ns;
+    }
+  }
+  return ledger_;
+}
+
+}  // namespace labelscope::cli

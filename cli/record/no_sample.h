@@ -1,0 +1,25 @@
+// Why a recording caught nothing, as far as the kernel tells.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+struct NoSample {
+  std::vector<Pid> targets;
+  bool ended = false;              // they all have
+  std::chrono::nanoseconds ran{};  // on processors, by the kernel's account
+  std::chrono::nanoseconds duration{};
+  unsigned frequency_hz = 0;
+  bool wall = false;    // threads that wait were to be sampled, too
+  bool ptrace = false;  // by looking at intervals, not by events of the processor
+};
+
+// One clause: "the target ran on a processor for 3 ms of 1,038 ms, ...".
+std::string why_no_sample(const NoSample& recording);
+
+}  // namespace labelscope::cli

@@ -1,0 +1,34 @@
+# Shares by label are those of the program's own clocks, also where its work is periodic: between threads, within a
+# thread, of threads and processes that live for a millisecond; and the ledger of time adds up to the kernel's account.
+source "$SOURCE_DIR/lib.sh"
+need_sampling
+need_command python3
+need_command jq
+shares() { python3 "$SOURCE_DIR/../bench/shares.py" --labelscope "$LABELSCOPE" --periodic "$PERIODIC" --no-perf "$@"; }
+expect_shares() {
+  local what=$1
+  shift
+  shares "$@" >"$work/stdout" 2>"$work/stderr" || fail "$what"
+}
+# A fixed rate of 99 Hz keeps step with a period of 10.1 ms: errors of 10 points between threads, of 30 within one.
+expect_shares "between threads" --rates 99 --backends bpf,ptrace --runs 3 --seconds 3 --scenarios "three threads" \
+  --max-rms 1.5 --max-time 1
+expect_shares "within a thread" --rates 99 --backends bpf --runs 4 --seconds 3 --scenarios "2 labels; 10.1 ms" \
+  --max-chance 3 --max-time 1
+expect_shares "threads and processes that live for a millisecond" --rates 199 --backends bpf --runs 2 --seconds 3 \
+  --scenarios "threads of 1 ms,processes of 1 ms" --max-chance 3 --max-time 1
+# Samples are lost, time is not: the ring buffer of a labelscope that stands still is full after a second.
+"$LABELSCOPE" record -F 9999 --ring-size 1 --call-graph none -o lost.jsonl -- \
+  "$PERIODIC" --seconds 4 'thread!a:1' b:5/10.1 >"$work/stdout" 2>"$work/stderr" </dev/null &
+recorder=$!
+children+=("$recorder")
+wait_until "the program is there" grep -qs ready "$work/stdout"
+kill -STOP "$recorder"
+sleep 2.5  # so long is what is tried: as many samples come as the buffer has no room for
+kill -CONT "$recorder"
+finish
+expect_status "$exit_ok" "a recording that stood still"
+truth=$(sed -n 's/^{"process_ns":\([0-9]*\),.*/\1/p' "$work/stdout")
+jq -e --argjson truth "$truth" 'select(.type == "ledger") | (.time | add) as $whole
+  | .dropped > 0 and ($whole / $truth - 1 | fabs) < 0.01' lost.jsonl >/dev/null ||
+  fail "the ledger of time does not add up to $truth ns: $(tail -n 1 lost.jsonl)"

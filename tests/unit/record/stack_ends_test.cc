@@ -1,0 +1,82 @@
+// Which stacks reached the start of their thread: those whose last function is one that starts it.
+#include "cli/record/stack_ends.h"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+// A recording by frame pointers: module 0 is a program, 1 the kernel.
+struct Stacks {
+  Stacks() {
+    profile.call_graph = "fp";
+    profile.modules.resize(2);
+    profile.modules[1].kind = ProfileModule::Kind::kKernel;
+  }
+  void add(const std::vector<std::string>& leaf_first, Index module, std::uint32_t count) {
+    Stack stack;
+    for (const std::string& name : leaf_first) {
+      stack.push_back(static_cast<Index>(profile.locations.size()));
+      Location location;
+      location.module = module;
+      if (!name.empty()) location.lines = {{name, name, "", 0}};
+      profile.locations.push_back(location);
+    }
+    profile.stacks.push_back(stack);
+    SampleRow row;
+    row.stack = static_cast<Index>(profile.stacks.size() - 1);
+    row.count = count;
+    profile.rows.push_back(row);
+    profile.ledger.written += count;
+  }
+  std::uint64_t operator[](const char* name) { return profile.ledger.counters[name]; }
+  Profile profile;
+};
+
+}  // namespace
+
+TEST_CASE("stack_ends: complete is what ends in the function that starts the thread") {
+  Stacks stacks;
+  stacks.add({"work", "main", "_start"}, 0, 10);
+  stacks.add({"work", "run", "clone@@GLIBC_2.2.5"}, 0, 20);
+  stacks.add({"work", "main"}, 0, 30);
+  stacks.add({""}, 0, 40);
+  stacks.add({"do_syscall_64"}, 1, 5);
+  stacks.add(std::vector<std::string>(127, "again"), 0, 7);
+  count_stack_ends(stacks.profile);
+  CHECK(stacks["stacks-complete"] == 30);
+  CHECK(stacks["stacks-without-start"] == 70);
+  CHECK(stacks["stacks-missing"] == 5);
+  CHECK(stacks["stacks-too-deep"] == 7);
+  const std::string text = stack_ends_text(stacks.profile);
+  for (const char* part : {"26.8 % of the stacks reach the start", "62.5 % end at code without",
+                           "6.3 % have more frames", "4.5 % have no user part"}) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("stack_ends: a start in the middle is a function like any other") {
+  Stacks stacks;
+  stacks.add({"work", "start_thread", "odd"}, 0, 1);
+  count_stack_ends(stacks.profile);
+  CHECK(stacks["stacks-complete"] == 0);
+}
+
+TEST_CASE(
+    "stack_ends: nothing is said where nine of ten stacks are complete, or none were asked for") {
+  Stacks stacks;
+  stacks.add({"main", "_start"}, 0, 9);
+  stacks.add({"main"}, 0, 1);
+  count_stack_ends(stacks.profile);
+  CHECK(stack_ends_text(stacks.profile).empty());
+  stacks.add({"main"}, 0, 1);
+  CHECK_FALSE(stack_ends_text(stacks.profile).empty());
+  stacks.profile.call_graph = "none";
+  CHECK(stack_ends_text(stacks.profile).empty());
+}

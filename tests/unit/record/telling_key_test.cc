@@ -1,0 +1,23 @@
+// Which key the closing hint names.
+#include "cli/profile/telling_key.h"
+
+#include <string>
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+TEST_CASE("telling_key: a key with thousands of values is not one to look at first") {
+  Profile profile;
+  for (int i = 0; i < 3000; ++i) {
+    profile.label_sets.push_back({{"request", std::to_string(i), 0}});
+    if (i % 2 == 0) profile.label_sets.back().push_back({"tenant", std::to_string(i % 3), 0});
+    SampleRow row;
+    row.label_set = static_cast<Index>(i);
+    profile.rows.push_back(row);
+  }
+  CHECK(telling_key(profile) == "tenant");
+  for (LabelSet& labels : profile.label_sets) labels.resize(1);
+  CHECK(telling_key(profile).empty());
+}

@@ -1,0 +1,216 @@
+// TimeAccounts: what the kernel counted is shared out, to the nanosecond, and to whom it belongs.
+#include "cli/profile/time_accounts.h"
+
+#include <numeric>
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kPeriod = 10 * kMs;
+constexpr std::uint64_t kStretch = 80 * kMs;  // eight periods
+constexpr Pid kPid{1};
+constexpr Pid kOther{2};
+
+// A profile with one row for each label, and accounts of it.
+struct Bench {
+  Profile profile;
+  TimeAccounts accounts{profile, kPeriod};
+
+  // A row of this thread of the profile.
+  Index row(Index thread = 0) {
+    while (profile.threads.size() <= thread)
+      profile.threads.push_back({kPid, Tid{9}, "", kNoIndex});
+    SampleRow row;
+    row.thread = thread;
+    row.count = 0;
+    profile.rows.push_back(row);
+    return static_cast<Index>(profile.rows.size() - 1);
+  }
+  void sample(int tid, std::uint64_t thread_ns, Index row, Pid pid = kPid) {
+    ++profile.rows[row].count;
+    accounts.add_sample(pid, Tid{tid}, thread_ns, row);
+  }
+  TimeLedger settle(std::uint64_t lost_ns = 0, std::uint64_t whole_ns = 0) {
+    const TimeLedger ledger = accounts.settle(lost_ns, whole_ns);
+    std::uint64_t sum = 0;
+    for (const SampleRow& row : profile.rows) sum += row.weight_ns;
+    CHECK(sum == ledger.attributed_ns);
+    return ledger;
+  }
+  std::uint64_t weight(Index row) const { return profile.rows[row].weight_ns; }
+};
+
+}  // namespace
+
+TEST_CASE("time_accounts: a thread's time is shared equally within a stretch, and all of it") {
+  Bench bench;
+  const Index a = bench.row();
+  const Index b = bench.row();
+  // 3 of 4 samples in the first stretch, 1 of 2 in the rest.
+  bench.sample(5, 10 * kMs, a);
+  bench.sample(5, 20 * kMs, a);
+  bench.sample(5, 30 * kMs, b);
+  bench.sample(5, kStretch, a);
+  bench.sample(5, kStretch + 10 * kMs, b);
+  bench.sample(5, kStretch + 11 * kMs, a);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 20 * kMs);
+  const TimeLedger ledger = bench.settle();
+  CHECK(ledger.attributed_ns == kStretch + 20 * kMs);
+  CHECK(ledger.unsampled_ns == 0);
+  CHECK(bench.weight(a) == kStretch * 3 / 4 + 10 * kMs);
+  CHECK(bench.weight(b) == kStretch / 4 + 10 * kMs);
+}
+
+TEST_CASE("time_accounts: time whose samples were lost goes to the samples next to it") {
+  Bench bench;
+  const Index before = bench.row();
+  const Index after = bench.row();
+  for (std::uint64_t i = 1; i <= 8; ++i) bench.sample(5, i * kPeriod, before);
+  // A second without samples.
+  bench.sample(5, kStretch + 1000 * kMs, after);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 1000 * kMs);
+  bench.settle();
+  CHECK(bench.weight(before) == kStretch);
+  CHECK(bench.weight(after) == 1000 * kMs);
+}
+
+TEST_CASE("time_accounts: what a thread runs behind its last sample is its last samples'") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kStretch, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 3 * kMs);
+  bench.settle();
+  CHECK(bench.weight(row) == kStretch + 3 * kMs);
+}
+
+TEST_CASE("time_accounts: short threads stand for their like, sampled or not") {
+  Bench bench;
+  const Index long_lived = bench.row(0);
+  const Index short_lived = bench.row(1);
+  bench.sample(5, 500 * kMs, long_lived);
+  // 500 threads of 1 ms; every tenth is met by a sample in its middle.
+  for (int i = 0; i < 500; ++i) {
+    if (i % 10 == 0) bench.sample(100 + i, kMs / 2, short_lived);
+    bench.accounts.end_thread(kPid, Tid{100 + i}, kMs);
+  }
+  bench.accounts.end_thread(kPid, Tid{5}, 500 * kMs);
+  const TimeLedger ledger = bench.settle();
+  CHECK(ledger.attributed_ns == 1000 * kMs);
+  CHECK(ledger.unsampled_ns == 0);
+  CHECK(bench.weight(long_lived) == 500 * kMs);
+  CHECK(bench.weight(short_lived) == 500 * kMs);
+  CHECK(bench.profile.threads[0].account == 0);
+  CHECK(bench.profile.threads[1].account == 1);
+}
+
+TEST_CASE("time_accounts: short processes stand for their like") {
+  Bench bench;
+  const Index row = bench.row();
+  for (int i = 0; i < 100; ++i) {
+    const Pid pid{1000 + i};
+    if (i % 5 == 0) bench.sample(1000 + i, kMs, row, pid);
+    bench.accounts.end_thread(pid, Tid{1000 + i}, 2 * kMs);
+  }
+  const TimeLedger ledger = bench.settle();
+  CHECK(ledger.attributed_ns == 200 * kMs);
+  CHECK(bench.weight(row) == 200 * kMs);
+}
+
+TEST_CASE("time_accounts: much time without a sample is nobody else's") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, 2 * kMs);
+  bench.accounts.end_thread(kOther, Tid{6}, 300 * kMs);
+  const TimeLedger ledger = bench.settle(7 * kMs);
+  CHECK(ledger.attributed_ns == 2 * kMs);
+  CHECK(ledger.unsampled_ns == 300 * kMs);
+  CHECK(ledger.lost_ns == 7 * kMs);
+  CHECK(ledger.whole() == 309 * kMs);
+}
+
+TEST_CASE("time_accounts: what a process ran beyond its threads is its short threads'") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kMs);
+  bench.accounts.end_process(kPid, 500 * kMs);
+  // Told already: once is enough, and less than its threads is no time to take away.
+  bench.accounts.end_process(kPid, 500 * kMs);
+  bench.accounts.end_process(kPid, 1);
+  CHECK(bench.settle().attributed_ns == 500 * kMs);
+}
+
+TEST_CASE("time_accounts: lost time of a process that can be asked is not counted twice") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kMs);
+  bench.accounts.end_process(kPid, 500 * kMs);
+  const TimeLedger ledger = bench.settle(600 * kMs, 550 * kMs);
+  CHECK(ledger.attributed_ns == 500 * kMs);
+  CHECK(ledger.lost_ns == 50 * kMs);
+  CHECK(ledger.whole() == 550 * kMs);
+}
+
+TEST_CASE("time_accounts: processes that nobody saw are told by the sum of all") {
+  Bench bench;
+  bench.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
+  const TimeLedger ledger = bench.settle(5 * kMs, 100 * kMs);
+  CHECK(ledger.unsampled_ns == 95 * kMs);
+  CHECK(ledger.lost_ns == 5 * kMs);
+  // Less than was seen is no sum.
+  Bench other;
+  other.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
+  CHECK(other.settle(0, 9 * kMs).whole() == 10 * kMs);
+}
+
+TEST_CASE("time_accounts: a thread that has the number of one that ended is another") {
+  Bench bench;
+  const Index first = bench.row();
+  const Index second = bench.row();
+  bench.sample(5, kStretch * 2, first);
+  bench.sample(5, kStretch * 2 + kMs, first);
+  // No word of its end came through.
+  bench.sample(5, kStretch, second);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch);
+  bench.settle();
+  CHECK(bench.weight(first) == kStretch * 2 + kMs);
+  CHECK(bench.weight(second) == kStretch);
+}
+
+TEST_CASE("time_accounts: a sample that waited for its labels takes no time back") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, 20 * kMs, row);
+  bench.sample(5, 10 * kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch);
+  bench.settle();
+  CHECK(bench.weight(row) == kStretch);
+}
+
+TEST_CASE("time_accounts: where no clock moves, each sample stands for its period") {
+  Bench bench;
+  const Index a = bench.row();
+  const Index b = bench.row();
+  for (int i = 0; i < 3; ++i) bench.sample(5, 0, a);
+  bench.sample(5, 0, b);
+  CHECK(bench.settle().attributed_ns == 4 * kPeriod);
+  CHECK(bench.weight(a) == 3 * kPeriod);
+  CHECK(bench.weight(b) == kPeriod);
+}
+
+TEST_CASE("time_accounts: a part of a nanosecond is not lost") {
+  Bench bench;
+  std::vector<Index> rows;
+  for (int i = 0; i < 3; ++i) rows.push_back(bench.row());
+  for (Index row : rows) bench.sample(5, kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 2);
+  bench.settle();
+  CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == kStretch + 2);
+}
