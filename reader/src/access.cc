@@ -53,12 +53,13 @@ ls_tls_recipe tp_offset(std::int64_t offset) {
 class SlotReader {
  public:
   SlotReader(const Module& module, const ElfSymbol& variable,
-             const std::function<const LibcTls&()>& libc, const MemorySource& memory,
-             AccessPlan& plan, ModuleTrace* trace)
+             const std::function<const LibcTls&()>& libc, const Target& target, AccessPlan& plan,
+             ModuleTrace* trace)
       : module_(module),
         variable_(variable),
         libc_(libc),
-        memory_(memory),
+        memory_(target.memory()),
+        alive_(target.is_alive()),
         plan_(plan),
         trace_(trace) {}
 
@@ -79,7 +80,10 @@ class SlotReader {
     return accept(AccessModel::kLinkMap, from_record(*record, variable_.value));
   }
 
+  // The loader may still fill a slot.
   bool waiting() const { return waiting_; }
+  // A dead process's memory that was needed is not in its core file.
+  bool lacks_memory() const { return lacks_memory_; }
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
@@ -91,8 +95,8 @@ class SlotReader {
     const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
     const Status read = memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)));
     if (!read) {
-      waiting_ = true;  // the loader maps the writable segment last
-      return refuse(relocation, "its slot cannot be read: " + read.error().context);
+      waiting_ = alive_;  // the loader maps the writable segment last
+      return unreadable(relocation, "its slot", read.error());
     }
     if (trace_ != nullptr) {
       trace_->slots.back().words.assign(words.begin(), words.begin() + count);
@@ -135,9 +139,8 @@ class SlotReader {
     // Before glibc 2.34 a descriptor may start out lazy: it leads into the module's own PLT.
     if (module_.contains(resolver)) return not_relocated(relocation);
     std::array<unsigned char, 16> code{};
-    if (!memory_.read(resolver, std::as_writable_bytes(std::span(code)))) {
-      return refuse(relocation, "its resolver " + hex(resolver) + " cannot be read");
-    }
+    const Status read = memory_.read(resolver, std::as_writable_bytes(std::span(code)));
+    if (!read) return unreadable(relocation, "its resolver " + hex(resolver), read.error());
     if (is_static_tlsdesc_resolver(module_.image->machine(), code.data(), code.size())) {
       tell([&] {
         return "a static TLS descriptor: the resolver's code returns the argument, so " +
@@ -148,7 +151,10 @@ class SlotReader {
                     tp_offset(static_cast<std::int64_t>(argument) + correction(relocation)));
     }
     auto index = read_value<std::array<std::uint64_t, 3>>(memory_, argument);
-    if (!index) return refuse(relocation, "its argument " + hex(argument) + " leads nowhere");
+    if (!index) {
+      return unreadable(relocation, "what its argument " + hex(argument) + " leads to",
+                        index.error());
+    }
     std::uint64_t offset = (*index)[1] + static_cast<std::uint64_t>(correction(relocation));
     // Only glibc's descriptor has a third word.
     std::uint64_t generation = libc_().kind() == LibcTls::Kind::kMusl ? 0 : (*index)[2];
@@ -203,6 +209,10 @@ class SlotReader {
     reasons_.push_back("the relocation at " + hex(relocation.slot) + " does not help: " + reason);
     return false;
   }
+  bool unreadable(const TlsRelocation& relocation, const std::string& what, const Error& error) {
+    lacks_memory_ |= !alive_;
+    return refuse(relocation, what + " cannot be read: " + error.context);
+  }
   // What the words of the slot at hand are taken for: made only if somebody wants to know.
   template <class MakeClause>
   void tell(const MakeClause& make_clause) {
@@ -220,10 +230,12 @@ class SlotReader {
   const ElfSymbol& variable_;
   const std::function<const LibcTls&()>& libc_;
   const MemorySource& memory_;
+  const bool alive_;
   AccessPlan& plan_;
   ModuleTrace* trace_;
   std::vector<std::string> reasons_;  // why slots did not help
   bool waiting_ = false;
+  bool lacks_memory_ = false;
 };
 
 // Named before symbol-less, and of equals the one that needs least at run time.
@@ -235,7 +247,7 @@ int preference(const TlsRelocation& relocation) {
 }
 
 // Why there is no recipe, in one finding.
-Finding unresolved(const std::vector<std::string>& reasons, bool waiting) {
+Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const char* fix) {
   std::string text;
   for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
     text += (i == 0 ? "" : "; ") + reasons[i];
@@ -243,14 +255,13 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting) {
   if (reasons.size() > kMaxReasons) {
     text += "; and " + std::to_string(reasons.size() - kMaxReasons) + " more do not help either";
   }
-  if (waiting) return {FindingCode::kNotRelocated, text, "look again when the library is loaded"};
-  return {FindingCode::kUnresolved, text, "build the library with TLS descriptors"};
+  return {waiting ? FindingCode::kNotRelocated : FindingCode::kUnresolved, text, fix};
 }
 
 }  // namespace
 
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const MemorySource& memory,
+                       const std::function<const LibcTls&()>& libc, const Target& target,
                        ModuleTrace* trace) {
   AccessPlan plan;
   if (main_executable && module.image->tls()) {
@@ -270,7 +281,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
   std::stable_sort(
       relocations->begin(), relocations->end(),
       [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
-  SlotReader reader(module, variable, libc, memory, plan, trace);
+  SlotReader reader(module, variable, libc, target, plan, trace);
   for (std::size_t i = 0; i < std::min(relocations->size(), kMaxSlots); ++i) {
     if (reader.try_slot((*relocations)[i])) return plan;
   }
@@ -281,12 +292,16 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
                       " more relocations were not tried");
   }
   // Where the loader keeps records, this module's may be missing only because it is still loading.
-  bool waiting = reader.waiting();
+  bool waiting = reader.waiting() && !reader.lacks_memory();
   if (reasons.empty()) {
     reasons.emplace_back("no relocation reaches the variable");
     waiting = libc().has_records();
   }
-  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting));
+  const char* fix = reader.lacks_memory() ? kWholeCore
+                    : !waiting            ? "build the library with TLS descriptors"
+                    : target.is_alive()   ? "look again when the library is loaded"
+                                          : "";  // it died while it loaded the library
+  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting, fix));
   plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;
 }

@@ -17,10 +17,14 @@ struct AccessPlan {
   std::vector<Finding> findings;
 };
 
+// What to do about memory that a core file lacks.
+inline constexpr const char* kWholeCore =
+    "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
+
 // `libc` is asked only when the answer depends on it (not for the main executable). `trace` may be
 // null; otherwise its slots and its record are filled.
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const MemorySource& memory,
+                       const std::function<const LibcTls&()>& libc, const Target& target,
                        ModuleTrace* trace);
 
 }  // namespace labelscope

@@ -19,6 +19,9 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kPointerBytes = 8;
+constexpr const char* kDefineVersion =
+    "define it as const uint32_t custom_labels_abi_version = 1; in C++ as "
+    "extern \"C\" const uint32_t custom_labels_abi_version = 1; also within extern \"C\" { }";
 
 // Where readers look first, and else what the file has for us alone.
 const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol) {
@@ -93,11 +96,8 @@ bool FileRules::are_hidden_alike() const {
 bool FileRules::judge_export(RuleId rule, const InspectedSymbol& symbol, const Publication& alone,
                              const char* name) {
   if (is_exported(symbol)) return expect(rule, true, {});
-  if (!seen_.has_dynamic_symbols) {
-    return expect(rule, false, "the file has no dynamic symbols at all: it is linked statically",
-                  "link it dynamically (without -static), and export both symbols");
-  }
-  if (auto hidden = find_hidden(alone, !seen_.executable)) {
+  const Linkage linkage = linkage_of(seen_.executable, seen_.has_dynamic_symbols);
+  if (auto hidden = find_hidden(alone, linkage)) {
     if (are_hidden_alike()) {
       hidden->text =
           "neither it nor " CUSTOM_LABELS_CURRENT_SET_SYMBOL " is exported: " + hidden->text;
@@ -117,7 +117,7 @@ void FileRules::judge_version() {
   if (!expect(RuleId::kVersionKind, data,
               "the symbol's type is " + std::string(symbol_type_name(symbol->type)) +
                   " instead of OBJECT",
-              "define it as const uint32_t, not thread-local and not as a function")) {
+              kDefineVersion)) {
     return;
   }
   if (!expect(RuleId::kVersionSize, symbol->size == sizeof(std::uint32_t),
@@ -132,7 +132,7 @@ void FileRules::judge_version() {
          "initialize it with 1 where it is defined");
   if (!value) return;
   expect(RuleId::kVersionConstant, !image_.stays_writable(symbol->value),
-         "it lies in a segment that the program can write to", "declare it const");
+         "it lies in a segment that the program can write to", kDefineVersion);
 }
 
 void FileRules::judge_current_set() {

@@ -40,8 +40,9 @@ constexpr const char* kThreadLocalRust =
     "Define it in C: #[thread_local] is not stable, and thread_local! makes no symbol of this "
     "name.";
 constexpr const char* kVersionDefinition =
-    "const uint32_t custom_labels_abi_version = 1; (in C++ with extern \"C\", or it is not "
-    "exported)";
+    "C: const uint32_t custom_labels_abi_version = 1; "
+    "C++: extern \"C\" const uint32_t custom_labels_abi_version = 1; also within extern \"C\" { }, "
+    "where const alone makes the symbol local.";
 constexpr const char* kVersionRust = "#[no_mangle] pub static custom_labels_abi_version: u32 = 1;";
 
 constexpr Rule kRules[] = {
@@ -106,9 +107,11 @@ constexpr Rule kRules[] = {
      CheckDepth::kStatic, "The value of custom_labels_abi_version is constant.",
      "In memory that can be written it can change after a reader has seen it, by mistake or by a "
      "stray pointer, and then labels disappear.",
-     "Declare it const, so that it goes into .rodata.", kVersionDefinition,
-     "As for gcc, all versions.", "static, not static mut, and without interior mutability.",
-     nullptr},
+     "Declare it const, so that it goes into .rodata; in C++ together with extern \"C\" in the "
+     "same "
+     "declaration, because const alone makes a symbol local there.",
+     kVersionDefinition, "As for gcc, all versions.",
+     "static, not static mut, and without interior mutability.", nullptr},
     {RuleId::kVersionKind, "LS014", "version-kind", "custom_labels_abi_version is a data object",
      kVersion, Severity::kError, CheckDepth::kStatic,
      "custom_labels_abi_version is data with a constant value: neither a function nor "

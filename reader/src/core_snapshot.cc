@@ -17,8 +17,31 @@ const char* no_thread_pointer(Machine machine) {
          "thread that died), and no thread control block with its ID was found";
 }
 
+// Remembers which memory the core lacks: what the process had mapped, not where a wild pointer
+// leads.
+class NotingMemory final : public MemorySource {
+ public:
+  NotingMemory(const MemorySource& memory, const std::vector<Mapping>& mappings)
+      : memory_(memory), mappings_(mappings) {}
+
+  Status read(Address address, std::span<std::byte> out) const override {
+    Status status = memory_.read(address, out);
+    if (!status && find_mapping(mappings_, untagged(address)) != nullptr) {
+      lacking_ = status.error().context;
+    }
+    return status;
+  }
+  Address untagged(Address pointer) const override { return memory_.untagged(pointer); }
+  const std::string& lacking() const { return lacking_; }  // why; empty if it has all of it
+
+ private:
+  const MemorySource& memory_;
+  const std::vector<Mapping>& mappings_;
+  mutable std::string lacking_;
+};
+
 ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
-                           const MemorySource& memory, Machine machine) {
+                           const NotingMemory& memory, Machine machine) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
   seen.name = thread.name;
@@ -29,6 +52,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
     return seen;
   }
   seen.seen = observe(recipes, *thread.thread_pointer, memory);
+  if (is_unreadable(seen.seen.outcome)) seen.problem = memory.lacking();
   return seen;
 }
 
@@ -71,8 +95,14 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
   snapshot.comm = core.comm();
   snapshot.plan = std::move(plan);
   const bool may_miss = may_miss_publisher(core, snapshot.plan);
+  const auto mappings = core.mappings();
+  if (!mappings) return mappings.error();
   for (const CoreThread& thread : core.threads()) {
-    ThreadSnapshot seen = read_thread(thread, recipes, core.memory(), core.machine());
+    const NotingMemory memory(core.memory(), *mappings);
+    ThreadSnapshot seen = read_thread(thread, recipes, memory, core.machine());
+    if (core.truncated() && seen.seen.outcome == LS_UNREADABLE_NO_RECIPE) {
+      seen.problem = "the label variable could not be located: the core file is cut short";
+    }
     if (may_miss && seen.seen.outcome == LS_UNLABELLED) {
       seen.seen = {LS_UNREADABLE_NO_RECIPE, 0, {}};
     }

@@ -74,6 +74,9 @@ Result<std::unique_ptr<ElfImage::Impl>> ElfImage::Impl::open(UniqueFd fd) {
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return malformed("not an ELF file");
   }
+  if (header.e_ident[EI_CLASS] == ELFCLASS32) {
+    return Error{ErrorCode::kUnsupported, "a 32-bit ELF file: only 64-bit programs have labels"};
+  }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
     return Error{ErrorCode::kUnsupported, "not a 64-bit little-endian ELF file"};
   }

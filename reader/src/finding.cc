@@ -29,6 +29,8 @@ std::string_view finding_name(FindingCode code) {
       return "current-set-size";
     case FindingCode::kFileName:
       return "file-name";
+    case FindingCode::kAsyncLocalStorage:
+      return "async-local-storage";
     case FindingCode::kNoTlsDesc:
       return "no-tlsdesc";
     case FindingCode::kNotRelocated:

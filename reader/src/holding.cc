@@ -8,7 +8,7 @@
 
 namespace labelscope {
 
-Holding::Holding() {
+Holding::Holding(Until until) : until_(until) {
   sigset_t signals;
   sigemptyset(&signals);
   for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
@@ -27,6 +27,7 @@ Holding::Holding() {
 }
 
 Holding::~Holding() {
+  if (until_ == Until::kThreadEnds) return;
   if (raised_) pthread_setschedparam(pthread_self(), policy_before_, &priority_before_);
   if (timer_slack_before_ != 0) prctl(PR_SET_TIMERSLACK, timer_slack_before_);
   pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);

@@ -13,12 +13,16 @@ namespace labelscope {
 // it does not, sleeps at least end on time (they are stretched by 50 us otherwise).
 class Holding {
  public:
-  Holding();
+  // kThreadEnds: what is still held then is let go by the kernel, as soon as this thread gets
+  // there.
+  enum class Until { kDestroyed, kThreadEnds };
+  explicit Holding(Until until = Until::kDestroyed);
   ~Holding();
   Holding(const Holding&) = delete;
   Holding& operator=(const Holding&) = delete;
 
  private:
+  Until until_;
   sigset_t signals_before_{};
   int policy_before_ = 0;
   sched_param priority_before_{};

@@ -91,8 +91,9 @@ std::optional<Finding> judge_version(const FileInspection& seen) {
 void judge(const Publication& publication, std::string_view name,
            const std::vector<TlsRelocation>& relocations, FileInspection& seen) {
   const bool library = !seen.executable;
+  const Linkage linkage = linkage_of(seen.executable, seen.has_dynamic_symbols);
   if (publication.none()) {
-    const auto hidden = find_hidden({seen.version.symtab, seen.variable.symtab}, library);
+    const auto hidden = find_hidden({seen.version.symtab, seen.variable.symtab}, linkage);
     if (!hidden) return;
     seen.verdict = Verdict::kBroken;
     seen.findings.push_back(*hidden);
@@ -107,7 +108,7 @@ void judge(const Publication& publication, std::string_view name,
     seen.findings.push_back(*std::move(reason));
     return;
   }
-  seen.findings = find_deviations(publication, name, library);
+  seen.findings = find_deviations(publication, name, linkage);
   if (library) {
     auto missing = find_missing_descriptor(seen.machine, relocations);
     if (missing) seen.findings.push_back(*std::move(missing));
@@ -172,7 +173,10 @@ Result<FileInspection> inspect_image(const ElfImage& image, std::string_view nam
   seen.version_value = read_version(image, seen.version);
   auto relocations = image.tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   if (!relocations) return std::move(relocations).error();
-  const Publication publication = as_planned(seen);
+  auto async = keeps_async_labels(image);
+  if (!async) return std::move(async).error();
+  Publication publication = as_planned(seen);
+  publication.async_local_storage = *async;
   keep_relocations(*relocations, publication.variable, seen);
   judge(publication, name, *relocations, seen);
   return seen;

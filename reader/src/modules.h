@@ -34,6 +34,7 @@ struct ModuleProblem {
 struct ModuleList {
   std::vector<Module> modules;  // by address
   std::vector<ModuleProblem> problems;
+  bool loading = false;  // a loader is about to complete one
 };
 
 // Opens every executable mapped file for which `wanted` says so (once for each file).

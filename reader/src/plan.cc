@@ -16,6 +16,9 @@
 namespace labelscope {
 namespace {
 
+// Of files that look like publishers and are none: a process may have any number of them.
+constexpr std::size_t kMostTold = 5;
+
 bool is_main_executable(const Module& module, std::optional<Address> program_headers) {
   auto headers = module.image->program_headers_address();
   return program_headers && headers && module.load_bias + *headers == *program_headers;
@@ -37,6 +40,19 @@ std::string libc_clause(const LibcTls& libc) {
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
   return (a.kind == LS_TP_OFFSET || a.kind == LS_DTV_SLOT) && a.kind == b.kind &&
          a.offset == b.offset && a.module_id == b.module_id;
+}
+
+Linkage linkage(const Module& module, const ModuleTrace& seen) {
+  return linkage_of(seen.main_executable, module.image->has_dynamic_symbols());
+}
+
+// A publisher of which only the symbols are known. While a library is loaded, its writable segment
+// comes last.
+AccessPlan unlocated(Finding why, bool alive) {
+  AccessPlan access;
+  access.recipe.kind = alive ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
+  access.findings.push_back(std::move(why));
+  return access;
 }
 
 }  // namespace
@@ -80,8 +96,11 @@ std::string ProcessPlan::absence() const {
   std::string text = modules == 1 ? "the one file that it has loaded publishes no labels (ABI v1)"
                                   : "none of its " + std::to_string(modules) +
                                         " loaded files publishes labels (ABI v1)";
-  for (const Refusal& refusal : refusals) {
-    text += "; " + refusal.path + ": " + finding_clause(refusal.finding);
+  for (std::size_t i = 0; i < std::min(refusals.size(), kMostTold); ++i) {
+    text += "; " + refusals[i].path + ": " + finding_clause(refusals[i].finding);
+  }
+  if (refusals.size() > kMostTold) {
+    text += "; and " + std::to_string(refusals.size() - kMostTold) + " more are none either";
   }
   return text;
 }
@@ -99,13 +118,15 @@ class Planner::Round {
 
   void look_at(const Module& module);
   void refuse_files(const std::vector<ModuleProblem>& problems);
+  void refuse_process(const ModuleProblem& problem);
   ProcessPlan take_plan() { return std::move(plan_); }
 
  private:
   const LibcTls& libc(Machine machine);
   void look_closer(const Module& module, ModuleTrace& seen);
   std::optional<Finding> judge(const Module& module, ModuleTrace& seen) const;
-  void publish(const Module& module, ModuleTrace& seen);
+  AccessPlan plan_access_to(const Module& module, ModuleTrace& seen);
+  void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
     seen.refused = std::move(finding);
@@ -132,6 +153,15 @@ const LibcTls& Planner::Round::libc(Machine machine) {
     if (trace_ != nullptr) trace_->libc = libc_clause(*libc_);
   }
   return *libc_;
+}
+
+// A process of which no file can be a module, because they are of another kind (32-bit): its
+// samples are not those of a thread without labels.
+void Planner::Round::refuse_process(const ModuleProblem& problem) {
+  Publisher unknown;
+  unknown.path = problem.path;
+  unknown.findings.push_back({FindingCode::kUnreadableFile, problem.error.context, {}});
+  plan_.publishers.push_back(std::move(unknown));
 }
 
 void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
@@ -167,9 +197,14 @@ void Planner::Round::look_at(const Module& module) {
     if (publication->none()) {
       if (trace_ != nullptr) look_closer(module, seen);
     } else if (auto reason = judge(module, seen)) {
-      refuse(seen, *std::move(reason));
+      if (reason->code == FindingCode::kVersionUnreadable) {
+        // It may publish: then a thread without other labels is unreadable, not unlabelled.
+        publish(module, seen, unlocated(*std::move(reason), target_.is_alive()));
+      } else {
+        refuse(seen, *std::move(reason));
+      }
     } else {
-      publish(module, seen);
+      publish(module, seen, plan_access_to(module, seen));
     }
   }
   if (trace_ == nullptr) return;
@@ -186,7 +221,7 @@ void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
   auto hidden = find_publication(*module.image, /*symtab_too=*/true);
   if (!hidden || hidden->none()) return;
   seen.publication = *hidden;
-  seen.refused = find_hidden(*hidden, !seen.main_executable);
+  seen.refused = find_hidden(*hidden, linkage(module, seen));
 }
 
 // Why the module is no publisher, or nullopt if it is one.
@@ -197,16 +232,19 @@ std::optional<Finding> Planner::Round::judge(const Module& module, ModuleTrace& 
   if (!version) {
     return Finding{FindingCode::kVersionUnreadable,
                    "the ABI version cannot be read: " + version.error().context,
-                   {}};
+                   target_.is_alive() ? "look again when the library is loaded" : kWholeCore};
   }
   seen.version_word = *version;
   return disqualify_version(*version);
 }
 
-void Planner::Round::publish(const Module& module, ModuleTrace& seen) {
+AccessPlan Planner::Round::plan_access_to(const Module& module, ModuleTrace& seen) {
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
-  AccessPlan access = plan_access(module, seen.main_executable, *seen.publication.variable,
-                                  libc_of_target, target_.memory(), trace_ ? &seen : nullptr);
+  return plan_access(module, seen.main_executable, *seen.publication.variable, libc_of_target,
+                     target_, trace_ ? &seen : nullptr);
+}
+
+void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
   // Two modules that define the variable share one if the loader bound both to the first.
   const auto first = std::find_if(
       plan_.publishers.begin(), plan_.publishers.end(),
@@ -223,7 +261,7 @@ void Planner::Round::publish(const Module& module, ModuleTrace& seen) {
   }
   Publisher publisher{module.path,  module.load_bias, *seen.publication.variable,
                       access.model, access.recipe,    std::move(access.findings)};
-  for (Finding& deviation : find_deviations(seen.publication, module.path, !seen.main_executable)) {
+  for (Finding& deviation : find_deviations(seen.publication, module.path, linkage(module, seen))) {
     publisher.findings.push_back(std::move(deviation));
   }
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
@@ -260,10 +298,18 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }
   Round round(target, *mappings, verdicts_, trace);
-  round.refuse_files(list.problems);
+  const auto other_kind = std::find_if(
+      list.problems.begin(), list.problems.end(),
+      [](const ModuleProblem& problem) { return problem.error.code == ErrorCode::kUnsupported; });
+  if (modules == 0 && other_kind != list.problems.end()) {
+    round.refuse_process(*other_kind);
+  } else {
+    round.refuse_files(list.problems);
+  }
   for (const Module& module : list.modules) round.look_at(module);
   ProcessPlan plan = round.take_plan();
   plan.modules = modules;
+  plan.plan_again |= list.loading;
   forget_unmapped(*mappings);
   return plan;
 }

@@ -104,10 +104,15 @@ std::string yama_text(int scope) {
   }
 }
 
+// Root that lacks a capability is root of a container: sudo gives it nothing.
+const char* give_capability(const RefusalFacts& facts) {
+  return facts.own_uid == 0 ? "give the container --cap-add SYS_PTRACE"
+                            : "try sudo, or give the container --cap-add SYS_PTRACE";
+}
+
 // Without CAP_SYS_PTRACE.
 std::string missing_capability(const RefusalFacts& facts) {
-  const std::string fix =
-      ": that needs CAP_SYS_PTRACE; try sudo, or give the container --cap-add SYS_PTRACE";
+  const std::string fix = std::string(": that needs CAP_SYS_PTRACE; ") + give_capability(facts);
   if (facts.other_uid || facts.other_gid) return other_owner(facts) + fix;
   if (facts.not_dumpable) {
     return "its process does not let others look into it (PR_SET_DUMPABLE 0, a change of its user, "
@@ -121,7 +126,7 @@ std::string missing_capability(const RefusalFacts& facts) {
            (*facts.yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
   }
   if (facts.other_user_namespace.value_or(false)) return "it is in another user namespace" + fix;
-  return "CAP_SYS_PTRACE is missing; try sudo, or give the container --cap-add SYS_PTRACE";
+  return std::string("CAP_SYS_PTRACE is missing; ") + give_capability(facts);
 }
 
 // With it.

@@ -12,14 +12,38 @@
 namespace labelscope {
 namespace {
 
-constexpr const char* kExport =
-    "link with -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL
-    " -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+#define LABELSCOPE_EXPORT_OPTIONS                             \
+  "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL \
+  " -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL
+constexpr const char* kExport = "link with " LABELSCOPE_EXPORT_OPTIONS;
+// There is no table of dynamic symbols that those options could add to.
+constexpr const char* kLinkOtherwise =
+    "link it dynamically, or with -static-pie instead of -static, and "
+    "with " LABELSCOPE_EXPORT_OPTIONS;
 constexpr const char* kMakeGlobal =
-    "define both symbols without static, with default visibility, and name them in the linker's "
-    "version script if it has one";
+    "define both symbols without static (in C++ const makes a symbol local, too: put extern \"C\" "
+    "in front of const), with default visibility, and name them in the linker's version script if "
+    "it has one";
 
-Finding in_symtab_only(const ElfSymbol& symbol, const char* name, bool library) {
+// The addon of Polar Signals for node exports it in all of its versions.
+constexpr const char* kAsyncSymbol = "custom_labels_als_identity_hash";
+
+Finding in_async_local_storage() {
+  return {FindingCode::kAsyncLocalStorage,
+          std::string("its labels are in the AsyncLocalStorage of node (it exports ") +
+              kAsyncSymbol +
+              "), which labelscope cannot read yet; only labels that native code sets are seen",
+          "record these labels with a profiler that reads the heap of V8, such as parca-agent"};
+}
+
+Finding in_symtab_only(const ElfSymbol& symbol, const char* name, Linkage linkage) {
+  if (linkage == Linkage::kStatic && symbol.binding != STB_LOCAL) {
+    return {FindingCode::kNotExported,
+            std::string(name) +
+                " is in .symtab only: the file has no dynamic symbols at all, it is linked "
+                "statically",
+            kLinkOtherwise};
+  }
   if (symbol.binding == STB_LOCAL) {
     return {FindingCode::kLocalSymbol,
             std::string(name) + " is a local symbol, not a dynamic one as the ABI asks",
@@ -27,10 +51,16 @@ Finding in_symtab_only(const ElfSymbol& symbol, const char* name, bool library) 
   }
   return {FindingCode::kNotExported,
           std::string(name) + " is in .symtab only, not a dynamic symbol as the ABI asks",
-          library ? kMakeGlobal : kExport};
+          linkage == Linkage::kLibrary ? kMakeGlobal : kExport};
 }
 
 }  // namespace
+
+Result<bool> keeps_async_labels(const ElfImage& image) {
+  auto symbol = image.find_dynamic_symbol(kAsyncSymbol);
+  if (!symbol) return std::move(symbol).error();
+  return *symbol && (*symbol)->defined;
+}
 
 Result<Publication> find_publication(const ElfImage& image, bool symtab_too) {
   auto find = [&](const char* name) -> Result<std::optional<ElfSymbol>> {
@@ -44,10 +74,15 @@ Result<Publication> find_publication(const ElfImage& image, bool symtab_too) {
   if (!version) return std::move(version).error();
   auto variable = find(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   if (!variable) return std::move(variable).error();
-  return Publication{*version, *variable};
+  auto async = keeps_async_labels(image);
+  if (!async) return std::move(async).error();
+  return Publication{*version, *variable, *async};
 }
 
 std::optional<Finding> disqualify(const Publication& publication) {
+  if (publication.async_local_storage && !publication.version && !publication.variable) {
+    return in_async_local_storage();
+  }
   if (!publication.version) {
     return Finding{FindingCode::kVersionMissing,
                    "declares " CUSTOM_LABELS_CURRENT_SET_SYMBOL
@@ -85,21 +120,27 @@ std::optional<Finding> disqualify_version(std::uint32_t version) {
                  "define it as 1, the only version that is known"};
 }
 
-std::optional<Finding> find_hidden(const Publication& publication, bool library) {
+Linkage linkage_of(bool executable, bool has_dynamic_symbols) {
+  if (!executable) return Linkage::kLibrary;
+  return has_dynamic_symbols ? Linkage::kExecutable : Linkage::kStatic;
+}
+
+std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage) {
   if (publication.variable && publication.variable->table == SymbolTable::kSymtab) {
-    return in_symtab_only(*publication.variable, CUSTOM_LABELS_CURRENT_SET_SYMBOL, library);
+    return in_symtab_only(*publication.variable, CUSTOM_LABELS_CURRENT_SET_SYMBOL, linkage);
   }
   if (publication.version && publication.version->table == SymbolTable::kSymtab) {
-    return in_symtab_only(*publication.version, CUSTOM_LABELS_VERSION_SYMBOL, library);
+    return in_symtab_only(*publication.version, CUSTOM_LABELS_VERSION_SYMBOL, linkage);
   }
   return std::nullopt;
 }
 
 std::vector<Finding> find_deviations(const Publication& publication, std::string_view path,
-                                     bool library) {
+                                     Linkage linkage) {
   std::vector<Finding> found;
-  if (auto hidden = find_hidden(publication, library)) found.push_back(*std::move(hidden));
-  if (library && !is_abi_library_name(path)) {
+  if (publication.async_local_storage) found.push_back(in_async_local_storage());
+  if (auto hidden = find_hidden(publication, linkage)) found.push_back(*std::move(hidden));
+  if (linkage == Linkage::kLibrary && !is_abi_library_name(path)) {
     found.push_back({FindingCode::kFileName,
                      "the file name is not one that the ABI names: other readers will not find it",
                      "name it libcustomlabels.so, or libcustomlabels-<anything>.so"});

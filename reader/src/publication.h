@@ -14,6 +14,8 @@
 
 namespace labelscope {
 
+// Whether the file is the addon for node that has labels in AsyncLocalStorage.
+Result<bool> keeps_async_labels(const ElfImage& image);
 // Defined symbols only: a file that imports the variable publishes nothing.
 Result<Publication> find_publication(const ElfImage& image, bool symtab_too);
 
@@ -22,12 +24,16 @@ std::optional<Finding> disqualify(const Publication& publication);
 // The same for the version that was found.
 std::optional<Finding> disqualify_version(std::uint32_t version);
 
+// How a file is linked, as far as it decides what makes its symbols dynamic.
+enum class Linkage { kLibrary, kExecutable, kStatic };
+Linkage linkage_of(bool executable, bool has_dynamic_symbols);
+
 // Whether a symbol is not dynamic, so that only .symtab has it.
-std::optional<Finding> find_hidden(const Publication& publication, bool library);
+std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage);
 // What in a publisher keeps other readers, which follow the letter of ABI v1, from finding it.
-// `path` is the file's name; `library` is false for a main executable.
+// `path` is the file's name.
 std::vector<Finding> find_deviations(const Publication& publication, std::string_view path,
-                                     bool library);
+                                     Linkage linkage);
 // Whether a library's relocations have the TLS descriptor that ABI v1 asks for.
 std::optional<Finding> find_missing_descriptor(Machine machine,
                                                std::span<const TlsRelocation> relocations);

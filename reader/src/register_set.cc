@@ -20,6 +20,9 @@ constexpr std::size_t kX86FsBase = 21;
 constexpr std::size_t kX86Result = 10;      // rax
 constexpr std::size_t kX86CallNumber = 15;  // orig_rax; negative outside of system calls
 constexpr std::size_t kX86Size = 27 * sizeof(std::uint64_t);
+// What the kernel has of a 32-bit thread: 17 and 18 words of 4 bytes.
+constexpr std::size_t kI386Size = 17 * sizeof(std::uint32_t);
+constexpr std::size_t kArmSize = 18 * sizeof(std::uint32_t);
 
 // struct user_pt_regs: x0 to x30, sp, pc, pstate.
 constexpr std::size_t kAarch64Pc = 32;
@@ -38,6 +41,9 @@ std::size_t register_set_size(Machine machine) {
 }
 
 Result<RegisterSet> decode_register_set(Machine machine, std::span<const std::byte> bytes) {
+  if (bytes.size() == (machine == Machine::kX86_64 ? kI386Size : kArmSize)) {
+    return Error{ErrorCode::kUnsupported, "a 32-bit program: only 64-bit ones have labels"};
+  }
   if (bytes.size() < register_set_size(machine)) {
     return Error{ErrorCode::kMalformed,
                  "a register set of " + std::to_string(bytes.size()) + " bytes is too short"};

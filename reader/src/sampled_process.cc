@@ -24,7 +24,8 @@ bool same_code(const Mapping& a, const Mapping& b) {
 
 Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
                                                              const PtraceSamplerOptions& options,
-                                                             const SampledProcess* parent) {
+                                                             const SampledProcess* parent,
+                                                             const SampledProcess* like) {
   auto process = LiveProcess::open(pid);
   if (!process) return std::move(process).error();
   const std::chrono::nanoseconds period(1'000'000'000 / options.frequency_hz);
@@ -45,8 +46,8 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
     sampled->poll_mappings([](const Mapping&) {});
   }
   if (options.stacks) {
-    const Unwinder* like = parent != nullptr ? parent->unwinder_.get() : nullptr;
-    auto unwinder = Unwinder::open(*sampled->process_, like);
+    const Unwinder* other = like != nullptr ? like->unwinder_.get() : nullptr;
+    auto unwinder = Unwinder::open(*sampled->process_, other);
     if (!unwinder) return std::move(unwinder).error();
     sampled->unwinder_ = *std::move(unwinder);
   }

@@ -18,9 +18,11 @@ namespace labelscope {
 class SampledProcess {
  public:
   // kVanished, kPermission. `parent`: of a process that was found to be its child; it has the
-  // parent's recipes and knows what the parent has mapped.
+  // parent's recipes and knows what the parent has mapped. `like`: any other one, whose unwinder
+  // may have read files of this one.
   static Result<std::unique_ptr<SampledProcess>> open(Pid pid, const PtraceSamplerOptions& options,
-                                                      const SampledProcess* parent);
+                                                      const SampledProcess* parent,
+                                                      const SampledProcess* like);
 
   Pid pid() const { return process_->pid(); }
   const LiveProcess& process() const { return *process_; }

@@ -49,6 +49,13 @@ ThreadEvent poll_thread(Tid tid) {
   return {seen.si_pid != 0 && ended ? Kind::kEnded : Kind::kNothing};
 }
 
+std::optional<Tid> any_event() {
+  siginfo_t seen{};
+  constexpr int kAny = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
+  if (::waitid(P_ALL, 0, &seen, kAny) != 0 || seen.si_pid == 0) return std::nullopt;
+  return Tid{seen.si_pid};
+}
+
 int seize_thread(Tid tid) { return failure(::ptrace(PTRACE_SEIZE, raw(tid), nullptr, nullptr)); }
 
 int interrupt_thread(Tid tid) {

@@ -24,6 +24,10 @@ struct ThreadEvent {
 // Changes nothing: that it has ended is left for collect_ended() to take.
 ThreadEvent poll_thread(Tid tid);
 
+// Any of all that this thread has seized, or started, to which something has happened; it is left
+// to be asked for.
+std::optional<Tid> any_event();
+
 // 0, or errno.
 int seize_thread(Tid tid);
 int interrupt_thread(Tid tid);

@@ -47,6 +47,9 @@ constexpr Machine kThisMachine = Machine::kAarch64;
 // on a loaded machine in milliseconds.
 constexpr milliseconds kSoon{100};
 
+// Each of a thousand awaited threads takes a microsecond to ask.
+constexpr milliseconds kBetweenAskingAll{10};
+
 std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
 
 std::string proc_path(Tid tid, const char* name) {
@@ -219,11 +222,12 @@ std::optional<Tid> process_of(Tid tid) {
 
 Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
   const auto deadline = Clock::now() + patience;
-  const auto process = process_of(tid);
+  // First, and without a look into /proc: it may be held by now.
   const std::optional<Awaited> seized_before = take_awaited(tid);
+  const auto process = seized_before ? seized_before->process : process_of(tid);
   if (patience.count() > 0) settle();
-  if (!process && !seized_before) return explain_refusal(gather_refusal_facts(tid, ESRCH));
-  Awaited thread{tid, process.value_or(tid), {}};
+  if (!process) return explain_refusal(gather_refusal_facts(tid, ESRCH));
+  Awaited thread{tid, *process, {}};
   if (seized_before) {
     thread = *seized_before;
   } else {
@@ -241,6 +245,32 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
 }
 
 Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_facts(tid, EACCES)); }
+
+std::optional<Tid> StoppedThread::late_stop() {
+  thread_local Clock::time_point all_asked;
+  thread_local Clock::time_point none_told;  // nobody had anything to tell then
+  if (awaited().empty()) return std::nullopt;
+  const auto now = Clock::now();
+  if (const auto tid = any_event()) {
+    auto found = std::find_if(awaited().begin(), awaited().end(),
+                              [&](const Awaited& thread) { return thread.tid == *tid; });
+    if (found != awaited().end()) {
+      found->since = std::max(found->since, none_told);
+      return tid;
+    }
+  } else {
+    none_told = now;
+  }
+  // A program that we are part of may have collected the answer.
+  if (now - all_asked < kBetweenAskingAll) return std::nullopt;
+  all_asked = now;
+  for (Awaited& thread : awaited()) {
+    const auto asked = Clock::now();
+    if (poll_thread(thread.tid).kind != ThreadEvent::Kind::kNothing) return thread.tid;
+    thread.since = asked;
+  }
+  return std::nullopt;
+}
 
 std::size_t StoppedThread::settle() {
   std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });

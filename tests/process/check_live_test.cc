@@ -224,6 +224,39 @@ TEST_CASE("check_live: a program that ends at once has a result") {
   CHECK(report.wait_status == 0);
 }
 
+TEST_CASE("check_live: a program that ends at once has the same true answer every time") {
+  for (int i = 0; i < 10; ++i) {
+    const CheckReport brief = check_program({kUnruly, "brief"});
+    INFO(told(brief));
+    CHECK(subject_of_file(brief, "unruly") != nullptr);
+    CHECK(brief.effort.labelled > 0);
+    CHECK(brief.problems.empty());
+    CHECK(brief.remarks.empty());
+    CHECK(brief.wait_status == 0);
+    const CheckReport none = check_program({"true"});
+    REQUIRE(none.problems.size() == 1);
+    // The C library among them: it was looked at when it was loaded.
+    const std::string& text = none.problems.front().error.context;
+    INFO(text);
+    CHECK(text.find("none of its ") != std::string::npos);
+    CHECK(text.find("none of its 1 ") == std::string::npos);
+    CHECK(text.find("none of its 2 ") == std::string::npos);
+  }
+}
+
+TEST_CASE("check_live: signals and stops of a checked program are its own") {
+  // The shell counts its signals, stops itself until its child continues it, and tells its status.
+  const CheckReport report =
+      check_program({"sh", "-c",
+                     "n=0; trap 'n=$((n+1))' USR1; for i in 1 2 3 4 5; do kill -USR1 $$; done; "
+                     "(while kill -CONT $$; do sleep 0.02; done) & kill -STOP $$; exit $n"});
+  INFO(told(report));
+  REQUIRE(report.wait_status);
+  CHECK(WIFEXITED(*report.wait_status));
+  CHECK(WEXITSTATUS(*report.wait_status) == 5);
+  CHECK_FALSE(report.ended_by_check);
+}
+
 TEST_CASE("check_live: what cannot be started says why") {
   CheckReport report;
   const Status missing = cli::check_command({"/nonexistent/program"}, {}, report);

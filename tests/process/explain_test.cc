@@ -8,6 +8,7 @@
 #include "labelscope/label_walk.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
+#include "support/rights.h"
 #include "support/target_process.h"
 
 namespace labelscope::test {
@@ -84,10 +85,8 @@ Explained check(const Case& broken) {
 
   REQUIRE(target->threads().size() == 1);
   const TruthThread& truth = target->threads().front();
+  skip_without_ptrace();
   auto stopped = StoppedThread::stop(truth.tid);
-  if (!stopped && stopped.error().code == ErrorCode::kPermission) {
-    skip_test(stopped.error().context);
-  }
   if (!stopped) FAIL(stopped.error().context);
   auto thread_pointer = stopped->thread_pointer();
   REQUIRE(thread_pointer);

@@ -47,6 +47,7 @@ class Handler final : public EventHandler {
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
   void on_exec(Pid pid) override { execs.push_back(pid); }
   void on_exit(Pid pid) override { exits.push_back(pid); }
+  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& event) override { mappings.emplace_back(event.path); }
 
   std::size_t count(const std::function<bool(const Sample&)>& wanted) const {
@@ -57,6 +58,7 @@ class Handler final : public EventHandler {
   std::vector<std::pair<Pid, Pid>> forks;
   std::vector<Pid> execs;
   std::vector<Pid> exits;
+  std::map<Tid, std::uint64_t> ends;  // time of threads that have ended
   std::vector<std::string> mappings;
 };
 
@@ -111,6 +113,14 @@ std::string name_of(Pid pid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+// The kernel's own count of the first thread's time on a processor.
+std::chrono::nanoseconds run_time_of(Pid pid) {
+  std::ifstream file("/proc/" + std::to_string(raw(pid)) + "/schedstat");
+  std::int64_t ran = 0;
+  file >> ran;
+  return std::chrono::nanoseconds(ran);
 }
 
 // A process with one child, which ends and is there again under the same number.
@@ -292,13 +302,14 @@ TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
 // Works for a moment and sleeps for longer, again and again.
 class Napper {
  public:
-  Napper() : pid_(::fork()) {
+  explicit Napper(std::chrono::microseconds work = std::chrono::microseconds(300))
+      : pid_(::fork()) {
     REQUIRE(pid_ >= 0);
     if (pid_ != 0) return;
     for (;;) {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
+      const auto end = std::chrono::steady_clock::now() + work;
       while (std::chrono::steady_clock::now() < end) continue;
-      std::this_thread::sleep_for(milliseconds(1));
+      std::this_thread::sleep_for(3 * work + std::chrono::microseconds(100));
     }
   }
   Napper(const Napper&) = delete;
@@ -335,6 +346,26 @@ TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
       handler.count([](const Sample& sample) { return is_in_sleep(sample.top); });
   INFO(asleep << " of " << handler.samples.size());
   CHECK(asleep * 5 < handler.samples.size());
+}
+
+TEST_CASE("ptrace_sampler: a thread that was found waiting is looked for again") {
+  if (run_time_of(Pid{::getpid()}).count() == 0) skip_test("this kernel has no schedstat");
+  const Napper target(std::chrono::microseconds(10));
+  Handler handler;
+  PtraceSamplerOptions options;
+  options.frequency_hz = 999;
+  auto sampler = PtraceSampler::open(options);
+  REQUIRE(sampler);
+  REQUIRE((*sampler)->set_process(target.pid(), {}));
+  const std::chrono::nanoseconds before = run_time_of(target.pid());
+  REQUIRE((*sampler)->start());
+  // If each look took a credit, there were no more looks than periods of CPU time.
+  drain_until(**sampler, handler, [&] {
+    const auto periods = (run_time_of(target.pid()) - before) * 999 / seconds(1);
+    const auto looks = handler.samples.size() + other(**sampler, "threads-waiting-again");
+    return looks > 20 + static_cast<std::uint64_t>(periods) * 5 / 4;
+  });
+  stop_and_balance(**sampler, handler);
 }
 
 TEST_CASE("ptrace_sampler: a process is sampled on when its first thread has ended") {

@@ -3,21 +3,20 @@
 #include "labelscope/label_walk.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
+#include "support/rights.h"
 #include "support/rivals.h"
 
 namespace labelscope::test {
 namespace {
 
 void check_stopped_threads(RivalSet set) {
+  skip_without_ptrace();
   const TargetProcess target = start_rivals(set);
   const RivalPlan plan = plan_rivals(target);
   const auto memory = open_process_memory(target.pid());
   for (const TruthThread& truth : target.threads()) {
     INFO(truth.kind);
     Result<StoppedThread> stopped = StoppedThread::stop(truth.tid);
-    if (!stopped && stopped.error().code == ErrorCode::kPermission) {
-      skip_test(stopped.error().context);
-    }
     if (!stopped) FAIL(stopped.error().context);
     const Observation seen = observe(plan.recipes, *stopped->thread_pointer(), *memory);
     CHECK(seen.outcome == LS_LABELLED);

@@ -8,6 +8,7 @@
 #include "labelscope/target.h"
 #include "process/resolver_matrix.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 namespace {
@@ -70,6 +71,7 @@ class Tally final : public EventHandler {
   void on_fork(Pid, Pid) override { mistakes_.emplace_back("a fork, and the target never forks"); }
   void on_exec(Pid) override { mistakes_.emplace_back("an exec, and the target is past its exec"); }
   void on_exit(Pid) override { mistakes_.emplace_back("an exit, and the target stays"); }
+  void on_thread_end(Pid, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent&) override {}
 
   bool complete() const {
@@ -125,7 +127,6 @@ std::vector<ls_tls_recipe> require_recipes(Pid pid) {
   if (!process) FAIL(process.error().context);
   Planner planner;
   const auto plan = planner.plan(**process);
-  if (!plan && plan.error().code == ErrorCode::kPermission) skip_test(plan.error().context);
   if (!plan) FAIL(plan.error().context);
   REQUIRE_FALSE(plan->publishers.empty());
   std::vector<ls_tls_recipe> recipes;
@@ -141,11 +142,8 @@ std::unique_ptr<BpfSampler> require_sampler() {
   options.kernel_stacks = false;
   options.max_processes = 16;
   options.ring_bytes = 1 << 20;
+  skip_without_bpf();
   auto sampler = BpfSampler::open(options);
-  if (!sampler && (sampler.error().code == ErrorCode::kPermission ||
-                   sampler.error().code == ErrorCode::kUnsupported)) {
-    skip_test(sampler.error().context);
-  }
   if (!sampler) FAIL(sampler.error().context);
   return *std::move(sampler);
 }

@@ -12,6 +12,7 @@
 #include "labelscope/target.h"
 #include "process/resolver_matrix.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 namespace {
@@ -20,18 +21,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{30};
 
 std::unique_ptr<BpfProcess> require_bpf(Pid pid) {
+  skip_without_ptrace();
+  skip_without_bpf_snapshot();
   auto process = BpfProcess::open(pid);
-  if (!process && (process.error().code == ErrorCode::kPermission ||
-                   process.error().code == ErrorCode::kUnsupported)) {
-    skip_test(process.error().context);
-  }
   if (!process) FAIL(process.error().context);
   return *std::move(process);
 }
 
 ProcessPlan require_plan(const Target& process) {
   auto plan = Planner().plan(process);
-  if (!plan && plan.error().code == ErrorCode::kPermission) skip_test(plan.error().context);
   if (!plan) FAIL(plan.error().context);
   REQUIRE_FALSE(plan->publishers.empty());
   return *std::move(plan);
@@ -68,9 +66,6 @@ struct Seen {
 Seen through_ptrace(Tid tid, const std::vector<ls_tls_recipe>& recipes,
                     const MemorySource& memory) {
   auto stopped = StoppedThread::stop(tid);
-  if (!stopped && stopped.error().code == ErrorCode::kPermission) {
-    skip_test(stopped.error().context);
-  }
   if (!stopped) FAIL(stopped.error().context);
   const auto thread_pointer = stopped->thread_pointer();
   REQUIRE(thread_pointer);

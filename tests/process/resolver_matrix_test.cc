@@ -13,6 +13,7 @@
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 ProcessPlan require_plan(const Target& process) {
   Planner planner;
   Result<ProcessPlan> plan = planner.plan(process);
-  if (!plan && plan.error().code == ErrorCode::kPermission) skip_test(plan.error().context);
   if (!plan) FAIL(plan.error().context);
   return *std::move(plan);
 }
@@ -82,9 +82,8 @@ void check_thread(const MatrixCase& matrix_case, const ProcessPlan& plan,
                   const TruthThread& main_thread, const TruthThread& truth,
                   const MemorySource& memory) {
   INFO(truth.kind << " thread " << raw(truth.tid));
+  skip_without_ptrace();
   Result<StoppedThread> stopped = StoppedThread::stop(truth.tid);
-  if (!stopped && stopped.error().code == ErrorCode::kPermission)
-    skip_test(stopped.error().context);
   if (!stopped) FAIL(stopped.error().context);
   const Result<Address> thread_pointer = stopped->thread_pointer();
   REQUIRE(thread_pointer);

@@ -20,6 +20,11 @@ class FakeTarget : public Target {
   // Maps the PT_LOAD segments of a well-formed 64-bit file. The first segment of the file starts at
   // link-time address 0 or at its own; `bias` is added.
   void load(const std::string& path, const std::string& file, Address bias, bool main = false);
+  // Maps the first bytes of a file that was loaded, or of another one, as they are.
+  void map_bytes(const std::string& path, const std::string& file, Address start,
+                 std::uint64_t size, bool executable);
+  // Splits the mapping that has these pages.
+  void protect(Address start, Address end, bool executable);
   // Files that cannot be opened any more.
   void lose_file(const std::string& path) { lost_.push_back(path); }
 
@@ -37,6 +42,9 @@ class FakeTarget : public Target {
     std::string bytes;
     std::uint64_t inode;
   };
+  std::uint64_t inode_of(const std::string& path, const std::string& file);
+  void add_mapping(Mapping mapping);
+
   std::vector<Mapping> mappings_;
   std::map<std::string, File> files_;
   std::vector<std::string> lost_;

@@ -58,6 +58,7 @@ class CoreFile final : public Target {
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   const MemorySource& memory() const override;
   std::optional<Address> program_headers_address() const override;
+  bool is_alive() const override { return false; }
 
   Machine machine() const;
   Pid pid() const;

@@ -21,6 +21,7 @@ enum class FindingCode {
   kNotThreadLocal,     // current set is no STT_TLS symbol
   kCurrentSetSize,     // current set is not 8 bytes
   kFileName,           // a library whose name ABI v1 does not find
+  kAsyncLocalStorage,  // labels of node's asynchronous work, which are not read
   kNoTlsDesc,       // a library that reaches the variable in another way than by a TLS descriptor
   kNotRelocated,    // the loader has not filled the slot yet
   kUnresolved,      // no way to the variable was found

@@ -50,7 +50,7 @@ struct ProcessPlan {
   std::vector<Publisher> publishers;  // at most LS_MAX_PUBLISHERS; more are refusals
   std::vector<Refusal> refusals;
   std::size_t modules = 0;  // modules looked at
-  bool plan_again = false;  // a slot is not relocated yet
+  bool plan_again = false;  // a publisher is not loaded to its end yet
   // Why there are no publishers, in words; empty if there are some.
   std::string absence() const;
 };

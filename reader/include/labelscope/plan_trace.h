@@ -18,8 +18,10 @@ namespace labelscope {
 struct Publication {
   std::optional<ElfSymbol> version;
   std::optional<ElfSymbol> variable;
+  // It keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
+  bool async_local_storage = false;
 
-  bool none() const { return !version && !variable; }
+  bool none() const { return !version && !variable && !async_local_storage; }
 };
 
 // One relocation that was tried, and the live words in the slot that it names.

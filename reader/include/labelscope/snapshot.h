@@ -33,8 +33,9 @@ struct ThreadSnapshot {
   std::optional<UnwoundStack> stack;  // if asked for
   std::chrono::nanoseconds held{0};   // how long it was stopped; 0 if it was not
   // Why this thread could not be looked at, in words (outcome LS_UNREADABLE_VANISHED or
-  // ..._NO_THREAD_POINTER); empty if it could.
+  // ..._NO_THREAD_POINTER), or which memory of it a core file lacks; empty if it could.
   std::string problem;
+  bool late = false;  // and that is because it did not stop in time
 };
 
 enum class SnapshotSource { kPtrace, kBpf, kCore };
@@ -53,13 +54,20 @@ struct ProcessSnapshot {
   bool incomplete = false;
 };
 
+// A thread that the caller itself traces, so that nobody else can stop it.
+struct HeldThread {
+  Tid tid{};
+  std::optional<Address> thread_pointer;  // empty: it runs, or waits where nothing stops it
+};
+
 struct SnapshotOptions {
   bool stacks = false;
+  std::optional<HeldThread> held;  // read as it stands, without its stack
   // From when a thread was stopped to where unwinding its stack is cut.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
-  // How long all threads together that do not stop at once (they wait for a disk, or for a child
-  // that has their memory) are waited for, when the others have been read. Those that still do not
-  // stop are reported with the problem.
+  // How long all threads together that do not stop at once (they wait for a processor, a disk, or
+  // for a child that has their memory) are waited for, when the others have been read, and before
+  // that once more as long at most. Those that still do not stop are `late`.
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
   // Called with each thread that was read, before it is let go: what it does adds to the stop. On
   // another thread than the caller's, one call at a time. What it throws reaches the caller.

@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include "labelscope/ids.h"
 #include "labelscope/registers.h"
@@ -39,6 +40,9 @@ class StoppedThread {
   // Why the kernel does not let us look into a thread, for whoever was refused something else than
   // a stop (its mappings, its memory): kPermission with the reason and what helps, or kVanished.
   static Error refusal(Tid tid);
+  // One that stopped after its deadline, or has ended: to be given to stop() now, since it is held.
+  // Nothing: none has. For a thread that starts no processes: it would hear of their ends here.
+  static std::optional<Tid> late_stop();
   // Lets go of threads that stopped after their deadline; how many are still awaited.
   static std::size_t settle();
   // Of threads that the calling thread let go of in that way, the longest time for which one was

@@ -24,6 +24,8 @@ class Target {
   virtual const MemorySource& memory() const = 0;
   // Runtime address of the main executable's program headers (AT_PHDR), where it can be told.
   virtual std::optional<Address> program_headers_address() const = 0;
+  // False for a core file: what cannot be read there cannot be read later either.
+  virtual bool is_alive() const { return true; }
 };
 
 // A process of this machine, through /proc. Files are opened through /proc/PID/map_files, or

@@ -76,6 +76,15 @@ TEST_CASE("core_file: threads, their registers and the process are read, of eith
   }
 }
 
+TEST_CASE("core_file: a name has fifteen bytes, whatever the sixteenth holds") {
+  CoreBytes made(Machine::kX86_64);
+  made.add_thread({.tid = 40, .signal = 11, .thread_pointer = 0x7f02, .pc = 0x402, .sp = 0x7ff1});
+  made.add_process(40, "sixteen-bytes-xx", "service");
+  const MadeCore core(made.bytes());
+  REQUIRE(core.opened());
+  CHECK(core->comm() == "sixteen-bytes-x");
+}
+
 TEST_CASE("core_file: notes that are missing leave what they tell empty") {
   CoreBytes made(Machine::kAarch64);
   // No thread pointer: emulators and old debuggers do not write NT_ARM_TLS.
@@ -123,12 +132,12 @@ TEST_CASE("core_file: of segments that overlap, each byte has one, and reading e
   made.add_memory(kData, "aaaa", 8);
   made.add_memory(kData + 2, "bbbb");
   made.add_memory(kData + 1, "c");
-  made.add_memory(kData + 6, "dddd");
+  made.add_memory(kData + 6, "defg");
   const MadeCore core(made.bytes());
   REQUIRE(core.opened());
   CHECK(text_at(*core, kData, 4) == "aaaa");
   CHECK(contains(text_at(*core, kData, 5), "not dumped"));
-  CHECK(text_at(*core, kData + 8, 2) == "dd");
+  CHECK(text_at(*core, kData + 8, 2) == "fg");
   const auto mappings = core->mappings();
   REQUIRE(mappings);
   CHECK(mappings->size() == 2);
@@ -349,6 +358,34 @@ TEST_CASE("core_file: labels are read as the core's processor lays them out, on 
     CHECK(snapshot->threads[1].seen.labels[0].key == "tenant");
     CHECK(snapshot->threads[1].seen.labels[0].value == "42");
     CHECK(core->problems().empty());
+
+    // The same core without the last page of the labels' memory, which it says that there was.
+    CoreBytes lacking(machine);
+    lacking.add_thread({.tid = 7, .thread_pointer = kThread});
+    lacking.add_memory(kThread - 0x1000, block);
+    lacking.add_memory(kResolver, code + std::string(16, '\0'));
+    lacking.add_library("/lib/libcustomlabels.so", file, kBias,
+                        {{kSlot, word(kResolver) + word(kOffset)}});
+    lacking.add_loaded_files();
+    lacking.add_memory(kData, data);
+    std::string bytes = lacking.bytes();
+    const MadeCore cut(bytes.substr(0, bytes.size() - data.size()), {{}, {root.path()}, {}});
+    REQUIRE(cut.opened());
+    plan = Planner().plan(*cut);
+    REQUIRE(plan);
+    const auto seen = snapshot_core(*cut, *plan, {});
+    REQUIRE(seen);
+    REQUIRE(seen->threads.size() == 1);
+    CHECK(seen->threads[0].seen.outcome == LS_UNREADABLE_NOT_RESIDENT);
+    CHECK(contains(seen->threads[0].problem, "was cut short"));
+    // Where the process itself had no memory, nothing is missing: the pointer is wrong.
+    bytes.replace(bytes.find(block) + 0x1000 + kOffset, 8, word((kData + 0x100000) | tag));
+    const MadeCore wild(bytes, {{}, {root.path()}, {}});
+    REQUIRE(wild.opened());
+    const auto astray = snapshot_core(*wild, *plan, {});
+    REQUIRE(astray);
+    CHECK(astray->threads[0].seen.outcome == LS_UNREADABLE_NOT_RESIDENT);
+    CHECK(astray->threads[0].problem.empty());
   }
 }
 

@@ -258,6 +258,57 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("core_file: a publisher whose words are not in the core leaves no thread unlabelled") {
+  // one_slot.yaml: where its slot is, and where its version may be, both in writable memory.
+  constexpr std::uint64_t kSlot = 0x1900;
+  constexpr std::uint64_t kVersion = 0x1a00;
+  constexpr Address kThread = 0x7e0000001000;
+  constexpr const char* kPublisher = "/lib/libcustomlabels.so";
+  for (const bool version_in_data : {false, true}) {
+    for (const bool cut : {false, true}) {
+      INFO((version_in_data ? "version in .data, " : "version in .rodata, ")
+           << (cut ? "cut short" : "not dumped"));
+      const std::string file =
+          version_in_data ? elf_from_yaml("one_slot", {"VERSION_SECTION=.got", "VERSION_AT=0x1a00"})
+                          : elf_from_yaml("one_slot", {});
+      const TempFolder root;
+      write_file(root.path() + kPublisher, file);
+      CoreBytes made(Machine::kX86_64);
+      made.add_thread({.tid = 7, .thread_pointer = kThread});
+      made.add_memory(kThread - 0x1000, std::string(0x2000, '\0'));
+      made.add_library(
+          kPublisher, file, kBias,
+          {{kVersion, bytes_of(std::uint32_t{1})}, {kSlot, bytes_of(Address{kBias + 0x1f00})}},
+          true, cut);
+      made.add_loaded_files();
+      std::string bytes = made.bytes();
+      // The library's writable memory is what comes last.
+      if (cut) bytes.resize(bytes.size() - 0x1000);
+      const MadeCore core(bytes, {{}, {root.path()}, {}});
+      REQUIRE(core.opened());
+      CHECK(core->truncated() == cut);
+      const auto plan = Planner().plan(*core);
+      REQUIRE(plan);
+      CHECK_FALSE(plan->plan_again);
+      CHECK(plan->refusals.empty());
+      REQUIRE(plan->publishers.size() == 1);
+      REQUIRE_FALSE(plan->publishers[0].findings.empty());
+      const Finding& finding = plan->publishers[0].findings[0];
+      INFO(finding_clause(finding));
+      CHECK(finding_name(finding.code) == (version_in_data ? "version-unreadable" : "unresolved"));
+      CHECK(finding.text.find(cut ? "was cut short" : "was not dumped") != std::string::npos);
+      CHECK(finding.fix.find("make a core file with") != std::string::npos);
+      const auto snapshot = snapshot_core(*core, *plan, {});
+      REQUIRE(snapshot);
+      REQUIRE(snapshot->threads.size() == 1);
+      CHECK(outcome_name(snapshot->threads[0].seen.outcome) ==
+            outcome_name(LS_UNREADABLE_NO_RECIPE));
+      const std::string& problem = snapshot->threads[0].problem;
+      CHECK((problem.find("core file is cut short") != std::string::npos) == cut);
+    }
+  }
+}
+
 TEST_CASE("core_file: a file that was not found is named with its build ID") {
   const TempFolder root;
   const Looked looked = look(core_with(library()), {{}, {root.path()}, {}});

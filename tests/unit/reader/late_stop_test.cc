@@ -1,6 +1,8 @@
 // Threads that do not stop in time, end, are killed or execute another program while they are
 // stopped: none of them may stay stopped, or be lost to the parent that waits for it.
+#include <poll.h>
 #include <pthread.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -75,6 +78,10 @@ class Child {
     pid_t number = 0;
     REQUIRE(::read(pipe_[0], &number, sizeof number) == sizeof number);
     return number;
+  }
+  bool has_told() const {
+    pollfd told{pipe_[0], POLLIN, 0};
+    return ::poll(&told, 1, 0) > 0;
   }
   int wait_status() {
     int status = 0;
@@ -165,6 +172,25 @@ TEST_CASE("late_stop: a thread that stops after its deadline is let go by the ne
   { auto stopped = StoppedThread::stop(Tid{other.pid()}); }
   CHECK(StoppedThread::take_longest_late_stop() >= held_at_least);
   require_running(late.pid());
+}
+
+TEST_CASE("late_stop: of many threads that stop late each is told of, and can be read then") {
+  const std::array<Child, 3> children{Child(spin), Child(spin), Child(spin)};
+  CHECK_FALSE(StoppedThread::late_stop());
+  for (const Child& child : children) give_up_on(child.pid());
+  std::set<pid_t> told;
+  wait_until([&] {
+    const auto tid = StoppedThread::late_stop();
+    if (!tid) return false;
+    auto stopped = StoppedThread::stop(*tid, seconds(0));
+    REQUIRE(stopped);
+    CHECK(stopped->thread_pointer());
+    CHECK(told.insert(raw(*tid)).second);
+    return told.size() == children.size();
+  });
+  CHECK_FALSE(StoppedThread::late_stop());
+  CHECK(StoppedThread::settle() == 0);
+  for (const Child& child : children) require_running(child.pid());
 }
 
 TEST_CASE("late_stop: a thread that stops late is not held while another is waited for") {
@@ -363,6 +389,25 @@ TEST_CASE("late_stop: the parent of a process that is killed while stopped hears
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == SIGKILL);
   CHECK(StoppedThread::settle() == 0);
+}
+
+TEST_CASE("late_stop: a signal that stopped a thread late is its own, and arrives") {
+  const Child child([] {
+    ::signal(SIGUSR1, [](int number) { Child::tell(number); });
+    spin();
+  });
+  wait_until([&] { return ticks_of(child.pid()) > 0; });
+  give_up_on(child.pid());
+  wait_until([&] { return state_of(child.pid()) == 't'; });
+  // As a thread that an interrupt did not reach, since it has executed another program: it runs on
+  // until it gets a signal.
+  REQUIRE(::ptrace(PTRACE_CONT, child.pid(), nullptr, nullptr) == 0);
+  ::kill(child.pid(), SIGUSR1);
+  wait_until([&] { return state_of(child.pid()) == 't'; });
+  wait_until([] { return StoppedThread::settle() == 0; });
+  wait_until([&] { return child.has_told(); });
+  CHECK(child.hear() == SIGUSR1);
+  require_running(child.pid());
 }
 
 }  // namespace labelscope::test

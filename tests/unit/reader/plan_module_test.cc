@@ -1,7 +1,9 @@
 // Planning with the test's own process as the target: compiled libraries, loaded by the real
 // loader. Where the variable is, the library itself says.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <regex.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,6 +132,31 @@ TEST_CASE("plan_module: a publisher under another file name is read, with a note
   const Publisher publisher = check_library("publishes_under_another_name.so");
   REQUIRE(publisher.findings.size() == 1);
   CHECK(publisher.findings.front().code == FindingCode::kFileName);
+}
+
+TEST_CASE("plan_module: a publisher's file that is mapped executable for its bytes is no module") {
+  const std::size_t modules = plan_own().modules;
+  for (const char* name : {"libcustomlabels_gnu2.so", "libcustomlabels_hash_sysv.so"}) {
+    const std::string path = fixture_path(name);
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(fd.valid());
+    for (const std::size_t size : {std::size_t{4096}, std::filesystem::file_size(path)}) {
+      INFO(name << ", " << size << " bytes");
+      void* bytes = ::mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+      REQUIRE(bytes != MAP_FAILED);
+      const ProcessPlan plan = plan_own();
+      CHECK(plan.modules == modules);
+      CHECK(plan.publishers.empty());
+      for (const Refusal& refusal : plan.refusals) CHECK(refusal.finding.text == "none");
+      ::munmap(bytes, size);
+    }
+  }
+  // Nor does it stand in for the one that is loaded.
+  const std::string path = fixture_path("libcustomlabels_gnu2.so");
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* bytes = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);
+  REQUIRE(bytes != MAP_FAILED);
+  check_library("libcustomlabels_gnu2.so");
 }
 
 TEST_CASE("plan_module: a thread that never touched the variable has none") {

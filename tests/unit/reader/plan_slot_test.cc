@@ -106,6 +106,63 @@ TEST_CASE("plan_slot: a slot that is not mapped yet is planned again") {
   check_waiting(target, "cannot be read");
 }
 
+TEST_CASE("plan_slot: a file whose bytes are mapped beside where it is loaded is one module") {
+  const std::string file = elf_from_yaml("one_slot", {});
+  SlotTarget target;
+  target.put_slot(kStaticResolver, static_cast<std::uint64_t>(-32));
+  // The first page right below, so that the copy that is loaded seems to continue it.
+  target.map_bytes(kLibrary, file, kBias - 0x1000, 0x1000, true);
+  target.map_bytes(kLibrary, file, kBias + 0x100000, 0x2000, true);
+  const ProcessPlan plan = plan_of(target);
+  CHECK(plan.modules == 1);
+  CHECK(plan.refusals.empty());
+  CHECK_FALSE(plan.plan_again);
+  REQUIRE(plan.publishers.size() == 1);
+  CHECK(plan.publishers[0].load_bias == kBias);
+  check_tp_offset(plan.publishers[0], AccessModel::kTlsDescStatic, -32);
+}
+
+TEST_CASE(
+    "plan_slot: a file that is being loaded is planned again, one that is not loaded is not") {
+  // libcustomlabels_gnu2.so has its data elsewhere in memory than in the file.
+  const std::string file = read_file(fixture_path("libcustomlabels_gnu2.so"));
+  for (const bool loader : {true, false}) {
+    INFO(loader);
+    FakeTarget target;
+    const ElfImage image = require_image(file);
+    const std::vector<LoadSegment>& loads = image.load_segments();
+    const auto code = std::find_if(loads.begin(), loads.end(),
+                                   [](const LoadSegment& load) { return load.executable; });
+    const auto data = std::find_if(loads.begin(), loads.end(),
+                                   [](const LoadSegment& load) { return load.writable; });
+    REQUIRE(code->vaddr == code->file_offset);
+    REQUIRE(data->vaddr != data->file_offset);
+    const Address end = (data->vaddr + data->memory_size + 0xfff) & ~Address{0xfff};
+    const Address code_end = (code->vaddr + code->memory_size + 0xfff) & ~Address{0xfff};
+    // The loader maps all of it first, then the code over it, and the data last.
+    target.map_bytes(kLibrary, file, kBias, end, !loader);
+    if (loader) target.protect(kBias + code->vaddr, kBias + code_end, true);
+    const ProcessPlan plan = plan_of(target);
+    CHECK(plan.plan_again == loader);
+    CHECK(plan.publishers.empty());
+    CHECK(plan.refusals.empty());
+  }
+}
+
+TEST_CASE("plan_slot: of very many files that are no publishers some are told, the rest counted") {
+  FakeTarget target;
+  const std::string file = elf_from_yaml("one_slot", {"VERSION_SIZE=8"});
+  constexpr std::size_t kFiles = 300;
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    target.load("/lib/number-" + std::to_string(i), file, kBias + i * 0x10000);
+  }
+  const ProcessPlan plan = plan_of(target);
+  CHECK(plan.refusals.size() == kFiles);
+  CHECK(plan.absence().find("/lib/number-0: ") != std::string::npos);
+  CHECK(plan.absence().find("and 295 more are none either") != std::string::npos);
+  CHECK(plan.absence().size() < 2000);
+}
+
 TEST_CASE("plan_slot: a static descriptor's argument is an offset, whatever number it is") {
   // Positive, zero and larger than 32 bits: none of them is an address to be followed.
   for (const std::int64_t offset :
@@ -205,7 +262,7 @@ TEST_CASE("plan_slot: slots that cannot be true are refused with a reason, and e
   SlotTarget no_index;
   no_index.put_slot(kDynamicResolver, 0x10);
   CHECK(only_publisher(no_index).recipe.kind == LS_RECIPE_NONE);
-  CHECK(any_finding(only_publisher(no_index), "leads nowhere"));
+  CHECK(any_finding(only_publisher(no_index), "leads to cannot be read"));
   CHECK_FALSE(plan_of(no_index).plan_again);
   SlotTarget no_module;
   no_module.put_slot(kDynamicResolver, kIndex);

@@ -117,6 +117,12 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
     facts.yama = 2;
     expect(facts, "ptrace_scope is 2", "sudo");
   }
+  SECTION("root without the capability is not told to use sudo") {
+    facts.own_uid = 0;
+    facts.yama = 2;
+    expect(facts, "ptrace_scope is 2", "give the container --cap-add");
+    CHECK(explain_refusal(facts).context.find("sudo") == std::string::npos);
+  }
   SECTION("yama 3, and no capability helps") {
     facts.yama = 3;
     facts.may_trace_others = true;

@@ -51,6 +51,8 @@ TEST_CASE("stop_times: one stop is all quantiles, and no time is out of bounds")
   times.add(nanoseconds(12'345));
   CHECK(times.quantile(0.5) == nanoseconds(12'345));
   CHECK(times.quantile(0.99) == nanoseconds(12'345));
+  times.add(nanoseconds(1));
+  CHECK(times.longest() == nanoseconds(12'345));
   times.add(nanoseconds(-5));
   times.add(nanoseconds::max());
   CHECK(times.longest() == nanoseconds::max());

@@ -17,6 +17,7 @@
 
 #include "labelscope/memory.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 namespace {
@@ -91,10 +92,8 @@ void wait_for_progress() {
 }
 
 StoppedThread require_stopped(Tid tid) {
+  test::skip_without_ptrace();
   auto stopped = StoppedThread::stop(tid);
-  if (!stopped && stopped.error().code == ErrorCode::kUnsupported) {
-    skip_test(stopped.error().context);
-  }
   if (!stopped) FAIL(stopped.error().context);
   return *std::move(stopped);
 }
