@@ -15,6 +15,7 @@
 #include "cli/check/data_findings.h"
 #include "cli/check/loaded_files.h"
 #include "cli/check/pace.h"
+#include "cli/check/program_hold.h"
 #include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/amounts.h"
@@ -46,13 +47,16 @@ class LiveCheck {
   std::string end_watch();
 
   // One sample of each of its threads.
-  Result<std::uint64_t> sample(Pid pid);
+  Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt);
   // The same for turns; what goes wrong is remarked.
-  SampleTurns::Round take_turn(Pid pid);
+  SampleTurns::Round take_turn(Pid pid, const std::optional<HeldThread>& held);
+  // The next sample is one of what is loaded at that moment.
+  void look_anew(Pid pid);
   // Processes that are not among these are watched no longer.
   void keep_only(const std::vector<Pid>& pids);
   bool enough() const { return taken_ >= options_.samples; }
   bool over() const { return cancelled() || elapsed() >= options_.timeout; }
+  bool refused() const { return refusal_.has_value(); }
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
   void tell_progress() const {
     if (options_.progress) options_.progress(findings_.effort());
@@ -106,7 +110,7 @@ std::string LiveCheck::end_watch() {
   return trouble;
 }
 
-Result<std::uint64_t> LiveCheck::sample(Pid pid) {
+Result<std::uint64_t> LiveCheck::sample(Pid pid, const std::optional<HeldThread>& held) {
   auto known = watched_.find(pid);
   if (known == watched_.end()) {
     if (watched_.size() >= kMaxWatched) {
@@ -116,7 +120,7 @@ Result<std::uint64_t> LiveCheck::sample(Pid pid) {
     }
     known = watched_.try_emplace(pid, pid, &current_stop_).first;
   }
-  auto threads = known->second.sample(findings_, files_);
+  auto threads = known->second.sample(findings_, files_, held);
   if (threads) {
     taken_ += *threads;
   } else if (threads.error().code == ErrorCode::kPermission) {
@@ -126,9 +130,14 @@ Result<std::uint64_t> LiveCheck::sample(Pid pid) {
   return threads;
 }
 
-SampleTurns::Round LiveCheck::take_turn(Pid pid) {
+void LiveCheck::look_anew(Pid pid) {
+  const auto known = watched_.find(pid);
+  if (known != watched_.end()) known->second.plan_now();
+}
+
+SampleTurns::Round LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
   const std::uint64_t labelled = findings_.labelled();
-  const auto threads = sample(pid);
+  const auto threads = sample(pid, held);
   const auto known = watched_.find(pid);
   return {threads ? *threads : 0, findings_.labelled() != labelled,
           known == watched_.end() ? 0 : known->second.programs()};
@@ -241,22 +250,42 @@ class ProcessList {
 };
 
 // Samples a program's processes, those that it starts late as closely as the first, until it has
-// ended. Returns why it had to be killed meanwhile; empty: it was not.
-std::string sample_program(CheckedProgram& program, const LiveCheckOptions& options,
-                           LiveCheck& check) {
+// ended; the first one also when it is loaded and when it is about to end, however soon that is.
+// Returns why it had to be killed meanwhile; empty: it was not.
+std::string sample_program(CheckedProgram& program, ProgramHold& hold,
+                           const LiveCheckOptions& options, LiveCheck& check) {
+  using Moment = ProgramHold::Moment;
   SampleTurns turns(options.samples, options.timeout);
   ProcessList processes(program, check);
-  const auto ended = [&program] { return program.ended().has_value(); };
+  const auto take_turn = [&](Pid pid) {
+    const bool first = pid == program.pid();
+    if (first) hold.stop();
+    if (first && hold.is_awaited()) return;
+    auto round = check.take_turn(pid, first ? hold.thread() : std::nullopt);
+    if (first && check.refused() && hold.thread()) {
+      // The kernel's reason is to be told, not that it is traced.
+      hold.let_go();
+      round = check.take_turn(pid, std::nullopt);
+    }
+    if (first) hold.go_on();
+    turns.note(pid, round, check.elapsed());
+  };
   check.begin_watch([&program] { program.kill_all(); });
-  while (!check.over() && !ended()) {
+  for (Moment moment = Moment::kNone; moment != Moment::kEnded && !check.over();) {
+    if (moment != Moment::kNone) {
+      check.look_anew(program.pid());
+      take_turn(program.pid());
+    }
     if (processes.look()) turns.keep_only(processes.pids());
     for (const Pid pid : processes.pids()) {
-      if (!turns.is_due(pid, check.elapsed())) continue;
-      const SampleTurns::Round round = check.take_turn(pid);
-      turns.note(pid, round, check.elapsed());
+      if (turns.is_due(pid, check.elapsed())) take_turn(pid);
     }
-    check.wait(turns.next(processes.due()) - check.elapsed(), ended);
+    check.tell_progress();
+    const nanoseconds due = turns.next(processes.due()) - check.elapsed();
+    moment = hold.wait(std::clamp<nanoseconds>(due, nanoseconds{0}, kTick));
   }
+  hold.let_go();
+  if (const auto status = hold.wait_status()) program.note_ended(*status);
   return check.end_watch();
 }
 
@@ -317,8 +346,10 @@ Status check_command(const std::vector<std::string>& command, const LiveCheckOpt
   auto program = CheckedProgram::start(command, options.signals);
   if (!program) return std::move(program).error();
   LiveCheck check(options);
+  ProgramHold hold(program->pid());
+  if (!gains_rights(command.front())) hold.seize();
   if (Status status = program->release(); !status) return status;
-  const std::string trouble = sample_program(*program, options, check);
+  const std::string trouble = sample_program(*program, hold, options, check);
   finish(*program, options, check, report);
   if (!trouble.empty()) {
     report.ended_by_check = true;

@@ -62,7 +62,7 @@ bool WatchedProcess::may_not_be_read() const {
 }
 
 bool WatchedProcess::plan_due() const {
-  if (!plan_) return true;
+  if (!plan_ || plan_now_) return true;
   const auto now = Clock::now();
   const Clock::duration part = (now - first_seen_) / kPartOfAge;
   return now - planned_at_ >=
@@ -72,6 +72,7 @@ bool WatchedProcess::plan_due() const {
 Status WatchedProcess::make_plan(LoadedFiles& files) {
   auto plan = planner_.plan(*process_);
   planned_at_ = Clock::now();
+  plan_now_ = false;
   if (!plan) {
     // The planner is refused a file; the kernel's reason for refusing the process says more.
     const bool refused = plan.error().code == ErrorCode::kPermission;
@@ -107,8 +108,10 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
 }
 
 // On success `round` holds what is true of the program that the plan was made for.
-Result<std::uint64_t> WatchedProcess::read_threads(Round& round) {
+Result<std::uint64_t> WatchedProcess::read_threads(const std::optional<HeldThread>& held,
+                                                   Round& round) {
   SnapshotOptions options;
+  options.held = held;
   options.current_stop = current_stop_;
   options.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
     read_sets(thread, memory, round);
@@ -123,7 +126,8 @@ Result<std::uint64_t> WatchedProcess::read_threads(Round& round) {
   return snapshot->threads.size();
 }
 
-Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles& files) {
+Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles& files,
+                                             const std::optional<HeldThread>& held) {
   Error last;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (process_ == nullptr || process_->has_replaced_program()) {
@@ -134,7 +138,7 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
     }
     if (plan_->publishers.empty()) return std::uint64_t{0};
     Round round;
-    auto threads = read_threads(round);
+    auto threads = read_threads(held, round);
     if (!threads) {
       last = threads.error();
       if (last.code != ErrorCode::kVanished) return last;

@@ -27,8 +27,11 @@ class WatchedProcess {
       : pid_(pid), current_stop_(current_stop) {}
 
   // Reads the label sets of all threads once. Returns how many threads it stopped. kVanished: it
-  // has ended. kPermission: it may not be looked at, and why.
-  Result<std::uint64_t> sample(DataFindings& findings, LoadedFiles& files);
+  // has ended. kPermission: it may not be looked at, and why. `held`: see SnapshotOptions.
+  Result<std::uint64_t> sample(DataFindings& findings, LoadedFiles& files,
+                               const std::optional<HeldThread>& held = std::nullopt);
+  // What is loaded is looked at again with the next sample, however short ago the last look was.
+  void plan_now() { plan_now_ = true; }
 
   // Of the program that it runs, as it was called when it was first looked at.
   const std::string& comm() const { return comm_; }
@@ -51,7 +54,7 @@ class WatchedProcess {
   Status make_plan(LoadedFiles& files);
   bool plan_due() const;
   bool may_not_be_read() const;
-  Result<std::uint64_t> read_threads(Round& round);
+  Result<std::uint64_t> read_threads(const std::optional<HeldThread>& held, Round& round);
   void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Round& round) const;
 
   Pid pid_;
@@ -63,6 +66,7 @@ class WatchedProcess {
   std::optional<ProcessPlan> plan_;
   Clock::time_point first_seen_ = Clock::now();  // the program that it runs
   Clock::time_point planned_at_{};
+  bool plan_now_ = false;
   std::uint64_t unread_ = 0;
   std::string why_unread_;
 };

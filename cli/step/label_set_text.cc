@@ -25,7 +25,7 @@ std::string string_text(std::string_view bytes, std::size_t from) {
   const bool plain = !needs_quotes(first) && first.find_first_of(",={}") == std::string::npos;
   std::string escaped = plain ? escape_terminal(first) : quote_terminal(first);
   if (!plain) escaped.pop_back();
-  const std::string_view shown = first_characters(escaped, kMostOfOneString);
+  const std::string_view shown = first_columns(escaped, kMostOfOneString);
   std::string text(from == 0 ? "" : "...");
   text += shown;
   if (shown.size() < escaped.size() || first.size() < bytes.size() - from) text += "...";
@@ -55,7 +55,7 @@ SetText set_text(const CheckedSet& set, const std::vector<const Label*>& labels,
     const std::string value = string_text(label->value, from);
     made.is_cut |= label->value.size() > kMostOfOneString;
     const std::string one = string_text(label->key, 0) + "=" + value;
-    if (shown > 0 && count_characters(made.text) + count_characters(one) > kMostCharacters) break;
+    if (shown > 0 && count_columns(made.text) + count_columns(one) > kMostCharacters) break;
     if (shown > 0) made.text += ", ";
     made.text += one;
     ++shown;

@@ -49,7 +49,7 @@ class LabelWatch {
   bool published_ = false;
 };
 
-// What counts as one state of a set: the labels, and the rules that it breaks beyond notes.
+// What counts as one state of a set: the labels, and the rules that it breaks, notes included.
 bool same_state(const SetCheck& a, const SetCheck& b);
 
 }  // namespace labelscope::cli

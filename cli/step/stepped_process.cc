@@ -11,19 +11,6 @@
 namespace labelscope::cli {
 namespace {
 
-// The first instruction of the program itself, behind the loader's work.
-std::optional<Address> entry_point(const LiveProcess& process) {
-  std::ifstream file(process.proc_path("auxv"), std::ios::binary);
-  std::array<std::uint64_t, 2> entry{};
-  // The kernel's vector has some twenty entries.
-  for (int i = 0; i < 256; ++i) {
-    if (!file.read(reinterpret_cast<char*>(entry.data()), sizeof entry)) break;
-    if (entry[0] == AT_NULL) break;
-    if (entry[0] == AT_ENTRY) return entry[1];
-  }
-  return std::nullopt;
-}
-
 // Where glibc's and musl's loaders stop by for a debugger.
 constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
 
@@ -42,6 +29,18 @@ bool is_servant(std::string_view function) {
 }
 
 }  // namespace
+
+std::optional<Address> entry_point(const LiveProcess& process) {
+  std::ifstream file(process.proc_path("auxv"), std::ios::binary);
+  std::array<std::uint64_t, 2> entry{};
+  // The kernel's vector has some twenty entries.
+  for (int i = 0; i < 256; ++i) {
+    if (!file.read(reinterpret_cast<char*>(entry.data()), sizeof entry)) break;
+    if (entry[0] == AT_NULL) break;
+    if (entry[0] == AT_ENTRY) return entry[1];
+  }
+  return std::nullopt;
+}
 
 SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
                                Breakpoints breakpoints, const DeclaredUpdates& declared,

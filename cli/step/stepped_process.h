@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +17,9 @@
 #include "labelscope/target.h"
 
 namespace labelscope::cli {
+
+// The first instruction of the program itself, behind the loader's work.
+std::optional<Address> entry_point(const LiveProcess& process);
 
 class SteppedProcess {
  public:

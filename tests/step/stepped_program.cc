@@ -7,6 +7,7 @@
 
 #include "labelscope/check_rule.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 namespace labelscope::test {
 
@@ -93,11 +94,9 @@ std::string Stepped::told() const {
 }
 
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {
+  skip_without_ptrace();
   Stepped stepped;
   stepped.status = cli::step_command(command, options, stepped.report);
-  if (!stepped.status && stepped.status.error().code == ErrorCode::kPermission) {
-    skip_test("ptrace is refused: " + stepped.status.error().context);
-  }
   return stepped;
 }
 

@@ -96,6 +96,22 @@ TEST_CASE("check --step: a value that is null before its key is breaks the rule 
   check_found("null_value");
 }
 
+TEST_CASE("check --step: a set of elements without keys is noted, whether it has a label or not") {
+  for (const char* writer : {"LS046-key_null", "LS046-only_key_null"}) {
+    const Stepped stepped = step({std::string(LIVE_VIOLATORS) + "/" + writer + "/program"});
+    INFO(writer << '\n' << stepped.told());
+    std::set<std::string> codes;
+    for (const auto& subject : stepped.report.subjects) {
+      for (const auto& diagnostic : subject.diagnostics) {
+        codes.insert(labelscope::rule_of(diagnostic.rule).code);
+      }
+    }
+    CHECK(codes == std::set<std::string>{"LS046"});
+    CHECK(stepped.report.effort.updates == 1);
+    CHECK(stepped.report.problems.empty());
+  }
+}
+
 TEST_CASE("check --step: a helper that was long once hides nothing when it is short") {
   check_found("short_after_long");
 }

@@ -4,6 +4,7 @@
  *
  * - silent: sets no label for REST_MS, and ends;
  * - status: the same with a label, and status 7;
+ * - brief: sets a label, and ends at once;
  * - crash: sets a label, and dies of a null pointer REST_MS later;
  * - forever: sets a label and runs on;
  * - deaf: the same, and blocks every signal;
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   custom_labels_current_set = &set;
+  if (strcmp(what, "brief") == 0) return 0;
   if (strcmp(what, "daemon") == 0 && argc > 2) stay_behind(argv[2]);
   if (strcmp(what, "deaf") == 0) {
     sigset_t all;

@@ -14,6 +14,7 @@ foreach(writer
     LS044-value_null
     LS045-key_twice
     LS046-key_null
+    LS046-only_key_null
     LS047-set_packed
     LS048-labels_too_many)
   string(SUBSTRING ${writer} 6 -1 name)

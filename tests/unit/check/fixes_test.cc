@@ -1,0 +1,206 @@
+// The code that check advises, compiled as the reader of the advice would: in C, in C++ within
+// extern "C" { } and without, and in Rust. What it makes is checked again.
+#include <fcntl.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "labelscope/check_file.h"
+#include "labelscope/check_rule.h"
+#include "support/catch.h"
+#include "unit/symbol/temp_folder.h"
+
+namespace labelscope::test {
+namespace {
+
+const std::string kCc = C_COMPILER;
+const std::string kCxx = CXX_COMPILER;
+constexpr const char* kExports =
+    "-Wl,--export-dynamic-symbol=custom_labels_abi_version "
+    "-Wl,--export-dynamic-symbol=custom_labels_current_set";
+constexpr const char* kIncludes =
+    "#include <stdint.h>\n#include \"customlabels/label_abi.h\"\n"
+    "int main(void) { return 0; }\n";
+constexpr const char* kGoodVersion =
+    "extern const uint32_t custom_labels_abi_version;\n"
+    "const uint32_t custom_labels_abi_version = 1;\n";
+constexpr const char* kGoodVariable =
+    "__thread custom_labels_labelset_t* custom_labels_current_set;\n";
+
+// From `start` on, up to and with `end`; empty if it is not there.
+std::string code_in(const char* text, const std::string& start, const std::string& end) {
+  const std::string whole = text == nullptr ? "" : text;
+  const std::size_t from = whole.find(start);
+  if (from == std::string::npos) return {};
+  const std::size_t to = whole.find(end, from);
+  return to == std::string::npos ? std::string() : whole.substr(from, to + end.size() - from);
+}
+std::string statement(const char* text, const std::string& start) {
+  return code_in(text, start, ";");
+}
+
+std::string in_braces(const std::string& code) { return "extern \"C\" {\n" + code + "}\n"; }
+
+class Builder {
+ public:
+  // The path of what was built.
+  std::string build(const std::string& name, const std::string& source, const std::string& tool) {
+    const std::string file = folder_.path() + "/" + name;
+    std::ofstream(file) << source;
+    const std::string program = file + ".program";
+    const std::string command = tool + " -o '" + program + "' '" + file + "' 2>'" + file + ".log'";
+    INFO(command << '\n' << source);
+    if (std::system(command.c_str()) != 0) {
+      std::ifstream log(file + ".log");
+      FAIL(std::string(std::istreambuf_iterator<char>(log), {}));
+    }
+    return program;
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+FileCheck check_of(const std::string& path) {
+  auto check = check_file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
+  if (!check) FAIL(check.error().context);
+  return *std::move(check);
+}
+
+void expect_clean(const std::string& path) {
+  const FileCheck check = check_of(path);
+  CHECK(check.rules.size() >= 9);
+  for (const Diagnostic& diagnostic : check.diagnostics) {
+    FAIL_CHECK(rule_of(diagnostic.rule).code << ": " << diagnostic.found);
+  }
+}
+
+// `c` and `cxx` are one definition; `rest` is the other one, which is right.
+void expect_works(const std::string& c, const std::string& cxx, const std::string& rest) {
+  const std::string include = std::string(" -I '") + WRITER_INCLUDE + "' " + kExports;
+  Builder builder;
+  INFO(c << '\n' << cxx);
+  REQUIRE_FALSE(c.empty());
+  REQUIRE_FALSE(cxx.empty());
+  expect_clean(builder.build("fix.c", kIncludes + rest + c + "\n", kCc + include));
+  expect_clean(builder.build("fix.cc", kIncludes + in_braces(rest) + cxx + "\n", kCxx + include));
+  expect_clean(
+      builder.build("braces.cc", kIncludes + in_braces(rest + cxx + "\n"), kCxx + include));
+}
+
+void skip_without_rust() {
+  if (std::system("rustc --version >/dev/null 2>&1") != 0) skip_test("rustc is not installed");
+}
+
+}  // namespace
+
+TEST_CASE("fixes: a definition of the version works in C and in C++, in braces and without") {
+  int found = 0;
+  for (const Rule& rule : all_rules()) {
+    if (rule.fix_gcc == nullptr ||
+        std::string(rule.fix_gcc).find("custom_labels_abi_version = ") == std::string::npos) {
+      continue;
+    }
+    INFO(rule.code);
+    ++found;
+    expect_works(statement(rule.fix_gcc, "const uint32_t"),
+                 statement(rule.fix_gcc, "extern \"C\" const"), kGoodVariable);
+  }
+  CHECK(found == 4);
+}
+
+TEST_CASE("fixes: a definition of the variable works in C and in C++, in braces and without") {
+  int found = 0;
+  for (const Rule& rule : all_rules()) {
+    const std::string code = statement(rule.fix_gcc, "__thread custom");
+    if (code.empty()) continue;
+    INFO(rule.code);
+    ++found;
+    expect_works(code, code, kGoodVersion);
+  }
+  CHECK(found == 2);
+}
+
+TEST_CASE("fixes: what is said of a file is a fix of that file") {
+  Builder builder;
+  const std::string include = std::string(" -I '") + WRITER_INCLUDE + "' ";
+  const std::string writable = "uint32_t custom_labels_abi_version = 1;\n";
+  const FileCheck constant = check_of(builder.build(
+      "writable.cc", kIncludes + in_braces(writable + kGoodVariable), kCxx + include + kExports));
+  REQUIRE(constant.diagnostics.size() == 1);
+  CHECK(constant.diagnostics[0].rule == RuleId::kVersionConstant);
+  const char* fix = constant.diagnostics[0].fix.c_str();
+  expect_works(statement(fix, "const uint32_t"), statement(fix, "extern \"C\" const"),
+               kGoodVariable);
+
+  // Neither option for the linker does anything in a file without dynamic symbols.
+  const std::string good = std::string(kIncludes) + kGoodVersion + kGoodVariable;
+  const FileCheck fixed =
+      check_of(builder.build("static.c", good, kCc + (" -static" + include) + kExports));
+  REQUIRE(fixed.diagnostics.size() == 1);
+  CHECK(fixed.diagnostics[0].rule == RuleId::kVersionExported);
+  CHECK(fixed.inspection.findings.at(0).fix == fixed.diagnostics[0].fix);
+  const char* otherwise = fixed.diagnostics[0].fix.c_str();
+  CHECK(std::string(otherwise).find("instead of -static") != std::string::npos);
+  const std::string options =
+      std::string(code_in(otherwise, "-Wl,", "_version")) + " " +
+      code_in(otherwise, "-Wl,--export-dynamic-symbol=custom_labels_c", "_set");
+  for (const std::string link : {" ", " -static-pie "}) {
+    expect_clean(builder.build("otherwise.c", good, kCc + include + link + options));
+  }
+}
+
+TEST_CASE("fixes: conditions and fences are valid C and C++") {
+  Builder builder;
+  const std::string condition =
+      code_in(rule_of(RuleId::kPlatform).fix_gcc, "#if ", "(__aarch64__))");
+  REQUIRE_FALSE(condition.empty());
+  const std::string text =
+      condition + "\nint main(void) { return 0; }\n#else\n#error not here\n#endif\n";
+  builder.build("platform.c", text, kCc);
+  builder.build("platform.cc", text, kCxx);
+  for (const char* fix :
+       {rule_of(RuleId::kTornUpdate).fix_gcc, rule_of(RuleId::kTornUpdate).fix_clang}) {
+    const std::string fence = code_in(fix, "atomic_signal_fence", ")");
+    REQUIRE_FALSE(fence.empty());
+    builder.build("fence.c", "#include <stdatomic.h>\nint main(void) { " + fence + "; }\n", kCc);
+    builder.build("fence.cc",
+                  "#include <atomic>\nusing namespace std;\nint main() { " + fence + "; }\n", kCxx);
+  }
+}
+
+TEST_CASE("fixes: what is said in Rust is Rust") {
+  skip_without_rust();
+  Builder builder;
+  int found = 0;
+  for (const Rule& rule : all_rules()) {
+    const std::string code = statement(rule.fix_rust, "#[no_mangle]");
+    if (code.empty()) continue;
+    INFO(rule.code);
+    ++found;
+    const FileCheck check =
+        check_of(builder.build("version.rs", "#![allow(non_upper_case_globals)]\n" + code + "\n",
+                               "rustc --edition 2021 --crate-type cdylib"));
+    // It has no variable; about the version nothing is wrong.
+    for (const Diagnostic& diagnostic : check.diagnostics) {
+      const bool of_version =
+          diagnostic.rule >= RuleId::kVersionExported && diagnostic.rule <= RuleId::kVersionKind;
+      CHECK_FALSE(of_version);
+    }
+    CHECK(check.inspection.version_value == 1);
+  }
+  CHECK(found == 3);
+  const std::string condition = code_in(rule_of(RuleId::kPlatform).fix_rust, "#[cfg", ")]");
+  REQUIRE_FALSE(condition.empty());
+  builder.build("platform.rs", condition + "\nfn main() {}\n", "rustc --edition 2021");
+  const std::string fence =
+      code_in(rule_of(RuleId::kTornUpdate).fix_rust, "std::sync::atomic::compiler_fence", ")");
+  REQUIRE_FALSE(fence.empty());
+  builder.build("fence.rs", "use std::sync::atomic::Ordering;\nfn main() { " + fence + "; }\n",
+                "rustc --edition 2021");
+}
+
+}  // namespace labelscope::test
