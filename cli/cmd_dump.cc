@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <iostream>
 
 #include "cli/dump/json.h"
@@ -12,8 +15,10 @@
 #include "cli/dump/text.h"
 #include "cli/dump/totals.h"
 #include "cli/exit_status.h"
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/log.h"
+#include "cli/precedence.h"
 #include "cli/record/progress.h"
 #include "cli/terminal.h"
 
@@ -29,6 +34,10 @@ int status_of(const Error& error) {
   return is_gone(error) ? kExitNoTarget : kExitRuntimeError;
 }
 
+std::string threads_text(std::uint64_t count) {
+  return with_thousands(count) + (count == 1 ? " thread" : " threads");
+}
+
 // Files of modules are kept open while stacks are named.
 void raise_file_limit() {
   rlimit limit{};
@@ -37,12 +46,19 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// For so long naming stacks goes before all other programs: enough for all but huge files.
+constexpr std::chrono::seconds kMostNamingFirst{1};
+
 class Dumping {
  public:
   explicit Dumping(const DumpOptions& options)
       : options_(options), progress_(options.messages.progress) {
     symbolizing_.progress = [this](std::size_t done, std::size_t all) {
       progress_.working("Naming addresses:", done, all);
+    };
+    symbolizing_.cancelled = [this] {
+      precedence_.give_back_after(kMostNamingFirst);
+      return false;
     };
     style_.color = use_color(options.messages.color, STDOUT_FILENO);
     style_.width = terminal_width(STDOUT_FILENO);
@@ -53,9 +69,11 @@ class Dumping {
  private:
   int dump_live(Pid pid);
   int dump_dead();
+  void read_late_threads(ProcessDump& dump);
   int show(const ProcessDump& dump);
 
   const DumpOptions& options_;
+  Precedence precedence_;
   Progress progress_;
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
@@ -82,7 +100,10 @@ int Dumping::dump_live(Pid pid) {
   Result<ProcessDump> dump = options_.backend == Backend::kBpf
                                  ? dump_by_bpf(pid, options_)
                                  : dump_by_ptrace(pid, options_, symbolizing_);
-  if (dump) return show(*dump);
+  if (dump) {
+    read_late_threads(*dump);
+    return show(*dump);
+  }
   const Error first = dump.error();
   const std::string reason = escape_terminal(first.context);
   if (is_gone(first)) return fail(first, reason);
@@ -104,6 +125,34 @@ int Dumping::dump_live(Pid pid) {
   return show(*dump);
 }
 
+// Those that ptrace has left: by BPF where that is wanted and can be had. Who is not read is
+// counted.
+void Dumping::read_late_threads(ProcessDump& dump) {
+  const auto& threads = dump.snapshot.threads;
+  const auto count = [&] {
+    return static_cast<std::uint64_t>(
+        std::count_if(threads.begin(), threads.end(), &waits_for_processor));
+  };
+  if (count() == 0) return;
+  std::string why_not;
+  if (options_.backend == Backend::kAuto) {
+    if (Status read = read_late_by_bpf(dump, options_); !read) {
+      why_not = " (it cannot here: " + escape_terminal(read.error().context) + ")";
+    } else {
+      log::warning(threads_text(dump.late_by_bpf) +
+                   " waited for a processor and did not stop in time; read by BPF instead, which "
+                   "stops none" +
+                   (options_.stacks ? " and takes no stacks" : ""));
+    }
+  }
+  if (const std::uint64_t left = count(); left != 0) {
+    log::warning(threads_text(left) +
+                 " could not be read: too many threads can run, these waited for a processor and "
+                 "did not stop in time. --backend bpf reads them without stopping them" +
+                 why_not);
+  }
+}
+
 int Dumping::dump_dead() {
   auto dump = dump_core(options_, symbolizing_);
   if (dump) return show(*dump);
@@ -116,10 +165,11 @@ int Dumping::show(const ProcessDump& dump) {
   progress_.clear();
   if (shown_any_ && !options_.json) std::cout << '\n';
   shown_any_ = true;
+  errno = 0;
   const Status shown = options_.json ? render_dump_json(dump, LABELSCOPE_VERSION, std::cout)
                                      : render_dump_text(dump, style_, std::cout);
   if (!shown) {
-    log::error(shown.error().context);
+    log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
   log::info((options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "") +

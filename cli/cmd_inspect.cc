@@ -106,7 +106,7 @@ int run_inspect(const InspectOptions& options) {
   walk.run(options.paths);
   const bool one_file = report.looked_at == 1 && report.files.size() == 1;
   if (!write_out(render(report, options, one_file))) {
-    log::error(std::string("writing to stdout failed: ") + std::strerror(errno));
+    log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
   tell_problems(report);

@@ -10,19 +10,24 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "cli/exit_status.h"
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/log.h"
+#include "cli/precedence.h"
 #include "cli/record/child.h"
 #include "cli/record/hold_watch.h"
 #include "cli/record/messages.h"
+#include "cli/record/no_sample.h"
 #include "cli/record/outputs.h"
 #include "cli/record/progress.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"
 #include "cli/record/signals.h"
+#include "cli/record/stack_ends.h"
 #include "cli/record_report.h"
 #include "labelscope/stopped_thread.h"
 
@@ -32,6 +37,9 @@ namespace {
 // How long events may lie in the kernel's buffers: short enough to plan a new library before it
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
+
+// For so long naming goes before the program that was recorded: enough for all but huge files.
+constexpr std::chrono::seconds kMostNamingFirst{1};
 
 // The run ends here, with this status; what there is to say has been said.
 struct Stop {
@@ -72,8 +80,8 @@ void raise_file_limit() {
 
 std::string refusal_text(Pid pid, const std::string& reason) {
   return "cannot look at process " + std::to_string(raw(pid)) + " (" + reason +
-         "): that needs CAP_SYS_PTRACE in its user namespace; try sudo, or give the container "
-         "--cap-add SYS_PTRACE";
+         "): that needs CAP_SYS_PTRACE in its user namespace; " +
+         (::geteuid() == 0 ? "" : "try sudo, or ") + "give the container --cap-add SYS_PTRACE";
 }
 
 class Recording {
@@ -92,6 +100,8 @@ class Recording {
  private:
   void find_targets();
   void open_recorder();
+  void announce() const;
+  void announce_publishers();
   void record();
   void watch_holds();
   bool targets_ended();
@@ -102,7 +112,9 @@ class Recording {
   const RecordOptions& options_;
   Signals signals_;
   std::optional<Child> child_;
+  std::optional<Precedence> precedence_;  // from when the command is there, which gets none
   std::vector<Pid> pids_;
+  std::size_t children_ = 0;  // of theirs, that exist already
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
@@ -110,6 +122,8 @@ class Recording {
   Profile profile_;
   std::vector<ModuleFile> files_;
   bool names_given_up_ = false;
+  std::set<std::string> announced_;  // paths of publishers
+  std::optional<std::uint64_t> announced_plans_;
   std::uint64_t start_unix_ns_ = 0;
   std::uint64_t start_monotonic_ns_ = 0;
   std::uint64_t end_monotonic_ns_ = 0;
@@ -138,6 +152,7 @@ void Recording::find_targets() {
     std::size_t slash = options_.command.front().rfind('/');
     comm = options_.command.front().substr(slash == std::string::npos ? 0 : slash + 1);
   }
+  precedence_.emplace();
   for (Pid pid : pids_) {
     auto process = LiveProcess::open(pid);
     if (!process) fail(status_of(process.error()), process.error().context);
@@ -157,11 +172,13 @@ void Recording::find_targets() {
 }
 
 void Recording::open_recorder() {
-  if (!opened_.why_not_bpf.empty()) log::warning(fallback_text(opened_.why_not_bpf));
-  if (!opened_.remark.empty()) log::verbose(opened_.remark);
-  recorder_ = std::make_unique<Recorder>(std::move(opened_.sampler), outputs_->keep_each_sample());
+  recorder_ = std::make_unique<Recorder>(
+      std::move(opened_.sampler),
+      Recorder::Options{.keep_each_sample = outputs_->keep_each_sample(),
+                        .cpu_time = options_.mode == SampleMode::kCpu,
+                        .period_ns = 1'000'000'000 / options_.frequency_hz});
   for (Pid pid : pids_) {
-    Status status = recorder_->add(pid);
+    Status status = child_ ? recorder_->add_before_exec(pid) : recorder_->add(pid);
     if (status) continue;
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
@@ -169,25 +186,55 @@ void Recording::open_recorder() {
          escape_terminal(refused ? refusal_text(pid, status.error().context)
                                  : status.error().context));
   }
+  if (child_ || !options_.follow_children) return;
+  for (Pid pid : pids_) children_ += recorder_->add_children(pid);
+}
+
+// What is recorded, and how.
+void Recording::announce() const {
+  if (!opened_.why_not_bpf.empty()) log::warning(fallback_text(opened_.why_not_bpf));
+  if (opened_.remark_warns) {
+    log::warning(opened_.remark);
+  } else if (!opened_.remark.empty()) {
+    log::verbose(opened_.remark);
+  }
+  std::string names;
+  for (Pid pid : pids_) {
+    if (!names.empty()) names += ", ";
+    names += std::to_string(raw(pid));
+    if (child_) continue;
+    const TrackedProcess& process = *recorder_->processes().at(pid);
+    names.append(" (").append(escape_terminal(process.comm())).append(")");
+  }
+  if (child_) names += " (" + escape_terminal(options_.command.front()) + ")";
+  if (children_ > 0) {
+    names += (pids_.size() > 1 ? " and their " : " and its ") +
+             counted(children_, "child process", "child processes");
+  }
+  const std::string how = opened_.backend == "ptrace" ? "ptrace, stopping threads" : "BPF";
+  log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz of " +
+            std::string(recorder_->sampler().event_name()) + " by " + how +
+            (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
+}
+
+// Each file that publishes labels is told once: with the first process that has loaded it.
+void Recording::announce_publishers() {
+  if (announced_plans_ == recorder_->plans()) return;
+  announced_plans_ = recorder_->plans();
+  for (const auto& [pid, process] : recorder_->processes()) {
+    bool fresh = false;
+    for (const Publisher& publisher : process->plan().publishers) {
+      fresh |= announced_.insert(publisher.path).second;
+    }
+    if (fresh) log::info("  " + describe_labels(*process));
+  }
 }
 
 void Recording::record() {
-  std::string names;
-  for (const auto& [pid, process] : recorder_->processes()) {
-    if (!names.empty()) names += ", ";
-    names += std::to_string(raw(pid));
-    if (!child_) names.append(" (").append(escape_terminal(process->comm())).append(")");
-  }
-  if (child_) names += " (" + escape_terminal(options_.command.front()) + ")";
-  log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz by " +
-            std::string(recorder_->sampler().event_name()) +
-            (opened_.backend == "ptrace" ? ", stopping threads" : "") +
-            (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
   if (!child_) {
-    for (const auto& [pid, process] : recorder_->processes())
-      log::info("  " + describe_labels(*process));
+    announce();
+    announce_publishers();
   }
-
   start_unix_ns_ = clock_ns(CLOCK_REALTIME);
   start_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
   if (Status status = recorder_->start(); !status)
@@ -198,6 +245,7 @@ void Recording::record() {
           failed == ENOENT ? kExitCommandNotFound : kExitNotExecutable,
           "cannot run " + escape_terminal(options_.command.front()) + ": " + std::strerror(failed));
     }
+    announce();
   }
   Progress progress(options_.messages.progress);
   bool ended = false;
@@ -216,6 +264,10 @@ void Recording::record() {
       log::error("reading samples failed: " + status.error().context);
       break;
     }
+    if (announced_plans_ != recorder_->plans()) {
+      progress.clear();
+      announce_publishers();
+    }
     progress.recording({elapsed, options_.duration, recorder_->samples(), recorder_->labelled(),
                         recorder_->dropped()});
   }
@@ -227,6 +279,7 @@ void Recording::record() {
   }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
+  announce_publishers();
   watch_.reset();
 }
 
@@ -245,7 +298,9 @@ bool Recording::targets_ended() {
 }
 
 void Recording::finish_profile() {
-  profile_ = recorder_->take_profile(files_);
+  // The kernel's own sum for a command and all its children, where all of them are to be sampled.
+  const bool whole = child_ && options_.follow_children && options_.mode == SampleMode::kCpu;
+  profile_ = recorder_->take_profile(files_, whole ? child_->time_ns().value_or(0) : 0);
   utsname system{};
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
@@ -261,7 +316,9 @@ void Recording::finish_profile() {
 
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
+  precedence_->start_again();
   symbolizing.cancelled = [&] {
+    precedence_->give_back_after(kMostNamingFirst);
     StoppedThread::settle();  // a thread that stops only now must not wait for names
     signals_.poll();
     return signals_.give_up_requested();
@@ -270,6 +327,7 @@ void Recording::finish_profile() {
     progress.working("Naming addresses:", done, all);
   };
   symbolize(profile_, files_, symbolizing);
+  count_stack_ends(profile_);
   names_given_up_ = signals_.give_up_requested();
   if (names_given_up_)
     log::warning("gave up naming addresses: the files hold numbers for the rest");
@@ -297,23 +355,28 @@ int Recording::command_status() {
 
 int Recording::report() {
   RecordReport report(options_, profile_, *recorder_);
-  report.say_problems();
   if (profile_.ledger.written == 0) {
-    const bool wall = options_.mode == SampleMode::kWall;
-    log::error("no sample was taken: the target " +
-               std::string(wall ? "had no thread to stop" : "did not run on a CPU") + " in " +
-               std::to_string(profile_.duration_ns / 1'000'000) + " ms at " +
-               std::to_string(options_.frequency_hz) + " Hz" +
-               (wall ? "" : "; it was idle or waiting") + ". No file was written");
+    report.say_problems();
+    NoSample none;
+    none.targets = pids_;
+    none.ended = targets_ended();
+    none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());
+    none.duration = std::chrono::nanoseconds(profile_.duration_ns);
+    none.frequency_hz = options_.frequency_hz;
+    none.wall = options_.mode == SampleMode::kWall;
+    none.ptrace = opened_.backend == "ptrace";
+    log::error("no sample was taken: " + why_no_sample(none) + ". No file was written");
     if (child_) return command_status();
     return targets_ended() ? kExitNoTarget : kExitNoSample;
   }
   signals_.begin_uninterrupted();
-  bool written = report.write_files(*outputs_);
-  bool shown = report.show_labels(*outputs_);
+  const bool written = report.write_files(*outputs_);
+  const bool shown = report.show_labels(*outputs_);
   signals_.end_uninterrupted();
-  int status = child_ ? command_status() : kExitOk;
-  report.say_ledger(*outputs_);
+  report.say_problems();
+  report.say_files();
+  const int status = child_ ? command_status() : kExitOk;
+  report.say_ledger();
   if (!written || !shown) return kExitRuntimeError;
   return names_given_up_ ? kExitGivenUp : status;
 }

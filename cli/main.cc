@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <exception>
@@ -12,6 +13,7 @@
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_record.h"
 #include "cli/exit_status.h"
+#include "cli/format/amounts.h"
 #include "cli/options.h"
 
 namespace {
@@ -42,7 +44,9 @@ int main(int argc, char** argv) {
     if (const auto* end = std::get_if<ParseEnd>(&parsed)) {
       std::fputs(end->output.c_str(), stdout);
       std::fputs(end->error.c_str(), stderr);
-      return std::fflush(stdout) == 0 ? end->status : kExitRuntimeError;
+      const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+      if (!written) std::fprintf(stderr, "labelscope: %s\n", cannot_write("stdout", errno).c_str());
+      return written ? end->status : kExitRuntimeError;
     }
     return std::visit(
         [](const auto& options) {

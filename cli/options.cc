@@ -25,16 +25,24 @@ Parsers all_commands() {
   return parsers;
 }
 
-// Words that are no option and no option's value: mostly a program without the -- in front of it.
+// Words that are no option and no option's value: mostly a program without the -- in front of it,
+// or a process ID without its option.
 std::string extras_text(const CLI::App& command, const CommandParser& parser) {
   std::string words;
   bool option = false;
+  bool number = true;
   for (const std::string& word : command.remaining()) {
     option |= word.starts_with('-');
+    number &= word.find_first_not_of("0123456789,") == std::string::npos;
     words += " " + escape_terminal(word);
   }
-  const char* advice =
-      parser.takes_command() ? "; a program to start goes after --, a process ID after -p" : "";
+  std::string advice;
+  if (number) {
+    advice =
+        std::string("; a process ID goes after -p: labelscope ") + parser.name() + " -p" + words;
+  } else if (parser.takes_command()) {
+    advice = "; a program to start goes after --, a process ID after -p";
+  }
   return "labelscope: not expected:" + words + (option ? "" : advice) + "\n";
 }
 
@@ -48,9 +56,9 @@ std::string help_text(const CLI::App& command, const CommandParser& parser) {
   return text;
 }
 
-// The command line as one would type it again.
-std::string quoted(int argc, const char* const* argv) {
-  std::string line;
+// The command line as one would type it again, behind `start`.
+std::string quoted(int argc, const char* const* argv, std::string start = {}) {
+  std::string line = std::move(start);
   for (int i = 0; i < argc; ++i) {
     std::string_view word = argv[i];
     if (i > 0) line += ' ';
@@ -70,19 +78,35 @@ std::string quoted(int argc, const char* const* argv) {
 }
 
 // "record", or "record, dump and inspect".
-std::string names_of(const Parsers& parsers) {
+std::string names_of(const Parsers& parsers, const char* last_separator) {
   std::string names = parsers.front()->name();
   for (std::size_t i = 1; i < parsers.size(); ++i) {
-    names.append(i + 1 == parsers.size() ? " and " : ", ").append(parsers[i]->name());
+    names.append(i + 1 == parsers.size() ? last_separator : ", ").append(parsers[i]->name());
   }
-  return names + (parsers.size() == 1 ? " is known" : " are known");
+  return names;
+}
+
+// "help" and "help COMMAND" are "--help" and "COMMAND --help".
+std::vector<const char*> without_help_command(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.insert(words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 2), "--help");
+  return words;
+}
+
+bool is_option_of_all(std::string_view word) {
+  return word == "-h" || word == "--help" || word == "-V" || word == "--version";
 }
 
 }  // namespace
 
-std::variant<Options, ParseEnd> parse_command_line(int argc, const char* const* argv) {
+std::variant<Options, ParseEnd> parse_command_line(int given, const char* const* words) {
+  const std::vector<const char*> arguments = without_help_command(given, words);
+  const int argc = static_cast<int>(arguments.size());
+  const char* const* argv = arguments.data();
   CLI::App app{"Where the time of a running process goes, by label.", "labelscope"};
-  app.set_version_flag("--version", "labelscope " LABELSCOPE_VERSION);
+  app.set_version_flag("-V,--version", "labelscope " LABELSCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   const Parsers parsers = all_commands();
@@ -98,11 +122,16 @@ std::variant<Options, ParseEnd> parse_command_line(int argc, const char* const* 
   const char* const* end = argv + argc;
   const char* const* dashes = std::find(argv, end, std::string_view("--"));
   CommandTail tail;
-  tail.command_line = quoted(argc, argv);
+  tail.command_line = quoted(given, words);
   if (dashes != end) tail.command.assign(dashes + 1, end);
   try {
     if (argc > 1 && argv[1][0] != '-' && chosen == nullptr) {
-      refuse("unknown command " + escape_terminal(argv[1]) + "; " + names_of(parsers));
+      refuse("unknown command " + escape_terminal(argv[1]) + "; " + names_of(parsers, " and ") +
+             " are known");
+    }
+    if (argc > 1 && argv[1][0] == '-' && !is_option_of_all(argv[1])) {
+      refuse("a command comes first, " + names_of(parsers, " or ") + ": labelscope " +
+             parsers.front()->name() + escape_terminal(quoted(argc - 1, argv + 1, " ")));
     }
     if (dashes != end && chosen != nullptr && !chosen->takes_command()) {
       refuse(std::string(chosen->name()) + " starts no program: -- has no meaning here");

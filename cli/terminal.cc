@@ -12,7 +12,9 @@ namespace labelscope::cli {
 bool use_color(ColorMode mode, int fd) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0');
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0') && term != nullptr &&
+         std::string_view(term) != "dumb";
 }
 
 std::size_t terminal_width(int fd) {

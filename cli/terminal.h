@@ -7,7 +7,7 @@
 
 namespace labelscope::cli {
 
-// --color, NO_COLOR, and whether it is a terminal at all.
+// --color, NO_COLOR, and whether it is a terminal at all, one that has colours (TERM).
 bool use_color(ColorMode mode, int fd);
 // 0: it is no terminal.
 std::size_t terminal_width(int fd);

@@ -177,6 +177,7 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   json["tool_version"] = tool_version;
   json["source"] = source_name(snapshot.source);
   json["refusal"] = bytes_json(dump.refusal);
+  json["late_by_bpf"] = dump.late_by_bpf;
   json["pid"] = raw(snapshot.pid);
   json["comm"] = bytes_json(snapshot.comm);
   json["command_line"] = bytes_json(dump.command_line);

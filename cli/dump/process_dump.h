@@ -32,6 +32,8 @@ struct ProcessDump {
   std::string command_line;
   std::optional<CoreOrigin> core;
   std::string refusal;  // why it was not read by ptrace, where it was to be; empty otherwise
+  // Threads that waited for a processor instead of stopping for ptrace, and were read by BPF.
+  std::size_t late_by_bpf = 0;
   std::optional<NamedStacks> stacks;
   std::optional<Explanation> explanation;  // how the process's labels are found
   std::map<Tid, Explanation> of_threads;   // and each thread's, of those that could be read

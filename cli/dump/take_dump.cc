@@ -2,6 +2,9 @@
 // only then stop its threads, one at a time; explain and name what was read when it runs again.
 #include "cli/dump/take_dump.h"
 
+#include <algorithm>
+#include <map>
+
 #include "bpf/task_snapshot.h"
 #include "cli/dump/named_stacks.h"
 #include "labelscope/stopped_thread.h"
@@ -51,7 +54,10 @@ SnapshotOptions DumpTaker::snapshot_options(ProcessDump& dump, const ProcessPlan
   if (options_.explain) {
     snapshot.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
       if (!thread.thread_pointer) return;
-      dump.of_threads[thread.tid] = explain_thread(plan, *thread.thread_pointer, memory);
+      Explanation& told = dump.of_threads[thread.tid];
+      told = explain_thread(plan, *thread.thread_pointer, memory);
+      // A pointer into memory that a core file lacks is no fault of the writer's.
+      if (!thread.problem.empty()) told.findings.clear();
     };
   }
   return snapshot;
@@ -144,6 +150,34 @@ Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options) {
   const SymbolizerOptions no_stacks;
   DumpTaker taker(options, no_stacks);
   return with_attempts(pid, [&] { return taker.by_bpf(pid); });
+}
+
+bool waits_for_processor(const ThreadSnapshot& thread) {
+  return thread.late && thread.state == 'R';
+}
+
+Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
+  auto read = dump_by_bpf(dump.snapshot.pid, options);
+  if (!read) return std::move(read).error();
+  // Labels name their publisher by its place in the plan.
+  const auto& publishers = dump.snapshot.plan.publishers;
+  const auto& now = read->snapshot.plan.publishers;
+  if (!std::equal(publishers.begin(), publishers.end(), now.begin(), now.end(),
+                  [](const Publisher& a, const Publisher& b) { return a.path == b.path; })) {
+    return Error{ErrorCode::kVanished, "its libraries have changed meanwhile"};
+  }
+  std::map<Tid, const ThreadSnapshot*> found;
+  for (const ThreadSnapshot& thread : read->snapshot.threads) found[thread.tid] = &thread;
+  for (ThreadSnapshot& thread : dump.snapshot.threads) {
+    const auto other = found.find(thread.tid);
+    if (!waits_for_processor(thread) || other == found.end()) continue;
+    thread = *other->second;
+    ++dump.late_by_bpf;
+    if (auto explained = read->of_threads.extract(thread.tid)) {
+      dump.of_threads.insert(std::move(explained));
+    }
+  }
+  return {};
 }
 
 Result<ProcessDump> dump_core(const DumpOptions& options, const SymbolizerOptions& symbolizing) {

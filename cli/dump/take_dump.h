@@ -13,6 +13,12 @@ Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options,
 // Stops nothing, and so takes no stacks.
 Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
 
+// It did not stop in time because others have the processors.
+bool waits_for_processor(const ThreadSnapshot& thread);
+// Such threads of a dump by ptrace, read without waiting for them; it fails as a whole, and then
+// nothing has changed.
+Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options);
+
 Result<ProcessDump> dump_core(const DumpOptions& options, const SymbolizerOptions& symbolizing);
 
 }  // namespace labelscope::cli

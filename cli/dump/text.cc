@@ -12,6 +12,7 @@
 
 #include "cli/dump/label_words.h"
 #include "cli/dump/wrap.h"
+#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/format/output.h"
 
@@ -107,10 +108,10 @@ class Renderer {
   // On a terminal, what fits beside `used` characters: a command line may be pages long.
   std::string one_line(const std::string& text, std::size_t used) const {
     constexpr std::string_view kDots = "...";
-    if (style_.width < used + kDots.size() || used + count_characters(text) <= style_.width) {
+    if (style_.width < used + kDots.size() || used + count_columns(text) <= style_.width) {
       return text;
     }
-    return std::string(first_characters(text, style_.width - used - kDots.size())) +
+    return std::string(first_columns(text, style_.width - used - kDots.size())) +
            std::string(kDots);
   }
   void note(std::string_view text) const { render_sentence(text, "  ", kYellow); }
@@ -153,6 +154,10 @@ void Renderer::render_head() const {
         "read by BPF, nothing was stopped: a thread that ran may have been in the middle of an "
         "update");
   }
+  if (dump_.late_by_bpf != 0) {
+    note(with_thousands(dump_.late_by_bpf) +
+         " of the threads waited for a processor and were read by BPF, without stopping them");
+  }
   if (snapshot.incomplete) {
     note("threads were started faster than they could be read: some are missing");
   }
@@ -193,7 +198,7 @@ void Renderer::measure_columns() {
   for (const ThreadSnapshot& thread : dump_.snapshot.threads) {
     column_.tid = std::max(column_.tid, std::to_string(raw(thread.tid)).size());
     column_.state = std::max(column_.state, state_text(thread).size());
-    column_.name = std::max(column_.name, count_characters(name_text(thread)));
+    column_.name = std::max(column_.name, count_columns(name_text(thread)));
   }
 }
 
@@ -203,13 +208,13 @@ void Renderer::render_thread(std::size_t index) const {
   auto append = [&](const std::string& text, std::size_t width) {
     if (width == 0) return;
     line += (line.size() > 6 ? "  " : " ") + text;
-    line.append(width - count_characters(text), ' ');
+    line.append(width - count_columns(text), ' ');
   };
   append(std::to_string(raw(thread.tid)), column_.tid);
   append(state_text(thread), column_.state);
   append(name_text(thread), column_.name);
   out_ << paint(kBold, line);
-  render_labels(thread, count_characters(line));
+  render_labels(thread, count_columns(line));
   out_ << '\n';
   auto explained = dump_.of_threads.find(thread.tid);
   if (explained != dump_.of_threads.end()) render_steps(explained->second, "    ");
@@ -223,7 +228,7 @@ void Renderer::render_labels(const ThreadSnapshot& thread, std::size_t used) con
   bool first = true;
   for (const LabelWord& word : label_words(dump_, thread)) {
     const std::size_t length =
-        count_characters(word.key) + (word.key.empty() ? 0 : 1) + count_characters(word.text);
+        count_columns(word.key) + (word.key.empty() ? 0 : 1) + count_columns(word.text);
     const std::size_t gap = first ? 2 : 1;
     if (style_.width > 0 && used + gap + length > style_.width) {
       out_ << '\n' << kIndent;

@@ -16,13 +16,13 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     const std::size_t end = std::min(rest.find(' ', 1), rest.size());
     std::string_view word = rest.substr(0, end);
     rest.remove_prefix(end);
-    if (width > 0 && begun && length + count_characters(word) > width) {
+    if (width > 0 && begun && length + count_columns(word) > width) {
       lines.emplace_back(indent + kMore, ' ');
       length = indent + kMore;
       word.remove_prefix(1);
     }
     lines.back() += word;
-    length += count_characters(word);
+    length += count_columns(word);
     begun = true;
   }
   return lines;

@@ -43,7 +43,7 @@ using Row = std::array<std::string, 6>;  // the last column is not padded
 void append_row(const Row& row, const std::array<std::size_t, 5>& widths, std::string& text) {
   for (std::size_t i = 0; i < widths.size(); ++i) {
     text += row[i];
-    text.append(widths[i] - count_characters(row[i]) + 2, ' ');
+    text.append(widths[i] - count_columns(row[i]) + 2, ' ');
   }
   text += row.back() + "\n";
 }
@@ -110,7 +110,7 @@ std::string render_table(std::span<const FileReport> files) {
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], count_characters(row[i]));
+      widths[i] = std::max(widths[i], count_columns(row[i]));
     }
   }
   std::string text;

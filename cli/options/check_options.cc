@@ -69,7 +69,9 @@ void CheckParser::add_to(CLI::App& app) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(depth);
-  check_->add_option("--samples", samples_, "Of a process: label sets to read (default 1000)")
+  check_
+      ->add_option("--samples", samples_,
+                   "Of a process: how many label sets to read (default 1000)")
       ->type_name("N")
       ->group(depth);
   check_

@@ -60,16 +60,17 @@ void DumpParser::add_to(CLI::App& app) {
   dump_->add_flag("--stacks", stacks_, "Each thread's stack")->group(content);
   dump_->add_flag("--explain", explain_, "How the labels were found, or why not, step by step")
       ->group(content);
-  dump_->add_flag("--json", json_, "One JSON object a process, nothing lost")->group(content);
+  dump_->add_flag("--json", json_, "One line of JSON for each process, with every byte")
+      ->group(content);
   const char* live = "Of a process";
   dump_
       ->add_option("--backend", backend_,
-                   "ptrace stops each thread for a moment, bpf stops none; auto takes bpf where "
-                   "ptrace is refused")
+                   "ptrace stops each thread for a moment, bpf stops none; auto is ptrace, or bpf "
+                   "where ptrace is refused and for threads that do not stop in time")
       ->type_name("auto|ptrace|bpf")
       ->capture_default_str()
       ->group(live);
-  dump_->add_option("--max-stop", max_stop_, "A stack that takes longer to unwind is cut")
+  dump_->add_option("--max-stop", max_stop_, "Cut a stack that takes longer to unwind")
       ->type_name("TIME")
       ->capture_default_str()
       ->group(live);

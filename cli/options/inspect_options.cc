@@ -26,7 +26,7 @@ void InspectParser::add_to(CLI::App& app) {
   inspect->add_option("FILE", typed_.paths, "Programs, libraries, and directories to search")
       ->type_name("");
   const char* output = "Output";
-  inspect->add_flag("-a,--all", typed_.all, "Of directories, show files that publish nothing, too")
+  inspect->add_flag("-a,--all", typed_.all, "In directories, show also files that publish nothing")
       ->group(output);
   inspect->add_flag("--details", typed_.details, "Everything about each file that is shown")
       ->group(output);

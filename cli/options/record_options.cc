@@ -43,8 +43,8 @@ void RecordParser::add_to(CLI::App& app) {
       ->group(sampling);
   record_
       ->add_option("--backend", backend_,
-                   "How: bpf stops nothing; ptrace stops each thread for a moment; auto takes "
-                   "ptrace where BPF cannot be had")
+                   "How: bpf stops nothing; ptrace stops each thread for a moment; auto is bpf, or "
+                   "ptrace where BPF cannot be used")
       ->type_name("auto|bpf|ptrace")
       ->capture_default_str()
       ->group(sampling);
@@ -53,13 +53,15 @@ void RecordParser::add_to(CLI::App& app) {
       ->type_name("cpu|wall")
       ->capture_default_str()
       ->group(sampling);
-  record_->add_option("--max-stop", max_stop_, "ptrace: a stack that takes longer to unwind is cut")
+  record_->add_option("--max-stop", max_stop_, "ptrace: cut a stack that takes longer to unwind")
       ->type_name("TIME")
       ->capture_default_str()
       ->group(sampling);
   record_
-      ->add_option("-F,--frequency", frequency_,
-                   "Samples per second on each CPU; with ptrace, of each thread")
+      ->add_option(
+          "-F,--frequency", frequency_,
+          "Samples per second on each CPU, on average and at random times; with ptrace, of "
+          "each thread")
       ->type_name("HZ")
       ->capture_default_str()
       ->group(sampling);
@@ -70,13 +72,17 @@ void RecordParser::add_to(CLI::App& app) {
       ->type_name("fp|dwarf|none")
       ->group(sampling);
   record_->add_flag("--no-kernel", no_kernel_, "Leave kernel frames out")->group(sampling);
-  record_->add_flag("--no-children", no_children_, "Leave out processes that the target forks")
+  record_
+      ->add_flag("--no-children", no_children_,
+                 "Leave out processes that the target has forked or forks")
       ->group(sampling);
-  record_->add_option("--max-processes", max_processes_, "Processes followed at once")
+  record_->add_option("--max-processes", max_processes_, "How many processes to follow at once")
       ->type_name("N")
       ->capture_default_str()
       ->group(sampling);
-  record_->add_option("--ring-size", ring_mib_, "Buffer between kernel and labelscope")
+  record_
+      ->add_option("--ring-size", ring_mib_,
+                   "bpf: size of the buffer between kernel and labelscope")
       ->type_name("MIB")
       ->capture_default_str()
       ->group(sampling);
@@ -96,11 +102,20 @@ void RecordParser::add_to(CLI::App& app) {
       ->group(output);
   record_->add_flag("--overwrite", overwrite_, "Replace files that exist")->group(output);
   record_
-      ->add_option("--group-by", group_by_, "Labels whose values become the root frames of stacks")
+      ->add_option("--group-by", group_by_,
+                   "Labels whose values become the root frames of stacks (repeatable)")
       ->type_name("KEY[,KEY]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(output);
-  record_->add_option("--summary", summary_, "Print time by value of these labels")
+  record_
+      ->add_option("--summary", summary_,
+                   "Print shares of time by value of these labels (repeatable)")
       ->type_name("KEY[,KEY]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(output);
+  record_->add_flag("--json", json_, "With --summary: a line of JSON for each label")
       ->group(output);
   messages_.add_to(*record_);
 }
@@ -180,9 +195,20 @@ Options RecordParser::checked(const CommandTail& tail) const {
   }
   for (const std::string& path : options.outputs) {
     if (path.empty()) refuse("--output: the file name is empty");
-    if (!options.format && path != "-" && !format_from_path(path)) {
+    if (path == "-") continue;
+    const auto by_name = format_from_path(path);
+    if (!options.format && path.ends_with(".pb")) {
+      refuse("--output " + escape_terminal(path) + ": pprof is written compressed: name it " +
+             escape_terminal(path) + ".gz, or say -f pprof");
+    }
+    if (!options.format && !by_name) {
       refuse("--output " + escape_terminal(path) +
              ": its extension names no format (.pb.gz, .folded, .jsonl); give one with -f");
+    }
+    if (options.format && by_name && *by_name != *options.format) {
+      refuse("--output " + escape_terminal(path) + ": its extension names the format " +
+             std::string(format_name(*by_name)) + ", and -f says " +
+             std::string(format_name(*options.format)) + "; leave one of them out");
     }
   }
   if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
@@ -193,6 +219,8 @@ Options RecordParser::checked(const CommandTail& tail) const {
   options.follow_children = !no_children_;
   if (given("--group-by")) options.group_by = parse_keys("--group-by", group_by_);
   if (given("--summary")) options.summary = parse_keys("--summary", summary_);
+  if (json_ && options.summary.empty()) refuse("--json has a meaning with --summary only");
+  options.json = json_;
   options.messages = messages_.checked();
   return options;
 }

@@ -32,6 +32,7 @@ struct RecordOptions {
   bool follow_children = true;
   std::vector<std::string> group_by;
   std::vector<std::string> summary;
+  bool json = false;  // the summary as JSON
   std::uint32_t max_processes = 4096;
   std::uint32_t ring_mib = 8;
   MessageOptions messages;
@@ -53,11 +54,11 @@ class RecordParser final : public CommandParser {
   CLI::App* record_ = nullptr;
   MessageOptionsParser messages_;
   // What is typed, before it is checked.
-  std::vector<std::string> pids_, outputs_;
-  std::string duration_, format_, group_by_, summary_;
+  std::vector<std::string> pids_, outputs_, group_by_, summary_;
+  std::string duration_, format_;
   std::string frequency_ = "99", backend_ = "auto", mode_ = "cpu", max_stop_ = "5ms", call_graph_,
               max_processes_ = "4096", ring_mib_ = "8";
-  bool no_kernel_ = false, no_children_ = false, overwrite_ = false;
+  bool no_kernel_ = false, no_children_ = false, overwrite_ = false, json_ = false;
 };
 
 }  // namespace labelscope::cli

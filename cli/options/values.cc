@@ -90,11 +90,16 @@ std::uint32_t parse_count(const std::string& option, const std::string& text, st
 }
 
 // Keys may hold anything but a comma, which separates them; empty ones are a slip of the hand.
-std::vector<std::string> parse_keys(const std::string& option, const std::string& text) {
-  std::vector<std::string> keys = split(text);
-  for (const std::string& key : keys) {
-    if (key.empty())
-      refuse(option + " " + escape_terminal(text) + ": a label key between commas is empty");
+std::vector<std::string> parse_keys(const std::string& option,
+                                    const std::vector<std::string>& texts) {
+  std::vector<std::string> keys;
+  for (const std::string& text : texts) {
+    for (std::string& key : split(text)) {
+      if (key.empty()) {
+        refuse(option + " " + escape_terminal(text) + ": a label key between commas is empty");
+      }
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+    }
   }
   return keys;
 }

@@ -25,7 +25,8 @@ std::vector<Pid> parse_pids(const std::vector<std::string>& texts);
 Backend parse_backend(const std::string& text);
 std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
                           std::uint32_t most);
-// Label keys between commas.
-std::vector<std::string> parse_keys(const std::string& option, const std::string& text);
+// Lists of label keys between commas; each once, in their order.
+std::vector<std::string> parse_keys(const std::string& option,
+                                    const std::vector<std::string>& texts);
 
 }  // namespace labelscope::cli

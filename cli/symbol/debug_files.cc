@@ -4,9 +4,12 @@
 
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 namespace labelscope::cli {
 namespace {
@@ -62,22 +65,43 @@ bool is_plain_or_absent(const std::string& path) {
   return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-bool is_safe_link(const char* file_name, const char* debug_link) {
-  if (debug_link == nullptr) return true;
-  std::string link(debug_link);
-  if (link.starts_with('/')) return is_plain_or_absent(link);
-  // libdwfl also tries the folder that a symbolic link leads to.
+// Where libdwfl looks for a debug link of this name that is no absolute path: beside the file, and
+// beside what a symbolic link leads to.
+std::vector<std::string> candidates(const char* file_name, const std::string& link) {
+  std::vector<std::string> found;
   char* resolved = ::realpath(file_name, nullptr);
   std::string real = resolved != nullptr ? resolved : file_name;
   std::free(resolved);  // NOLINT(cppcoreguidelines-no-malloc): realpath allocates
   for (const std::string& name : {std::string(file_name), real}) {
-    std::size_t slash = name.rfind('/');
-    std::string folder = slash == std::string::npos ? std::string() : name.substr(0, slash + 1);
-    std::string hidden = folder;
-    hidden.append(".debug/").append(link);
-    if (!is_plain_or_absent(folder + link) || !is_plain_or_absent(hidden)) return false;
+    const std::string folder = name.substr(0, name.rfind('/') + 1);
+    found.push_back(folder + link);
+    found.push_back(folder + ".debug/" + link);
   }
-  return true;
+  return found;
+}
+
+bool is_safe_link(const char* file_name, const char* debug_link) {
+  if (debug_link == nullptr) return true;
+  if (*debug_link == '/') return is_plain_or_absent(debug_link);
+  const std::vector<std::string> paths = candidates(file_name, debug_link);
+  return std::all_of(paths.begin(), paths.end(), is_plain_or_absent);
+}
+
+// Whether there is anything that libdwfl would find by a name rather than a build ID.
+bool has_candidate(const char* file_name, const char* debug_link) {
+  if (debug_link != nullptr && *debug_link == '/') return true;
+  const std::string base = std::string(file_name).substr(std::string(file_name).rfind('/') + 1);
+  std::vector<std::string> paths =
+      candidates(file_name, debug_link != nullptr ? debug_link : base + ".debug");
+  const std::size_t beside = paths.size();
+  for (std::size_t i = 0; i < beside; ++i) {
+    // The whole path there, and each part that remains without its first folders.
+    for (std::size_t at = 0; at != std::string::npos; at = paths[i].find('/', at + 1)) {
+      paths.push_back("/usr/lib/debug" + paths[i].substr(at));
+    }
+  }
+  return std::any_of(paths.begin(), paths.end(),
+                     [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
 }
 
 }  // namespace
@@ -95,6 +119,13 @@ int DebugFiles::find(Dwfl_Module* module, void** userdata, const char* module_na
     self->problem_ = "a debug link leads to something that is not a file: not opened";
     errno = 0;
     return -1;
+  }
+  if (!downloads_wanted()) {
+    // libdwfl would load libdebuginfod and the thirty libraries that it needs, only to learn that
+    // there is no server to ask.
+    const int fd = dwfl_build_id_find_debuginfo(module, userdata, module_name, base, nullptr,
+                                                nullptr, 0, debug_file);
+    if (fd >= 0 || !has_candidate(file_name, debug_link)) return fd;
   }
   self->search_start_ = std::chrono::steady_clock::now();
   int fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, file_name, debug_link,

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <map>
 #include <optional>
 #include <span>
@@ -57,6 +58,12 @@ bool fills_range(std::span<const std::byte> image, const ProfileModule& module) 
   return module.end > module.start && size >= image.size() && size - image.size() < kLargestPage;
 }
 
+Result<KernelSymbols> read_kernel_symbols() {
+  Result<std::string> text = read_kallsyms();
+  if (!text) return std::move(text).error();
+  return KernelSymbols::parse(std::move(*text));
+}
+
 class Run {
  public:
   Run(Profile& profile, const std::vector<ModuleFile>& files, const SymbolizerOptions& options)
@@ -70,6 +77,10 @@ class Run {
       if (module >= profile_.modules.size()) continue;
       ++counts_[module].all;
       groups[source_of(module)].push_back(i);
+    }
+    // Read while files are looked at: most of that time the kernel writes down its 200,000 names.
+    if (groups.contains({Source::Kind::kKernel})) {
+      kernel_ = std::async(std::launch::async, &read_kernel_symbols);
     }
     for (auto& [source, locations] : groups) {
       if (stopped()) break;
@@ -109,9 +120,7 @@ class Run {
   }
 
   void symbolize_kernel(const std::vector<Index>& locations) {
-    Result<std::string> text = read_kallsyms();
-    if (!text) return remember(locations, text.error().context);
-    Result<KernelSymbols> kernel = KernelSymbols::parse(std::move(*text));
+    const Result<KernelSymbols> kernel = kernel_.get();
     if (!kernel) return remember(locations, kernel.error().context);
     for (Index i : locations) {
       std::optional<KernelSymbol> symbol = kernel->find(profile_.locations[i].address);
@@ -252,6 +261,7 @@ class Run {
   const std::vector<ModuleFile>& files_;
   const SymbolizerOptions& options_;
   DebugFiles debug_files_;
+  std::future<Result<KernelSymbols>> kernel_;  // valid if addresses of the kernel are to be named
   std::vector<Count> counts_;
   std::map<Index, std::string> reasons_;
   std::size_t done_ = 0;

@@ -4,6 +4,7 @@ need_sampling
 run record -- /no/such/program argument
 expect_status 127 "no such command"
 expect_said '/no/such/program'
+! grep -q Recording "$work/stderr" || fail "a recording is announced that never began"
 run record -- labelscope-no-such-program
 expect_status 127 "not in PATH"
 run record -- /etc/passwd

@@ -190,6 +190,24 @@ expect_ledger() {
     fail "the ledger of $1 does not add up: $(tail -n 1 "$1")"
 }
 
+# copy_of_bash <name>: a program of this name, with functions that have names; its path in $copy.
+copy_of_bash() {
+  copy=$work/$1
+  cp "$(command -v bash)" "$copy" || fail "no copy of bash"
+}
+
+# expect_named <recording.jsonl> <pid> <program>: at least ten samples of the process have a function of this program.
+expect_named() {
+  jq -se --argjson pid "$2" --arg program "$3" 'def of(what): map(select(.type == what));
+    ([of("module")[] | select(.path == $program) | .id]) as $modules
+    | ([of("location")[] | select(.module as $one | $modules | index($one)) | select(.lines != []) | .id]) as $locations
+    | ([of("stack")[] | select(.locations - $locations != .locations) | .id]) as $stacks
+    | ([of("thread")[] | select(.pid == $pid) | .id]) as $threads
+    | [of("sample")[] | select(.thread as $one | $threads | index($one))
+        | select(.stack as $one | $stacks | index($one)) | .count] | add >= 10' "$1" >/dev/null ||
+    fail "not ten samples of process $2 in $3"
+}
+
 # go tool pprof without a home folder, a network or a browser.
 pprof() {
   HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>"$work/pprof_stderr"

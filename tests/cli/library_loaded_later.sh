@@ -17,6 +17,7 @@ kill -INT "$recorder"
 finish
 expect_status "$exit_ok" "a target that loads a library"
 expect_pprof out.pb.gz
+expect_said "^  $target .*labels from .*libcustomlabels"
 # Half a second of CPU time on either side of the event, at 99 Hz.
 labelled=$(grep -Eo '[0-9,]+ labelled' "$work/stderr" | tail -1 | tr -dc '0-9')
 unlabelled=$(grep -Eo '[0-9,]+ unlabelled' "$work/stderr" | tail -1 | tr -dc '0-9')

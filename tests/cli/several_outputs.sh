@@ -1,4 +1,5 @@
-# -o several times: one recording in every format, told by the extension; all hold the same number of samples.
+# -o several times: one recording in every format, told by the extension; all hold the same samples and
+# the same time.
 source "$SOURCE_DIR/lib.sh"
 need_sampling
 need_command go
@@ -11,8 +12,14 @@ jq -e . c.jsonl >/dev/null || fail "c.jsonl is not JSON line by line"
 folded=$(awk '{ n += $NF } END { print n + 0 }' b.folded)
 pprof -sample_index=samples -top a.pb.gz >"$work/top" || fail "go tool pprof does not accept a.pb.gz"
 in_pprof=$(sed -n 's/.* of \([0-9]*\) total.*/\1/p' "$work/top")
-((folded > 0)) || fail "b.folded has no sample"
-[[ $folded == "$in_pprof" ]] || fail "b.folded has $folded samples, a.pb.gz $in_pprof"
+lossless=$(jq -s 'map(select(.type == "sample").count) | add' c.jsonl)
+[[ $lossless == "$in_pprof" ]] || fail "c.jsonl has $lossless samples, a.pb.gz $in_pprof"
+weight=$(jq -s 'map(select(.type == "sample").weight_ns) | add' c.jsonl)
+((folded > 0)) || fail "b.folded has no time"
+[[ $folded == "$weight" ]] || fail "b.folded has $folded ns, c.jsonl $weight"
+pprof -sample_index=cpu -unit=ns -top a.pb.gz >"$work/top" || fail "go tool pprof does not accept a.pb.gz"
+in_pprof=$(sed -n 's/.* of \([0-9]*\)ns total.*/\1/p' "$work/top")
+[[ $weight == "$in_pprof" ]] || fail "c.jsonl has $weight ns, a.pb.gz $in_pprof"
 # One file by two names is found out before anything is recorded.
 run record -o same.folded -o ./same.folded -- true
 expect_status "$exit_usage" "the same file twice"

@@ -49,5 +49,5 @@ for variable in $(grep -o 'CHECK_[A-Z]*' "$action/check.sh" | sort -u); do
   [[ $variable == CHECK_ ]] || grep -q "^ *$variable: \${{ inputs\.$(tr '[:upper:]' '[:lower:]' <<<"${variable#CHECK_}") }}$" \
     "$action/action.yml" || fail "$variable is set by no input"
 done
-python3 -c 'import yaml' 2>/dev/null || exit 0
+python3 -c 'import yaml' 2>/dev/null || skip_test "python3 has no yaml (Debian package python3-yaml): all but the last line was tested"
 python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$action/action.yml" || fail "action.yml is no YAML"

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "loaded_module.h"
 #include "support/catch.h"
@@ -37,26 +40,55 @@ class SilentServer {
   std::string url_;
 };
 
-}  // namespace
+bool has_debuginfod() {
+  std::ifstream maps("/proc/self/maps");
+  return std::string(std::istreambuf_iterator<char>(maps), {}).find("libdebuginfod") !=
+         std::string::npos;
+}
 
-TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that does not answer") {
-  if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
-    skip_test("libdebuginfod is not installed");
+// As it is found without debug information; empty: objcopy is not there.
+std::string stripped_probe(const TempFolder& folder) {
   const char* objcopy = LABELSCOPE_OBJCOPY;
-  if (*objcopy == '\0') skip_test("objcopy is not installed");
-  TempFolder folder;
+  if (*objcopy == '\0') return {};
   std::string stripped = folder.path() + "/libprobe.so";
   std::string command =
       std::string("'") + objcopy + "' --strip-all '" LABELSCOPE_PROBE "' '" + stripped + "'";
   REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
+  return stripped;
+}
+
+LoadedModule loaded_from(const std::string& path) {
+  LoadedModule loaded;
+  loaded.module.kind = ProfileModule::Kind::kFile;
+  loaded.module.path = path;
+  loaded.file = open_module_file(path);
+  return loaded;
+}
+
+}  // namespace
+
+TEST_CASE("debug_files: libdebuginfod is not loaded where no server is named") {
+  if (has_debuginfod()) skip_test("another test of this process has loaded it");
+  TempFolder folder;
+  const std::string stripped = stripped_probe(folder);
+  if (stripped.empty()) skip_test("objcopy is not installed");
+  ::unsetenv("DEBUGINFOD_URLS");
+  Profile profile = symbolize_addresses(loaded_from(stripped), {0x10}, {});
+  CHECK_FALSE(profile.modules[0].symbol_problem.empty());
+  CHECK_FALSE(has_debuginfod());
+}
+
+TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that does not answer") {
+  if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
+    skip_test("libdebuginfod is not installed");
+  TempFolder folder;
+  const std::string stripped = stripped_probe(folder);
+  if (stripped.empty()) skip_test("objcopy is not installed");
 
   SilentServer server;
   ::setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
   ::setenv("DEBUGINFOD_CACHE_PATH", folder.path().c_str(), 1);
-  LoadedModule loaded;
-  loaded.module.kind = ProfileModule::Kind::kFile;
-  loaded.module.path = stripped;
-  loaded.file = open_module_file(stripped);
+  const LoadedModule loaded = loaded_from(stripped);
   SymbolizerOptions options;
   int asked = 0;
   options.cancelled = [&asked] { return ++asked > 2; };

@@ -1,0 +1,25 @@
+# How many stacks reach the start of their thread is counted, not guessed: of a program without frame pointers none do
+# by BPF, and all by ptrace.
+source "$SOURCE_DIR/lib.sh"
+need_sampling
+need_command jq
+cat >"$work/busy.c" <<'EOF'
+static volatile unsigned long turns;
+int main(void) {
+  for (unsigned long i = 0; i < 3000000000UL; i++) turns++;
+  return 0;
+}
+EOF
+cc -O2 -fomit-frame-pointer -o "$work/busy" "$work/busy.c" || skip_test "no compiler"
+complete_and_all() {
+  jq -sr '.[] | select(.type == "ledger") | "\(([.counters[] | select(.name == "stacks-complete") | .count] | add) // 0) \(.written)"' "$1"
+}
+run record -d 1 --backend bpf -o bpf.jsonl -- "$work/busy"
+expect_status "$exit_ok" "by frame pointers"
+read -r complete all < <(complete_and_all bpf.jsonl)
+((complete == 0 && all > 20)) || fail "$complete of $all stacks without frame pointers are said to be complete"
+expect_said '^0 % of the stacks reach the start of their thread'
+run record -d 1 --backend ptrace -o ptrace.jsonl -- "$work/busy"
+expect_status "$exit_ok" "by call frame information"
+read -r complete all < <(complete_and_all ptrace.jsonl)
+((all > 20 && complete * 10 >= all * 9)) || fail "$complete of $all stacks that were unwound are said to be complete"
