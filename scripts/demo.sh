@@ -74,7 +74,7 @@ service_pid=''
 ((service_status == 0)) || die "the demo service ended with status $service_status"
 
 # The service's last line: {"cpu_ns": N, ..., "labels": {"tenant": {"acme": N, ...}, "http.route": {...}}}.
-# Its shares are held against those of the tables above, whose rows are: value, share, time, samples, bar.
+# Its shares are held against those of the tables above, whose rows are: value, share, ±, time, samples, bar.
 compare() {
   awk -v key_list='tenant,http.route' '
     function between(text, from, to,    start) {
@@ -109,7 +109,7 @@ compare() {
 }
 compare || die "the profile is more than 5 points away from what the service says about itself"
 
-echo "(The profile counts samples: among some hundreds, a point or two is chance.)" >&2
+echo "(A ± says how far chance may have moved a share: in two of three recordings it is not farther from the truth.)" >&2
 shown=${recordings#"$PWD"/}
 {
   printf '\nWritten:\n  %s   pprof\n  %s   one line for each stack\n' "$shown/demo.pb.gz" "$shown/demo.folded"

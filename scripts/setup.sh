@@ -33,6 +33,7 @@ libprotozero-dev    protozero-devel         h:protozero/pbf_writer.hpp
 libiberty-dev       binutils-devel          h:libiberty/demangle.h
 libcapstone-dev     capstone-devel          pc:capstone
 libxxhash-dev       xxhash-devel            pc:libxxhash
+libutf8proc-dev     utf8proc-devel          pc:libutf8proc
 nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
 '
 readonly test_requirements='
