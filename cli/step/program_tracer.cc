@@ -153,6 +153,10 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
       return handle_exec(thread);
     case Stop::Kind::kInterrupted:
       look_at(thread);
+      // Just in front of a breakpoint, perhaps: resume() executes what is under it.
+      if (const auto position = read_position(thread.tid); position && thread.stepper && !blind_) {
+        notice_breakpoint(thread, *position);
+      }
       return resume(thread);
     case Stop::Kind::kEnding:
       look_at(thread);

@@ -284,6 +284,14 @@ TEST_CASE("check --step: a change that nobody could expect is a gap, until it is
   CHECK(often.report.gaps.empty());
 }
 
+TEST_CASE("check --step: a thread that is looked at in front of a writer is stepped through it") {
+  const Stepped stepped = conduct("waits");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates >= 4);
+  CHECK(stepped.report.effort.unseen_updates == 0);
+}
+
 TEST_CASE("check --step: a breakpoint of the program's own stays where it is") {
   const Stepped stepped = conduct("breakpoint");
   INFO(stepped.told());

@@ -1,5 +1,6 @@
 /* A writer that is right, in a program that behaves as programs do. The first argument says how. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -315,6 +317,50 @@ static int has_own_breakpoint(void) {
   return handled == 3 ? 0 : 1;
 }
 
+/* A wait whose next instruction is the first one of a function that changes a label: a look at the
+ * waiting thread ends the wait, and finds the thread in front of that function's breakpoint. Returns
+ * what the system call did. */
+long wait_and_scribble(int poll, struct epoll_event* events, int most, int milliseconds,
+                       const sigset_t* mask, size_t mask_size, uint64_t* where, uint64_t what);
+#if defined(__x86_64__)
+__asm__(
+    ".text\n.type wait_and_scribble, @function\n"
+    "wait_and_scribble: mov %ecx, %r10d\nmov $281, %eax\nsyscall\n"
+    ".size wait_and_scribble, . - wait_and_scribble\n"
+    ".globl custom_labels_scribble\n.type custom_labels_scribble, @function\n"
+    "custom_labels_scribble: mov 8(%rsp), %rdx\nmov 16(%rsp), %rcx\nmov %rcx, (%rdx)\nret\n"
+    ".size custom_labels_scribble, . - custom_labels_scribble\n");
+#else
+__asm__(
+    ".text\n.type wait_and_scribble, @function\n"
+    "wait_and_scribble: mov x8, #22\nsvc #0\n"
+    ".size wait_and_scribble, . - wait_and_scribble\n"
+    ".globl custom_labels_scribble\n.type custom_labels_scribble, @function\n"
+    "custom_labels_scribble: str x7, [x6]\nret\n"
+    ".size custom_labels_scribble, . - custom_labels_scribble\n");
+#endif
+
+static void* wait_before(void* result) {
+  struct epoll_event event;
+  const int poll = epoll_create1(EPOLL_CLOEXEC);
+  publish_letters();
+  for (int i = 0; i < 3; i++) {
+    const uint64_t next = letters + 0x0101010101010101;
+    *(int*)result |= wait_and_scribble(poll, &event, 1, 10000, NULL, 8, &letters, next) != -EINTR;
+  }
+  clear_labels();
+  return NULL;
+}
+
+/* On a thread, which nobody steps from its beginning. */
+static int waits_before(void) {
+  pthread_t thread;
+  int result = 0;
+  if (pthread_create(&thread, NULL, wait_before, &result) != 0) return 1;
+  pthread_join(thread, NULL);
+  return result;
+}
+
 /* It looks like a function that changes labels, and computes. On a thread, where nobody who is stepped calls it. */
 EXPORT void* ponder(void* labels) {
   unsigned sum = custom_labels_current_set != labels;
@@ -349,6 +395,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "work") == 0) return works();
   if (strcmp(how, "naps") == 0) return naps();
   if (strcmp(how, "dozes") == 0) return dozes();
+  if (strcmp(how, "waits") == 0) return waits_before();
   if (strcmp(how, "ponder") == 0) return ponders();
   if (strcmp(how, "scribble") == 0) return scribbles(1);
   if (strcmp(how, "scribbles") == 0) return scribbles(3);
