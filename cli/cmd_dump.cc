@@ -56,8 +56,8 @@ class Dumping {
     symbolizing_.progress = [this](std::size_t done, std::size_t all) {
       progress_.working("Naming addresses:", done, all);
     };
-    symbolizing_.cancelled = [this] {
-      precedence_.give_back_after(kMostNamingFirst);
+    symbolizing_.cancelled = [] {
+      Precedence::own().give_back_after(kMostNamingFirst);
       return false;
     };
     style_.color = use_color(options.messages.color, STDOUT_FILENO);
@@ -73,7 +73,6 @@ class Dumping {
   int show(const ProcessDump& dump);
 
   const DumpOptions& options_;
-  Precedence precedence_;
   Progress progress_;
   SymbolizerOptions symbolizing_;
   DumpStyle style_;

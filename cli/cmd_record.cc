@@ -112,7 +112,6 @@ class Recording {
   const RecordOptions& options_;
   Signals signals_;
   std::optional<Child> child_;
-  std::optional<Precedence> precedence_;  // from when the command is there, which gets none
   std::vector<Pid> pids_;
   std::size_t children_ = 0;  // of theirs, that exist already
   std::optional<Outputs> outputs_;
@@ -152,7 +151,6 @@ void Recording::find_targets() {
     std::size_t slash = options_.command.front().rfind('/');
     comm = options_.command.front().substr(slash == std::string::npos ? 0 : slash + 1);
   }
-  precedence_.emplace();
   for (Pid pid : pids_) {
     auto process = LiveProcess::open(pid);
     if (!process) fail(status_of(process.error()), process.error().context);
@@ -316,9 +314,9 @@ void Recording::finish_profile() {
 
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
-  precedence_->start_again();
+  Precedence::own().start_again();
   symbolizing.cancelled = [&] {
-    precedence_->give_back_after(kMostNamingFirst);
+    Precedence::own().give_back_after(kMostNamingFirst);
     StoppedThread::settle();  // a thread that stops only now must not wait for names
     signals_.poll();
     return signals_.give_up_requested();

@@ -15,6 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/format/amounts.h"
 #include "cli/options.h"
+#include "cli/precedence.h"
 
 namespace {
 
@@ -23,7 +24,11 @@ using namespace labelscope::cli;
 int run(const RecordOptions& options) { return run_record(options); }
 int run(const DumpOptions& options) { return run_dump(options); }
 int run(const InspectOptions& options) { return run_inspect(options); }
-int run(const CheckOptions& options) { return run_check(options); }
+// It may go on for hours, and what it checks is not what happens at one moment.
+int run(const CheckOptions& options) {
+  Precedence::own().give_back();
+  return run_check(options);
+}
 
 // Where one of the three is closed, the next file that is opened would take its number, and a
 // message or a table would be written into a profile. Opened the wrong way round, so that using it
@@ -37,6 +42,7 @@ void occupy_standard_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Precedence::own().take();
   occupy_standard_streams();
   std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
   try {

@@ -21,7 +21,14 @@ std::chrono::nanoseconds used() {
 
 }  // namespace
 
-Precedence::Precedence() : before_(own_nice()), used_before_(used()) {
+Precedence& Precedence::own() {
+  static Precedence precedence;
+  return precedence;
+}
+
+void Precedence::take() {
+  before_ = own_nice();
+  used_before_ = used();
   // Somebody who has made labelscope less urgent knows why.
   raised_ = before_ <= 0 && set_own_nice(kFirst);
 }

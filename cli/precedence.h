@@ -5,17 +5,18 @@
 
 namespace labelscope::cli {
 
-// The calling thread, and what it starts, before the programs that want a processor at the same
-// time, until labelscope ends: among a thousand threads that can run, a tenth of a second of work
-// would take a minute. By the nice value and not by a real-time policy, so that the others go on
-// whatever happens here. Nothing changes where the kernel does not allow it (CAP_SYS_NICE, or
-// RLIMIT_NICE).
+// The main thread, and what it starts, before the programs that want a processor at the same time:
+// among a thousand threads that can run, a tenth of a second of work would take a minute. By the
+// nice value and not by a real-time policy, so that the others go on whatever happens here. Nothing
+// changes where the kernel does not allow it (CAP_SYS_NICE, or RLIMIT_NICE).
 class Precedence {
  public:
-  Precedence();
-  Precedence(const Precedence&) = delete;
-  Precedence& operator=(const Precedence&) = delete;
+  static Precedence& own();
 
+  // First of all in main(): each millisecond without it costs a turn of all others.
+  void take();
+  // Also in a forked child: the command that somebody wants to measure gets none.
+  void give_back();
   // What begins now may have it as long.
   void start_again();
   // To be called now and then by work without a known end, such as naming addresses: gives it back
@@ -23,8 +24,6 @@ class Precedence {
   void give_back_after(std::chrono::nanoseconds most);
 
  private:
-  void give_back();
-
   bool raised_ = false;
   int before_ = 0;
   std::chrono::nanoseconds used_before_{0};

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 
+#include "cli/precedence.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -42,6 +44,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
   pid_t pid = ::fork();
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
+    Precedence::own().give_back();
     // If we have gone already, there is no signal any more, but nor does the gate open.
     if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();
