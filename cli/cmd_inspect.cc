@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cli/exit_status.h"
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 #include "cli/inspect/json.h"

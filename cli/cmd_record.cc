@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "cli/exit_status.h"
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 #include "cli/log.h"
 #include "cli/precedence.h"
 #include "cli/record/child.h"
@@ -148,8 +148,7 @@ void Recording::find_targets() {
     if (!child) fail(kExitRuntimeError, child.error().context);
     child_.emplace(*std::move(child));
     pids_ = {child_->pid()};
-    std::size_t slash = options_.command.front().rfind('/');
-    comm = options_.command.front().substr(slash == std::string::npos ? 0 : slash + 1);
+    comm = base_name(options_.command.front());
   }
   for (Pid pid : pids_) {
     auto process = LiveProcess::open(pid);

@@ -13,7 +13,7 @@
 #include "cli/cmd_inspect.h"
 #include "cli/cmd_record.h"
 #include "cli/exit_status.h"
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 #include "cli/options.h"
 #include "cli/precedence.h"
 

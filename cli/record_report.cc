@@ -11,9 +11,9 @@
 #include <set>
 #include <string_view>
 
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/format/summary.h"
+#include "cli/format/text.h"
 #include "cli/log.h"
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"

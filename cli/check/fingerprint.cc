@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/check/source_path.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -21,8 +22,6 @@ std::uint64_t hash(std::string_view bytes) {
   }
   return state;
 }
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 

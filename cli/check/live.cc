@@ -18,7 +18,7 @@
 #include "cli/check/program_hold.h"
 #include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 #include "cli/record/hold_watch.h"
 
 namespace labelscope::cli {

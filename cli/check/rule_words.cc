@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/format/escape.h"
+#include "cli/format/text.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -13,29 +16,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kColumns = 80;
 
-// Words in lines. A line's first column is `indent`; a word that is longer stands alone.
 std::string wrapped(std::string_view text, std::size_t indent) {
   std::string out;
-  std::size_t column = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (column != 0 && column + 1 + word.size() > kColumns) {
-      out += '\n';
-      column = 0;
-    }
-    if (column == 0) {
-      out.append(indent, ' ');
-      column = indent;
-    } else {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string& line : wrap(std::string(indent, ' ').append(text), kColumns, 0)) {
+    out += line + "\n";
   }
-  return out + "\n";
+  return out;
 }
 
 void add_fix(std::string& text, const char* tool, const char* fix) {
@@ -53,8 +39,7 @@ std::string list_rules(bool color) {
   for (const Rule& rule : all_rules()) {
     if (section != rule.section) {
       section = rule.section;
-      text += std::string(text.empty() ? "" : "\n") + (color ? "\033[1m" : "") + rule.section +
-              (color ? "\033[0m" : "") + "\n";
+      text += std::string(text.empty() ? "" : "\n") + paint(color, kBold, rule.section) + "\n";
     }
     std::array<char, 64> head;
     std::snprintf(head.data(), head.size(), "  %-6s %-8s %-7s %-25s ", rule.code,

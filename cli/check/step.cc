@@ -9,7 +9,7 @@
 
 #include "cli/check/checked_program.h"
 #include "cli/check/loaded_files.h"
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 #include "cli/step/program_tracer.h"
 #include "cli/step/watchdog.h"
 #include "cli/symbol/symbolizer.h"

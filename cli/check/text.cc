@@ -2,17 +2,10 @@
 
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
-
-// Select Graphic Rendition (ECMA-48).
-constexpr const char* kBold = "\033[1m";
-constexpr const char* kRed = "\033[1;31m";
-constexpr const char* kGreen = "\033[1;32m";
-constexpr const char* kYellow = "\033[1;33m";
-constexpr const char* kCyan = "\033[36m";
-constexpr const char* kOff = "\033[0m";
 
 class TextReport {
  public:
@@ -26,17 +19,17 @@ class TextReport {
   }
 
  private:
-  std::string painted(const char* color, const std::string& text) const {
-    return color_ ? color + text + kOff : text;
+  std::string painted(std::string_view style, std::string text) const {
+    return paint(color_, style, std::move(text));
   }
 
-  static const char* color_of(const JudgedDiagnostic& judged) {
+  static std::string_view color_of(const JudgedDiagnostic& judged) {
     if (judged.accepted) return kCyan;
     switch (rule_of(judged.diagnostic->rule).severity) {
       case Severity::kError:
         return kRed;
       case Severity::kWarning:
-        return kYellow;
+        return kBoldYellow;
       case Severity::kNote:
         break;
     }
@@ -68,10 +61,10 @@ class TextReport {
     }
     for (const CheckGap& gap : report_.gaps) {
       text_ +=
-          painted(verdict_.strict ? kRed : kYellow, "not proven") + "  " + gap_text(gap) + "\n";
+          painted(verdict_.strict ? kRed : kBoldYellow, "not proven") + "  " + gap_text(gap) + "\n";
     }
     for (const BaselineEntry& entry : verdict_.gone) {
-      text_ += painted(kYellow, "baseline") + "  " + gone_text(entry) + "\n";
+      text_ += painted(kBoldYellow, "baseline") + "  " + gone_text(entry) + "\n";
     }
     for (const std::string& remark : report_.remarks) text_ += escape_terminal(remark) + "\n";
     for (const std::string& line : effort_lines(report_.effort)) text_ += line + "\n";

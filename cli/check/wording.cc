@@ -1,21 +1,11 @@
 #include "cli/check/wording.h"
 
-#include <array>
-#include <cstdio>
-
 #include "cli/check/fingerprint.h"
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-std::string hex(Address address) {
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
-  return text.data();
-}
 
 void add_line(std::vector<std::string>& lines, const char* what, const std::string& text) {
   if (!text.empty()) lines.push_back(what + text);

@@ -11,19 +11,12 @@
 #include <tuple>
 
 #include "cli/dump/label_words.h"
-#include "cli/dump/wrap.h"
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/format/output.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
-
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kDim = "\x1b[2m";
-constexpr std::string_view kCyan = "\x1b[36m";
-constexpr std::string_view kYellow = "\x1b[33m";
-constexpr std::string_view kReset = "\x1b[0m";
 
 std::string_view state_word(char state) {
   switch (state) {
@@ -60,16 +53,6 @@ std::string name_text(const ThreadSnapshot& thread) {
   return thread.name.empty() ? "" : quote_terminal(thread.name);
 }
 
-std::string base_name(std::string_view path) {
-  return escape_terminal(path.substr(path.rfind('/') + 1));
-}
-
-std::string hex(std::uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 std::string in_threads(std::size_t count) {
   return " (" + std::to_string(count) + (count == 1 ? " thread)" : " threads)");
 }
@@ -102,8 +85,7 @@ class Renderer {
   };
 
   std::string paint(std::string_view color, const std::string& text) const {
-    const bool painted = style_.color && !color.empty() && !text.empty();
-    return painted ? std::string(color) + text + std::string(kReset) : text;
+    return cli::paint(style_.color, color, text);
   }
   // On a terminal, what fits beside `used` characters: a command line may be pages long.
   std::string one_line(const std::string& text, std::size_t used) const {
@@ -267,7 +249,7 @@ void Renderer::render_location(const Location& location) const {
   const auto& modules = dump_.stacks->profile.modules;
   const ProfileModule* module =
       location.module < modules.size() ? &modules[location.module] : nullptr;
-  const std::string file = module == nullptr ? "" : base_name(module->path);
+  const std::string file = module == nullptr ? "" : escape_terminal(base_name(module->path));
   if (location.lines.empty()) {
     out_ << "    " << hex(location.address);
     if (module != nullptr) {
@@ -279,7 +261,7 @@ void Renderer::render_location(const Location& location) const {
   for (std::size_t i = 0; i < location.lines.size(); ++i) {
     const SourceLine& line = location.lines[i];
     const std::string& name = line.function.empty() ? line.system_name : line.function;
-    std::string place = line.file.empty() ? file : base_name(line.file);
+    std::string place = line.file.empty() ? file : escape_terminal(base_name(line.file));
     if (line.line > 0) place += ":" + std::to_string(line.line);
     if (i + 1 < location.lines.size()) place += ", inlined";
     out_ << "    " << escape_terminal(name) << paint(kDim, " (" + place + ")") << '\n';

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

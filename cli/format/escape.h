@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace labelscope::cli {
 
@@ -45,5 +46,10 @@ std::string escape_file_name(std::string_view bytes);
 // or Korean and an emoji are two columns wide, an accent of its own is none.
 std::string_view first_columns(std::string_view utf8, std::size_t limit);
 std::size_t count_columns(std::string_view utf8);
+
+// `text`, escaped already, broken between words into lines of at most `width` columns (0: one
+// line). Spaces in front of it are kept, and lines after the first have `more`. A word that is too
+// long stays whole.
+std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t more = 4);
 
 }  // namespace labelscope::cli

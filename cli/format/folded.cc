@@ -15,21 +15,16 @@
 #include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
 
-std::string hexadecimal(std::uint64_t value) {
-  char digits[16];
-  auto end = std::to_chars(digits, digits + sizeof(digits), value, 16);
-  return "0x" + std::string(digits, end.ptr);
-}
-
 // "[libfoo.so+0x1234]": the link-time address, which is what addr2line and objdump take.
 std::string unnamed_frame(const Profile& profile, const Location& location) {
-  if (location.module == kNoIndex) return "[unknown+" + hexadecimal(location.address) + "]";
+  if (location.module == kNoIndex) return "[unknown+" + hex(location.address) + "]";
   const ProfileModule& module = profile.modules[location.module];
-  std::string name = module.path.substr(module.path.rfind('/') + 1);
+  std::string name = std::string(base_name(module.path));
   if (name.size() > 1 && name.front() == '[' && name.back() == ']') {
     name = name.substr(1, name.size() - 2);
   }
@@ -37,7 +32,7 @@ std::string unnamed_frame(const Profile& profile, const Location& location) {
   // A load bias above the address is not this module's: the runtime address says more than a
   // wrapped one.
   const bool biased = module.load_bias <= location.address;
-  return "[" + name + "+" + hexadecimal(location.address - (biased ? module.load_bias : 0)) + "]";
+  return "[" + name + "+" + hex(location.address - (biased ? module.load_bias : 0)) + "]";
 }
 
 // Text of a prefix to its number: first the order of appearance, then the order of the texts.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -14,10 +15,6 @@ constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
     "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut"};
 static_assert(LS_STACK_CUT == 1 << (kSampleFlagCount - 1), "every flag has a name");
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
 
 void append_word(std::string& words, std::string_view word) {
   if (!words.empty()) words += '|';

@@ -18,22 +18,13 @@
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/shares.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
 
 // Above this, `go tool pprof` and the viewers built on it take minutes.
 constexpr std::size_t kManyValues = 10000;
-
-constexpr std::string_view kBold = "\x1b[1m";
-constexpr std::string_view kDim = "\x1b[2m";
-constexpr std::string_view kYellow = "\x1b[33m";
-constexpr std::string_view kReset = "\x1b[0m";
-
-std::string paint(const SummaryStyle& style, std::string_view color, std::string text) {
-  if (!style.color) return text;
-  return std::string(color) + text + std::string(kReset);
-}
 
 // Of all samples with one value.
 struct Amount {
@@ -164,13 +155,13 @@ void render_table(const std::string& key, const std::vector<TableRow>& table,
                                                      : 0;
   const std::vector<std::uint64_t> shares = shares_of_1000(times);
 
-  out << paint(style, kBold, cell(title, value_width, style.unicode)) << right("share", kShareWidth)
-      << std::string(kErrorWidth, ' ') << right("time", kTimeWidth) << right("samples", kCountWidth)
-      << '\n';
+  out << paint(style.color, kBold, cell(title, value_width, style.unicode))
+      << right("share", kShareWidth) << std::string(kErrorWidth, ' ') << right("time", kTimeWidth)
+      << right("samples", kCountWidth) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
     std::string value = cell(row.value, value_width, style.unicode);
-    if (row.ours) value = paint(style, kDim, std::move(value));
+    if (row.ours) value = paint(style.color, kDim, std::move(value));
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
         right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
@@ -260,7 +251,7 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8) << " of the time, "
         << values << (values == 1 ? " value" : " values") << '\n';
     if (values > kManyValues) {
-      out << paint(style, kYellow,
+      out << paint(style.color, kYellow,
                    "  more than " + std::to_string(kManyValues) +
                        " values: profile viewers get slow; summarize or group by another key")
           << '\n';

@@ -6,17 +6,12 @@
 #include <cstdio>
 
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 #include "customlabels/label_abi.h"
 #include "labelscope/elf_names.h"
 
 namespace labelscope::cli {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
 
 std::string signed_hex(std::int64_t value) {
   return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
@@ -57,8 +52,6 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
     }
   }
 }
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 const char* verdict_sentence(const FileInspection& seen) {
   switch (seen.verdict) {

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
 #include "cli/format/shares.h"
+#include "cli/format/text.h"
 #include "cli/record/progress.h"
 
 namespace labelscope::cli {

@@ -1,7 +1,7 @@
 #include "cli/record/no_sample.h"
 
-#include "cli/format/amounts.h"
 #include "cli/format/escape.h"
+#include "cli/format/text.h"
 #include "labelscope/target.h"
 
 namespace labelscope::cli {

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <streambuf>
 
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/format/amounts.h"
 #include "cli/format/shares.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -5,19 +5,18 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/format/text.h"
 #include "cli/symbol/symbolizer.h"
 
 namespace labelscope::cli {
 namespace {
-
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The C and C++ runtimes by the names of their files: they run on behalf of whoever calls them.
 bool has_runtime_name(std::string_view path) {
   static constexpr std::array<std::string_view, 12> kNames{
       "libc.so",  "libc-",    "ld-linux", "ld-musl",   "libpthread", "libm.so",
       "libdl.so", "librt.so", "libgcc_s", "libstdc++", "libc++",     "ld-"};
-  const std::string_view name = file_name(path);
+  const std::string_view name = base_name(path);
   return std::any_of(kNames.begin(), kNames.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

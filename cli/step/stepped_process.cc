@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "cli/format/text.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -15,9 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
 
 // ld-linux-x86-64.so.2, ld-musl-x86_64.so.1 (which is musl's libc, too).
-bool is_loader(std::string_view path) {
-  return path.substr(path.rfind('/') + 1).starts_with("ld-");
-}
+bool is_loader(std::string_view path) { return base_name(path).starts_with("ld-"); }
 
 // Programs bring their own allocators and copy loops: they work for whoever calls them, as libc's.
 bool is_servant(std::string_view function) {

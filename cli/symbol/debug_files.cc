@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cli/format/text.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -90,7 +92,7 @@ bool is_safe_link(const char* file_name, const char* debug_link) {
 // Whether there is anything that libdwfl would find by a name rather than a build ID.
 bool has_candidate(const char* file_name, const char* debug_link) {
   if (debug_link != nullptr && *debug_link == '/') return true;
-  const std::string base = std::string(file_name).substr(std::string(file_name).rfind('/') + 1);
+  const std::string base = std::string(base_name(file_name));
   std::vector<std::string> paths =
       candidates(file_name, debug_link != nullptr ? debug_link : base + ".debug");
   const std::size_t beside = paths.size();

@@ -30,9 +30,9 @@
 #include <span>
 
 #include "customlabels/label_abi.h"
-#include "hex.h"
 #include "labelscope/tls_layout.h"
 #include "publication.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {

@@ -14,6 +14,7 @@
 #include "inspect_image.h"
 #include "labelscope/elf_names.h"
 #include "publication.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {
@@ -75,7 +76,7 @@ class FileRules {
 };
 
 void FileRules::judge_file_name() {
-  const std::string base = name_.substr(name_.rfind('/') + 1);
+  const std::string base(base_name(name_));
   expect(
       RuleId::kLibraryFileName, seen_.abi_name,
       "the file name " + base + " matches neither libcustomlabels.*\\.so$ nor customlabels\\.node$",

@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "hex.h"
 #include "labelscope/outcome.h"
 #include "remote_set.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {

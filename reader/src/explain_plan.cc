@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "customlabels/label_abi.h"
-#include "hex.h"
 #include "labelscope/elf_names.h"
 #include "labelscope/explain.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {

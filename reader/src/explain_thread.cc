@@ -3,9 +3,9 @@
 // locate() and walk_label_set() do the work and keep a trace (thread_trace.h); here it is told.
 #include <optional>
 
-#include "hex.h"
 #include "labelscope/explain.h"
 #include "labelscope/label_walk.h"
+#include "text.h"
 #include "thread_trace.h"
 
 namespace labelscope {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "labelscope/regular_file.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {
@@ -88,7 +89,7 @@ Result<UniqueFd> FileFinder::find(const WantedFile& wanted,
           return;
       }
     }
-    std::vector<std::string> names{path.substr(path.rfind('/') + 1)};
+    std::vector<std::string> names{std::string(base_name(path))};
     if (!wanted.build_id.empty()) {
       names.push_back(wanted.build_id);
       names.push_back(wanted.build_id + ".debug");

@@ -8,6 +8,7 @@
 
 #include "labelscope/elf_image.h"
 #include "labelscope/regular_file.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 12;
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -39,7 +38,7 @@ void FileIndex::list() {
   std::sort(found.begin(), found.end());
   cut_ = found.size() >= kMaxFiles;
   for (auto& [depth, path] : found) {
-    by_name_.emplace(file_name(path), paths_.size());
+    by_name_.emplace(base_name(path), paths_.size());
     paths_.push_back(std::move(path));
   }
 }

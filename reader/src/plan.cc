@@ -12,6 +12,7 @@
 #include "libc_tls.h"
 #include "modules.h"
 #include "publication.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {
@@ -64,7 +65,7 @@ bool is_abi_library_name(std::string_view path) {
   constexpr std::string_view kLibrary = "libcustomlabels";
   constexpr std::string_view kSuffix = ".so";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   if (name.ends_with("customlabels.node")) return true;
   const std::size_t at = name.find(kLibrary);
   return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);

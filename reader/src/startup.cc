@@ -17,6 +17,7 @@
 
 #include "link_map.h"
 #include "modules.h"
+#include "text.h"
 
 namespace labelscope {
 namespace {
@@ -74,8 +75,6 @@ std::optional<LoaderNames> read_names(const ElfImage& image) {
   return names;
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // One entry of the loader's list.
 struct Entry {
   const Module* module = nullptr;  // null: no file (the kernel's own object)
@@ -86,8 +85,8 @@ struct Entry {
 
   bool called(const std::string& name) const {
     if (name == names.own || name == path) return true;
-    if (last_part(name) == last_part(path)) return true;
-    return module != nullptr && last_part(name) == last_part(module->path);
+    if (base_name(name) == base_name(path)) return true;
+    return module != nullptr && base_name(name) == base_name(module->path);
   }
 };
 

@@ -1,7 +1,7 @@
 // The ledger's line and its problems.
 #include "cli/record/messages.h"
 
-#include "cli/format/amounts.h"
+#include "cli/format/text.h"
 #include "cli/record/progress.h"
 #include "support/catch.h"
 

@@ -1,10 +1,13 @@
-// Counts, times and errors within sentences.
+// What the texts of all commands are made of: counts, times, addresses, names of files, colours.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace labelscope::cli {
 
@@ -37,6 +40,32 @@ inline std::string seconds_text(std::chrono::milliseconds time) {
     text.erase(text.find_last_not_of('0') + 1);
   }
   return text + " s";
+}
+
+// "0x1f80"
+inline std::string hex(std::uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+// "libfoo.so" of "/usr/lib/libfoo.so"; not escaped.
+inline std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// Select Graphic Rendition (ECMA-48).
+inline constexpr std::string_view kBold = "\x1b[1m";
+inline constexpr std::string_view kDim = "\x1b[2m";
+inline constexpr std::string_view kRed = "\x1b[1;31m";
+inline constexpr std::string_view kGreen = "\x1b[1;32m";
+inline constexpr std::string_view kYellow = "\x1b[33m";
+inline constexpr std::string_view kBoldYellow = "\x1b[1;33m";
+inline constexpr std::string_view kCyan = "\x1b[36m";
+
+inline std::string paint(bool color, std::string_view style, std::string text) {
+  if (!color || style.empty() || text.empty()) return text;
+  return std::string(style) + text + "\x1b[0m";
 }
 
 }  // namespace labelscope::cli

@@ -1,10 +1,12 @@
-// Numbers in sentences: addresses as "0x1f80", distances as "-0x20".
+// Numbers and names in sentences: addresses as "0x1f80", distances as "-0x20", files by their last
+// part.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace labelscope {
 
@@ -23,6 +25,11 @@ inline std::string signed_hex(std::int64_t value) {
 inline std::string distance_from(const std::string& place, std::int64_t offset) {
   return offset < 0 ? place + " minus " + hex(0 - static_cast<std::uint64_t>(offset))
                     : place + " plus " + hex(static_cast<std::uint64_t>(offset));
+}
+
+// "libfoo.so" of "/usr/lib/libfoo.so".
+inline std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 }  // namespace labelscope
