@@ -28,6 +28,32 @@ forbid_but() {
 # writer-lib <- reader <- bpf <- cli: each may use only what stands to its left.
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
+# The rooms of the reader, likewise. A public header belongs to the room that implements it.
+rooms=(base elf process recipe labels ptrace unwind core sampling explain check c_api)
+room_of() {
+  local name=${1%.h}
+  case $1 in
+    labelscope/labelscope.h) echo c_api ;;
+    labelscope/*) for room in "${rooms[@]::${#rooms[@]}-1}"; do [[ -e reader/src/$room/${name#*/}.cc ]] && echo "$room"; done ;;
+    */*) echo "${1%%/*}" ;;
+  esac
+}
+left=()
+for room in "${rooms[@]}"; do
+  [[ -d reader/src/$room ]] || { echo "FAILED: reader/src/$room is not there"; failed=1; }
+  left+=("$room")
+  for used in $(sed -n 's/^#include "\(.*\)"$/\1/p' reader/src/"$room"/*.{h,cc} 2>/dev/null | sort -u); do
+    its=$(room_of "$used")
+    [[ -z $its || $used == customlabels/* || " ${left[*]} " == *" $its "* ]] && continue
+    echo "FAILED: reader/src/$room uses $used of a room that stands to its right: ${rooms[*]}"
+    failed=1
+  done
+done
+for entry in reader/src/*; do
+  [[ " ${rooms[*]} " == *" ${entry##*/} "* ]] && continue
+  echo "FAILED: $entry is in no room of the reader"
+  failed=1
+done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 forbid "stepping knows nothing of the check that it is a part of" '#include "cli/check/' cli/step
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
@@ -49,11 +75,11 @@ for header in reader/include/labelscope/*.h; do
   failed=1
 done
 # Whoever meets a finding looks it up in the page, and whoever reads the page believes it.
-codes=$(sed -n '/^std::string_view finding_name/,/^}/s/.*return "\(.*\)";.*/\1/p' reader/src/finding.cc |
+codes=$(sed -n '/^std::string_view finding_name/,/^}/s/.*return "\(.*\)";.*/\1/p' reader/src/recipe/finding.cc |
   grep -vx unknown | sort)
 told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 | sort)
 if [[ $codes != "$told" ]]; then
-  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and finding_name() in reader/src/finding.cc differ:"
+  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and finding_name() in reader/src/recipe/finding.cc differ:"
   diff - <(echo "$told") <<<"$codes"
   failed=1
 fi

@@ -3,7 +3,7 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
-#include "core_snapshot.h"
+#include "sampling/core_snapshot.h"
 
 namespace labelscope::c_api {
 namespace {

@@ -8,9 +8,9 @@
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
 #include "c_api/plan.h"
-#include "holding.h"
 #include "labelscope/label_walk.h"
 #include "labelscope/stopped_thread.h"
+#include "ptrace/holding.h"
 
 namespace labelscope::c_api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
-#include "proc_fs.h"
+#include "process/proc_fs.h"
 
 namespace labelscope::c_api {
 namespace {

@@ -1,5 +1,5 @@
 // The loader's list of modules with TLS, as glibc describes it and as nobody would write it.
-#include "libc_tls.h"
+#include "recipe/libc_tls.h"
 
 #include <link.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "modules.h"
+#include "process/modules.h"
 #include "support/catch.h"
 #include "support/fake_target.h"
 

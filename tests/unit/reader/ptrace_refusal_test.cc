@@ -1,5 +1,5 @@
 // Why a thread may not be looked at: each reason has its own sentence, and the fix that fits it.
-#include "ptrace_refusal.h"
+#include "ptrace/ptrace_refusal.h"
 
 #include <grp.h>
 #include <sys/prctl.h>
@@ -13,7 +13,7 @@
 #include <functional>
 
 #include "labelscope/stopped_thread.h"
-#include "proc_fs.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 
 namespace labelscope::test {

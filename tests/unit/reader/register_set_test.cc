@@ -1,5 +1,5 @@
 // Register sets as the kernel lays them out, put into DWARF order; and those of a real thread.
-#include "register_set.h"
+#include "ptrace/register_set.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "labelscope/stopped_thread.h"
+#include "ptrace/waiting_call.h"
 #include "support/catch.h"
-#include "waiting_call.h"
 
 namespace labelscope::test {
 namespace {

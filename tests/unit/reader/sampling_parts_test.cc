@@ -9,10 +9,10 @@
 #include <string>
 #include <thread>
 
-#include "label_key.h"
-#include "stop_times.h"
+#include "labels/label_key.h"
+#include "ptrace/stop_times.h"
+#include "sampling/thread_list.h"
 #include "support/catch.h"
-#include "thread_list.h"
 
 namespace labelscope::test {
 namespace {

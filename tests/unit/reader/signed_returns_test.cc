@@ -1,4 +1,4 @@
-#include "signed_returns.h"
+#include "unwind/signed_returns.h"
 
 #include <cstring>
 #include <vector>

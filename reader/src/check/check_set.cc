@@ -1,0 +1,312 @@
+// The data rules on one label set. Like the walk (label_walk.cc, which has a drawing) it goes from
+// pointer to set to array to strings, but it does not stop at the first thing that is wrong unless
+// nothing can be told beyond it, and it says which rule each thing breaks.
+//
+// Only what the program itself could not read breaks a rule. A process that ends while it is looked
+// at breaks none.
+#include "labelscope/check_set.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "labels/remote_set.h"
+#include "labelscope/outcome.h"
+
+namespace labelscope {
+namespace {
+
+// Enough of a key to recognize it.
+constexpr std::size_t kShownKeyBytes = 64;
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+class SetChecker {
+ public:
+  explicit SetChecker(const MemorySource& memory) : memory_(memory) {}
+
+  SetCheck check(Address variable);
+
+ private:
+  // Missing memory is an answer; anything else means that the process cannot be looked at.
+  enum class Reading { kDone, kMissing, kGone };
+  struct Text {
+    Reading reading = Reading::kMissing;
+    std::optional<std::string> bytes;  // not of those that are there but too long to be looked at
+  };
+
+  Reading read(Address address, std::span<std::byte> out);
+  // Whether the first and the last byte of so many are there.
+  Reading probe(Address address, std::uint64_t size);
+  void check_storage(const RemoteSet& head);
+  std::optional<std::vector<RemoteLabel>> read_storage(Address storage, std::uint64_t count);
+  void explain_storage(Address storage, std::uint64_t count);
+  void check_element(const RemoteLabel& element);
+  Text read_text(const RemoteString& string);
+  void check_alignment(Address address, const char* what);
+  void check_limits(std::uint64_t count);
+  void report(RuleId rule, std::string found, std::string fix);
+  std::string position() const;
+  SetCheck finish(CheckedSet::State state, LabelSet labels = {});
+
+  const MemorySource& memory_;
+  SetCheck result_;
+  bool readable_ = true;  // so far: all that a reader needs of the set
+  bool gone_ = false;
+  std::size_t bytes_read_ = 0;
+  // Of the set as it is walked.
+  std::uint64_t count_ = 0;
+  std::size_t index_ = 0;
+  std::uint64_t with_key_ = 0;
+  std::uint64_t label_bytes_ = 0;
+  bool beyond_bounds_ = false;
+  std::map<std::string, std::optional<std::string>> labels_;  // without a value: it is null
+};
+
+SetChecker::Reading SetChecker::read(Address address, std::span<std::byte> out) {
+  const Status status = memory_.read(address, out);
+  if (status) {
+    std::vector<SetCheck::Range>& ranges = result_.ranges;
+    const bool continues = ranges.size() > 1 && ranges.back().start + ranges.back().size == address;
+    if (continues) {
+      ranges.back().size += out.size();
+    } else if (!out.empty()) {
+      ranges.push_back({address, out.size()});
+    }
+    return Reading::kDone;
+  }
+  if (status.error().code == ErrorCode::kUnreadable) return Reading::kMissing;
+  gone_ = true;
+  return Reading::kGone;
+}
+
+SetChecker::Reading SetChecker::probe(Address address, std::uint64_t size) {
+  if (!fits_address_space(address, size)) return Reading::kMissing;
+  std::byte ignored{};
+  for (const Address at : {address, address + (size - 1)}) {
+    const Status status = memory_.read(at, std::span(&ignored, 1));
+    if (status) continue;
+    gone_ = status.error().code != ErrorCode::kUnreadable;
+    return gone_ ? Reading::kGone : Reading::kMissing;
+  }
+  return Reading::kDone;
+}
+
+void SetChecker::report(RuleId rule, std::string found, std::string fix) {
+  for (Diagnostic& known : result_.diagnostics) {
+    if (known.rule != rule) continue;
+    ++known.count;
+    return;
+  }
+  Diagnostic diagnostic;
+  diagnostic.rule = rule;
+  diagnostic.found = std::move(found);
+  diagnostic.fix = std::move(fix);
+  result_.diagnostics.push_back(std::move(diagnostic));
+}
+
+SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
+  result_.set = {state, std::move(labels)};
+  // What was seen of a process that then ended may be the end's doing.
+  if (gone_) result_.diagnostics.clear();
+  std::stable_sort(result_.diagnostics.begin(), result_.diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.rule < b.rule; });
+  return std::move(result_);
+}
+
+SetCheck SetChecker::check(Address variable) {
+  Address pointer = 0;
+  if (read(variable, std::as_writable_bytes(std::span(&pointer, 1))) != Reading::kDone) {
+    report(RuleId::kSetReadable, "the variable at " + hex(variable) + " cannot be read", {});
+    return finish(CheckedSet::State::kUnreadable);
+  }
+  if (pointer == 0) return finish(CheckedSet::State::kNone);
+
+  const Address address = memory_.untagged(pointer);
+  check_alignment(address, "the set");
+  RemoteSet head{};
+  if (!fits_address_space(address, sizeof head) ||
+      read(address, std::as_writable_bytes(std::span(&head, 1))) != Reading::kDone) {
+    report(RuleId::kSetReadable, "the pointer leads to " + hex(pointer) + ", where no memory is",
+           "set the pointer only when the set is in place, and to null before the set is freed");
+    return finish(CheckedSet::State::kUnreadable);
+  }
+  if (head.count == 0) return finish(CheckedSet::State::kNone);
+
+  count_ = head.count;
+  check_storage(head);
+  if (!readable_ || gone_) return finish(CheckedSet::State::kUnreadable);
+  check_limits(head.count);
+  LabelSet labels;
+  for (auto& [key, value] : labels_) {
+    if (value) labels.push_back({key, *std::move(value), 0});
+  }
+  if (labels.empty()) return finish(CheckedSet::State::kNone);
+  return finish(CheckedSet::State::kSet, std::move(labels));
+}
+
+void SetChecker::check_alignment(Address address, const char* what) {
+  constexpr Address kWord = alignof(custom_labels_labelset_t);
+  static_assert(alignof(custom_labels_label_t) == kWord);
+  if (address % kWord == 0) return;
+  report(RuleId::kDataAligned,
+         std::string(what) + " lies at " + hex(address) + ", which is not a multiple of " +
+             std::to_string(kWord),
+         "take memory that is aligned for pointers, as malloc gives it");
+}
+
+void SetChecker::check_storage(const RemoteSet& head) {
+  if (head.storage == 0) {
+    readable_ = false;
+    return report(RuleId::kStorageReadable,
+                  "its storage is null and its count " + std::to_string(head.count),
+                  "set the count to 0, or the pointer to null, where there is no storage");
+  }
+  const Address storage = memory_.untagged(head.storage);
+  check_alignment(storage, "the storage");
+  const auto elements = read_storage(storage, head.count);
+  if (!elements) {
+    readable_ = false;
+    if (!gone_) explain_storage(storage, head.count);
+    return;
+  }
+  for (const RemoteLabel& element : *elements) {
+    check_element(element);
+    if (gone_) return;
+    ++index_;
+  }
+}
+
+// The first kMaxCheckedElements; nullopt unless all are there.
+std::optional<std::vector<RemoteLabel>> SetChecker::read_storage(Address storage,
+                                                                 std::uint64_t count) {
+  if (count > kAddressEnd / sizeof(RemoteLabel)) return std::nullopt;
+  if (!fits_address_space(storage, count * sizeof(RemoteLabel))) return std::nullopt;
+  std::vector<RemoteLabel> elements(std::min<std::uint64_t>(count, kMaxCheckedElements));
+  if (read(storage, std::as_writable_bytes(std::span(elements))) != Reading::kDone) {
+    return std::nullopt;
+  }
+  if (count == elements.size()) return elements;
+  beyond_bounds_ = true;
+  if (probe(storage, count * sizeof(RemoteLabel)) != Reading::kDone) return std::nullopt;
+  return elements;
+}
+
+void SetChecker::explain_storage(Address storage, std::uint64_t count) {
+  const std::string claimed = "its count is " + std::to_string(count);
+  const char* fix =
+      "raise the count only when the element is in place, and free storage only when no "
+      "thread's pointer leads to it";
+  std::uint64_t there = 0;
+  while (there < kMaxCheckedElements && there < count) {
+    const Address next = storage + there * sizeof(RemoteLabel);
+    if (probe(next, sizeof(RemoteLabel)) != Reading::kDone) break;
+    ++there;
+  }
+  if (gone_) return;
+  report(RuleId::kStorageReadable,
+         there == 0 ? "its storage is at " + hex(storage) + ", where no memory is, and " + claimed
+                    : claimed + ", and the memory of its storage ends " +
+                          (there == kMaxCheckedElements ? "before that"
+                                                        : "after " + counted(there, "element")),
+         fix);
+}
+
+// "element 3 of 5"
+std::string SetChecker::position() const {
+  return "element " + std::to_string(index_ + 1) + " of " + std::to_string(count_);
+}
+
+void SetChecker::check_element(const RemoteLabel& element) {
+  if (element.key.address == 0) {
+    return report(RuleId::kKeyNotNull, position() + " has no key (readers skip it)",
+                  "leave removed elements out of the array");
+  }
+  ++with_key_;
+  label_bytes_ += std::min(element.key.length, kAddressEnd);
+  Text key = read_text(element.key);
+  if (key.reading == Reading::kMissing) {
+    readable_ = false;
+    report(RuleId::kKeyReadable,
+           "the key of " + position() + " is " + counted(element.key.length, "byte") + " at " +
+               hex(element.key.address) + ", which cannot be read",
+           "set pointer and length of a key before the element counts, and keep its bytes as long "
+           "as it does");
+  }
+  const std::string shown =
+      key.bytes ? " of key \"" + key.bytes->substr(0, kShownKeyBytes) + "\"" : std::string();
+  Text value;
+  if (element.value.address == 0) {
+    report(RuleId::kValueNotNull, "the value" + shown + " is null (" + position() + ")",
+           "for an empty value point to some byte and set the length to 0; to remove a label, "
+           "make its key null first");
+  } else {
+    label_bytes_ += std::min(element.value.length, kAddressEnd);
+    value = read_text(element.value);
+    if (value.reading == Reading::kMissing) {
+      readable_ = false;
+      report(RuleId::kValueReadable,
+             "the value" + shown + " (" + position() + ") is " +
+                 counted(element.value.length, "byte") + " at " + hex(element.value.address) +
+                 ", which cannot be read",
+             "set pointer and length of a value before the element counts, and keep its bytes as "
+             "long as it does");
+    }
+  }
+  if (!key.bytes) return;
+  const bool is_new = labels_.try_emplace(*key.bytes, std::move(value.bytes)).second;
+  if (is_new) return;
+  report(RuleId::kKeysUnique,
+         "key \"" + key.bytes->substr(0, kShownKeyBytes) + "\" is there again (" + position() +
+             "), and the first one counts",
+         "replace the label that has the key");
+}
+
+SetChecker::Text SetChecker::read_text(const RemoteString& string) {
+  const Address address = memory_.untagged(string.address);
+  if (!fits_address_space(address, string.length)) return {Reading::kMissing, std::nullopt};
+  if (string.length == 0) return {Reading::kDone, std::string()};
+  if (string.length > kMaxCheckedBytes - bytes_read_) {
+    beyond_bounds_ = true;
+    return {probe(address, string.length), std::nullopt};
+  }
+  bytes_read_ += string.length;
+  std::string bytes(string.length, '\0');
+  const Reading reading = read(address, std::as_writable_bytes(std::span(bytes)));
+  if (reading != Reading::kDone) return {reading, std::nullopt};
+  return {Reading::kDone, std::move(bytes)};
+}
+
+void SetChecker::check_limits(std::uint64_t count) {
+  const char* fix =
+      "keep sets small: there are readers that keep 10 elements, 25 bytes of a key and 53 bytes of "
+      "a value";
+  if (count > LS_MAX_SLOTS) {
+    report(RuleId::kReaderLimits,
+           "it has " + std::to_string(count) + " elements, and readers look at the first " +
+               std::to_string(LS_MAX_SLOTS),
+           fix);
+  } else if (with_key_ > LS_MAX_LABELS) {
+    report(RuleId::kReaderLimits,
+           "it has " + std::to_string(with_key_) + " labels, and readers keep " +
+               std::to_string(LS_MAX_LABELS),
+           fix);
+  } else if (label_bytes_ > LS_MAX_LABEL_BYTES || beyond_bounds_) {
+    report(RuleId::kReaderLimits,
+           "its keys and values have " + std::to_string(label_bytes_) +
+               " bytes, and readers keep " + std::to_string(LS_MAX_LABEL_BYTES),
+           fix);
+  }
+}
+
+}  // namespace
+
+SetCheck check_label_set(const MemorySource& memory, Address variable) {
+  return SetChecker(memory).check(variable);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,100 @@
+// libelf reads every class and byte order; elf_image.cc reads one.
+#include "elf/foreign_file.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+
+#include <memory>
+#include <string_view>
+
+#include "customlabels/label_abi.h"
+#include "labelscope/section_count.h"
+
+namespace labelscope {
+namespace {
+
+struct ElfCloser {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
+
+// Larger tables of dynamic symbols are not looked through: the largest libraries have some MiB.
+constexpr std::uint64_t kMaxSymbolBytes = 64ULL << 20;
+
+ElfHandle open_elf(const UniqueFd& file) {
+  if (elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  if (!check_section_count(file.get())) return nullptr;
+  return ElfHandle(elf_begin(file.get(), ELF_C_READ, nullptr));
+}
+
+std::string processor_name(unsigned machine) {
+  struct Name {
+    unsigned machine;
+    const char* name;
+  };
+  constexpr Name kNames[] = {
+      {EM_386, "x86"},     {EM_X86_64, "x86-64"}, {EM_ARM, "arm"},         {EM_AARCH64, "aarch64"},
+      {EM_RISCV, "riscv"}, {EM_PPC, "powerpc"},   {EM_PPC64, "ppc64"},     {EM_S390, "s390"},
+      {EM_MIPS, "mips"},   {EM_SPARC, "sparc"},   {EM_SPARCV9, "sparc64"},
+  };
+  for (const Name& one : kNames) {
+    if (one.machine == machine) return one.name;
+  }
+  return "processor " + std::to_string(machine) + " of ELF's list";
+}
+
+bool is_publisher_name(std::string_view name) {
+  return name == CUSTOM_LABELS_VERSION_SYMBOL || name == CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+}
+
+bool defines_name(Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
+  if (header.sh_size > kMaxSymbolBytes || header.sh_entsize == 0) return false;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr) return false;
+  const std::size_t count = data->d_size / header.sh_entsize;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return false;
+    if (symbol.st_shndx == SHN_UNDEF) continue;
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (name != nullptr && is_publisher_name(name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> foreign_platform(const UniqueFd& file) {
+  const ElfHandle elf = open_elf(file);
+  GElf_Ehdr header;
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF || gelf_getehdr(elf.get(), &header) == nullptr) {
+    return std::nullopt;
+  }
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) return std::nullopt;
+  std::string name = processor_name(header.e_machine);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return "32-bit " + name + (header.e_machine == EM_X86_64 ? " (x32)" : "");
+  }
+  if (header.e_ident[EI_DATA] != ELFDATA2LSB) return "big-endian " + name;
+  if (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64) return name;
+  // Linux uses its own number where a file needs extensions, and that of System V elsewhere.
+  const unsigned system = header.e_ident[EI_OSABI];
+  if (system == ELFOSABI_NONE || system == ELFOSABI_GNU) return std::nullopt;
+  if (system == ELFOSABI_FREEBSD) return name + " with FreeBSD";
+  return name + " with system " + std::to_string(system) + " of ELF's list";
+}
+
+bool foreign_publisher(const UniqueFd& file) {
+  const ElfHandle elf = open_elf(file);
+  if (!elf) return false;
+  for (Elf_Scn* section = elf_nextscn(elf.get(), nullptr); section != nullptr;
+       section = elf_nextscn(elf.get(), section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
+    if (defines_name(elf.get(), section, header)) return true;
+  }
+  return false;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,50 @@
+// LoadedFile: one pread for each question.
+#include "elf/loaded_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+
+namespace labelscope {
+
+const LoadSegment* LoadedFile::segment_of(std::uint64_t vaddr, std::uint64_t size) const {
+  for (const LoadSegment& load : loads) {
+    if (vaddr < load.vaddr || vaddr - load.vaddr >= load.file_size) continue;
+    return size <= load.file_size - (vaddr - load.vaddr) ? &load : nullptr;
+  }
+  return nullptr;
+}
+
+bool LoadedFile::holds(std::uint64_t vaddr, std::uint64_t size) const {
+  return segment_of(vaddr, size) != nullptr;
+}
+
+Status LoadedFile::read(std::uint64_t vaddr, std::span<std::byte> out) const {
+  const LoadSegment* load = segment_of(vaddr, out.size());
+  if (load == nullptr) return Error{ErrorCode::kMalformed, "a table lies outside the file"};
+  return read_offset(load->file_offset + (vaddr - load->vaddr), out);
+}
+
+Status LoadedFile::read_offset(std::uint64_t offset, std::span<std::byte> out) const {
+  return read_fully(fd, offset, out);
+}
+
+Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byte> out) {
+  constexpr auto kLast = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  if (offset > kLast || out.size() > kLast - offset) {
+    return Error{ErrorCode::kMalformed, "a table lies outside the file"};
+  }
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(file.get(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(errno, "the file cannot be read");
+    if (got == 0) return Error{ErrorCode::kMalformed, "a table lies outside the file"};
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
+}  // namespace labelscope

@@ -1,0 +1,69 @@
+// libelf unpacks sections of files, so it is given one: a header, the packed bytes and two section
+// headers.
+#include "elf/packed_section.h"
+
+#include <elf.h>
+#include <libelf.h>
+
+#include <cstring>
+#include <memory>
+
+namespace labelscope {
+namespace {
+
+struct ElfCloser {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+
+// What zlib makes of a byte at the most; who claims more lies.
+constexpr std::uint64_t kMaxRatio = 1032;
+
+std::vector<char> file_around(std::span<const std::byte> packed) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  header.e_shoff = (sizeof header + packed.size() + 7) & ~std::uint64_t{7};
+  Elf64_Shdr section{};
+  section.sh_type = SHT_PROGBITS;
+  section.sh_flags = SHF_COMPRESSED;
+  section.sh_offset = sizeof header;
+  section.sh_size = packed.size();
+  section.sh_addralign = alignof(Elf64_Chdr);
+  std::vector<char> file(header.e_shoff + 2 * sizeof section);
+  std::memcpy(file.data(), &header, sizeof header);
+  std::memcpy(file.data() + sizeof header, packed.data(), packed.size());
+  std::memcpy(file.data() + header.e_shoff + sizeof section, &section, sizeof section);
+  return file;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> unpack_section(std::span<const std::byte> packed,
+                                              std::uint64_t most) {
+  Elf64_Chdr header;
+  if (packed.size() < sizeof header) return Error{ErrorCode::kMalformed, "a section is cut"};
+  std::memcpy(&header, packed.data(), sizeof header);
+  if (header.ch_size > most || header.ch_size / kMaxRatio > packed.size()) {
+    return Error{ErrorCode::kLimit, "a compressed section claims an impossible size"};
+  }
+  const Error failed{ErrorCode::kUnsupported, "a compressed section cannot be unpacked"};
+  if (elf_version(EV_CURRENT) == EV_NONE) return failed;
+  std::vector<char> file = file_around(packed);
+  const std::unique_ptr<Elf, ElfCloser> elf(elf_memory(file.data(), file.size()));
+  Elf_Scn* section = elf ? elf_getscn(elf.get(), 1) : nullptr;
+  if (section == nullptr || elf_compress(section, 0, 0) < 0) return failed;
+  const Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr || data->d_size > most) return failed;
+  const auto* first = static_cast<const std::byte*>(data->d_buf);
+  return std::vector<std::byte>(first, first + data->d_size);
+}
+
+}  // namespace labelscope

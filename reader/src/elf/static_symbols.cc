@@ -1,0 +1,146 @@
+#include "elf/static_symbols.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace labelscope {
+namespace {
+
+// No linked file comes near; object files may have more, and nobody loads those.
+constexpr std::uint64_t kMaxSections = 65536;
+// The largest browsers have some hundred MiB.
+constexpr std::uint64_t kMaxTableBytes = 1ULL << 30;
+// Of one name: each object file that was linked may have a local symbol of it.
+constexpr std::size_t kMaxPlaces = 65536;
+constexpr std::size_t kSectionsAtOnce = 256;
+constexpr std::size_t kSymbolsAtOnce = 8192;
+constexpr std::size_t kStringBytesAtOnce = 256 << 10;
+
+Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
+
+Result<Elf64_Shdr> read_section(const LoadedFile& file, const Elf64_Ehdr& header,
+                                std::uint64_t index) {
+  Elf64_Shdr section;
+  // The product is small: the index is that of a section that was counted.
+  if (Status status = file.read_offset(header.e_shoff + index * sizeof section,
+                                       std::as_writable_bytes(std::span(&section, 1)));
+      !status) {
+    return std::move(status).error();
+  }
+  return section;
+}
+
+// Where the name and a zero byte stand among the strings, ascending. The tail of a longer name may
+// be such a place, because linkers share tails.
+Result<std::vector<std::uint64_t>> find_places(const LoadedFile& file, const StaticSymbols& table,
+                                               std::string_view name) {
+  std::string wanted(name);
+  wanted += '\0';
+  std::vector<std::uint64_t> places;
+  std::string piece;
+  for (std::uint64_t done = 0; done < table.strings_size;) {
+    const std::size_t kept = std::min(piece.size(), wanted.size() - 1);
+    piece.erase(0, piece.size() - kept);
+    const std::size_t fresh =
+        std::min<std::uint64_t>(kStringBytesAtOnce, table.strings_size - done);
+    piece.resize(kept + fresh);
+    Status status = file.read_offset(table.strings + done,
+                                     std::as_writable_bytes(std::span(piece).subspan(kept)));
+    if (!status) return malformed("the names of its symbols lie outside the file");
+    for (std::size_t at = piece.find(wanted); at != std::string::npos;
+         at = piece.find(wanted, at + 1)) {
+      if (places.size() == kMaxPlaces) {
+        return Error{ErrorCode::kLimit, "its symbols have one name more than 65536 times"};
+      }
+      places.push_back(done - kept + at);
+    }
+    done += fresh;
+  }
+  return places;
+}
+
+}  // namespace
+
+ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table) {
+  ElfSymbol out;
+  out.value = sym.st_value;
+  out.size = sym.st_size;
+  out.index = index;
+  out.type = ELF64_ST_TYPE(sym.st_info);
+  out.binding = ELF64_ST_BIND(sym.st_info);
+  out.visibility = ELF64_ST_VISIBILITY(sym.st_other);
+  out.defined = sym.st_shndx != SHN_UNDEF;
+  out.table = table;
+  return out;
+}
+
+Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
+                                                         const Elf64_Ehdr& header) {
+  const std::optional<StaticSymbols> none;
+  if (header.e_shoff == 0 || header.e_shoff > UINT64_MAX / 2 ||
+      header.e_shentsize != sizeof(Elf64_Shdr)) {
+    return none;
+  }
+  std::uint64_t count = header.e_shnum;
+  if (count == 0) {
+    // From 65,280 sections on, the first one has their number.
+    auto first = read_section(file, header, 0);
+    if (!first) return none;
+    count = first->sh_size;
+  }
+  if (count > kMaxSections) {
+    return Error{ErrorCode::kLimit, "it claims to have more than 65536 sections"};
+  }
+  std::vector<Elf64_Shdr> some;
+  for (std::uint64_t done = 0; done < count; done += some.size()) {
+    some.resize(std::min<std::uint64_t>(kSectionsAtOnce, count - done));
+    if (!file.read_offset(header.e_shoff + done * sizeof(Elf64_Shdr),
+                          std::as_writable_bytes(std::span(some)))) {
+      return none;
+    }
+    for (const Elf64_Shdr& section : some) {
+      if (section.sh_type != SHT_SYMTAB) continue;
+      if (section.sh_link >= count) return malformed("the symbol table has no string table");
+      auto strings = read_section(file, header, section.sh_link);
+      if (!strings) return std::move(strings).error();
+      return std::optional(
+          StaticSymbols{section.sh_offset, section.sh_size, strings->sh_offset, strings->sh_size});
+    }
+  }
+  return none;
+}
+
+Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
+                                                        std::string_view name) const {
+  if (size > kMaxTableBytes || strings_size > kMaxTableBytes) {
+    return Error{ErrorCode::kLimit, "a symbol table of more than 1 GiB"};
+  }
+  auto places = find_places(file, *this, name);
+  if (!places) return std::move(places).error();
+  std::optional<ElfSymbol> local;
+  if (places->empty()) return local;
+  std::vector<Elf64_Sym> some;
+  const std::uint64_t count = size / sizeof(Elf64_Sym);
+  for (std::uint64_t done = 0; done < count; done += some.size()) {
+    some.resize(std::min<std::uint64_t>(kSymbolsAtOnce, count - done));
+    if (!file.read_offset(offset + done * sizeof(Elf64_Sym),
+                          std::as_writable_bytes(std::span(some)))) {
+      return malformed("the symbol table lies outside the file");
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const Elf64_Sym& sym = some[i];
+      if (sym.st_shndx == SHN_UNDEF) continue;
+      if (!std::binary_search(places->begin(), places->end(), sym.st_name)) continue;
+      const ElfSymbol found =
+          to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab);
+      // A hidden variable is local in a linked file; a global one of that name is the one meant.
+      if (found.binding != STB_LOCAL) return std::optional(found);
+      if (!local) local = found;
+    }
+  }
+  return local;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,37 @@
+// .symtab, the symbols that are not loaded: found by section headers, which may be missing, damaged
+// or lies.
+//
+// Symbols are looked up by reading the strings once, for the places where the name stands, and then
+// the symbols once, for one that points there: two pieces of fixed size are in memory, however
+// large the tables are or claim to be.
+#pragma once
+
+#include <elf.h>
+
+#include <optional>
+#include <string_view>
+
+#include "elf/loaded_file.h"
+#include "labelscope/elf_image.h"
+
+namespace labelscope {
+
+// Offsets in the file. Of several such tables, which no linker writes, the first.
+struct StaticSymbols {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint64_t strings = 0;
+  std::uint64_t strings_size = 0;
+
+  // nullopt: the file has none, or no section headers that can be read. kLimit: it claims more
+  // sections than any linked file has; kMalformed: a table without strings.
+  static Result<std::optional<StaticSymbols>> find(const LoadedFile& file,
+                                                   const Elf64_Ehdr& header);
+  // A defined symbol, a global one rather than a local one. kMalformed: a table lies outside of the
+  // file; kLimit: it is impossibly large.
+  Result<std::optional<ElfSymbol>> look_up(const LoadedFile& file, std::string_view name) const;
+};
+
+ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table);
+
+}  // namespace labelscope

@@ -1,0 +1,223 @@
+// explain_plan(): PlanTrace in sentences. Nothing is decided here: what is told has happened.
+//
+// A line that begins with spaces belongs to the line above that does not.
+#include <elf.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "customlabels/label_abi.h"
+#include "labelscope/elf_names.h"
+#include "labelscope/explain.h"
+
+namespace labelscope {
+namespace {
+
+constexpr const char* kBothSymbols =
+    CUSTOM_LABELS_VERSION_SYMBOL " and " CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+
+std::string files(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
+// "0x7f0000002010 (0x2010 in the file)": both, since the file's is what other tools show.
+std::string runtime_address(const ModuleTrace& module, std::uint64_t link_time) {
+  std::string at_run_time = hex(module.load_bias + link_time);
+  if (module.load_bias == 0) return at_run_time;
+  return at_run_time + " (" + hex(link_time) + " in the file)";
+}
+
+std::string kind_of_symbol(const ElfSymbol& symbol) {
+  std::string text = std::string(symbol_type_name(symbol.type)) + ", " +
+                     std::string(symbol_binding_name(symbol.binding)) + ", " +
+                     std::string(symbol_visibility_name(symbol.visibility)) + ", " +
+                     std::to_string(symbol.size) + " bytes";
+  return text;
+}
+
+std::string version_line(const ModuleTrace& module) {
+  const auto& version = module.publication.version;
+  if (!version) return "  " CUSTOM_LABELS_VERSION_SYMBOL " is not defined";
+  std::string text = "  " CUSTOM_LABELS_VERSION_SYMBOL " in " +
+                     std::string(symbol_table_name(version->table)) + ": " +
+                     kind_of_symbol(*version) + ", at " + runtime_address(module, version->value);
+  if (module.version_word) {
+    text += "; the word in memory is " + std::to_string(*module.version_word);
+  }
+  return text;
+}
+
+std::string variable_line(const ModuleTrace& module) {
+  const auto& variable = module.publication.variable;
+  if (!variable) return "  " CUSTOM_LABELS_CURRENT_SET_SYMBOL " is not defined";
+  return "  " CUSTOM_LABELS_CURRENT_SET_SYMBOL " in " +
+         std::string(symbol_table_name(variable->table)) + ": " + kind_of_symbol(*variable) +
+         ", at " + hex(variable->value) +
+         (variable->type == STT_TLS ? " of the module's TLS block" : "");
+}
+
+std::string slot_line(const ModuleTrace& module, const SlotTrace& slot) {
+  const TlsRelocation& relocation = slot.relocation;
+  std::string text = "  " + std::string(relocation_name(module.machine, relocation.kind)) +
+                     (relocation.by_name ? ", naming the variable"
+                                         : ", without a symbol (the module's block plus addend)") +
+                     ", addend " + signed_hex(relocation.addend) + ", slot at " +
+                     runtime_address(module, relocation.slot);
+  if (!slot.words.empty()) {
+    text += slot.words.size() == 1 ? ", live word" : ", live words";
+    for (const std::uint64_t word : slot.words) text += " " + hex(word);
+  }
+  if (!slot.taken_for.empty()) text += ": " + slot.taken_for;
+  return text;
+}
+
+std::string record_line(const LoaderRecordTrace& record) {
+  std::string text = "  the loader's record: module ID " + std::to_string(record.module_id) +
+                     ", generation " + std::to_string(record.generation);
+  if (!record.static_offset) return text + ", block allocated by each thread at its first use";
+  return text + ", block in static TLS, at " +
+         distance_from("the thread pointer", *record.static_offset) + " in every thread";
+}
+
+std::string recipe_line(const Publisher& publisher) {
+  const ls_tls_recipe& recipe = publisher.recipe;
+  const std::string model = "  recipe (" + std::string(access_model_name(publisher.model)) + "): ";
+  switch (recipe.kind) {
+    case LS_TP_OFFSET:
+      return model + "the variable is at " + distance_from("the thread pointer", recipe.offset) +
+             " in every thread";
+    case LS_DTV_SLOT:
+      return model + "the variable is at " + signed_hex(recipe.offset) +
+             " of the block that entry " + std::to_string(recipe.module_id) +
+             " of the thread's DTV leads to" +
+             (recipe.generation == 0
+                  ? std::string()
+                  : ", if the DTV's generation is at least " + std::to_string(recipe.generation));
+    case LS_RECIPE_NOT_RELOCATED:
+      return model + "none yet, the loader has not finished";
+    default:
+      return model + "none";
+  }
+}
+
+void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
+                 std::vector<std::string>& steps) {
+  std::string head = module.path + ": " + (module.main_executable ? "main executable" : "library") +
+                     ", " + std::string(machine_name(module.machine)) + ", load bias " +
+                     hex(module.load_bias);
+  if (module.tls) {
+    head += ", TLS block of " + std::to_string(module.tls->memory_size) + " bytes aligned to " +
+            std::to_string(module.tls->alignment);
+  } else {
+    head += ", no TLS block";
+  }
+  steps.push_back(std::move(head));
+  // Of symbols that could not be read nothing can be said, not even that they are not defined.
+  if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
+    steps.push_back(version_line(module));
+    steps.push_back(variable_line(module));
+  }
+  for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
+  if (module.record) steps.push_back(record_line(*module.record));
+  if (module.publisher && *module.publisher < plan.publishers.size()) {
+    steps.push_back(recipe_line(plan.publishers[*module.publisher]));
+  } else if (!module.shares_with.empty()) {
+    steps.push_back("  the loader bound its variable to that of " + module.shares_with +
+                    ", which is read already");
+  } else if (module.refused) {
+    steps.push_back("  not read: " + module.refused->text);
+  }
+}
+
+// Whether labels can be read in spite of it.
+bool is_deviation(const Finding& finding) {
+  switch (finding.code) {
+    case FindingCode::kNotExported:
+    case FindingCode::kLocalSymbol:
+    case FindingCode::kFileName:
+    case FindingCode::kNoTlsDesc:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Finding of_module(const std::string& path, const Finding& finding) {
+  return {finding.code, path + ": " + finding.text, finding.fix};
+}
+
+std::string none_defines(const ProcessPlan& plan) {
+  if (!plan.refusals.empty()) return "no file that could be read defines ";
+  if (plan.modules == 1) return "its only file does not define ";
+  return "none of its " + files(plan.modules) + " defines ";
+}
+
+// Why there is not even a candidate.
+Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
+  const MainExecutableTrace& main = trace.main_executable;
+  if (plan.modules == 0) {
+    return {FindingCode::kNoPublisher, "none of its files could be read",
+            "look at it as root, or give the files (--sysroot) if it is a core"};
+  }
+  if (!main.path.empty() && !main.has_dynamic_symbols && !main.has_symtab) {
+    return {FindingCode::kNoSymbols,
+            main.path +
+                " has no symbol table at all (statically linked and stripped), so that labels, if "
+                "it has any, cannot be found",
+            "strip it with --strip-debug, or keep the symbols with --keep-symbol"};
+  }
+  std::string text = none_defines(plan) + kBothSymbols;
+  if (!main.path.empty() && !main.has_symtab) {
+    text += " (" + main.path + " is stripped: what it does not export cannot be seen)";
+  }
+  return {FindingCode::kNoPublisher, std::move(text),
+          "link the program with a library that publishes labels, such as libcustomlabels.so, and "
+          "check that it is loaded"};
+}
+
+// Of the plan, in the order of modules.
+std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
+  std::vector<Finding> found;
+  for (const Publisher& publisher : plan.publishers) {
+    for (const Finding& finding : publisher.findings) {
+      found.push_back(of_module(publisher.path, finding));
+    }
+  }
+  for (const Refusal& refusal : plan.refusals) {
+    found.push_back(of_module(refusal.path, refusal.finding));
+  }
+  // Those that only the trace has: planning does not look so closely.
+  for (const ModuleTrace& module : trace.modules) {
+    if (!module.refused) continue;
+    const bool known =
+        std::any_of(plan.refusals.begin(), plan.refusals.end(), [&](const Refusal& refusal) {
+          return refusal.path == module.path && refusal.finding.code == module.refused->code;
+        });
+    if (!known) found.push_back(of_module(module.path, *module.refused));
+  }
+  return found;
+}
+
+}  // namespace
+
+Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
+  Explanation told;
+  std::string looked = "looked at " + files(plan.modules) + ": " +
+                       std::to_string(trace.without_symbols) + " without " + kBothSymbols + ", " +
+                       std::to_string(trace.modules.size()) + " with either";
+  told.steps.push_back(std::move(looked));
+  if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
+  for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
+  std::vector<Finding> found = findings_of(plan, trace);
+  // Behind those of files that could not be read: any of them may be the publisher.
+  if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
+  // A finding about a module that is read is worth less than one that keeps labels from being read.
+  if (!plan.publishers.empty()) {
+    std::stable_partition(found.begin(), found.end(),
+                          [](const Finding& finding) { return !is_deviation(finding); });
+  }
+  told.findings = std::move(found);
+  return told;
+}
+
+}  // namespace labelscope

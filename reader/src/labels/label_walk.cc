@@ -1,0 +1,236 @@
+// The walk over one label set, as ABI v1 lays it out:
+//
+//   variable -> [ storage | count | capacity ]                     24 bytes
+//                  |
+//                  +-> [ key.len key.buf value.len value.buf ] * count      32 bytes each
+//                                |                 |
+//                                +-> bytes         +-> bytes
+//
+// Reading costs calls, not bytes: the array is read at once, and the strings in one read where they
+// lie close together (a writer that packs them, or a heap that happened to).
+#include "labelscope/label_walk.h"
+
+#include <algorithm>
+#include <array>
+
+#include "labels/remote_set.h"
+#include "labels/walk_trace.h"
+#include "labelscope/locate.h"
+
+namespace labelscope {
+namespace {
+
+// A span may hold this many bytes that belong to no label; more is read string by string.
+constexpr std::uint64_t kSpanSlack = 512;
+
+bool possible(const MemorySource& memory, const RemoteString& string) {
+  return fits_address_space(memory.untagged(string.address), string.length);
+}
+
+Observation unreadable(ls_outcome outcome, std::uint32_t flags) { return {outcome, flags, {}}; }
+
+// What becomes of an element, given what was kept before it.
+ElementFate judge(const MemorySource& memory, const RemoteLabel& slot, std::size_t labels,
+                  std::uint64_t bytes) {
+  if (slot.key.address == 0) return ElementFate::kNoKey;
+  if (slot.value.address == 0) return ElementFate::kNullValue;
+  if (!possible(memory, slot.key) || !possible(memory, slot.value)) return ElementFate::kImpossible;
+  if (labels == LS_MAX_LABELS) return ElementFate::kBeyondLabels;
+  if (slot.key.length + slot.value.length > LS_MAX_LABEL_BYTES - bytes) {
+    return ElementFate::kBeyondBytes;
+  }
+  return ElementFate::kKept;
+}
+
+// The elements to keep, in order, unless one is impossible.
+struct Selection {
+  std::vector<RemoteLabel> labels;
+  std::uint64_t bytes = 0;
+  bool malformed = false;
+};
+
+Selection select(const MemorySource& memory, std::span<const RemoteLabel> slots,
+                 std::uint32_t& flags, WalkTrace* trace) {
+  Selection chosen;
+  for (const RemoteLabel& slot : slots) {
+    const ElementFate fate = judge(memory, slot, chosen.labels.size(), chosen.bytes);
+    if (trace != nullptr) {
+      trace->elements.push_back({fate,
+                                 slot.key.length,
+                                 slot.key.address,
+                                 slot.value.length,
+                                 slot.value.address,
+                                 false,
+                                 {},
+                                 {}});
+    }
+    switch (fate) {
+      case ElementFate::kNoKey:
+      case ElementFate::kUnreadable:
+        break;
+      case ElementFate::kNullValue:
+        flags |= LS_NULL_VALUE;
+        break;
+      case ElementFate::kImpossible:
+        chosen.malformed = true;
+        return chosen;
+      case ElementFate::kBeyondLabels:
+        flags |= LS_TRUNCATED_LABELS;
+        return chosen;
+      case ElementFate::kBeyondBytes:
+        flags |= LS_TRUNCATED_BYTES;
+        break;
+      case ElementFate::kKept:
+        chosen.bytes += slot.key.length + slot.value.length;
+        chosen.labels.push_back(slot);
+        break;
+    }
+  }
+  return chosen;
+}
+
+// Reads strings, through one span where that is cheaper.
+class StringReader {
+ public:
+  StringReader(const MemorySource& memory, const Selection& chosen) : memory_(memory) {
+    Address low = UINT64_MAX;
+    Address high = 0;
+    for (const RemoteLabel& label : chosen.labels) {
+      for (const RemoteString& string : {label.key, label.value}) {
+        if (string.length == 0) continue;
+        const Address address = memory.untagged(string.address);
+        low = std::min(low, address);
+        high = std::max(high, address + string.length);
+      }
+    }
+    if (low >= high || high - low > 2 * chosen.bytes + kSpanSlack) return;
+    span_.resize(high - low);
+    start_ = low;
+    if (!memory_.read(low, std::as_writable_bytes(std::span(span_)))) span_.clear();
+  }
+
+  Result<std::string> read(const RemoteString& string) const {
+    if (!span_.empty() && string.length != 0) {
+      return span_.substr(memory_.untagged(string.address) - start_, string.length);
+    }
+    std::string bytes(string.length, '\0');
+    const Address address = memory_.untagged(string.address);
+    Status status = memory_.read(address, std::as_writable_bytes(std::span(bytes)));
+    if (!status) return std::move(status).error();
+    return bytes;
+  }
+
+ private:
+  const MemorySource& memory_;
+  std::string span_;
+  Address start_ = 0;
+};
+
+}  // namespace
+
+namespace {
+
+// The kept element after `last`, as the strings are read in their order.
+ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
+  std::size_t i = last == nullptr ? 0 : static_cast<std::size_t>(last - trace.elements.data()) + 1;
+  while (trace.elements[i].fate != ElementFate::kKept) ++i;
+  return &trace.elements[i];
+}
+
+}  // namespace
+
+Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher) {
+  return walk_label_set(memory, variable, publisher, nullptr);
+}
+
+Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher,
+                           WalkTrace* trace) {
+  auto set_address = read_value<Address>(memory, variable);
+  if (!set_address) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
+  if (trace != nullptr) trace->set = *set_address;
+  if (*set_address == 0) return {};
+  auto set = read_value<RemoteSet>(memory, memory.untagged(*set_address));
+  if (!set) return unreadable(LS_UNREADABLE_NOT_RESIDENT, 0);
+  if (trace != nullptr) trace->head = {set->storage, set->count, set->capacity};
+  if (set->count == 0) return {};
+  if (set->storage == 0) return unreadable(LS_UNREADABLE_MALFORMED, 0);
+
+  std::uint32_t flags = 0;
+  if (set->count > LS_MAX_SLOTS) flags |= LS_TRUNCATED_SLOTS;
+  std::array<RemoteLabel, LS_MAX_SLOTS> slots;
+  std::span<RemoteLabel> used(slots.data(), std::min<std::uint64_t>(set->count, LS_MAX_SLOTS));
+  if (!memory.read(memory.untagged(set->storage), std::as_writable_bytes(used))) {
+    return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
+  }
+  if (trace != nullptr) trace->array_read = true;
+  Selection chosen = select(memory, used, flags, trace);
+  if (chosen.malformed) return unreadable(LS_UNREADABLE_MALFORMED, flags);
+
+  Observation seen;
+  StringReader strings(memory, chosen);
+  ElementTrace* element = nullptr;
+  for (const RemoteLabel& label : chosen.labels) {
+    auto key = strings.read(label.key);
+    auto value = strings.read(label.value);
+    if (trace != nullptr) {
+      element = next_kept(*trace, element);
+      element->read = key && value;
+      if (element->read) {
+        element->key = *key;
+        element->value = *value;
+      } else {
+        element->fate = ElementFate::kUnreadable;
+      }
+    }
+    if (!key || !value) return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
+    seen.labels.push_back({*std::move(key), *std::move(value), publisher});
+  }
+  keep_first_keys(seen.labels, flags);
+  seen.outcome = seen.labels.empty() ? LS_UNLABELLED : LS_LABELLED;
+  seen.flags = flags;
+  return seen;
+}
+
+void merge_observation(Observation& total, Observation&& one, bool first) {
+  if (first) {
+    total = std::move(one);
+    return;
+  }
+  std::uint32_t flags = total.flags | one.flags;
+  bool any_unreadable = is_unreadable(total.outcome) || is_unreadable(one.outcome);
+  if (total.outcome == LS_LABELLED || one.outcome == LS_LABELLED) {
+    if (any_unreadable) flags |= LS_PARTLY_UNREADABLE;
+    total.outcome = LS_LABELLED;
+  } else if (any_unreadable && !is_unreadable(total.outcome)) {
+    total.outcome = one.outcome;
+  }
+  if (total.outcome != LS_UNLABELLED) flags &= ~static_cast<std::uint32_t>(LS_NEVER_TOUCHED);
+  for (Label& label : one.labels) {
+    bool known = false;
+    for (const Label& earlier : total.labels) {
+      if (earlier.key != label.key) continue;
+      if (earlier.value == label.value) {
+        known = true;
+      } else {
+        flags |= LS_KEY_CONFLICT;
+      }
+    }
+    if (!known) total.labels.push_back(std::move(label));
+  }
+  total.flags = flags;
+}
+
+Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
+                    const MemorySource& memory) {
+  Observation total;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    Located where = locate(recipes[i], thread_pointer, memory);
+    Observation one = where.address
+                          ? walk_label_set(memory, *where.address, static_cast<std::uint8_t>(i))
+                          : Observation{where.outcome, where.flags, {}};
+    merge_observation(total, std::move(one), i == 0);
+  }
+  return total;
+}
+
+}  // namespace labelscope

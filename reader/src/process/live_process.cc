@@ -1,0 +1,236 @@
+// LiveProcess: /proc/PID and process_vm_readv.
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "labelscope/regular_file.h"
+#include "labelscope/target.h"
+#include "process/proc_fs.h"
+
+namespace labelscope {
+namespace {
+
+Status read_memory(Tid tid, Address address, std::span<std::byte> out) {
+  address &= address_bits(kHostMachine);
+  std::size_t done = 0;
+  while (done < out.size()) {
+    iovec local{out.data() + done, out.size() - done};
+    // The address is the other process's: it is never dereferenced here.
+    iovec remote{reinterpret_cast<void*>(address + done), out.size() - done};  // NOLINT
+    ssize_t got = process_vm_readv(raw(tid), &local, 1, &remote, 1, 0);
+    if (got < 0) return system_error(errno, "memory of process " + std::to_string(raw(tid)));
+    if (got == 0) return Error{ErrorCode::kUnreadable, "memory that is not mapped"};
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
+class ProcessMemory final : public MemorySource {
+ public:
+  explicit ProcessMemory(Pid pid) : pid_(pid) {}
+  Status read(Address address, std::span<std::byte> out) const override {
+    return read_memory(Tid{raw(pid_)}, address, out);
+  }
+
+ private:
+  Pid pid_;
+};
+
+Error gone(Pid pid) {
+  return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
+}
+
+Result<std::vector<Tid>> list_threads(Pid pid) {
+  const std::string path = "/proc/" + std::to_string(raw(pid)) + "/task";
+  DIR* dir = ::opendir(path.c_str());
+  if (dir == nullptr) return errno == ENOENT ? gone(pid) : system_error(errno, path);
+  std::vector<Tid> tids;
+  while (const dirent* entry = ::readdir(dir)) {
+    std::string_view name = entry->d_name;
+    std::int32_t tid = 0;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
+    if (error == std::errc{} && end == name.data() + name.size()) tids.push_back(Tid{tid});
+  }
+  ::closedir(dir);
+  return tids;
+}
+
+// PF_EXITING of the kernel's include/linux/sched.h: memory and files are gone first, the state
+// changes later.
+constexpr std::uint64_t kIsEnding = 0x4;
+
+std::optional<Tid> find_running_thread(Pid pid) {
+  auto tids = list_threads(pid);
+  if (!tids) return std::nullopt;
+  for (Tid tid : *tids) {
+    auto stat = read_thread_stat("/proc/" + std::to_string(raw(tid)) + "/stat");
+    if (stat && !has_ended(stat->state) && (stat->flags & kIsEnding) == 0) return tid;
+  }
+  return std::nullopt;
+}
+
+Result<UniqueFd> named(Result<UniqueFd> file, const std::string& path) {
+  if (file) return file;
+  return Error{file.error().code, path + " " + file.error().context};
+}
+
+}  // namespace
+
+std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
+  return std::make_unique<ProcessMemory>(pid);
+}
+
+class LiveProcess::Memory final : public MemorySource {
+ public:
+  explicit Memory(const LiveProcess& process) : process_(process) {}
+  Status read(Address address, std::span<std::byte> out) const override {
+    Status status = read_memory(process_.door_, address, out);
+    if (status || status.error().code != ErrorCode::kVanished) return status;
+    return process_.find_other_door() ? read_memory(process_.door_, address, out) : status;
+  }
+
+ private:
+  const LiveProcess& process_;
+};
+
+LiveProcess::LiveProcess(Pid pid, Tid door)
+    : pid_(pid), door_(door), memory_(std::make_unique<Memory>(*this)) {
+  program_ = program();
+}
+
+bool LiveProcess::find_other_door() const {
+  const Tid before = door_;
+  const auto other = find_running_thread(pid_);
+  if (!other || *other == before) return false;
+  door_ = *other;
+  return true;
+}
+
+// Every thread of a process has a folder of its own in /proc, unlisted, with the same memory in it.
+std::string LiveProcess::proc_path(const char* name) const {
+  return "/proc/" + std::to_string(raw(door_.load())) + "/" + name;
+}
+
+// Of a thread that has ended, what is there is empty.
+Result<std::string> LiveProcess::read_proc(const char* name) const {
+  auto text = read_proc_file(proc_path(name));
+  if (text && !text->empty()) return text;
+  return find_other_door() ? read_proc_file(proc_path(name)) : std::move(text);
+}
+
+Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
+  if (raw(pid) <= 0) return gone(pid);
+  const std::string number = std::to_string(raw(pid));
+  auto status = read_proc_file("/proc/" + number + "/status");
+  if (!status) {
+    if (status.error().code == ErrorCode::kNotFound ||
+        status.error().code == ErrorCode::kVanished) {
+      return gone(pid);
+    }
+    return std::move(status).error();
+  }
+  const std::string_view group = status_field(*status, "Tgid");
+  if (!group.empty() && group != number) {
+    return Error{ErrorCode::kNotFound, "thread " + number + " belongs to process " +
+                                           std::string(group) + ": name the process"};
+  }
+  Tid door{raw(pid)};
+  const std::string_view state = status_field(*status, "State");
+  if (!state.empty() && has_ended(state.front())) {
+    // Its first thread has ended, and what /proc/PID shows of memory and files is that thread's.
+    auto other = find_running_thread(pid);
+    if (!other) return Error{ErrorCode::kVanished, "process " + number + " has ended"};
+    door = *other;
+  }
+  return std::unique_ptr<LiveProcess>(new LiveProcess(pid, door));
+}
+
+Result<std::vector<Mapping>> LiveProcess::mappings() const {
+  auto text = read_proc("maps");
+  if (!text) {
+    return text.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(text).error();
+  }
+  if (text->empty()) {
+    return Error{ErrorCode::kVanished,
+                 "process " + std::to_string(raw(pid_)) +
+                     " has no memory: it has ended, or is part of the kernel"};
+  }
+  return parse_maps(*text);
+}
+
+Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
+  if (!mapping.file) return Error{ErrorCode::kNotFound, "no file behind this mapping"};
+  std::array<char, 64> range;
+  std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",
+                static_cast<unsigned long>(mapping.start), static_cast<unsigned long>(mapping.end));
+  const UniqueFd mapped(::open(proc_path(range.data()).c_str(), O_PATH | O_CLOEXEC));
+  if (mapped.valid()) return named(open_regular_file(mapped), mapping.path);
+  const int first_errno = errno;
+  // Without CAP_CHECKPOINT_RESTORE: by name, in the target's own root, if it is still the same
+  // file.
+  auto fd = open_regular_file_below(proc_path("root"), mapping.path);
+  if (!fd && fd.error().code == ErrorCode::kUnsupported) return named(std::move(fd), mapping.path);
+  if (!fd) return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");
+  struct stat found {};
+  if (::fstat(fd->get(), &found) != 0) return system_error(errno, mapping.path);
+  // Device numbers differ between maps and stat on some file systems (btrfs, overlayfs): inode
+  // decides.
+  if (found.st_ino != mapping.file.inode) {
+    return Error{ErrorCode::kNotFound,
+                 mapping.path +
+                     " is no longer the file that is mapped; reading the mapped one needs "
+                     "CAP_CHECKPOINT_RESTORE"};
+  }
+  return fd;
+}
+
+// The auxiliary vector: it holds a random address, new with each exec.
+std::string LiveProcess::program() const {
+  auto bytes = read_proc("auxv");
+  return bytes ? *std::move(bytes) : std::string();
+}
+
+std::optional<Address> LiveProcess::program_headers_address() const {
+  const std::string bytes = program();
+  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
+    Elf64_auxv_t entry;
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.a_type == AT_PHDR) return entry.a_un.a_val;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Tid>> LiveProcess::threads() const {
+  auto tids = list_threads(pid_);
+  if (tids && tids->empty()) return gone(pid_);
+  return tids;
+}
+
+std::string LiveProcess::comm() const {
+  auto text = read_proc_file("/proc/" + std::to_string(raw(pid_)) + "/comm");
+  if (!text) return {};
+  if (!text->empty() && text->back() == '\n') text->pop_back();
+  return *std::move(text);
+}
+
+std::string LiveProcess::command_line() const {
+  // prctl(2) lets a process say that all of its memory is its arguments.
+  constexpr std::size_t kMost = 4096;
+  auto text = read_proc_file(proc_path("cmdline"), kMost);
+  if (!text) return {};
+  while (!text->empty() && text->back() == '\0') text->pop_back();
+  std::replace(text->begin(), text->end(), '\0', ' ');
+  return *std::move(text);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,123 @@
+// Modules out of mappings. A loader maps each PT_LOAD segment at the load bias plus its address,
+// code executable. A file that somebody maps for its bytes, executable or not, whole or in part,
+// does not lie like that, and is no module there.
+#include "process/modules.h"
+
+#include <algorithm>
+#include <map>
+
+namespace labelscope {
+namespace {
+
+// Both processors' loaders map segments by the page that the linker assumed; 4 KiB divides them
+// all.
+constexpr std::uint64_t kPage = 4096;
+std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
+
+struct Copy {
+  Address bias;
+  Address start;
+  Address end;
+};
+
+// The mappings of one file, by address.
+using FileMappings = std::vector<const Mapping*>;
+
+FileMappings::const_iterator first_past(const FileMappings& mapped, Address address) {
+  return std::partition_point(mapped.begin(), mapped.end(),
+                              [&](const Mapping* mapping) { return mapping->end <= address; });
+}
+
+enum class Placement {
+  kNone,
+  kLoading,  // its code is in place; other segments, over which the first one was mapped, are not
+  kLoaded,
+};
+
+// Whether a file with this bias lies as a loader lays it: nothing of it stands where its segments
+// want other bytes, and of its code there is something. (Programs may have moved the rest into huge
+// pages.)
+Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& mapped,
+                    Address bias) {
+  const Mapping* code = nullptr;
+  for (const bool executable : {true, false}) {
+    for (const LoadSegment& load : loads) {
+      if (load.executable != executable) continue;
+      const Address start = bias + load.vaddr;
+      for (auto it = first_past(mapped, start);
+           it != mapped.end() && (*it)->start < start + load.file_size; ++it) {
+        const Mapping& mapping = **it;
+        if (mapping.start - mapping.file_offset != start - load.file_offset) {
+          const bool by_loader = code != nullptr && !mapping.executable;
+          return by_loader ? Placement::kLoading : Placement::kNone;
+        }
+        if (executable && code == nullptr && mapping.executable) code = &mapping;
+        // One mapping of all bytes, in a file whose segments lie in memory as they do in the file.
+        if (!executable && load.writable && &mapping == code) return Placement::kNone;
+      }
+    }
+  }
+  return code != nullptr ? Placement::kLoaded : Placement::kNone;
+}
+
+std::vector<Copy> find_copies(const ElfImage& image, const FileMappings& mapped, bool& loading) {
+  const std::vector<LoadSegment>& loads = image.load_segments();
+  const LoadSegment& first = *std::min_element(
+      loads.begin(), loads.end(),
+      [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
+  std::uint64_t last_end = 0;
+  for (const LoadSegment& load : loads)
+    last_end = std::max(last_end, load.vaddr + load.memory_size);
+  std::vector<Copy> copies;
+  Address limit = 0;  // nothing of the last copy lies at or above
+  for (const Mapping* mapping : mapped) {
+    if (mapping->start < limit) {
+      copies.back().end = std::max(copies.back().end, mapping->end);
+      continue;
+    }
+    if (mapping->file_offset != page_down(first.file_offset)) continue;
+    const Address bias = mapping->start - page_down(first.vaddr);
+    const Placement found = placement(loads, mapped, bias);
+    loading |= found == Placement::kLoading;
+    if (found != Placement::kLoaded) continue;
+    copies.push_back({bias, mapping->start, mapping->end});
+    limit = bias + last_end;
+  }
+  return copies;
+}
+
+}  // namespace
+
+ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappings,
+                        const std::function<bool(const FileId&)>& wanted) {
+  std::map<FileId, FileMappings> by_file;
+  for (const Mapping& mapping : mappings) {
+    if (mapping.file) by_file[mapping.file].push_back(&mapping);
+  }
+  ModuleList list;
+  for (const auto& [file, mapped] : by_file) {
+    bool executable =
+        std::any_of(mapped.begin(), mapped.end(), [](const Mapping* m) { return m->executable; });
+    if (!executable || !wanted(file)) continue;
+    const std::string& path = mapped.front()->path;
+    auto fd = target.open_file(*mapped.front());
+    if (!fd) {
+      list.problems.push_back({path, std::move(fd).error()});
+      continue;
+    }
+    auto image = ElfImage::open(*std::move(fd));
+    if (!image) {
+      list.problems.push_back({path, std::move(image).error()});
+      continue;
+    }
+    auto shared = std::make_shared<ElfImage>(*std::move(image));
+    for (const Copy& copy : find_copies(*shared, mapped, list.loading)) {
+      list.modules.push_back({path, file, shared, copy.bias, copy.start, copy.end});
+    }
+  }
+  std::sort(list.modules.begin(), list.modules.end(),
+            [](const Module& a, const Module& b) { return a.start < b.start; });
+  return list;
+}
+
+}  // namespace labelscope

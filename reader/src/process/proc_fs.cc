@@ -1,0 +1,67 @@
+#include "process/proc_fs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+Result<std::string> read_proc_file(const std::string& path, std::size_t most) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return system_error(errno, path);
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (text.size() < most) {
+    ssize_t got = ::read(fd.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
+    if (got < 0) return system_error(errno, path);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// The name in the first line may contain anything but newlines, so a field starts after one.
+std::string_view status_field(std::string_view status, std::string_view name) {
+  const std::string start = "\n" + std::string(name) + ":";
+  std::size_t at = status.find(start);
+  if (at == std::string_view::npos) return {};
+  status.remove_prefix(at + start.size());
+  status = status.substr(0, status.find('\n'));
+  status.remove_prefix(std::min(status.find_first_not_of(" \t"), status.size()));
+  return status;
+}
+
+// "17 (name) S ppid pgrp session tty tpgid flags ...": the name may hold anything, parentheses too.
+std::optional<ThreadStat> parse_thread_stat(std::string_view text) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(") ");
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+      close + 2 >= text.size()) {
+    return std::nullopt;
+  }
+  ThreadStat stat;
+  stat.name = text.substr(open + 1, close - open - 1);
+  text.remove_prefix(close + 2);
+  stat.state = text.front();
+  constexpr int kFieldsUpToFlags = 6;
+  for (int i = 0; i < kFieldsUpToFlags; ++i) {
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos) return stat;
+    text.remove_prefix(space + 1);
+  }
+  std::from_chars(text.data(), text.data() + text.size(), stat.flags);
+  return stat;
+}
+
+std::optional<ThreadStat> read_thread_stat(const std::string& path) {
+  auto text = read_proc_file(path);
+  return text ? parse_thread_stat(*text) : std::nullopt;
+}
+
+}  // namespace labelscope

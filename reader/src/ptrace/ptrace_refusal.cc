@@ -1,0 +1,217 @@
+// Gathering the facts from /proc, and the sentence for each.
+#include "ptrace/ptrace_refusal.h"
+
+#include <linux/capability.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+
+#include "process/proc_fs.h"
+
+namespace labelscope {
+namespace {
+
+// PF_KTHREAD of the kernel's include/linux/sched.h.
+constexpr std::uint64_t kKernelThread = 0x00200000;
+
+std::string proc_path(Tid tid, const char* name) {
+  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
+}
+
+std::string read_or_nothing(const std::string& path) {
+  auto text = read_proc_file(path);
+  if (!text) return {};
+  if (text->ends_with('\n')) text->pop_back();
+  return *std::move(text);
+}
+
+// The first number of a field; 0 where there is none.
+std::uint64_t number_of(std::string_view text, int base = 10) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+std::uint64_t capabilities(const std::string& status, std::string_view name) {
+  return number_of(status_field(status, name), 16);
+}
+
+// Of the thread's user IDs (real, effective, saved, for files) the kernel compares the first three.
+std::optional<std::uint32_t> first_other(std::string_view ids, std::uint32_t own) {
+  for (int i = 0; i < 3; ++i) {
+    if (number_of(ids) != own) return static_cast<std::uint32_t>(number_of(ids));
+    const std::size_t tab = ids.find('\t');
+    if (tab == std::string_view::npos) break;
+    ids.remove_prefix(tab + 1);
+  }
+  return std::nullopt;
+}
+
+bool is_kernel_thread(Tid tid) {
+  const auto stat = read_thread_stat(proc_path(tid, "stat"));
+  return stat && (stat->flags & kKernelThread) != 0;
+}
+
+// The kernel gives the files of /proc/PID to root where the process may not be dumped.
+bool is_not_dumpable(Tid tid, std::uint32_t uid) {
+  struct stat found {};
+  return uid != 0 && ::stat(proc_path(tid, "stat").c_str(), &found) == 0 && found.st_uid == 0;
+}
+
+std::string link_of(const std::string& path) {
+  std::array<char, 64> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
+}
+
+// No thread has this number, so a kernel that comes to look for it says ESRCH.
+bool is_filtered() {
+  errno = 0;
+  return ::ptrace(PTRACE_SEIZE, INT_MAX - 1, nullptr, nullptr) != 0 && errno != ESRCH;
+}
+
+std::string user(std::uint32_t uid) { return uid == 0 ? "root" : "user " + std::to_string(uid); }
+
+// Of a thread whose IDs are not all ours: the kernel asks for the real, the effective and the saved
+// ones.
+std::string other_owner(const RefusalFacts& facts) {
+  const bool by_user = facts.other_uid.has_value();
+  const auto name = [by_user](std::uint32_t id) {
+    return by_user ? user(id) : "group " + std::to_string(id);
+  };
+  const std::uint32_t other = by_user ? *facts.other_uid : *facts.other_gid;
+  const std::uint32_t real = by_user ? facts.uid : facts.gid;
+  const std::uint32_t own = by_user ? facts.own_uid : facts.own_gid;
+  const std::string us = " and labelscope runs as " + name(own);
+  if (other == real) return "it belongs to " + name(other) + us;
+  return "its program has the rights of " + name(other) + " (set-" + (by_user ? "user" : "group") +
+         "-ID)" + us;
+}
+
+std::string yama_text(int scope) {
+  switch (scope) {
+    case 1:
+      return "only a process's parents may look into it";
+    case 2:
+      return "only CAP_SYS_PTRACE may look into processes";
+    default:
+      return "nobody may look into processes, until the next boot";
+  }
+}
+
+// Root that lacks a capability is root of a container: sudo gives it nothing.
+const char* give_capability(const RefusalFacts& facts) {
+  return facts.own_uid == 0 ? "give the container --cap-add SYS_PTRACE"
+                            : "try sudo, or give the container --cap-add SYS_PTRACE";
+}
+
+// Without CAP_SYS_PTRACE.
+std::string missing_capability(const RefusalFacts& facts) {
+  const std::string fix = std::string(": that needs CAP_SYS_PTRACE; ") + give_capability(facts);
+  if (facts.other_uid || facts.other_gid) return other_owner(facts) + fix;
+  if (facts.not_dumpable) {
+    return "its process does not let others look into it (PR_SET_DUMPABLE 0, a change of its user, "
+           "or a program file that its user may not read)" +
+           fix;
+  }
+  if (facts.more_capable) return "it has capabilities that labelscope does not have" + fix;
+  if (facts.yama && *facts.yama > 0) {
+    return "kernel.yama.ptrace_scope is " + std::to_string(*facts.yama) + ", " +
+           yama_text(*facts.yama) + fix +
+           (*facts.yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
+  }
+  if (facts.other_user_namespace.value_or(false)) return "it is in another user namespace" + fix;
+  return std::string("CAP_SYS_PTRACE is missing; ") + give_capability(facts);
+}
+
+// With it.
+std::string beyond_capability(const RefusalFacts& facts) {
+  if (facts.yama.value_or(0) >= 3) {
+    return "kernel.yama.ptrace_scope is 3, " + yama_text(3) +
+           ", whoever asks; set another value at boot";
+  }
+  if (facts.other_user_namespace.value_or(false)) {
+    return "it is in another user namespace, where CAP_SYS_PTRACE of this one does not count; run "
+           "labelscope as root of the host, or inside of that namespace";
+  }
+  return "CAP_SYS_PTRACE is there, but another rule of the system forbids it: a security module "
+         "(AppArmor, SELinux, SMACK) or a user namespace; its reason is in the kernel's log";
+}
+
+}  // namespace
+
+RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
+  RefusalFacts facts;
+  facts.what = "thread " + std::to_string(raw(tid));
+  facts.errno_value = errno_value;
+  const std::string status = read_or_nothing(proc_path(tid, "status"));
+  const std::string own = read_or_nothing("/proc/self/status");
+  const std::string_view state = status_field(status, "State");
+  facts.ended =
+      errno_value == ESRCH || status.empty() || state.starts_with('Z') || state.starts_with('X');
+  facts.tracer = static_cast<std::int64_t>(number_of(status_field(status, "TracerPid")));
+  if (facts.tracer == 0 && state.starts_with('t')) facts.tracer = -1;
+  if (facts.tracer > 0) {
+    facts.tracer_name = read_or_nothing("/proc/" + std::to_string(facts.tracer) + "/comm");
+    const std::string tracer = read_or_nothing("/proc/" + std::to_string(facts.tracer) + "/status");
+    facts.tracer_is_us = status_field(tracer, "Tgid") == std::to_string(::getpid());
+  }
+  facts.own_process = status_field(status, "Tgid") == std::to_string(::getpid());
+  facts.filtered = is_filtered();
+  facts.kernel_thread = is_kernel_thread(tid);
+  const std::uint64_t held = capabilities(own, "CapEff");
+  facts.may_trace_others = ((held >> CAP_SYS_PTRACE) & 1) != 0;
+  facts.own_uid = ::getuid();
+  facts.uid = static_cast<std::uint32_t>(number_of(status_field(status, "Uid")));
+  facts.other_uid = first_other(status_field(status, "Uid"), facts.own_uid);
+  facts.own_gid = ::getgid();
+  facts.gid = static_cast<std::uint32_t>(number_of(status_field(status, "Gid")));
+  facts.other_gid = first_other(status_field(status, "Gid"), facts.own_gid);
+  facts.not_dumpable = is_not_dumpable(tid, facts.uid);
+  facts.more_capable = (capabilities(status, "CapPrm") & ~capabilities(own, "CapPrm")) != 0;
+  const std::string its_namespace = link_of(proc_path(tid, "ns/user"));
+  if (!its_namespace.empty()) {
+    facts.other_user_namespace = its_namespace != link_of("/proc/self/ns/user");
+  }
+  const std::string yama = read_or_nothing("/proc/sys/kernel/yama/ptrace_scope");
+  if (!yama.empty()) facts.yama = static_cast<int>(number_of(yama));
+  return facts;
+}
+
+Error explain_refusal(const RefusalFacts& facts) {
+  if (facts.ended) return Error{ErrorCode::kVanished, facts.what + " has ended"};
+  const std::string start = facts.what + " cannot be looked into: ";
+  auto refused = [&](const std::string& why) { return Error{ErrorCode::kPermission, start + why}; };
+  if (facts.own_process) return refused("it is one of labelscope's own");
+  if (facts.tracer_is_us) return refused("labelscope traces it already");
+  if (facts.tracer > 0) {
+    const std::string name = facts.tracer_name.empty() ? "process" : facts.tracer_name;
+    return refused("it is already traced by " + name + " (" + std::to_string(facts.tracer) +
+                   "), and a thread has one tracer at most; detach that one, or end it");
+  }
+  if (facts.tracer < 0) {
+    return refused(
+        "it is already traced by a process outside of this container, and a thread has "
+        "one tracer at most");
+  }
+  if (facts.kernel_thread)
+    return refused("it is a part of the kernel, and has no memory of its own");
+  if (facts.errno_value == ENOSYS) {
+    return refused(
+        "this system has no ptrace() (a sandbox such as gVisor); run labelscope outside "
+        "of it");
+  }
+  if (facts.filtered) {
+    return refused(
+        "a seccomp filter, the container's most likely, forbids ptrace(); give it "
+        "--cap-add SYS_PTRACE or another seccomp profile");
+  }
+  return refused(facts.may_trace_others ? beyond_capability(facts) : missing_capability(facts));
+}
+
+}  // namespace labelscope

@@ -1,0 +1,75 @@
+#include "ptrace/seized_thread.h"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "process/proc_fs.h"
+
+namespace labelscope {
+namespace {
+
+// The kernel notes the event above the low byte. For PTRACE_EVENT_STOP the signal is none that is
+// on its way: it tells a job-control stop from our interrupt.
+int signal_to_deliver(const siginfo_t& stop) {
+  return (stop.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
+}
+
+bool is_own_child(Tid tid) {
+  auto status = read_proc_file("/proc/" + std::to_string(raw(tid)) + "/status");
+  return status && status_field(*status, "PPid") == std::to_string(::getpid()) &&
+         status_field(*status, "Tgid") == std::to_string(raw(tid));
+}
+
+int failure(long result) { return result != 0 ? errno : 0; }
+
+}  // namespace
+
+ThreadEvent poll_thread(Tid tid) {
+  using Kind = ThreadEvent::Kind;
+  // Of a thread that is stopped for us, and of no other one, the kernel tells what stopped it.
+  // waitid() would too, but only once: a program that we are part of may collect the answer first,
+  // in its handler of SIGCHLD.
+  siginfo_t stop{};
+  if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &stop) == 0) {
+    return {Kind::kStopped, signal_to_deliver(stop)};
+  }
+  // What other threads of this process have started or traced is theirs.
+  siginfo_t seen{};
+  constexpr int kEnds = WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
+  if (::waitid(P_PID, static_cast<id_t>(raw(tid)), &seen, kEnds) != 0) {
+    return {errno == ECHILD ? Kind::kGone : Kind::kNothing};
+  }
+  // It tells of stops, too, though it was not asked for them: of one that has come meanwhile.
+  const bool ended =
+      seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED;
+  return {seen.si_pid != 0 && ended ? Kind::kEnded : Kind::kNothing};
+}
+
+std::optional<Tid> any_event() {
+  siginfo_t seen{};
+  constexpr int kAny = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
+  if (::waitid(P_ALL, 0, &seen, kAny) != 0 || seen.si_pid == 0) return std::nullopt;
+  return Tid{seen.si_pid};
+}
+
+int seize_thread(Tid tid) { return failure(::ptrace(PTRACE_SEIZE, raw(tid), nullptr, nullptr)); }
+
+int interrupt_thread(Tid tid) {
+  return failure(::ptrace(PTRACE_INTERRUPT, raw(tid), nullptr, nullptr));
+}
+
+int detach_thread(Tid tid, int signal) {
+  return failure(::ptrace(PTRACE_DETACH, raw(tid), nullptr, static_cast<long>(signal)));
+}
+
+void collect_ended(Tid tid) {
+  if (is_own_child(tid)) return;
+  siginfo_t seen{};
+  ::waitid(P_PID, static_cast<id_t>(raw(tid)), &seen, WEXITED | WNOHANG | __WALL);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,334 @@
+// StoppedThread: seize, interrupt, wait, and let go; and the threads that did not stop in time.
+//
+// What can happen between the interrupt and the stop, and what becomes of the thread:
+//   it stops on the way to a signal    held; the signal is delivered when it is let go
+//   it ends                            collected, or its process could neither end nor exec
+//   it executes another program        it goes on under its process's number, still seized: awaited
+//                                      there, and let go
+//   its process's first thread ends    a zombie until the others have ended; awaited until then
+//   it sleeps uninterruptibly          awaited
+#include "labelscope/stopped_thread.h"
+
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "process/proc_fs.h"
+#include "ptrace/ptrace_refusal.h"
+#include "ptrace/register_set.h"
+#include "ptrace/seized_thread.h"
+#include "ptrace/waiting_call.h"
+
+namespace labelscope {
+namespace {
+
+using Clock = StoppedThread::Clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+#if defined(__x86_64__)
+constexpr Machine kThisMachine = Machine::kX86_64;
+#elif defined(__aarch64__)
+constexpr Machine kThisMachine = Machine::kAarch64;
+#endif
+
+// A thread that was killed, or has executed another program, is through with it in microseconds;
+// on a loaded machine in milliseconds.
+constexpr milliseconds kSoon{100};
+
+// Each of a thousand awaited threads takes a microsecond to ask.
+constexpr milliseconds kBetweenAskingAll{10};
+
+std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
+
+std::string proc_path(Tid tid, const char* name) {
+  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
+}
+
+// Between two looks at a thread. Mostly it stops at once: an interrupt if it runs, a turn on a
+// processor if it sleeps. waitid() without a limit would be simpler, and has none. To yield instead
+// of sleeping gives away a whole turn: then a thread that has stopped meanwhile is held for as long
+// as other programs like to run.
+class Pause {
+ public:
+  void wait() {
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min(2 * sleep_, kLongest);
+    ++sleeps_;
+  }
+  // Now and then, when it has waited for long.
+  bool is_long() const { return sleep_ == kLongest && sleeps_ % 16 == 0; }
+
+ private:
+  // A thread that stops in the meantime is held for as long.
+  static constexpr microseconds kLongest{100};
+  int sleeps_ = 0;
+  microseconds sleep_{5};
+};
+
+struct Awaited {
+  Tid tid;
+  Tid process;
+  Clock::time_point since;  // it was not stopped then
+};
+
+// Seized by this thread and not stopped yet. It belongs to the thread and not to an object because
+// ptrace does: no other thread can let go of them, and the end of this one does.
+std::vector<Awaited>& awaited() {
+  thread_local std::vector<Awaited> threads;
+  return threads;
+}
+
+// Of those, the longest time for which one was held, at most.
+thread_local std::chrono::nanoseconds longest_late_stop{};
+
+// True if there is nothing more to let go of.
+bool try_let_go(Awaited& thread) {
+  const auto asked = Clock::now();
+  const ThreadEvent event = poll_thread(thread.tid);
+  switch (event.kind) {
+    case ThreadEvent::Kind::kNothing:
+      thread.since = asked;
+      return false;
+    case ThreadEvent::Kind::kStopped:
+      if (detach_thread(thread.tid, event.signal) != 0) return false;
+      longest_late_stop =
+          std::max<std::chrono::nanoseconds>(longest_late_stop, Clock::now() - thread.since);
+      return true;
+    case ThreadEvent::Kind::kEnded:
+      collect_ended(thread.tid);
+      return true;
+    case ThreadEvent::Kind::kGone:
+      if (thread.tid == thread.process) return true;
+      thread.tid = thread.process;
+      // Seizing waits for an exec to be done, and then has a thread that the interrupt under the
+      // old number did not reach.
+      interrupt_thread(thread.tid);
+      return try_let_go(thread);
+  }
+  return true;
+}
+
+// For a thread that will stop or end any moment: waits for that a little.
+void let_go_soon(Awaited thread) {
+  Pause pause;
+  for (const auto deadline = Clock::now() + kSoon; Clock::now() < deadline; pause.wait()) {
+    if (try_let_go(thread)) return;
+  }
+  awaited().push_back(thread);
+}
+
+std::optional<Awaited> take_awaited(Tid tid) {
+  auto& threads = awaited();
+  auto found = std::find_if(threads.begin(), threads.end(),
+                            [&](const Awaited& thread) { return thread.tid == tid; });
+  if (found == threads.end()) return std::nullopt;
+  const Awaited thread = *found;
+  threads.erase(found);
+  return thread;
+}
+
+Error did_not_stop(Tid tid) {
+  const auto stat = read_thread_stat(proc_path(tid, "stat"));
+  return Error{
+      ErrorCode::kLimit,
+      name_of(tid) + (stat && stat->state == 'R'
+                          ? " does not stop in time: it waits for a processor"
+                          : " does not stop: it waits in the kernel for something that nothing "
+                            "interrupts (a disk, a network file system, or the child of a vfork)")};
+}
+
+Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }
+
+// What is asleep uninterruptibly is better not seized at all: it could not be let go.
+bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
+  for (Pause pause;; pause.wait()) {
+    const auto stat = read_thread_stat(proc_path(tid, "stat"));
+    if (!stat || stat->state != 'D') return true;
+    if (Clock::now() >= deadline) return false;
+    StoppedThread::settle();
+  }
+}
+
+struct Stop {
+  Clock::time_point since;  // it ran after this, if only for a moment
+  int signal = 0;
+};
+
+Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
+  for (Pause pause;; pause.wait()) {
+    const auto asked = Clock::now();
+    const ThreadEvent event = poll_thread(thread.tid);
+    switch (event.kind) {
+      case ThreadEvent::Kind::kStopped:
+        return Stop{thread.since, event.signal};
+      case ThreadEvent::Kind::kEnded:
+        collect_ended(thread.tid);
+        return vanished(thread.tid, " ended");
+      case ThreadEvent::Kind::kGone:
+        let_go_soon(thread);
+        return vanished(thread.tid, " ended, or executed another program");
+      case ThreadEvent::Kind::kNothing:
+        break;
+    }
+    thread.since = asked;
+    if (asked >= deadline) {
+      awaited().push_back(thread);
+      return did_not_stop(thread.tid);
+    }
+    StoppedThread::settle();  // others must not be held while this one keeps us waiting
+    if (pause.is_long()) {
+      // A first thread that ends before the others is not reported as ended.
+      const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
+      if (stat && has_ended(stat->state)) {
+        awaited().push_back(thread);
+        return vanished(thread.tid, " ended");
+      }
+    }
+  }
+}
+
+Result<RegisterSet> read_register_set(Tid tid) {
+  std::array<std::byte, sizeof(user_regs_struct)> bytes{};
+  iovec io{bytes.data(), bytes.size()};
+  if (ptrace(PTRACE_GETREGSET, raw(tid), NT_PRSTATUS, &io) != 0) {
+    return system_error(errno, "registers of " + name_of(tid));
+  }
+  return decode_register_set(kThisMachine, std::span(bytes).first(io.iov_len));
+}
+
+// The first thread of its process; nothing if it is gone.
+std::optional<Tid> process_of(Tid tid) {
+  auto status = read_proc_file(proc_path(tid, "status"));
+  if (!status) return std::nullopt;
+  const std::string_view group = status_field(*status, "Tgid");
+  std::int32_t number = 0;
+  std::from_chars(group.data(), group.data() + group.size(), number);
+  return number > 0 ? std::optional(Tid{number}) : std::nullopt;
+}
+
+}  // namespace
+
+Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  // First, and without a look into /proc: it may be held by now.
+  const std::optional<Awaited> seized_before = take_awaited(tid);
+  const auto process = seized_before ? seized_before->process : process_of(tid);
+  if (patience.count() > 0) settle();
+  if (!process) return explain_refusal(gather_refusal_facts(tid, ESRCH));
+  Awaited thread{tid, *process, {}};
+  if (seized_before) {
+    thread = *seized_before;
+  } else {
+    if (!becomes_interruptible(tid, deadline)) return did_not_stop(tid);
+    thread.since = Clock::now();
+    if (const int failure = seize_thread(tid); failure != 0) {
+      return explain_refusal(gather_refusal_facts(tid, failure));
+    }
+    // It fails where the thread has ended meanwhile; waiting tells.
+    interrupt_thread(tid);
+  }
+  auto stop = wait_for_stop(thread, deadline);
+  if (!stop) return std::move(stop).error();
+  return StoppedThread(tid, thread.process, stop->since, stop->signal);
+}
+
+Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_facts(tid, EACCES)); }
+
+std::optional<Tid> StoppedThread::late_stop() {
+  thread_local Clock::time_point all_asked;
+  thread_local Clock::time_point none_told;  // nobody had anything to tell then
+  if (awaited().empty()) return std::nullopt;
+  const auto now = Clock::now();
+  if (const auto tid = any_event()) {
+    auto found = std::find_if(awaited().begin(), awaited().end(),
+                              [&](const Awaited& thread) { return thread.tid == *tid; });
+    if (found != awaited().end()) {
+      found->since = std::max(found->since, none_told);
+      return tid;
+    }
+  } else {
+    none_told = now;
+  }
+  // A program that we are part of may have collected the answer.
+  if (now - all_asked < kBetweenAskingAll) return std::nullopt;
+  all_asked = now;
+  for (Awaited& thread : awaited()) {
+    const auto asked = Clock::now();
+    if (poll_thread(thread.tid).kind != ThreadEvent::Kind::kNothing) return thread.tid;
+    thread.since = asked;
+  }
+  return std::nullopt;
+}
+
+std::size_t StoppedThread::settle() {
+  std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });
+  return awaited().size();
+}
+
+std::chrono::nanoseconds StoppedThread::take_longest_late_stop() {
+  return std::exchange(longest_late_stop, {});
+}
+
+StoppedThread::StoppedThread(StoppedThread&& other) noexcept
+    : tid_(other.tid_),
+      process_(other.process_),
+      owned_(std::exchange(other.owned_, false)),
+      pending_signal_(other.pending_signal_),
+      since_(other.since_) {}
+
+StoppedThread::~StoppedThread() {
+  if (!owned_ || detach_thread(tid_, pending_signal_) == 0) return;
+  // It was killed as it stood still.
+  let_go_soon({tid_, process_, since_});
+}
+
+Result<Address> StoppedThread::thread_pointer() const {
+#if defined(__x86_64__)
+  auto set = read_register_set(tid_);
+  if (!set) return std::move(set).error();
+  return *set->thread_pointer;
+#elif defined(__aarch64__)
+  std::uint64_t pointer = 0;
+  iovec io{&pointer, sizeof pointer};
+  if (ptrace(PTRACE_GETREGSET, raw(tid_), NT_ARM_TLS, &io) != 0) {
+    return system_error(errno, "TPIDR_EL0 of " + name_of(tid_));
+  }
+  return Address{pointer};
+#endif
+}
+
+Result<Registers> StoppedThread::registers() const {
+  auto set = read_register_set(tid_);
+  if (!set) return std::move(set).error();
+  return set->registers;
+}
+
+bool StoppedThread::was_waiting() const {
+  auto set = read_register_set(tid_);
+  if (!set) return false;
+  if (kThisMachine == Machine::kX86_64) return set->in_waiting_call;
+  constexpr Address kInstruction = 4;
+  errno = 0;
+  const long code = ptrace(PTRACE_PEEKTEXT, raw(tid_), set->registers.pc - kInstruction, nullptr);
+  if (errno != 0) return false;  // code that cannot be read makes no calls
+  constexpr std::size_t kCallNumber = 8;
+  const auto words = static_cast<std::uint64_t>(code);
+  return aarch64_waited(set->registers.dwarf[kCallNumber], static_cast<std::uint32_t>(words),
+                        static_cast<std::uint32_t>(words >> 32));
+}
+
+std::chrono::nanoseconds StoppedThread::held() const { return Clock::now() - since_; }
+
+}  // namespace labelscope

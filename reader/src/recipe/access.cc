@@ -1,0 +1,309 @@
+// How a publisher's thread-local variable is reached.
+//
+// The main executable's block is at a distance that the linker knew (tls_layout.cc). A library's
+// code asks at run time, through words that the loader filled; those words, read live, tell where
+// the variable is:
+//
+//   TLS descriptor   slot: { resolver, argument }. If the resolver's code just returns the
+//   argument, that is
+//                    the offset from the thread pointer; otherwise the argument leads to
+//                    { module ID, offset [, generation] }. Judging by the size of the argument is
+//                    wrong: an offset may be any number, and 0 is a legal one (musl on aarch64).
+//   initial exec     slot: offset from the thread pointer.
+//   general dynamic  slot: { module ID, offset }.
+//
+// A relocation names the variable, or (lld, -Bsymbolic, protected or hidden symbols) has no symbol:
+// then it means this module's own block plus the addend, and the variable is at (symbol value -
+// addend) from there. That rule also covers local-dynamic code, whose symbol-less slot is the block
+// itself.
+//
+// Where no slot helps (none exists, or it is still lazy), glibc's records of the module do
+// (libc_tls.h). A library whose block is in static TLS has one static address for every thread,
+// also when a module ID would lead there: its DTV entry may stay empty although the variable is in
+// use, so static wins.
+//
+// With a trace, each slot tells what its words were taken for; nothing is decided there.
+#include "recipe/access.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/text.h"
+#include "customlabels/label_abi.h"
+#include "labelscope/tls_layout.h"
+#include "recipe/publication.h"
+
+namespace labelscope {
+namespace {
+
+constexpr std::uint64_t kMaxModuleId = 65536;
+// Slots looked at in one module. In an honest one the first that is relocated answers.
+constexpr std::size_t kMaxSlots = 64;
+// Reasons given when none of the slots helps; they are mostly the same.
+constexpr std::size_t kMaxReasons = 3;
+
+ls_tls_recipe tp_offset(std::int64_t offset) {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_TP_OFFSET;
+  recipe.offset = offset;
+  return recipe;
+}
+
+class SlotReader {
+ public:
+  SlotReader(const Module& module, const ElfSymbol& variable,
+             const std::function<const LibcTls&()>& libc, const Target& target, AccessPlan& plan,
+             ModuleTrace* trace)
+      : module_(module),
+        variable_(variable),
+        libc_(libc),
+        memory_(target.memory()),
+        alive_(target.is_alive()),
+        plan_(plan),
+        trace_(trace) {}
+
+  // True when the plan is complete.
+  bool try_slot(const TlsRelocation& relocation) {
+    if (trace_ != nullptr) trace_->slots.push_back({relocation, {}, {}, {}, false});
+    const bool complete = follow_slot(relocation);
+    if (complete && trace_ != nullptr) trace_->slots.back().used = true;
+    return complete;
+  }
+
+  // What the loader recorded about this module.
+  bool try_records() {
+    auto dynamic = module_.image->dynamic_address();
+    if (!dynamic) return false;
+    auto record = libc_().record_of_dynamic(module_.load_bias + *dynamic);
+    if (!record) return false;
+    return accept(AccessModel::kLinkMap, from_record(*record, variable_.value));
+  }
+
+  // The loader may still fill a slot.
+  bool waiting() const { return waiting_; }
+  // A dead process's memory that was needed is not in its core file.
+  bool lacks_memory() const { return lacks_memory_; }
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  bool follow_slot(const TlsRelocation& relocation) {
+    Address slot = module_.load_bias + relocation.slot;
+    if (trace_ != nullptr) trace_->slots.back().address = slot;
+    // An initial-exec slot is one word, and may be the last one that is mapped.
+    std::array<std::uint64_t, 2> words{};
+    const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
+    const Status read = memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)));
+    if (!read) {
+      waiting_ = alive_;  // the loader maps the writable segment last
+      return unreadable(relocation, "its slot", read.error());
+    }
+    if (trace_ != nullptr) {
+      trace_->slots.back().words.assign(words.begin(), words.begin() + count);
+    }
+    switch (relocation.kind) {
+      case TlsRelocationKind::kTlsDesc:
+        return try_descriptor(relocation, words[0], words[1]);
+      case TlsRelocationKind::kTpOff:
+        if (words[0] == 0 && !zero_is_an_offset()) return not_relocated(relocation);
+        tell([&] { return "the word is an offset from the thread pointer"; });
+        return accept(AccessModel::kInitialExec,
+                      tp_offset(static_cast<std::int64_t>(words[0]) + correction(relocation)));
+      case TlsRelocationKind::kDtpMod:
+        if (words[0] == 0) return not_relocated(relocation);
+        tell([&] {
+          return "module ID " + std::to_string(words[0]) +
+                 (relocation.by_name
+                      ? ", offset " + hex(words[1])
+                      : "; the variable is at " + hex(variable_.value) + " of its block");
+        });
+        // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
+        return try_module(AccessModel::kGeneralDynamic, relocation, words[0],
+                          relocation.by_name ? words[1] : variable_.value, 0);
+    }
+    return false;
+  }
+
+  // musl on aarch64 counts libraries' blocks from the thread pointer itself when the executable has
+  // none. Its slots cannot be told from ones that are not relocated yet; until then the word at the
+  // thread pointer, which musl leaves alone, reads as no labels.
+  bool zero_is_an_offset() const {
+    return module_.image->machine() == Machine::kAarch64 && libc_().kind() == LibcTls::Kind::kMusl;
+  }
+  std::int64_t correction(const TlsRelocation& relocation) const {
+    return relocation.by_name ? 0 : static_cast<std::int64_t>(variable_.value) - relocation.addend;
+  }
+
+  bool try_descriptor(const TlsRelocation& relocation, Address resolver, std::uint64_t argument) {
+    if (resolver == 0) return not_relocated(relocation);
+    // Before glibc 2.34 a descriptor may start out lazy: it leads into the module's own PLT.
+    if (module_.contains(resolver)) return not_relocated(relocation);
+    std::array<unsigned char, 16> code{};
+    const Status read = memory_.read(resolver, std::as_writable_bytes(std::span(code)));
+    if (!read) return unreadable(relocation, "its resolver " + hex(resolver), read.error());
+    if (is_static_tlsdesc_resolver(module_.image->machine(), code.data(), code.size())) {
+      tell([&] {
+        return "a static TLS descriptor: the resolver's code returns the argument, so " +
+               signed_hex(static_cast<std::int64_t>(argument)) +
+               " is the offset from the thread pointer";
+      });
+      return accept(AccessModel::kTlsDescStatic,
+                    tp_offset(static_cast<std::int64_t>(argument) + correction(relocation)));
+    }
+    auto index = read_value<std::array<std::uint64_t, 3>>(memory_, argument);
+    if (!index) {
+      return unreadable(relocation, "what its argument " + hex(argument) + " leads to",
+                        index.error());
+    }
+    std::uint64_t offset = (*index)[1] + static_cast<std::uint64_t>(correction(relocation));
+    // Only glibc's descriptor has a third word.
+    std::uint64_t generation = libc_().kind() == LibcTls::Kind::kMusl ? 0 : (*index)[2];
+    tell([&] {
+      return "a dynamic TLS descriptor: the resolver's code does not return the argument, which "
+             "leads to module ID " +
+             std::to_string((*index)[0]) + ", offset " + hex((*index)[1]) +
+             (generation == 0 ? std::string() : ", generation " + std::to_string(generation));
+    });
+    return try_module(AccessModel::kTlsDescDynamic, relocation, (*index)[0], offset, generation);
+  }
+
+  bool try_module(AccessModel model, const TlsRelocation& relocation, std::uint64_t module_id,
+                  std::uint64_t offset, std::uint64_t generation) {
+    if (module_id == 0 || module_id > kMaxModuleId) {
+      return refuse(relocation, hex(module_id) + " is no module ID");
+    }
+    const LibcTls& libc = libc_();
+    if (auto record = libc.record_of(module_id)) {
+      return accept(model, from_record(*record, offset));
+    }
+    // An unresolved lazy descriptor's argument looks like {address, ...}: the loader knows no such
+    // module.
+    if (libc.has_records()) return not_relocated(relocation);
+    ls_tls_recipe recipe = libc.dtv_recipe();
+    recipe.module_id = static_cast<std::uint32_t>(module_id);
+    recipe.offset = static_cast<std::int64_t>(offset);
+    recipe.generation = generation;
+    return accept(model, recipe);
+  }
+
+  ls_tls_recipe from_record(const LoaderRecord& record, std::uint64_t offset) const {
+    if (trace_ != nullptr) {
+      trace_->record = {record.module_id, record.generation, record.static_offset};
+    }
+    if (record.static_offset)
+      return tp_offset(*record.static_offset + static_cast<std::int64_t>(offset));
+    ls_tls_recipe recipe = libc_().dtv_recipe();
+    recipe.module_id = record.module_id;
+    recipe.offset = static_cast<std::int64_t>(offset);
+    recipe.generation = record.generation;
+    return recipe;
+  }
+
+  bool accept(AccessModel model, const ls_tls_recipe& recipe) {
+    plan_.model = model;
+    plan_.recipe = recipe;
+    return true;
+  }
+  bool refuse(const TlsRelocation& relocation, const std::string& reason) {
+    tell([&] { return reason; });
+    reasons_.push_back("the relocation at " + hex(relocation.slot) + " does not help: " + reason);
+    return false;
+  }
+  bool unreadable(const TlsRelocation& relocation, const std::string& what, const Error& error) {
+    lacks_memory_ |= !alive_;
+    return refuse(relocation, what + " cannot be read: " + error.context);
+  }
+  // What the words of the slot at hand are taken for: made only if somebody wants to know.
+  template <class MakeClause>
+  void tell(const MakeClause& make_clause) {
+    if (trace_ == nullptr || trace_->slots.empty()) return;
+    std::string& told = trace_->slots.back().taken_for;
+    if (!told.empty()) told += "; ";
+    told += make_clause();
+  }
+  bool not_relocated(const TlsRelocation& relocation) {
+    waiting_ = true;
+    return refuse(relocation, "the loader has not filled it yet");
+  }
+
+  const Module& module_;
+  const ElfSymbol& variable_;
+  const std::function<const LibcTls&()>& libc_;
+  const MemorySource& memory_;
+  const bool alive_;
+  AccessPlan& plan_;
+  ModuleTrace* trace_;
+  std::vector<std::string> reasons_;  // why slots did not help
+  bool waiting_ = false;
+  bool lacks_memory_ = false;
+};
+
+// Named before symbol-less, and of equals the one that needs least at run time.
+int preference(const TlsRelocation& relocation) {
+  int by_kind = relocation.kind == TlsRelocationKind::kTlsDesc ? 0
+                : relocation.kind == TlsRelocationKind::kTpOff ? 1
+                                                               : 2;
+  return by_kind + (relocation.by_name ? 0 : 3);
+}
+
+// Why there is no recipe, in one finding.
+Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const char* fix) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
+    text += (i == 0 ? "" : "; ") + reasons[i];
+  }
+  if (reasons.size() > kMaxReasons) {
+    text += "; and " + std::to_string(reasons.size() - kMaxReasons) + " more do not help either";
+  }
+  return {waiting ? FindingCode::kNotRelocated : FindingCode::kUnresolved, text, fix};
+}
+
+}  // namespace
+
+AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       const std::function<const LibcTls&()>& libc, const Target& target,
+                       ModuleTrace* trace) {
+  AccessPlan plan;
+  if (main_executable && module.image->tls()) {
+    plan.model = AccessModel::kLocalExec;
+    plan.recipe =
+        tp_offset(local_exec_offset(module.image->machine(), *module.image->tls(), variable.value));
+    return plan;
+  }
+  auto relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  std::vector<std::string> reasons;
+  if (!relocations) {
+    reasons.push_back("its relocations cannot be read: " + relocations.error().context);
+    relocations = std::vector<TlsRelocation>{};
+  } else if (auto finding = find_missing_descriptor(module.image->machine(), *relocations)) {
+    plan.findings.push_back(*std::move(finding));
+  }
+  std::stable_sort(
+      relocations->begin(), relocations->end(),
+      [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
+  SlotReader reader(module, variable, libc, target, plan, trace);
+  for (std::size_t i = 0; i < std::min(relocations->size(), kMaxSlots); ++i) {
+    if (reader.try_slot((*relocations)[i])) return plan;
+  }
+  if (reader.try_records()) return plan;
+  reasons.insert(reasons.end(), reader.reasons().begin(), reader.reasons().end());
+  if (relocations->size() > kMaxSlots) {
+    reasons.push_back(std::to_string(relocations->size() - kMaxSlots) +
+                      " more relocations were not tried");
+  }
+  // Where the loader keeps records, this module's may be missing only because it is still loading.
+  bool waiting = reader.waiting() && !reader.lacks_memory();
+  if (reasons.empty()) {
+    reasons.emplace_back("no relocation reaches the variable");
+    waiting = libc().has_records();
+  }
+  const char* fix = reader.lacks_memory() ? kWholeCore
+                    : !waiting            ? "build the library with TLS descriptors"
+                    : target.is_alive()   ? "look again when the library is loaded"
+                                          : "";  // it died while it loaded the library
+  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting, fix));
+  plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
+  return plan;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,123 @@
+// Every thread of a core file, read once.
+#include "sampling/core_snapshot.h"
+
+#include <algorithm>
+
+#include "labelscope/label_walk.h"
+#include "labelscope/snapshot.h"
+
+namespace labelscope {
+namespace {
+
+const char* no_thread_pointer(Machine machine) {
+  if (machine == Machine::kAarch64) {
+    return "the core has no thread pointer of this thread (no NT_ARM_TLS note)";
+  }
+  return "the core has no thread pointer of this thread (Linux 5.9 to 5.15 writes only that of the "
+         "thread that died), and no thread control block with its ID was found";
+}
+
+// Remembers which memory the core lacks: what the process had mapped, not where a wild pointer
+// leads.
+class NotingMemory final : public MemorySource {
+ public:
+  NotingMemory(const MemorySource& memory, const std::vector<Mapping>& mappings)
+      : memory_(memory), mappings_(mappings) {}
+
+  Status read(Address address, std::span<std::byte> out) const override {
+    Status status = memory_.read(address, out);
+    if (!status && find_mapping(mappings_, untagged(address)) != nullptr) {
+      lacking_ = status.error().context;
+    }
+    return status;
+  }
+  Address untagged(Address pointer) const override { return memory_.untagged(pointer); }
+  const std::string& lacking() const { return lacking_; }  // why; empty if it has all of it
+
+ private:
+  const MemorySource& memory_;
+  const std::vector<Mapping>& mappings_;
+  mutable std::string lacking_;
+};
+
+ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
+                           const NotingMemory& memory, Machine machine) {
+  ThreadSnapshot seen;
+  seen.tid = thread.tid;
+  seen.name = thread.name;
+  seen.thread_pointer = thread.thread_pointer;
+  if (!thread.thread_pointer) {
+    seen.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+    seen.problem = no_thread_pointer(machine);
+    return seen;
+  }
+  seen.seen = observe(recipes, *thread.thread_pointer, memory);
+  if (is_unreadable(seen.seen.outcome)) seen.problem = memory.lacking();
+  return seen;
+}
+
+}  // namespace
+
+// A publisher is the main executable or bears a name that the ABI gives.
+bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
+  if (plan.modules == 0) return true;
+  std::string executable;
+  const auto headers = core.program_headers_address();
+  if (auto mappings = core.mappings(); mappings && headers) {
+    const Mapping* mapping = find_mapping(*mappings, *headers);
+    if (mapping != nullptr) executable = mapping->path;
+  }
+  const auto missing = [&](const CoreFileProblem& problem) {
+    if (problem.used) return false;
+    // Without a path, it is about which files there are.
+    return executable.empty() || problem.path.empty() || problem.path == executable ||
+           is_abi_library_name(problem.path);
+  };
+  const std::vector<CoreFileProblem> problems = core.problems();
+  return std::any_of(problems.begin(), problems.end(), missing);
+}
+
+Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
+                                      const SnapshotOptions& options) {
+  std::unique_ptr<Unwinder> unwinder;
+  if (options.stacks) {
+    auto opened = Unwinder::open(core);
+    if (!opened) return std::move(opened).error();
+    unwinder = *std::move(opened);
+  }
+  std::vector<ls_tls_recipe> recipes;
+  recipes.reserve(plan.publishers.size());
+  for (const Publisher& publisher : plan.publishers) recipes.push_back(publisher.recipe);
+
+  ProcessSnapshot snapshot;
+  snapshot.source = SnapshotSource::kCore;
+  snapshot.pid = core.pid();
+  snapshot.comm = core.comm();
+  snapshot.plan = std::move(plan);
+  const bool may_miss = may_miss_publisher(core, snapshot.plan);
+  const auto mappings = core.mappings();
+  if (!mappings) return mappings.error();
+  for (const CoreThread& thread : core.threads()) {
+    const NotingMemory memory(core.memory(), *mappings);
+    ThreadSnapshot seen = read_thread(thread, recipes, memory, core.machine());
+    if (core.truncated() && seen.seen.outcome == LS_UNREADABLE_NO_RECIPE) {
+      seen.problem = "the label variable could not be located: the core file is cut short";
+    }
+    if (may_miss && seen.seen.outcome == LS_UNLABELLED) {
+      seen.seen = {LS_UNREADABLE_NO_RECIPE, 0, {}};
+    }
+    // The kernel notes the same signal for every thread; it has hit the first.
+    if (snapshot.threads.empty()) seen.signal = thread.signal;
+    if (unwinder) {
+      seen.stack = unwinder->unwind(thread.registers, core.memory(), std::nullopt);
+    }
+    if (options.while_held) options.while_held(seen, core.memory());
+    snapshot.threads.push_back(std::move(seen));
+  }
+  std::stable_sort(
+      snapshot.threads.begin(), snapshot.threads.end(),
+      [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return raw(a.tid) < raw(b.tid); });
+  return snapshot;
+}
+
+}  // namespace labelscope

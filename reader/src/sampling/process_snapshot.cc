@@ -1,0 +1,284 @@
+// Every thread of a live process, stopped and read one after the other.
+//
+// All stops happen on a thread made for them. It ends when the last thread has been read, and with
+// it the kernel lets go of whatever has not stopped until then (stopped_thread.h).
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "labelscope/label_walk.h"
+#include "labelscope/snapshot.h"
+#include "labelscope/stopped_thread.h"
+#include "process/proc_fs.h"
+#include "ptrace/holding.h"
+#include "ptrace/marked_stop.h"
+#include "ptrace/own_thread.h"
+
+namespace labelscope {
+namespace {
+
+using Clock = StoppedThread::Clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A running thread stops in microseconds, and in milliseconds where all processors are busy. One
+// that takes longer is left alone and the next one asked; it is read when it has stopped, whatever
+// goes on then.
+constexpr milliseconds kFirstPatience{10};
+// Between two looks at those that have not stopped: a thread that stops is held for as long.
+constexpr microseconds kShortestPause{5};
+constexpr microseconds kLongestPause{50};
+// A process that starts threads faster than they are read would never be done.
+constexpr int kMaxListings = 100;
+
+class ThreadReader {
+ public:
+  ThreadReader(const LiveProcess& process, const ProcessPlan& plan, const SnapshotOptions& options,
+               Unwinder* unwinder)
+      : process_(process), options_(options), unwinder_(unwinder) {
+    for (const Publisher& publisher : plan.publishers) recipes_.push_back(publisher.recipe);
+  }
+
+  // kVanished, kPermission: nothing could be read.
+  Status read_all(ProcessSnapshot& snapshot);
+
+ private:
+  Result<bool> read_new_threads();
+  void begin(ThreadSnapshot thread);
+  // True if there is no more to be learned of this thread.
+  bool read(ThreadSnapshot& thread);
+  void read_stopped();
+  void ask_one_asleep();
+  template <class Done>
+  void read_until(Clock::time_point deadline, Done done);
+  void look_at(ThreadSnapshot& thread, const StoppedThread& stopped);
+  void look_at_held(ThreadSnapshot& thread);
+  void observe_at(ThreadSnapshot& thread, Address thread_pointer);
+  void set_problem(ThreadSnapshot& thread, const Error& error);
+
+  const LiveProcess& process_;
+  const SnapshotOptions& options_;
+  Unwinder* unwinder_;
+  std::vector<ls_tls_recipe> recipes_;
+  std::set<Tid> seen_;
+  std::vector<ThreadSnapshot> done_;
+  std::map<Tid, ThreadSnapshot> late_;  // asked to stop
+  std::deque<Tid> asleep_;              // those of them that could not even be asked (state D)
+  Clock::duration waited_{0};           // for single ones
+  std::size_t vanished_ = 0;
+  std::size_t read_ = 0;
+  std::optional<Error> refusal_;
+};
+
+Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
+  for (int listing = 0;; ++listing) {
+    auto found = read_new_threads();
+    if (!found) {
+      if (read_ == 0) return std::move(found).error();
+      break;  // the process ended when we had read some
+    }
+    if (!*found) break;
+    if (listing == kMaxListings) {
+      snapshot.incomplete = true;
+      break;
+    }
+  }
+  read_until(Clock::now() + options_.patience, [this] { return late_.empty(); });
+  for (auto& [tid, thread] : late_) {
+    thread.late = true;
+    done_.push_back(std::move(thread));
+  }
+  if (read_ == 0 && refusal_) return *refusal_;
+  snapshot.threads = std::move(done_);
+  snapshot.vanished = vanished_;
+  std::sort(
+      snapshot.threads.begin(), snapshot.threads.end(),
+      [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return raw(a.tid) < raw(b.tid); });
+  return {};
+}
+
+// Whether there were any.
+Result<bool> ThreadReader::read_new_threads() {
+  auto tids = process_.threads();
+  if (!tids) return std::move(tids).error();
+  bool any = false;
+  for (Tid tid : *tids) {
+    if (!seen_.insert(tid).second) continue;
+    any = true;
+    ThreadSnapshot thread;
+    thread.tid = tid;
+    begin(std::move(thread));
+    read_stopped();
+  }
+  return any;
+}
+
+void ThreadReader::begin(ThreadSnapshot thread) {
+  const Tid tid = thread.tid;
+  auto stat = read_thread_stat("/proc/" + std::to_string(raw(process_.pid())) + "/task/" +
+                               std::to_string(raw(tid)) + "/stat");
+  if (!stat) {
+    ++vanished_;
+    return;
+  }
+  thread.name = stat->name;
+  thread.state = stat->state;
+  if (has_ended(stat->state)) {
+    if (raw(tid) != raw(process_.pid())) {
+      ++vanished_;
+      return;
+    }
+    set_problem(thread, {ErrorCode::kVanished, "it has ended, and others of its process run on"});
+    done_.push_back(std::move(thread));
+    return;
+  }
+  if (read(thread)) return;
+  late_.emplace(tid, std::move(thread));
+  if (stat->state == 'D') asleep_.push_back(tid);
+  // What cannot be interrupted is not waited for here: there may be hundreds of such threads. Nor
+  // is any where so many do not stop: they do it one after the other, when they get a processor.
+  if (stat->state == 'D' || waited_ >= options_.patience) return;
+  const auto asked = Clock::now();
+  read_until(asked + kFirstPatience, [&] { return !late_.contains(tid); });
+  waited_ += Clock::now() - asked;
+}
+
+template <class Done>
+void ThreadReader::read_until(Clock::time_point deadline, Done done) {
+  for (auto pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+    read_stopped();
+    ask_one_asleep();
+    if (done() || Clock::now() >= deadline) return;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+// Those that have stopped since they were asked to.
+void ThreadReader::read_stopped() {
+  // Each of them once, whatever happens to them meanwhile.
+  for (std::size_t left = late_.size() + 1; left > 0; --left) {
+    const auto tid = StoppedThread::late_stop();
+    if (!tid) return;
+    auto thread = late_.find(*tid);
+    if (thread == late_.end()) {
+      StoppedThread::settle();  // it has executed another program, and goes on under this number
+    } else if (read(thread->second)) {
+      late_.erase(thread);
+    }
+  }
+}
+
+// One at a time, since others are held for as long.
+void ThreadReader::ask_one_asleep() {
+  if (asleep_.empty()) return;
+  const Tid tid = asleep_.front();
+  asleep_.pop_front();
+  auto thread = late_.find(tid);
+  if (thread == late_.end()) return;
+  if (read(thread->second)) {
+    late_.erase(thread);
+  } else {
+    asleep_.push_back(tid);
+  }
+}
+
+bool ThreadReader::read(ThreadSnapshot& thread) {
+  const auto moment = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  const MarkedStop marked(options_.current_stop, moment);
+  if (options_.held && options_.held->tid == thread.tid) {
+    look_at_held(thread);
+    done_.push_back(std::move(thread));
+    return true;
+  }
+  auto stopped = StoppedThread::stop(thread.tid, milliseconds{0});
+  if (!stopped) {
+    const Error& error = stopped.error();
+    if (error.code == ErrorCode::kVanished) {
+      ++vanished_;
+      return true;
+    }
+    set_problem(thread, error);
+    if (error.code == ErrorCode::kLimit) return false;
+    if (error.code == ErrorCode::kPermission && !refusal_) refusal_ = error;
+  } else {
+    look_at(thread, *stopped);
+    thread.held = stopped->held();
+    ++read_;
+  }
+  done_.push_back(std::move(thread));
+  return true;
+}
+
+void ThreadReader::look_at(ThreadSnapshot& thread, const StoppedThread& stopped) {
+  thread.problem.clear();
+  const auto deadline = Clock::now() - stopped.held() + options_.max_stop;
+  auto pointer = stopped.thread_pointer();
+  if (!pointer) return set_problem(thread, pointer.error());
+  observe_at(thread, *pointer);
+  if (unwinder_ != nullptr) {
+    if (auto registers = stopped.registers()) {
+      thread.stack = unwinder_->unwind(*registers, process_.memory(), deadline);
+    }
+  }
+  if (options_.while_held) options_.while_held(thread, process_.memory());
+}
+
+void ThreadReader::look_at_held(ThreadSnapshot& thread) {
+  ++read_;
+  if (!options_.held->thread_pointer) {
+    return set_problem(thread, {ErrorCode::kLimit, "it did not stop in time"});
+  }
+  observe_at(thread, *options_.held->thread_pointer);
+  if (options_.while_held) options_.while_held(thread, process_.memory());
+}
+
+void ThreadReader::observe_at(ThreadSnapshot& thread, Address thread_pointer) {
+  thread.thread_pointer = thread_pointer;
+  thread.seen = observe(recipes_, thread_pointer, process_.memory());
+}
+
+void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {
+  thread.problem = error.context;
+  thread.seen = {
+      error.code == ErrorCode::kVanished ? LS_UNREADABLE_VANISHED : LS_UNREADABLE_NO_THREAD_POINTER,
+      0,
+      {}};
+}
+
+}  // namespace
+
+Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
+                                         const SnapshotOptions& options) {
+  std::unique_ptr<Unwinder> unwinder;
+  if (options.stacks) {
+    auto opened = Unwinder::open(process);
+    if (!opened) return std::move(opened).error();
+    unwinder = *std::move(opened);
+  }
+  ProcessSnapshot snapshot;
+  snapshot.pid = process.pid();
+  snapshot.comm = process.comm();
+  snapshot.plan = std::move(plan);
+  ThreadReader reader(process, snapshot.plan, options, unwinder.get());
+  Status read;
+  Status ran = run_on_own_thread([&] {
+    // All the time: any of those that have not stopped yet may do so.
+    const Holding holding(Holding::Until::kThreadEnds);
+    read = reader.read_all(snapshot);
+    snapshot.longest_late_stop = StoppedThread::take_longest_late_stop();
+  });
+  if (!ran) return std::move(ran).error();
+  if (!read) return std::move(read).error();
+  const std::string name = "process " + std::to_string(raw(process.pid()));
+  if (snapshot.threads.empty()) {
+    return Error{ErrorCode::kVanished, name + " ended before any of its threads could be read"};
+  }
+  if (process.has_replaced_program() && process.threads()) {
+    return Error{ErrorCode::kVanished, name + " has executed another program meanwhile"};
+  }
+  return snapshot;
+}
+
+}  // namespace labelscope

@@ -1,0 +1,342 @@
+// PtraceSampler: when to sample, and what processes do meanwhile. (thread_sampler.h samples.)
+#include "labelscope/ptrace_sampler.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "labelscope/child_processes.h"
+#include "labelscope/stopped_thread.h"
+#include "ptrace/holding.h"
+#include "sampling/sampled_process.h"
+#include "sampling/thread_sampler.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+
+constexpr milliseconds kPollInterval{100};
+// Threads that stop after we gave up on them are looked for this often, to let them go.
+constexpr std::chrono::microseconds kSettleInterval{200};
+constexpr milliseconds kLongestSettling{200};
+
+// Until then, or a signal: false.
+bool sleep_until(Clock::time_point time) {
+  const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
+  if (left.count() <= 0) return true;
+  timespec rest{};
+  rest.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+  rest.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+  return ::nanosleep(&rest, nullptr) == 0;
+}
+
+// Once, through the thread that the process is seen through, which may end just then. One that does
+// not stop in time may do so later, and says nothing of the other threads: it has waited for a
+// processor, or waits for a disk or the child of its vfork.
+Status try_to_stop(Pid pid) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    auto process = LiveProcess::open(pid);
+    if (!process) return std::move(process).error();
+    const Holding holding;
+    auto stopped = StoppedThread::stop((*process)->seen_through());
+    if (stopped || stopped.error().code == ErrorCode::kLimit) return {};
+    if (stopped.error().code != ErrorCode::kVanished || attempt == kAttempts) {
+      return std::move(stopped).error();
+    }
+  }
+}
+
+struct Events {
+  std::uint64_t ticks = 0;
+  std::uint64_t ticks_skipped = 0;
+  std::uint64_t children_not_followed = 0;
+  std::uint64_t mappings_not_read = 0;
+  std::uint64_t threads_untold = 0;  // of processes that are forgotten
+};
+
+class TickingSampler final : public PtraceSampler {
+ public:
+  explicit TickingSampler(const PtraceSamplerOptions& options)
+      : options_(options), period_(1'000'000'000 / options.frequency_hz), threads_(options) {}
+
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
+  Status remove_process(Pid pid) override;
+  Status start() override;
+  Status drain(EventHandler& handler, milliseconds timeout) override;
+  Status stop(EventHandler& handler) override;
+  Counters counters() const override;
+  std::string refusal() const override { return threads_.refusal(); }
+  std::string_view event_name() const override {
+    return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
+  }
+  nanoseconds longest_stop() const override { return threads_.stops().longest(); }
+  std::uint64_t current_stop() const override { return threads_.current_stop(); }
+
+ private:
+  nanoseconds draw_period();
+  void tick(EventHandler& handler);
+  void sample_threads(SampledProcess& process, EventHandler& handler);
+  void poll(EventHandler& handler);
+  // Adds to `children` what there is now.
+  void poll_children(SampledProcess& parent, EventHandler& handler, std::set<Pid>& children);
+  void poll_mappings(SampledProcess& process, EventHandler& handler);
+  void notice_program(SampledProcess& process, EventHandler& handler);
+  void forget(Pid pid, EventHandler& handler);
+  void hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+                EventHandler& handler) const;
+  std::vector<Pid> pids() const;
+
+  PtraceSamplerOptions options_;
+  nanoseconds period_;
+  bool started_ = false;
+  std::minstd_rand random_{std::random_device{}()};
+  Clock::time_point next_tick_{};
+  Clock::time_point next_poll_{};
+  std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
+  std::set<Pid> not_followed_;  // children that were counted as such
+  ThreadSampler threads_;
+  Events events_;
+};
+
+// ---- processes
+
+Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+  if (recipes.size() > LS_MAX_PUBLISHERS) {
+    return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
+                                        " publishers of labels, not " +
+                                        std::to_string(recipes.size())};
+  }
+  auto known = processes_.find(pid);
+  if (known != processes_.end()) {
+    if (!known->second->runs_its_program()) {
+      return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) +
+                                             " has ended or executed another program meanwhile"};
+    }
+    known->second->set_recipes(recipes);
+    return {};
+  }
+  if (processes_.size() >= options_.max_processes) {
+    return Error{ErrorCode::kLimit,
+                 "more than " + std::to_string(options_.max_processes) + " processes"};
+  }
+  // Whether it may be stopped is better known now than when sampling has begun.
+  if (Status status = try_to_stop(pid); !status) return status;
+  const SampledProcess* other = processes_.empty() ? nullptr : processes_.begin()->second.get();
+  auto process = SampledProcess::open(pid, options_, nullptr, other);
+  if (!process) return std::move(process).error();
+  (*process)->set_recipes(recipes);
+  processes_[pid] = *std::move(process);
+  return {};
+}
+
+Status TickingSampler::remove_process(Pid pid) {
+  auto known = processes_.find(pid);
+  if (known == processes_.end()) return {};
+  events_.threads_untold += known->second->threads().untold();
+  processes_.erase(known);
+  return {};
+}
+
+void TickingSampler::hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+                              EventHandler& handler) const {
+  for (const ThreadList::Ended& thread : threads) {
+    const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
+    handler.on_thread_end(pid, thread.tid, static_cast<std::uint64_t>(time.count()));
+  }
+}
+
+void TickingSampler::forget(Pid pid, EventHandler& handler) {
+  hand_out(pid, processes_.at(pid)->threads().end_all(), handler);
+  static_cast<void>(remove_process(pid));
+  handler.on_exit(pid);
+}
+
+// Handlers may add processes while these are gone through.
+std::vector<Pid> TickingSampler::pids() const {
+  std::vector<Pid> pids;
+  pids.reserve(processes_.size());
+  for (const auto& [pid, process] : processes_) pids.push_back(pid);
+  return pids;
+}
+
+// ---- time
+
+Status TickingSampler::start() {
+  for (auto& [pid, process] : processes_) process->threads().start_over();
+  started_ = true;
+  next_tick_ = Clock::now() + draw_period();
+  next_poll_ = Clock::now() + kPollInterval;
+  return {};
+}
+
+Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
+  for (;;) {
+    if (started_ && Clock::now() >= next_tick_) tick(handler);
+    if (Clock::now() >= next_poll_) poll(handler);
+    const bool awaited = threads_.settle();
+    if (Clock::now() >= end) return {};
+    auto wake = std::min(end, next_poll_);
+    if (awaited) wake = std::min<Clock::time_point>(wake, Clock::now() + kSettleInterval);
+    if (started_) wake = std::min(wake, next_tick_);
+    if (!sleep_until(wake)) return {};
+  }
+}
+
+// Half to one and a half periods: nothing that the program does again and again can keep step.
+nanoseconds TickingSampler::draw_period() {
+  return nanoseconds(std::uniform_int_distribution<nanoseconds::rep>(
+      period_.count() / 2, period_.count() + period_.count() / 2)(random_));
+}
+
+void TickingSampler::tick(EventHandler& handler) {
+  // Ticks that it is too late for are not made up: they would all see the same moment.
+  const auto now = Clock::now();
+  events_.ticks_skipped += static_cast<std::uint64_t>((now - next_tick_) / period_);
+  next_tick_ = std::max(next_tick_, now - period_ / 2) + draw_period();
+  ++events_.ticks;
+  for (Pid pid : pids()) {
+    auto process = processes_.find(pid);
+    if (process == processes_.end()) continue;
+    const bool there = process->second->threads().refresh();
+    hand_out(pid, process->second->threads().take_ended(), handler);
+    if (there) {
+      sample_threads(*process->second, handler);
+    } else {
+      forget(pid, handler);
+    }
+  }
+}
+
+void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handler) {
+  ThreadList& list = process.threads();
+  for (auto& [tid, thread] : list.threads()) {
+    if (thread.ended) continue;
+    if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
+    list.refresh_name(thread);
+    auto found = threads_.sample(process, thread, handler);
+    if (found == ThreadSampler::Found::kOtherProgram) {
+      notice_program(process, handler);
+      found = threads_.sample(process, thread, handler);  // with the new program's plan
+    }
+    if (found == ThreadSampler::Found::kWaiting || found == ThreadSampler::Found::kOtherProgram) {
+      list.give_back(thread);
+    }
+  }
+}
+
+Status TickingSampler::stop(EventHandler& handler) {
+  if (!started_) return {};
+  started_ = false;
+  poll(handler);
+  for (auto& [pid, process] : processes_) hand_out(pid, process->threads().end_all(), handler);
+  // What has not stopped by then is let go when labelscope's thread ends.
+  const auto end = Clock::now() + kLongestSettling;
+  while (threads_.settle() && Clock::now() < end) {
+    sleep_until(Clock::now() + kSettleInterval);
+  }
+  threads_.rest();
+  return {};
+}
+
+// ---- what processes do
+
+void TickingSampler::poll(EventHandler& handler) {
+  next_poll_ = Clock::now() + kPollInterval;
+  std::set<Pid> children;
+  for (Pid pid : pids()) {
+    auto found = processes_.find(pid);
+    if (found == processes_.end()) continue;
+    SampledProcess& process = *found->second;
+    if (!process.exists()) {
+      forget(pid, handler);
+      continue;
+    }
+    if (!process.runs_its_program()) notice_program(process, handler);
+    poll_mappings(process, handler);
+    if (options_.follow_children) poll_children(process, handler, children);
+  }
+  // The number of one that is gone may be another's tomorrow.
+  std::erase_if(not_followed_, [&](Pid pid) { return !children.contains(pid); });
+}
+
+void TickingSampler::notice_program(SampledProcess& process, EventHandler& handler) {
+  if (process.adopt_program()) handler.on_exec(process.pid());
+}
+
+void TickingSampler::poll_mappings(SampledProcess& process, EventHandler& handler) {
+  const bool read = process.poll_mappings([&](const Mapping& mapping) {
+    MappingEvent event;
+    event.pid = process.pid();
+    event.start = mapping.start;
+    event.length = mapping.end - mapping.start;
+    event.file_offset = mapping.file_offset;
+    event.device_major = mapping.file.major;
+    event.device_minor = mapping.file.minor;
+    event.inode = mapping.file.inode;
+    event.path = mapping.file ? std::string_view(mapping.path) : std::string_view("//anon");
+    handler.on_mapping(event);
+  });
+  if (!read && process.exists()) {
+    ++events_.mappings_not_read;
+    handler.on_mappings_lost();
+  }
+}
+
+void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler,
+                                   std::set<Pid>& children) {
+  for (Pid pid : child_processes(parent.process())) {
+    children.insert(pid);
+    if (processes_.contains(pid) || not_followed_.contains(pid)) continue;
+    Error problem{ErrorCode::kLimit, {}};
+    if (processes_.size() < options_.max_processes) {
+      auto child = SampledProcess::open(pid, options_, &parent, &parent);
+      if (child) {
+        SampledProcess& added = *(processes_[pid] = *std::move(child));
+        handler.on_fork(parent.pid(), pid);
+        if (!added.runs_same_program(parent)) handler.on_exec(pid);
+        poll_mappings(added, handler);
+        continue;
+      }
+      problem = std::move(child).error();
+    }
+    if (problem.code == ErrorCode::kVanished) continue;  // it has ended: a zombie, mostly
+    not_followed_.insert(pid);
+    ++events_.children_not_followed;
+  }
+}
+
+Counters TickingSampler::counters() const {
+  Counters counters = threads_.counters();
+  auto set = [&](const char* name, std::uint64_t count) {
+    if (count != 0) counters.others[name] = count;
+  };
+  set("ticks", events_.ticks);
+  set("ticks-skipped", events_.ticks_skipped);
+  set("children-not-followed", events_.children_not_followed);
+  set("mappings-not-read", events_.mappings_not_read);
+  std::uint64_t untold = events_.threads_untold;
+  for (const auto& [pid, process] : processes_) untold += process->threads().untold();
+  if (options_.mode == SampleMode::kCpu) set("threads-without-cpu-time", untold);
+  return counters;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PtraceSampler>> PtraceSampler::open(const PtraceSamplerOptions& options) {
+  if (options.frequency_hz == 0 || options.frequency_hz > 1'000'000) {
+    return Error{ErrorCode::kLimit, "a frequency of 1 to 1,000,000 Hz is wanted"};
+  }
+  return std::unique_ptr<PtraceSampler>(std::make_unique<TickingSampler>(options));
+}
+
+}  // namespace labelscope

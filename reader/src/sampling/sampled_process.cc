@@ -1,0 +1,103 @@
+// SampledProcess: what the kernel tells nobody is found by comparing with the last time.
+#include "sampling/sampled_process.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace labelscope {
+namespace {
+
+// Of a program that is not planned yet (TrackedProcess plans it at the on_exec()).
+constexpr ls_tls_recipe not_planned() {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_RECIPE_NOT_RELOCATED;
+  return recipe;
+}
+
+bool same_code(const Mapping& a, const Mapping& b) {
+  return a.start == b.start && a.end == b.end && a.file_offset == b.file_offset && a.file == b.file;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
+                                                             const PtraceSamplerOptions& options,
+                                                             const SampledProcess* parent,
+                                                             const SampledProcess* like) {
+  auto process = LiveProcess::open(pid);
+  if (!process) return std::move(process).error();
+  const std::chrono::nanoseconds period(1'000'000'000 / options.frequency_hz);
+  auto threads = ThreadList::open(pid, parent != nullptr, period);
+  if (!threads) return std::move(threads).error();
+  std::unique_ptr<SampledProcess> sampled(
+      new SampledProcess(*std::move(process), *std::move(threads)));
+  auto image = ProgramImage::of(*sampled->process_);
+  if (!image) return std::move(image).error();
+  sampled->image_ = *image;
+  const bool forked = parent != nullptr && parent->image_ == *image;
+  if (forked) {
+    sampled->recipes_ = parent->recipes_;
+    sampled->mappings_hash_ = parent->mappings_hash_;
+    sampled->executable_ = parent->executable_;
+  } else {
+    sampled->recipes_ = {not_planned()};
+    sampled->poll_mappings([](const Mapping&) {});
+  }
+  if (options.stacks) {
+    const Unwinder* other = like != nullptr ? like->unwinder_.get() : nullptr;
+    auto unwinder = Unwinder::open(*sampled->process_, other);
+    if (!unwinder) return std::move(unwinder).error();
+    sampled->unwinder_ = *std::move(unwinder);
+  }
+  return sampled;
+}
+
+bool SampledProcess::adopt_program() {
+  if (!exists()) return false;
+  auto image = ProgramImage::of(*process_);
+  if (!image) return false;
+  image_ = *image;
+  recipes_ = {not_planned()};
+  executable_.clear();
+  mappings_hash_ = 0;
+  threads_.revive();
+  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));  // again with the next mapping
+  return true;
+}
+
+bool SampledProcess::exists() const {
+  auto process = LiveProcess::open(pid());
+  return process || (process.error().code != ErrorCode::kVanished &&
+                     process.error().code != ErrorCode::kNotFound);
+}
+
+bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
+  auto text = process_->read_proc("maps");
+  if (!text) return false;
+  const std::size_t hash = std::hash<std::string_view>{}(*text);
+  if (hash == mappings_hash_) return true;
+  mappings_hash_ = hash;
+  auto mappings = parse_maps(*text);
+  if (!mappings) return false;
+  std::vector<Mapping> executable;
+  for (Mapping& mapping : *mappings) {
+    if (mapping.executable) executable.push_back(std::move(mapping));
+  }
+  if (std::equal(executable.begin(), executable.end(), executable_.begin(), executable_.end(),
+                 same_code)) {
+    return true;
+  }
+  const std::vector<Mapping> before = std::exchange(executable_, std::move(executable));
+  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));  // stacks are cut, and say so
+  for (const Mapping& mapping : executable_) {
+    auto known = std::lower_bound(
+        before.begin(), before.end(), mapping.start,
+        [](const Mapping& earlier, Address start) { return earlier.start < start; });
+    if (known == before.end() || !same_code(*known, mapping)) on_mapping(mapping);
+  }
+  return true;
+}
+
+}  // namespace labelscope

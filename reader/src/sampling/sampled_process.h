@@ -1,0 +1,64 @@
+// One process that PtraceSampler samples: its threads, program, recipes, and what is mapped in it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "labelscope/ptrace_sampler.h"
+#include "labelscope/target.h"
+#include "labelscope/unwind.h"
+#include "process/program_image.h"
+#include "sampling/thread_list.h"
+
+namespace labelscope {
+
+class SampledProcess {
+ public:
+  // kVanished, kPermission. `parent`: of a process that was found to be its child; it has the
+  // parent's recipes and knows what the parent has mapped. `like`: any other one, whose unwinder
+  // may have read files of this one.
+  static Result<std::unique_ptr<SampledProcess>> open(Pid pid, const PtraceSamplerOptions& options,
+                                                      const SampledProcess* parent,
+                                                      const SampledProcess* like);
+
+  Pid pid() const { return process_->pid(); }
+  const LiveProcess& process() const { return *process_; }
+  const MemorySource& memory() const { return process_->memory(); }
+  ThreadList& threads() { return threads_; }
+  // Null where stacks are not wanted.
+  Unwinder* unwinder() const { return unwinder_.get(); }
+  const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
+
+  // Whether it has executed no other program since.
+  bool runs_its_program() const { return image_.runs_in(memory()); }
+  bool runs_same_program(const SampledProcess& other) const { return image_ == other.image_; }
+  // After an exec: another program, no recipes, nothing mapped that is known. False: not now (it
+  // has ended, or is about to).
+  bool adopt_program();
+  void set_recipes(std::span<const ls_tls_recipe> recipes) {
+    recipes_.assign(recipes.begin(), recipes.end());
+  }
+  // Whether it exists, as more than a zombie.
+  bool exists() const;
+
+  // Reports executable mappings that were not there the last time. False: they could not be read.
+  using OnMapping = std::function<void(const Mapping&)>;
+  bool poll_mappings(const OnMapping& on_mapping);
+
+ private:
+  SampledProcess(std::unique_ptr<LiveProcess> process, ThreadList threads)
+      : process_(std::move(process)), threads_(std::move(threads)) {}
+
+  std::unique_ptr<LiveProcess> process_;
+  ThreadList threads_;
+  ProgramImage image_;
+  std::vector<ls_tls_recipe> recipes_;
+  std::unique_ptr<Unwinder> unwinder_;
+  std::size_t mappings_hash_ = 0;
+  std::vector<Mapping> executable_;  // by address
+};
+
+}  // namespace labelscope

@@ -1,0 +1,160 @@
+// ThreadSampler: everything that is done while a thread is held is in look_at().
+#include "sampling/thread_sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "labels/label_key.h"
+#include "labelscope/label_walk.h"
+#include "ptrace/holding.h"
+#include "ptrace/marked_stop.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+
+// How long a thread may take to stop. One that runs does at once, one that waits for a processor
+// when it has got one. One that waits for a device may never, and would hold up the others'
+// samples: so it is not tried for long, and not again for a while.
+constexpr milliseconds kPatience{200};
+constexpr milliseconds kPatienceForDevices{5};
+constexpr milliseconds kHopeless{1000};
+
+}  // namespace
+
+ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
+                                           EventHandler& handler) {
+  Seen seen;
+  auto time = Clock::now();
+  if (time < thread.hopeless_until) {
+    ++(thread.refused ? threads_refused_ : threads_not_stopped_);
+    seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+  } else {
+    const bool waits_for_device =
+        options_.mode == SampleMode::kWall && process.threads().state_of(thread) == 'D';
+    if (!holding_) holding_.emplace();
+    const MarkedStop marked(&current_stop_, ++stops_begun_);
+    auto stopped =
+        StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
+    if (stopped && options_.mode == SampleMode::kCpu &&
+        (stopped->was_waiting() || !process.threads().was_on_processor(thread))) {
+      stops_.add(stopped->held());
+      ++threads_waiting_;
+      return Found::kWaiting;
+    }
+    if (stopped) {
+      time = Clock::now();
+      seen = look_at(process, *stopped);
+      stops_.add(stopped->held());
+      if (seen.other_program) return Found::kOtherProgram;
+    } else if (stopped.error().code == ErrorCode::kVanished) {
+      // It ended, or ends just now: there was nothing to be sampled any more.
+      thread.ended = true;
+      ++threads_ended_first_;
+      return Found::kEnd;
+    } else {
+      thread.refused = stopped.error().code == ErrorCode::kPermission;
+      if (thread.refused && refusal_.empty()) refusal_ = stopped.error().context;
+      if (!thread.refused && process.threads().state_of(thread) == 'R') {
+        // That it only waits for a processor says nothing about the next time.
+        ++threads_without_processor_;
+      } else {
+        thread.hopeless_until = Clock::now() + kHopeless;
+        ++(thread.refused ? threads_refused_ : threads_not_stopped_);
+      }
+      seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
+    }
+  }
+  hand_out(process, thread, seen, time, handler);
+  return Found::kThread;
+}
+
+bool ThreadSampler::settle() {
+  const bool awaited = StoppedThread::settle() != 0;
+  if (!awaited) holding_.reset();
+  const auto late = StoppedThread::take_longest_late_stop();
+  if (late.count() != 0) stops_.add(late);
+  return awaited;
+}
+
+// Nothing here may take long.
+ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
+                                           const StoppedThread& stopped) const {
+  const auto deadline = Clock::now() + options_.max_stop - stopped.held();
+  Seen seen;
+  auto thread_pointer = stopped.thread_pointer();
+  auto registers = stopped.registers();
+  if (!thread_pointer || !registers) {
+    seen.labels.outcome = LS_UNREADABLE_VANISHED;  // killed while it was held
+    return seen;
+  }
+  if (!process.runs_its_program()) {
+    seen.other_program = true;
+    return seen;
+  }
+  seen.labels = observe(process.recipes(), *thread_pointer, process.memory());
+  if (process.unwinder() != nullptr) {
+    seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);
+  }
+  return seen;
+}
+
+void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& thread,
+                             const Seen& seen, Clock::time_point time, EventHandler& handler) {
+  label_key_.clear();
+  append_label_key(seen.labels.labels, label_key_);
+  RawSample sample;
+  sample.time_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
+  const nanoseconds ran =
+      options_.mode == SampleMode::kWall ? time - thread.seen_first : thread.ran - thread.before;
+  sample.thread_ns = static_cast<std::uint64_t>(std::max(ran, nanoseconds(0)).count());
+  sample.pid = process.pid();
+  sample.tid = thread.tid;
+  sample.comm = thread.comm;
+  sample.user_stack = seen.stack.frames;
+  sample.outcome = seen.labels.outcome;
+  sample.flags = seen.labels.flags;
+  sample.label_key = label_key_;
+  sample.decode_labels = &decode_plain_labels;
+  if (seen.stack.out_of_time) {
+    sample.flags |= LS_STACK_CUT;
+    ++cut_by_max_stop_;
+  } else if (!seen.stack.cut.empty()) {
+    ++stacks_incomplete_;
+  } else if (!seen.stack.frames.empty()) {
+    ++stacks_complete_;
+  }
+  ++counts_.taken;
+  ++counts_.outcomes[sample.outcome];
+  if ((sample.flags & LS_TRUNCATED) != 0) ++counts_.truncated;
+  handler.on_sample(sample);
+}
+
+Counters ThreadSampler::counters() const {
+  Counters counters = counts_;
+  auto set = [&](const char* name, std::uint64_t count) {
+    if (count != 0) counters.others[name] = count;
+  };
+  auto set_time = [&](const char* name, nanoseconds time) {
+    const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
+    set(name, static_cast<std::uint64_t>(us));
+  };
+  set("threads-ended-first", threads_ended_first_);
+  set("threads-not-stopped", threads_not_stopped_);
+  set("threads-refused", threads_refused_);
+  set("threads-without-processor", threads_without_processor_);
+  set("threads-waiting-again", threads_waiting_);
+  set("stacks-cut-by-max-stop", cut_by_max_stop_);
+  set("stacks-incomplete", stacks_incomplete_);
+  set("stacks-complete", stacks_complete_);
+  set_time("stop-longest-us", stops_.longest());
+  set_time("stop-median-us", stops_.quantile(0.5));
+  set_time("stop-p99-us", stops_.quantile(0.99));
+  return counters;
+}
+
+}  // namespace labelscope

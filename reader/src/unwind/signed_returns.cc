@@ -1,0 +1,209 @@
+// Entries are what take_call_frames() has counted: lengths are right, all else may be anything.
+#include "unwind/signed_returns.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace labelscope {
+namespace {
+
+constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
+
+// Call frame instructions (DWARF 5, 6.4.2), as far as their operands must be skipped.
+constexpr std::uint8_t kNop = 0x00;
+constexpr std::uint8_t kSetLocation = 0x01;
+constexpr std::uint8_t kNegateWithPc = 0x2c;
+constexpr std::uint8_t kNegate = 0x2d;
+
+// What an entry of the shared kind (CIE) says about the others.
+struct Shared {
+  std::size_t pointer_size = 0;  // of addresses in the entries
+  bool augmented = false;        // they have data of their own in front of the instructions
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<std::byte> bytes) : bytes_(bytes) {}
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return !ok_ || at_ == bytes_.size(); }
+  std::span<std::byte> rest() const { return ok_ ? bytes_.subspan(at_) : std::span<std::byte>(); }
+
+  std::uint8_t byte() { return static_cast<std::uint8_t>(take(1)); }
+  std::uint64_t number() {  // LEB128, as far as it is unsigned
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; ok_; shift += 7) {
+      const std::uint8_t part = byte();
+      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
+      if ((part & 0x80) == 0) break;
+    }
+    return value;
+  }
+  std::string_view string() {
+    const auto left = rest();
+    const auto* text = reinterpret_cast<const char*>(left.data());
+    const std::size_t length = left.empty() ? 0 : ::strnlen(text, left.size());
+    skip(length + 1);
+    return ok_ ? std::string_view(text, length) : std::string_view();
+  }
+  void skip(std::uint64_t size) {
+    ok_ = ok_ && size <= bytes_.size() - at_;
+    if (ok_) at_ += size;
+  }
+  // The byte that was read last.
+  void overwrite(std::uint8_t value) { bytes_[at_ - 1] = std::byte{value}; }
+
+ private:
+  unsigned take(std::size_t size) {
+    skip(size);
+    return ok_ ? std::to_integer<unsigned>(bytes_[at_ - 1]) : 0;
+  }
+
+  std::span<std::byte> bytes_;
+  std::size_t at_ = 0;
+  bool ok_ = true;
+};
+
+// Of a DW_EH_PE_ encoding; 0: not a fixed number of bytes.
+std::size_t encoded_size(std::uint8_t encoding) {
+  switch (encoding & 0x07) {
+    case 0x00:
+    case 0x04:
+      return 8;
+    case 0x02:
+      return 2;
+    case 0x03:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+// Skips the operands of one instruction; false: it is not known.
+bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer_size) {
+  switch (instruction >> 6) {
+    case 1:  // advance_loc
+    case 3:  // restore
+      return true;
+    case 2:  // offset
+      reader.number();
+      return true;
+    default:
+      break;
+  }
+  switch (instruction) {
+    case kNop:
+    case 0x0a:  // remember_state
+    case 0x0b:  // restore_state
+    case kNegateWithPc:
+    case kNegate:
+      return true;
+    case kSetLocation:
+      reader.skip(pointer_size);
+      return pointer_size != 0;
+    case 0x02:  // advance_loc1, 2, 4
+    case 0x03:
+    case 0x04:
+      reader.skip(std::size_t{1} << (instruction - 0x02));
+      return true;
+    case 0x06:  // restore_extended, undefined, same_value, def_cfa_register, def_cfa_offset (_sf)
+    case 0x07:
+    case 0x08:
+    case 0x0d:
+    case 0x0e:
+    case 0x13:
+    case 0x2e:  // GNU_args_size
+      reader.number();
+      return true;
+    case 0x05:  // offset_extended (_sf), register, def_cfa (_sf), val_offset (_sf)
+    case 0x09:
+    case 0x0c:
+    case 0x11:
+    case 0x12:
+    case 0x14:
+    case 0x15:
+    case 0x2f:  // GNU_negative_offset_extended
+      reader.number();
+      reader.number();
+      return true;
+    case 0x10:  // expression, val_expression
+    case 0x16:
+      reader.number();
+      reader.skip(reader.number());
+      return true;
+    case 0x0f:  // def_cfa_expression
+      reader.skip(reader.number());
+      return true;
+    default:
+      return false;
+  }
+}
+
+void hide_in(Reader instructions, std::size_t pointer_size) {
+  while (!instructions.at_end()) {
+    const std::uint8_t instruction = instructions.byte();
+    if (instruction == kNegate || instruction == kNegateWithPc) instructions.overwrite(kNop);
+    if (!skip_operands(instructions, instruction, pointer_size)) return;
+  }
+}
+
+// Reads up to the instructions.
+std::optional<Shared> read_shared(Reader& reader) {
+  constexpr std::uint8_t kWithAddressSize = 4;
+  Shared shared{8, false};
+  const std::uint8_t version = reader.byte();
+  std::string_view augmentation = reader.string();
+  if (version >= kWithAddressSize) reader.skip(2);
+  reader.number();                                        // code alignment
+  reader.number();                                        // data alignment
+  version == 1 ? reader.skip(1) : void(reader.number());  // the return address's register
+  if (!augmentation.starts_with('z'))
+    return reader.ok() && augmentation.empty() ? std::optional(shared) : std::nullopt;
+  shared.augmented = true;
+  const std::uint64_t size = reader.number();
+  Reader data(reader.rest().first(std::min<std::uint64_t>(size, reader.rest().size())));
+  reader.skip(size);
+  for (char letter : augmentation.substr(1)) {
+    if (letter == 'R') {
+      shared.pointer_size = encoded_size(data.byte());
+    } else if (letter == 'L') {
+      data.byte();
+    } else if (letter == 'P') {
+      data.skip(encoded_size(data.byte()));
+    }
+  }
+  return reader.ok() && data.ok() ? std::optional(shared) : std::nullopt;
+}
+
+}  // namespace
+
+void hide_signed_returns(std::span<std::byte> entries, CallFrameKind kind) {
+  const bool eh = kind == CallFrameKind::kEhFrame;
+  std::map<std::uint64_t, Shared> all_shared;  // by offset
+  std::uint64_t at = 0;
+  std::uint32_t head[2];  // length, and what the entry refers to
+  while (entries.size() - at >= sizeof head) {
+    std::memcpy(head, entries.data() + at, sizeof head);
+    const std::uint64_t body = at + sizeof head[0];
+    if (head[0] < sizeof head[1] || head[0] > entries.size() - body) return;
+    Reader reader(entries.subspan(body + sizeof head[1], head[0] - sizeof head[1]));
+    if (head[1] == (eh ? 0 : kDebugFrameCie)) {
+      if (const auto shared = read_shared(reader)) {
+        all_shared[at] = *shared;
+        hide_in(Reader(reader.rest()), shared->pointer_size);
+      }
+    } else if (auto known = all_shared.find(eh ? body - head[1] : head[1]);
+               known != all_shared.end() && known->second.pointer_size != 0) {
+      reader.skip(2 * known->second.pointer_size);
+      if (known->second.augmented) reader.skip(reader.number());
+      if (reader.ok()) hide_in(Reader(reader.rest()), known->second.pointer_size);
+    }
+    at = body + head[0];
+  }
+}
+
+}  // namespace labelscope

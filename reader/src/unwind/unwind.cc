@@ -1,0 +1,260 @@
+// Unwinder over libdwfl.
+//
+// libdwfl is given everything beforehand, while the target runs (unwind_modules.h). While the
+// thread is held it then only steps: registers and pc to the caller's registers, by the rules for
+// that pc, reading words of the stack. Where there are no rules (code made at run time,
+// hand-written code) it follows the frame pointer.
+//
+// It cannot be told to give up, but asks for memory and reports every frame: after the deadline
+// both are refused. One step takes as long as one entry of call frame information takes to
+// interpret.
+#include "labelscope/unwind.h"
+
+#include <elf.h>
+#include <elfutils/libdwfl.h>
+#include <libelf.h>
+
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "process/cached_memory.h"
+#include "unwind/resumed_frames.h"
+#include "unwind/unwind_modules.h"
+
+namespace labelscope {
+namespace {
+
+// Distinct addresses of which is known whether a signal handler returns to them.
+constexpr std::size_t kMaxKnownCode = 65536;
+
+struct ElfCloser {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+
+class DwflUnwinder final : public Unwinder {
+ public:
+  explicit DwflUnwinder(std::shared_ptr<UnwindModules::Images> images)
+      : modules_(std::move(images)) {}
+
+  Status refresh(const Target& target) override;
+  UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
+                      std::optional<Clock::time_point> deadline) override;
+  const UnwindModules& modules() const { return modules_; }
+
+ private:
+  // What becomes of a stack: libdwfl goes on from frame to frame, or is started again at one that
+  // it cannot step out of.
+  struct Walk {
+    Registers registers;
+    std::optional<Clock::time_point> deadline;
+    UnwoundStack stack;
+    std::optional<Registers> resume;
+    bool after_bad_call = false;
+    bool ended = false;   // by us: whole, or cut with the reason
+    Address last_pc = 0;  // as it is
+    Address frame_pointer = 0;
+  };
+
+  static pid_t next_thread(Dwfl*, void*, void**) { return 0; }
+  static bool choose_thread(Dwfl*, pid_t, void* self, void** thread) {
+    *thread = self;
+    return true;
+  }
+  static bool read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* self);
+  static bool set_registers(Dwfl_Thread* thread, void* self);
+  static int on_frame(Dwfl_Frame* frame, void* self);
+
+  Status attach(Machine machine);
+  bool returns_from_signal(Address pc);
+  Address without_signature(Address value) const;
+  bool late();
+  int take_frame(Dwfl_Frame* frame);
+  int cut(std::string why);
+
+  static const Dwfl_Thread_Callbacks kThreadCallbacks;
+
+  std::unordered_map<Address, bool> signal_returns_;
+  Elf64_Ehdr machine_header_{};
+  std::unique_ptr<Elf, ElfCloser> machine_elf_;
+  UnwindModules modules_;  // libdwfl ends before what it refers to
+  std::optional<Machine> attached_;
+  CachedMemory memory_;
+  Walk walk_;
+};
+
+const Dwfl_Thread_Callbacks DwflUnwinder::kThreadCallbacks{&DwflUnwinder::next_thread,
+                                                           &DwflUnwinder::choose_thread,
+                                                           &DwflUnwinder::read_word,
+                                                           &DwflUnwinder::set_registers,
+                                                           nullptr,
+                                                           nullptr};
+
+Status DwflUnwinder::refresh(const Target& target) {
+  signal_returns_.clear();
+  return modules_.load(target);
+}
+
+Status DwflUnwinder::attach(Machine machine) {
+  if (attached_ == machine) return {};
+  if (attached_) return Error{ErrorCode::kUnsupported, "one process, two kinds of processor"};
+  // libdwfl takes the kind of processor from a file.
+  std::memcpy(machine_header_.e_ident, ELFMAG, SELFMAG);
+  machine_header_.e_ident[EI_CLASS] = ELFCLASS64;
+  machine_header_.e_ident[EI_DATA] = ELFDATA2LSB;
+  machine_header_.e_ident[EI_VERSION] = EV_CURRENT;
+  machine_header_.e_type = ET_CORE;
+  machine_header_.e_machine = machine == Machine::kX86_64 ? EM_X86_64 : EM_AARCH64;
+  machine_header_.e_version = EV_CURRENT;
+  machine_header_.e_ehsize = sizeof machine_header_;
+  machine_elf_.reset(elf_memory(reinterpret_cast<char*>(&machine_header_),  // NOLINT: bytes
+                                sizeof machine_header_));
+  constexpr pid_t kAny = 1;  // libdwfl only hands it back
+  if (!machine_elf_ ||
+      !dwfl_attach_state(modules_.dwfl(), machine_elf_.get(), kAny, &kThreadCallbacks, this)) {
+    return Error{ErrorCode::kUnsupported, std::string("libdwfl: ") + dwfl_errmsg(-1)};
+  }
+  attached_ = machine;
+  return {};
+}
+
+bool DwflUnwinder::late() {
+  if (!walk_.stack.out_of_time && walk_.deadline && Clock::now() >= *walk_.deadline) {
+    walk_.stack.out_of_time = true;
+    walk_.stack.cut = "the time for holding the thread was over";
+  }
+  return walk_.stack.out_of_time;
+}
+
+bool DwflUnwinder::read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* self) {
+  auto* unwinder = static_cast<DwflUnwinder*>(self);
+  if (unwinder->late()) return false;
+  std::uint64_t value = 0;
+  if (!unwinder->memory_.read(address, std::as_writable_bytes(std::span(&value, 1)))) return false;
+  *word = unwinder->without_signature(value);
+  return true;
+}
+
+// On x86-64 there are none, and an address is what it is.
+Address DwflUnwinder::without_signature(Address value) const {
+  return walk_.registers.machine == Machine::kAarch64 ? modules_.unsigned_code(value) : value;
+}
+
+bool DwflUnwinder::set_registers(Dwfl_Thread* thread, void* self) {
+  auto* unwinder = static_cast<DwflUnwinder*>(self);
+  Registers& registers = unwinder->walk_.registers;
+  Address& return_address = registers.dwarf[return_address_number(registers.machine)];
+  return_address = registers.machine == Machine::kX86_64
+                       ? registers.pc
+                       : unwinder->without_signature(return_address);
+  if (!dwfl_thread_state_registers(thread, 0, register_count(registers.machine),
+                                   registers.dwarf.data())) {
+    return false;
+  }
+  dwfl_thread_state_register_pc(thread, registers.pc);
+  return true;
+}
+
+bool DwflUnwinder::returns_from_signal(Address pc) {
+  if (signal_returns_.size() >= kMaxKnownCode) signal_returns_.clear();
+  auto [known, fresh] = signal_returns_.try_emplace(pc, false);
+  if (fresh) known->second = is_signal_return(walk_.registers.machine, pc, memory_);
+  return known->second;
+}
+
+int DwflUnwinder::cut(std::string why) {
+  walk_.stack.cut = std::move(why);
+  walk_.ended = true;
+  return DWARF_CB_ABORT;
+}
+
+int DwflUnwinder::on_frame(Dwfl_Frame* frame, void* self) {
+  return static_cast<DwflUnwinder*>(self)->take_frame(frame);
+}
+
+int DwflUnwinder::take_frame(Dwfl_Frame* frame) {
+  if (late()) return DWARF_CB_ABORT;
+  std::vector<Address>& frames = walk_.stack.frames;
+  const Machine machine = walk_.registers.machine;
+  Dwarf_Addr pc = 0;
+  bool interrupted = false;  // not at a call
+  if (!dwfl_frame_pc(frame, &pc, &interrupted)) return cut("libdwfl has no address for a frame");
+  if (pc == 0 && !interrupted) {
+    walk_.ended = true;
+    return DWARF_CB_ABORT;
+  }
+  const bool code = modules_.is_code(pc);
+  // A call through a bad pointer. One only: after the second there is nothing to go by.
+  const bool bad_call = !code && interrupted && !walk_.after_bad_call;
+  if (!code && !bad_call && !frames.empty()) {
+    return cut("after " + hex_address(walk_.last_pc) + " comes " + hex_address(pc) +
+               ", which is no code");
+  }
+  if (frames.size() == kMaxFrames) {
+    return cut("it has more than " + std::to_string(kMaxFrames) + " frames");
+  }
+  // No call has led from a signal's return to the handler, either.
+  const bool signal_return = !frames.empty() && code && returns_from_signal(pc);
+  frames.push_back(!frames.empty() && (interrupted || signal_return) ? pc + 1 : pc);
+  walk_.last_pc = pc;
+  walk_.frame_pointer = 0;
+  Dwarf_Word value = 0;
+  if (dwfl_frame_reg(frame, frame_pointer_number(machine), &value) == 0) {
+    walk_.frame_pointer = value;
+  }
+  walk_.after_bad_call = bad_call;
+  if (bad_call) {
+    walk_.resume = registers_before_call(walk_.registers, memory_);
+    return walk_.resume ? DWARF_CB_ABORT : cut("there is no code at " + hex_address(pc));
+  }
+  if (signal_return && dwfl_frame_reg(frame, stack_pointer_number(machine), &value) == 0) {
+    walk_.resume = interrupted_registers(machine, value, memory_);
+    if (walk_.resume) return DWARF_CB_ABORT;
+  }
+  return DWARF_CB_OK;
+}
+
+UnwoundStack DwflUnwinder::unwind(const Registers& registers, const MemorySource& memory,
+                                  std::optional<Clock::time_point> deadline) {
+  memory_.start(memory);
+  walk_ = {};
+  walk_.registers = registers;
+  walk_.deadline = deadline;
+  if (Status status = attach(registers.machine); !status) {
+    walk_.stack.frames = {registers.pc};
+    walk_.stack.cut = status.error().context;
+    return std::move(walk_.stack);
+  }
+  // Each turn adds a frame, and the frames are bounded.
+  for (;;) {
+    walk_.resume.reset();
+    const std::size_t before = walk_.stack.frames.size();
+    constexpr pid_t kAny = 1;
+    const int result = dwfl_getthread_frames(modules_.dwfl(), kAny, &DwflUnwinder::on_frame, this);
+    if (walk_.resume && walk_.stack.frames.size() > before) {
+      walk_.registers = *walk_.resume;
+      continue;
+    }
+    const bool whole = result == DWARF_CB_OK || walk_.ended || walk_.stack.out_of_time;
+    // Both ABIs end the chain of frame pointers with 0 (psABI 3.4.1, AAPCS64 6.4.6).
+    if (!whole && (walk_.frame_pointer != 0 || walk_.stack.frames.size() <= 1)) {
+      walk_.stack.cut =
+          "there is no way on from " + hex_address(walk_.last_pc) + " (" + dwfl_errmsg(-1) + ")";
+    }
+    // It was late before libdwfl came to the first frame, which the registers tell without it.
+    if (walk_.stack.frames.empty()) walk_.stack.frames = {registers.pc};
+    return std::move(walk_.stack);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Unwinder>> Unwinder::open(const Target& target, const Unwinder* like) {
+  const auto* sibling = dynamic_cast<const DwflUnwinder*>(like);
+  auto unwinder = std::make_unique<DwflUnwinder>(
+      sibling != nullptr ? sibling->modules().images() : std::make_shared<UnwindModules::Images>());
+  if (Status status = unwinder->refresh(target); !status) return std::move(status).error();
+  return std::unique_ptr<Unwinder>(std::move(unwinder));
+}
+
+}  // namespace labelscope
