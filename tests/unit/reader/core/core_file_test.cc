@@ -7,13 +7,13 @@
 
 #include <fstream>
 
-#include "core_bytes.h"
-#include "elf_bytes.h"
 #include "labelscope/label_walk.h"
 #include "labelscope/plan.h"
 #include "labelscope/snapshot.h"
-#include "made_core.h"
 #include "support/catch.h"
+#include "unit/reader/core_bytes.h"
+#include "unit/reader/elf_bytes.h"
+#include "unit/reader/made_core.h"
 
 namespace labelscope::test {
 namespace {

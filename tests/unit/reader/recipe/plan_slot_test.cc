@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
-#include "elf_bytes.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

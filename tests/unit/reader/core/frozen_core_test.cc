@@ -7,12 +7,12 @@
 #include <csignal>
 #include <fstream>
 
-#include "elf_bytes.h"
 #include "labelscope/plan.h"
 #include "labelscope/snapshot.h"
-#include "made_core.h"
 #include "support/catch.h"
 #include "support/truth.h"
+#include "unit/reader/elf_bytes.h"
+#include "unit/reader/made_core.h"
 
 namespace labelscope::test {
 namespace {

@@ -1,9 +1,9 @@
 // Several publishers of one process seen as one, and the words for outcomes.
 #include <set>
 
-#include "label_memory.h"
 #include "labelscope/label_walk.h"
 #include "support/catch.h"
+#include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
 namespace {

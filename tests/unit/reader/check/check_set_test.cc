@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "label_memory.h"
 #include "support/catch.h"
+#include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
 namespace {

@@ -2,9 +2,9 @@
 // not taken for it. A whole one by such a kernel is in frozen_core_test.cc.
 #include <cstring>
 
-#include "core_bytes.h"
-#include "made_core.h"
 #include "support/catch.h"
+#include "unit/reader/core_bytes.h"
+#include "unit/reader/made_core.h"
 
 namespace labelscope::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "label_memory.h"
 #include "labelscope/label_walk.h"
 #include "support/catch.h"
+#include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
 namespace {

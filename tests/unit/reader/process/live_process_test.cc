@@ -20,9 +20,9 @@
 #include <sstream>
 #include <thread>
 
-#include "elf_bytes.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "elf_bytes.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <cstdlib>
 
-#include "core_bytes.h"
-#include "elf_bytes.h"
 #include "labelscope/plan.h"
 #include "labelscope/snapshot.h"
-#include "made_core.h"
 #include "support/catch.h"
+#include "unit/reader/core_bytes.h"
+#include "unit/reader/elf_bytes.h"
+#include "unit/reader/made_core.h"
 
 namespace labelscope::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <random>
 
-#include "elf_bytes.h"
 #include "labelscope/unwind.h"
 #include "support/catch.h"
 #include "support/fake_target.h"
+#include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
 #include "unwind/call_frame_check.h"
 #include "unwind/call_frame_image.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "elf_bytes.h"
-#include "label_memory.h"
 #include "labelscope/explain.h"
 #include "labelscope/plan.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
+#include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
 namespace {

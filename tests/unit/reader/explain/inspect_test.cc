@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "elf_bytes.h"
 #include "labelscope/check_file.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {

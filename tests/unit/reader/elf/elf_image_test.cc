@@ -4,8 +4,8 @@
 
 #include <elf.h>
 
-#include "elf_bytes.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

@@ -1,8 +1,8 @@
 // Lines of /proc/PID/maps.
 #include "labelscope/mapping.h"
 
-#include "elf_bytes.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

@@ -12,10 +12,10 @@
 #include <thread>
 
 #include "customlabels/label_abi.h"
-#include "elf_bytes.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

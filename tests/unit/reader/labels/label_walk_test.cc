@@ -1,8 +1,8 @@
 // The rules of label_walk.h, one test each.
 #include "labelscope/label_walk.h"
 
-#include "label_memory.h"
 #include "support/catch.h"
+#include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "elf_bytes.h"
 #include "labelscope/section_count.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include "elf_bytes.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
 namespace {
