@@ -8,5 +8,5 @@ get_target_property(spdlog_headers spdlog::spdlog_header_only INTERFACE_INCLUDE_
 target_include_directories(labelscope_portable SYSTEM PRIVATE ${spdlog_headers})
 target_compile_definitions(labelscope_portable PRIVATE SPDLOG_FMT_EXTERNAL)
 target_link_libraries(labelscope_portable PRIVATE
-  labelscope_commands fmt::fmt-header-only Threads::Threads labelscope_flags)
+  labelscope_cli fmt::fmt-header-only Threads::Threads labelscope_flags)
 target_link_options(labelscope_portable PRIVATE -static-libgcc -static-libstdc++)
