@@ -274,19 +274,19 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
 void LoadedSampler::hand_out(const SampleRecord& sample) {
   label_key_.clear();
   append_label_key(sample.labels, label_key_);
-  RawSample raw_sample;
-  raw_sample.time_ns = sample.time_ns;
-  raw_sample.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
-  raw_sample.pid = sample.pid;
-  raw_sample.tid = sample.tid;
-  raw_sample.comm = sample.comm;
-  raw_sample.user_stack = sample.user_stack;
-  raw_sample.kernel_stack = sample.kernel_stack;
-  raw_sample.outcome = sample.labels.outcome;
-  raw_sample.flags = sample.labels.flags;
-  raw_sample.label_key = label_key_;
-  raw_sample.decode_labels = &decode_label_key;
-  handler_->on_sample(raw_sample);
+  Sample handed;
+  handed.time_ns = sample.time_ns;
+  handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
+  handed.pid = sample.pid;
+  handed.tid = sample.tid;
+  handed.comm = sample.comm;
+  handed.user_stack = sample.user_stack;
+  handed.kernel_stack = sample.kernel_stack;
+  handed.outcome = sample.labels.outcome;
+  handed.flags = sample.labels.flags;
+  handed.label_key = label_key_;
+  handed.decode_labels = &decode_label_key;
+  handler_->on_sample(handed);
 }
 
 void LoadedSampler::hand_out(const EndedThread& ended) {

@@ -68,7 +68,7 @@ void ByteCache::clear() {
   stored_bytes_ = 0;
 }
 
-void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
+void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   if (process.caches.address_epoch != process.address_epoch()) {
     process.caches.address_epoch = process.address_epoch();
     process.caches.user_stacks.clear();
@@ -103,7 +103,7 @@ void ProfileBuilder::add(const SampleView& sample, ProcessContext& process) {
   accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, next);
 }
 
-Index ProfileBuilder::intern_thread(const SampleView& sample, ProcessContext& process) {
+Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& process) {
   auto [known, fresh] = process.caches.threads.try_emplace(
       raw(sample.tid), static_cast<Index>(profile_.threads.size()));
   if (fresh) profile_.threads.push_back({sample.pid, sample.tid, std::string(sample.comm)});
@@ -112,7 +112,7 @@ Index ProfileBuilder::intern_thread(const SampleView& sample, ProcessContext& pr
   return known->second;
 }
 
-Index ProfileBuilder::intern_stack(const SampleView& sample, ProcessContext& process) {
+Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process) {
   scratch_.clear();
   scratch_.append(as_text(std::as_bytes(sample.kernel_stack)));
   scratch_.append(as_text(std::as_bytes(sample.user_stack)));
@@ -164,7 +164,7 @@ Index ProfileBuilder::intern_location(Address address, Index module) {
   return known;
 }
 
-const ProfileBuilder::Decoded& ProfileBuilder::decode(const SampleView& sample,
+const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
                                                       ProcessContext& process) {
   std::string_view bytes = as_text(sample.label_key);
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];

@@ -16,25 +16,9 @@
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
 #include "labelscope/label.h"
+#include "labelscope/sampler.h"
 
 namespace labelscope::cli {
-
-// One sample as a source delivers it; the spans live as long as the call.
-struct SampleView {
-  std::uint64_t time_ns = 0;
-  std::uint64_t thread_ns = 0;  // as RawSample's
-  Pid pid{};
-  Tid tid{};
-  std::string_view comm;
-  std::span<const std::uint64_t> user_stack;  // leaf first; all but the first are return addresses
-  std::span<const std::uint64_t> kernel_stack;  // the same
-  ls_outcome outcome = LS_UNLABELLED;
-  std::uint32_t flags = 0;  // of enum ls_sample_flag
-  // The labels in the source's own encoding: equal labels are equal bytes. Each is decoded once;
-  // the flags that decoding finds are added to the sample's.
-  std::span<const std::byte> label_key;
-  Observation (*decode_labels)(std::span<const std::byte>) = nullptr;
-};
 
 // Looks up bytes that were seen before. Forgets everything when it has grown past a bound: it is a
 // cache.
@@ -85,7 +69,7 @@ class ProfileBuilder {
   ProfileBuilder(const ProfileBuilder&) = delete;
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
-  void add(const SampleView& sample, ProcessContext& process);
+  void add(const Sample& sample, ProcessContext& process);
   TimeAccounts& accounts() { return accounts_; }
 
   std::uint64_t samples() const { return samples_; }
@@ -99,10 +83,10 @@ class ProfileBuilder {
     Index label_set;
     std::uint32_t flags;
   };
-  Index intern_thread(const SampleView& sample, ProcessContext& process);
-  Index intern_stack(const SampleView& sample, ProcessContext& process);
+  Index intern_thread(const Sample& sample, ProcessContext& process);
+  Index intern_stack(const Sample& sample, ProcessContext& process);
   Index intern_location(Address address, Index module);
-  const Decoded& decode(const SampleView& sample, ProcessContext& process);
+  const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
 
   bool keep_each_sample_;

@@ -29,7 +29,7 @@ class TimeAccounts {
   // `profile`: whose rows get their time, and whose threads get their account. Must outlive this.
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
-  // A sample, already counted in a row of the profile. `thread_ns`: RawSample::thread_ns.
+  // A sample, already counted in a row of the profile. `thread_ns`: Sample::thread_ns.
   void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
   // What the process ran in all, where somebody knows: what is beyond its threads was never

@@ -144,7 +144,7 @@ TrackedProcess* Recorder::find(Pid pid) {
   return last_process_;
 }
 
-void Recorder::on_sample(const RawSample& sample) {
+void Recorder::on_sample(const Sample& sample) {
   TrackedProcess* process = find(sample.pid);
   if (process == nullptr) {
     // Its FORK record was dropped: sampled all the same, planned as if it were new.
@@ -154,19 +154,7 @@ void Recorder::on_sample(const RawSample& sample) {
     ++counters_["processes whose fork was not seen"];
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
-  SampleView view;
-  view.time_ns = sample.time_ns;
-  view.thread_ns = sample.thread_ns;
-  view.pid = sample.pid;
-  view.tid = sample.tid;
-  view.comm = sample.comm;
-  view.user_stack = sample.user_stack;
-  view.kernel_stack = sample.kernel_stack;
-  view.outcome = sample.outcome;
-  view.flags = sample.flags;
-  view.label_key = sample.label_key;
-  view.decode_labels = sample.decode_labels;
-  builder_.add(view, *process);
+  builder_.add(sample, *process);
 }
 
 void Recorder::on_fork(Pid parent, Pid child) {

@@ -58,7 +58,7 @@ class Recorder final : private EventHandler {
   Profile take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns);
 
  private:
-  void on_sample(const RawSample& sample) override;
+  void on_sample(const Sample& sample) override;
   void on_fork(Pid parent, Pid child) override;
   void on_exec(Pid pid) override;
   void on_exit(Pid pid) override;

@@ -167,7 +167,7 @@ Times run_in_events(BpfBench& bench, const SetKind& kind, const Effort& effort,
 // Samples are counted by the sampler itself.
 class Ignore final : public EventHandler {
  public:
-  void on_sample(const RawSample& sample) override { (void)sample; }
+  void on_sample(const Sample& sample) override { (void)sample; }
   void on_fork(Pid parent, Pid child) override { (void)parent, (void)child; }
   void on_exec(Pid pid) override { (void)pid; }
   void on_exit(Pid pid) override { (void)pid; }

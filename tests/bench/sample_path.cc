@@ -22,7 +22,7 @@ bool SamplePath::add(std::span<const std::byte> record) {
   if (sample == nullptr) return false;
   label_key_.clear();
   append_label_key(sample->labels, label_key_);
-  cli::SampleView view;
+  Sample view;
   view.time_ns = sample->time_ns;
   view.pid = sample->pid;
   view.tid = sample->tid;

@@ -26,7 +26,7 @@ std::uint32_t highest_rate() {
 
 }  // namespace
 
-void Taken::on_sample(const RawSample& sample) {
+void Taken::on_sample(const Sample& sample) {
   TakenSample one;
   one.pid = sample.pid;
   one.tid = sample.tid;

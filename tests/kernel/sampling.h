@@ -32,7 +32,7 @@ struct TakenMapping {
 
 class Taken final : public EventHandler {
  public:
-  void on_sample(const RawSample& sample) override;
+  void on_sample(const Sample& sample) override;
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
   void on_exec(Pid pid) override { execs.push_back(pid); }
   void on_exit(Pid pid) override { exits.push_back(pid); }

@@ -28,7 +28,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-struct Sample {
+struct Kept {
   Pid pid{};
   Tid tid{};
   ls_outcome outcome{};
@@ -39,7 +39,7 @@ struct Sample {
 
 class Handler final : public EventHandler {
  public:
-  void on_sample(const RawSample& sample) override {
+  void on_sample(const Sample& sample) override {
     samples.push_back({sample.pid, sample.tid, sample.outcome, sample.flags,
                        sample.user_stack.size(),
                        sample.user_stack.empty() ? 0 : sample.user_stack.front()});
@@ -50,11 +50,11 @@ class Handler final : public EventHandler {
   void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& event) override { mappings.emplace_back(event.path); }
 
-  std::size_t count(const std::function<bool(const Sample&)>& wanted) const {
+  std::size_t count(const std::function<bool(const Kept&)>& wanted) const {
     return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), wanted));
   }
 
-  std::vector<Sample> samples;
+  std::vector<Kept> samples;
   std::vector<std::pair<Pid, Pid>> forks;
   std::vector<Pid> execs;
   std::vector<Pid> exits;
@@ -101,7 +101,7 @@ void stop_and_balance(Sampler& sampler, Handler& handler) {
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
     sum += counters.outcomes[i];
     CHECK(counters.outcomes[i] ==
-          handler.count([&](const Sample& sample) { return sample.outcome == i; }));
+          handler.count([&](const Kept& sample) { return sample.outcome == i; }));
   }
   CHECK(counters.taken == sum);
   CHECK(counters.pending == 0);
@@ -257,7 +257,7 @@ TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and add
   drain_until(*sampler, handler, [&] { return handler.samples.size() >= 20; });
   stop_and_balance(*sampler, handler);
   CHECK(sampler->counters().taken == other(*sampler, "ticks"));
-  CHECK(handler.count([](const Sample& sample) {
+  CHECK(handler.count([](const Kept& sample) {
     return sample.outcome == LS_UNREADABLE_NO_RECIPE && sample.frames > 2 && sample.flags == 0;
   }) == handler.samples.size());
   CHECK(sampler->longest_stop().count() > 0);
@@ -343,7 +343,7 @@ TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
   drain_until(**sampler, handler, [&] { return handler.samples.size() >= 60; });
   stop_and_balance(**sampler, handler);
   const std::size_t asleep =
-      handler.count([](const Sample& sample) { return is_in_sleep(sample.top); });
+      handler.count([](const Kept& sample) { return is_in_sleep(sample.top); });
   INFO(asleep << " of " << handler.samples.size());
   CHECK(asleep * 5 < handler.samples.size());
 }
@@ -421,7 +421,7 @@ TEST_CASE("ptrace_sampler: children are found, sampled with their parent's recip
   drain_until(*sampler, handler, [&] { return !handler.forks.empty(); });
   CHECK(handler.forks.front().first == parent->pid());
   const Pid child = handler.forks.front().second;
-  const auto of_child = [&](const Sample& sample) { return sample.pid == child; };
+  const auto of_child = [&](const Kept& sample) { return sample.pid == child; };
   // It is sleep soon, if it is not already.
   drain_until(*sampler, handler,
               [&] { return handler.count(of_child) >= 3 && !handler.execs.empty(); });

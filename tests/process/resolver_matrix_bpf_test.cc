@@ -40,7 +40,7 @@ class Tally final : public EventHandler {
     }
   }
 
-  void on_sample(const RawSample& sample) override {
+  void on_sample(const Sample& sample) override {
     ++samples_;
     const auto found = threads_.find(sample.tid);
     if (found == threads_.end() || sample.pid != pid_) {

@@ -81,7 +81,7 @@ struct Seen {
 class SampleCheck final : public EventHandler {
  public:
   SampleCheck(const StressedChild& child, Seen& seen) : child_(child), seen_(seen) {}
-  void on_sample(const RawSample& sample) override {
+  void on_sample(const Sample& sample) override {
     const unsigned thread = child_.number_of(raw(sample.tid));
     if (thread == StressedChild::kMostThreads) return;  // the child's first thread, which waits
     Observation one = sample.decode_labels(sample.label_key);

@@ -26,7 +26,7 @@
 namespace labelscope {
 
 // Valid during the call that it is passed to.
-struct RawSample {
+struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
   // What the thread has run since start(), or since it was made, by the kernel's account (where all
   // time is sampled: what it has lived). The time since its last sample is what this one stands
@@ -35,10 +35,10 @@ struct RawSample {
   Pid pid{};
   Tid tid{};
   std::string_view comm;
-  std::span<const std::uint64_t> user_stack;  // leaf first
-  std::span<const std::uint64_t> kernel_stack;
+  std::span<const std::uint64_t> user_stack;  // leaf first; all but the first are return addresses
+  std::span<const std::uint64_t> kernel_stack;  // the same
   ls_outcome outcome = LS_UNLABELLED;
-  std::uint32_t flags = 0;
+  std::uint32_t flags = 0;  // of enum ls_sample_flag
   // The labels in the sampler's own encoding: equal labels have equal keys, so intern by it and
   // decode each one once. Flags that decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
   std::span<const std::byte> label_key;
@@ -60,14 +60,14 @@ struct MappingEvent {
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
-  virtual void on_sample(const RawSample& sample) = 0;
+  virtual void on_sample(const Sample& sample) = 0;
   // The child is sampled already, with its parent's recipes.
   virtual void on_fork(Pid parent, Pid child) = 0;
   // Samples are LS_UNREADABLE_NOT_RELOCATED until set_process() is called for the new program.
   virtual void on_exec(Pid pid) = 0;
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
-  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` as in RawSample,
+  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` as in Sample,
   // and of threads without any sample, too; 0 where nothing is known beyond its last sample.
   virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;

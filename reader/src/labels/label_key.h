@@ -1,4 +1,4 @@
-// Labels as bytes: equal labels are equal bytes (RawSample::label_key).
+// Labels as bytes: equal labels are equal bytes (Sample::label_key).
 #pragma once
 
 #include <cstddef>

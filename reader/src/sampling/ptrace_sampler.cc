@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
 constexpr milliseconds kPollInterval{100};
 // Threads that stop after we gave up on them are looked for this often, to let them go.

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as RawSample::time_ns
+using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
 // How long a thread may take to stop. One that runs does at once, one that waits for a processor
 // when it has got one. One that waits for a device may never, and would hold up the others'
@@ -106,7 +106,7 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
                              const Seen& seen, Clock::time_point time, EventHandler& handler) {
   label_key_.clear();
   append_label_key(seen.labels.labels, label_key_);
-  RawSample sample;
+  Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
   const nanoseconds ran =

@@ -57,7 +57,7 @@ struct Input {
 };
 
 void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
-  SampleView view;
+  Sample view;
   view.time_ns = input.time;
   view.pid = Pid{1};
   view.tid = Tid{input.tid};
@@ -244,7 +244,7 @@ TEST_CASE("profile_builder: a thread keeps the last name it had") {
   FakeProcess process;
   Input input;
   add(builder, process, input);
-  SampleView renamed;
+  Sample renamed;
   renamed.pid = Pid{1};
   renamed.tid = Tid{1};
   renamed.comm = "renamed";
