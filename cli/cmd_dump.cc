@@ -2,7 +2,6 @@
 // it went.
 #include "cli/cmd_dump.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,36 +17,16 @@
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
 #include "cli/log.h"
-#include "cli/precedence.h"
+#include "cli/own_process.h"
 #include "cli/record/progress.h"
 #include "cli/terminal.h"
 
 namespace labelscope::cli {
 namespace {
 
-bool is_gone(const Error& error) {
-  return error.code == ErrorCode::kVanished || error.code == ErrorCode::kNotFound;
-}
-
-int status_of(const Error& error) {
-  if (error.code == ErrorCode::kPermission) return kExitPermission;
-  return is_gone(error) ? kExitNoTarget : kExitRuntimeError;
-}
-
 std::string threads_text(std::uint64_t count) {
   return with_thousands(count) + (count == 1 ? " thread" : " threads");
 }
-
-// Files of modules are kept open while stacks are named.
-void raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-// For so long naming stacks goes before all other programs: enough for all but huge files.
-constexpr std::chrono::seconds kMostNamingFirst{1};
 
 class Dumping {
  public:

@@ -2,7 +2,6 @@
 // how it went.
 #include "cli/cmd_record.h"
 
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
 #include "cli/log.h"
-#include "cli/precedence.h"
+#include "cli/own_process.h"
 #include "cli/record/child.h"
 #include "cli/record/hold_watch.h"
 #include "cli/record/messages.h"
@@ -38,29 +37,12 @@ namespace {
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
 
-// For so long naming goes before the program that was recorded: enough for all but huge files.
-constexpr std::chrono::seconds kMostNamingFirst{1};
-
 // The run ends here, with this status; what there is to say has been said.
-struct Stop {
-  int status;
-};
+using Ended = std::optional<int>;
 
-[[noreturn]] void fail(int status, const std::string& message) {
+Ended fail(int status, const std::string& message) {
   log::error(message);
-  throw Stop{status};
-}
-
-int status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kPermission:
-      return kExitPermission;
-    case ErrorCode::kVanished:
-    case ErrorCode::kNotFound:
-      return kExitNoTarget;
-    default:
-      return kExitRuntimeError;
-  }
+  return status;
 }
 
 std::uint64_t clock_ns(clockid_t clock) {
@@ -68,14 +50,6 @@ std::uint64_t clock_ns(clockid_t clock) {
   clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// Files of modules are kept open: a thousand libraries must not be a reason to lose symbols.
-void raise_file_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string refusal_text(Pid pid, const std::string& reason) {
@@ -89,20 +63,20 @@ class Recording {
   explicit Recording(const RecordOptions& options) : options_(options) {}
 
   int run() {
-    find_targets();
+    if (const Ended ended = find_targets()) return *ended;
     raise_file_limit();  // after the command was forked: it keeps the limit that it was given
-    open_recorder();
-    record();
+    if (const Ended ended = open_recorder()) return *ended;
+    if (const Ended ended = record()) return *ended;
     finish_profile();
     return report();
   }
 
  private:
-  void find_targets();
-  void open_recorder();
+  Ended find_targets();
+  Ended open_recorder();
   void announce() const;
   void announce_publishers();
-  void record();
+  Ended record();
   void watch_holds();
   bool targets_ended();
   void finish_profile();
@@ -140,35 +114,36 @@ void Recording::watch_holds() {
   watch_.emplace(std::move(limits));
 }
 
-void Recording::find_targets() {
+Ended Recording::find_targets() {
   pids_ = options_.pids;
   std::string comm;
   if (!options_.command.empty()) {
     auto child = Child::start(options_.command, &signals_);
-    if (!child) fail(kExitRuntimeError, child.error().context);
+    if (!child) return fail(kExitRuntimeError, child.error().context);
     child_.emplace(*std::move(child));
     pids_ = {child_->pid()};
     comm = base_name(options_.command.front());
   }
   for (Pid pid : pids_) {
     auto process = LiveProcess::open(pid);
-    if (!process) fail(status_of(process.error()), process.error().context);
+    if (!process) return fail(status_of(process.error()), process.error().context);
     if (comm.empty()) comm = (*process)->comm();
   }
   auto opened = open_sampler(options_, pids_);
-  if (!opened) fail(status_of(opened.error()), opened.error().context);
+  if (!opened) return fail(status_of(opened.error()), opened.error().context);
   opened_ = *std::move(opened);
   watch_holds();
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
   if (!outputs) {
     bool usage = outputs.error().code == ErrorCode::kUnsupported;
-    fail(usage ? kExitUsage : kExitRuntimeError, escape_terminal(outputs.error().context));
+    return fail(usage ? kExitUsage : kExitRuntimeError, escape_terminal(outputs.error().context));
   }
   outputs_.emplace(*std::move(outputs));
+  return std::nullopt;
 }
 
-void Recording::open_recorder() {
+Ended Recording::open_recorder() {
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
       Recorder::Options{.keep_each_sample = outputs_->keep_each_sample(),
@@ -179,12 +154,13 @@ void Recording::open_recorder() {
     if (status) continue;
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
-    fail(status_of(status.error()),
-         escape_terminal(refused ? refusal_text(pid, status.error().context)
-                                 : status.error().context));
+    return fail(status_of(status.error()),
+                escape_terminal(refused ? refusal_text(pid, status.error().context)
+                                        : status.error().context));
   }
-  if (child_ || !options_.follow_children) return;
+  if (child_ || !options_.follow_children) return std::nullopt;
   for (Pid pid : pids_) children_ += recorder_->add_children(pid);
+  return std::nullopt;
 }
 
 // What is recorded, and how.
@@ -227,18 +203,19 @@ void Recording::announce_publishers() {
   }
 }
 
-void Recording::record() {
+Ended Recording::record() {
   if (!child_) {
     announce();
     announce_publishers();
   }
   start_unix_ns_ = clock_ns(CLOCK_REALTIME);
   start_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
-  if (Status status = recorder_->start(); !status)
-    fail(status_of(status.error()), status.error().context);
+  if (Status status = recorder_->start(); !status) {
+    return fail(status_of(status.error()), status.error().context);
+  }
   if (child_) {
     if (int failed = child_->release(); failed != 0) {
-      fail(
+      return fail(
           failed == ENOENT ? kExitCommandNotFound : kExitNotExecutable,
           "cannot run " + escape_terminal(options_.command.front()) + ": " + std::strerror(failed));
     }
@@ -278,6 +255,7 @@ void Recording::record() {
     log::error("reading samples failed: " + status.error().context);
   announce_publishers();
   watch_.reset();
+  return std::nullopt;
 }
 
 bool Recording::targets_ended() {
@@ -286,10 +264,7 @@ bool Recording::targets_ended() {
     // Any other error than these is no end: its first thread may have ended alone, and we may be
     // out of files.
     auto process = LiveProcess::open(pid);
-    if (process || (process.error().code != ErrorCode::kVanished &&
-                    process.error().code != ErrorCode::kNotFound)) {
-      return false;
-    }
+    if (process || !is_gone(process.error())) return false;
   }
   return true;
 }
@@ -380,12 +355,6 @@ int Recording::report() {
 
 }  // namespace
 
-int run_record(const RecordOptions& options) {
-  try {
-    return Recording(options).run();
-  } catch (const Stop& stop) {
-    return stop.status;
-  }
-}
+int run_record(const RecordOptions& options) { return Recording(options).run(); }
 
 }  // namespace labelscope::cli

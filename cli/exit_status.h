@@ -1,6 +1,8 @@
 // What labelscope's exit status means. Also in README.md and the man page.
 #pragma once
 
+#include "labelscope/result.h"
+
 namespace labelscope::cli {
 
 enum ExitStatus : int {
@@ -13,10 +15,22 @@ enum ExitStatus : int {
   // check has its own meanings for two of them; the status of its command is not passed on.
   kExitFindings = 1,
   kExitUnchecked = 3,  // unreadable, nothing published, no labels seen, or the program failed
-  // With `-- CMD` of record, the command's own status; where it could not be started, as the shell has it:
+  // With `-- CMD` of record, the command's own status; where it could not be started, as the shell
+  // has it:
   kExitNotExecutable = 126,
   kExitCommandNotFound = 127,
   kExitGivenUp = 130,  // second Ctrl-C
 };
+
+// The target is not there, or not any more.
+inline bool is_gone(const Error& error) {
+  return error.code == ErrorCode::kVanished || error.code == ErrorCode::kNotFound;
+}
+
+// Of record and dump, whose errors are about their targets.
+inline int status_of(const Error& error) {
+  if (error.code == ErrorCode::kPermission) return kExitPermission;
+  return is_gone(error) ? kExitNoTarget : kExitRuntimeError;
+}
 
 }  // namespace labelscope::cli

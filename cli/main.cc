@@ -15,7 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/format/text.h"
 #include "cli/options.h"
-#include "cli/precedence.h"
+#include "cli/own_process.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "cli/precedence.h"
+#include "cli/own_process.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/precedence.h"
+#include "cli/own_process.h"
 
 #include <sys/resource.h>
 
@@ -20,6 +20,13 @@ std::chrono::nanoseconds used() {
 }
 
 }  // namespace
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 Precedence& Precedence::own() {
   static Precedence precedence;

@@ -1,9 +1,16 @@
-// labelscope works for moments, and somebody waits for each of them.
+// What labelscope asks the kernel for, for itself. It works for moments, and somebody waits for
+// each of them.
 #pragma once
 
 #include <chrono>
 
 namespace labelscope::cli {
+
+// Files of modules are kept open: a thousand libraries must not be a reason to lose symbols.
+void raise_file_limit();
+
+// For so long naming addresses goes before all other programs: enough for all but huge files.
+inline constexpr std::chrono::seconds kMostNamingFirst{1};
 
 // The main thread, and what it starts, before the programs that want a processor at the same time:
 // among a thousand threads that can run, a tenth of a second of work would take a minute. By the
