@@ -34,11 +34,11 @@ struct LiveCheckOptions {
 // process goes on as if nothing had been. kVanished, kPermission as of snapshot_process().
 Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& report);
 
-// Starts the program (its output is its own); checks it and the processes that it starts (those of
-// one name are one subject, called after the first) from their first labels on, ever more rarely,
-// until enough samples of each are taken; lets it run to its end or, after the timeout, ends it:
-// nothing is left running.
-// report.wait_status is set. kNotFound, kUnsupported: it cannot be started, and why.
+// Starts the program, whose output stays its own. Checks it and the processes that it starts, from
+// their first labels on and ever more rarely, until it has enough samples of each. Processes of one
+// name are one subject, called after the first of them. Then the program runs to its end. After the
+// timeout, the check ends it. Nothing is left running. Sets report.wait_status. kNotFound,
+// kUnsupported: the program cannot be started, and why.
 Status check_command(const std::vector<std::string>& command, const LiveCheckOptions& options,
                      CheckReport& report);
 

@@ -4,9 +4,13 @@
 // to close.
 //
 //   chain [sort] [raise] [fault] [null] [deep] [spin]
-//     sort: qsort() calls back   raise, fault, null: a handler, called by raise(), by a store to
-//     nowhere, by a call to nowhere   deep: 2,000 frames more   spin: it computes until it is
-//     killed
+//
+//     sort     qsort() calls back
+//     raise    raise() calls a signal handler
+//     fault    a store to unmapped memory does
+//     null     a call to address 0 does
+//     deep     2,000 frames more
+//     spin     computes until it is killed
 #include "chain.h"
 
 #include <signal.h>

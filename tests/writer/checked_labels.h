@@ -1,12 +1,12 @@
 // Label sets that check themselves: any set that a stressed thread publishes passes, and a mixture
 // of two of them, a torn value or another thread's set does not.
 //
-// Every value is a number, its hash, and filler of a length that depends on the number:
-// 32 to 231 bytes. A number names the thread, the iteration and the set within it. The
-// labels of a set:
-//   g0 g1 g2     always together, with one number
-//   scope, set   within a scope, or in an installed set: with the number of g0
-//   solo         with a number of its own
+// Every value is a number, its hash, and filler of a length that depends on the number: 32 to 231
+// bytes. A number names the thread, the iteration and the set within it. The labels of a set:
+//
+//   g0 g1 g2                 always together, with one number
+//   scope, set               within a scope, or in an installed set: with the number of g0
+//   solo                     with a number of its own
 //   span-id, root-span-id    decimal, with one number of their own
 #pragma once
 

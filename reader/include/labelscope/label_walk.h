@@ -1,16 +1,15 @@
 // From the address of the variable to the labels: ABI v1, "Interpretation of data", within bounds.
 //
-// What is read is hostile: the limits of outcome.h hold whatever the memory says. The rules, which
-// labelscope/bpf/walk_labels.bpf.h follows too (tests/native holds one against the other):
-//   - null set pointer, or count 0: unlabelled. A null storage with a count, or a string whose end
-//   leaves
-//     the address space: malformed.
-//   - at most LS_MAX_SLOTS elements are looked at, LS_MAX_LABELS labels and LS_MAX_LABEL_BYTES
-//   bytes kept;
-//     a label that does not fit is left out whole, never cut; each limit has its flag.
-//   - an element without a key is skipped; a key without a value is left out and flagged.
-//   - of equal keys the first counts.
-//   - one unreadable byte makes the whole observation unreadable: no half set is ever reported.
+// The memory is hostile: the limits of outcome.h hold whatever it says. The rules
+// (labelscope/bpf/walk_labels.bpf.h follows the same, and tests/native compares the two):
+//   - A null set pointer or a count of 0: unlabelled.
+//   - A null storage with a count, or a string that ends outside the address space: malformed.
+//   - The walk looks at no more than LS_MAX_SLOTS elements, and keeps no more than LS_MAX_LABELS
+//     labels and LS_MAX_LABEL_BYTES bytes. It leaves out a label that does not fit; it never cuts
+//     one. Each limit has its flag.
+//   - An element without a key is skipped. A key without a value is left out and flagged.
+//   - Of equal keys the first counts.
+//   - One unreadable byte makes the whole observation unreadable. Half a set is never reported.
 #pragma once
 
 #include <span>
@@ -27,13 +26,13 @@ namespace labelscope {
 Observation walk_label_set(const MemorySource& memory, Address variable,
                            std::uint8_t publisher = 0);
 
-// Every recipe of a process applied to one thread, and the results merged: labelled if any
-// publisher is.
+// Applies every recipe of a process to one thread and merges the results. The thread is labelled if
+// any publisher has labels for it.
 Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
                     const MemorySource& memory);
 
-// Adds one publisher's observation to what was seen so far. Start from a default-constructed
-// Observation with `first` true.
+// Adds one publisher's observation to `total`. `first`: it is the first publisher's, and `total` is
+// default-constructed.
 void merge_observation(Observation& total, Observation&& one, bool first);
 
 }  // namespace labelscope

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* A TlsRecipe says how to get from a thread pointer to one thread-local variable. It is plain data
- * with a fixed layout, made to be put into a BPF map; locate.h and read_labels.bpf.h apply it.
+/* A TLS recipe tells how to get from a thread pointer to a thread-local variable. It is plain data
+ * with a fixed layout, so that it can be put into a BPF map. labelscope/locate.h applies it in C++,
+ * labelscope/bpf/locate.bpf.h in BPF.
  *
  *   LS_TP_OFFSET   address = thread pointer + offset
+ *
  *   LS_DTV_SLOT    dtv     = *(thread pointer + dtv_offset)
- *                  require *(dtv + length_offset) >= module_id       the DTV has such an entry
- *                  require *(dtv + 0) >= generation (if not 0)       the entry is not older than
- * the module block   = *(dtv + module_id * entry_size)         not 0 and not -1: allocated address
- * = block + offset
+ *                  require *(dtv + length_offset) >= module_id    the DTV reaches to the module
+ *                  require *(dtv + 0) >= generation, if not 0     it is not older than the module
+ *                  block   = *(dtv + module_id * entry_size)
+ *                  require block is neither 0 nor -1              the thread's block is allocated
+ *                  address = block + offset
  *
  * A thread that fails one of the three tests has never touched the variable: it is unlabelled.
  * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4);
@@ -26,7 +29,7 @@ enum ls_recipe_kind {
   LS_RECIPE_NONE = 0, /* the variable cannot be located: every sample is LS_UNREADABLE_NO_RECIPE */
   LS_TP_OFFSET = 1,
   LS_DTV_SLOT = 2,
-  LS_RECIPE_NOT_RELOCATED = 3 /* plan again later; until then LS_UNREADABLE_NOT_RELOCATED */
+  LS_RECIPE_NOT_RELOCATED = 3 /* plan again later: samples are LS_UNREADABLE_NOT_RELOCATED */
 };
 
 struct ls_tls_recipe {
@@ -40,9 +43,9 @@ struct ls_tls_recipe {
   __u16 reserved;      /* 0 */
 };
 
-/* All of a process, in the order in which its publishers are numbered: the value of a BPF map. */
+/* All recipes of a process, in the order of its publishers: the value of a BPF map. */
 struct ls_recipes {
-  __u32 count; /* of those that follow; 0: the process has no labels */
+  __u32 count; /* how many of `recipe` are used; 0: the process has no publisher */
   __u32 reserved;
   struct ls_tls_recipe recipe[LS_MAX_PUBLISHERS];
 };

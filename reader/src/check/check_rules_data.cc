@@ -12,8 +12,7 @@ constexpr const char* kRustPointers =
     "with a length of 0.";
 constexpr const char* kFences =
     "Between two stores whose order counts: atomic_signal_fence(memory_order_seq_cst), or an "
-    "atomic "
-    "store with memory_order_release. volatile on one of them is not enough.";
+    "atomic store with memory_order_release. volatile on one of them is not enough.";
 
 constexpr Rule kRules[] = {
     {RuleId::kSetReadable, "LS040", "set-readable", "the label set is in memory that can be read",
@@ -45,8 +44,7 @@ constexpr Rule kRules[] = {
     {RuleId::kValueNotNull, "LS044", "value-not-null", "a label with a key has a value", kData,
      Severity::kError, CheckDepth::kLive, "If key.buf is not null, value.buf is not null either.",
      "What readers make of it is undefined: some show an empty value, some drop the label, some "
-     "the "
-     "set.",
+     "the set.",
      "Set key.buf to null first when a label is removed; for an empty value let value.buf point "
      "anywhere, with len 0.",
      nullptr, nullptr,
@@ -73,12 +71,10 @@ constexpr Rule kRules[] = {
     {RuleId::kReaderLimits, "LS048", "reader-limits", "the set is no larger than what readers keep",
      kData, Severity::kWarning, CheckDepth::kLive, "The ABI has no limit of its own.",
      "Readers that interrupt a thread have: past some number of labels or of bytes they cut the "
-     "set. "
-     "labelscope looks at 128 elements and keeps 64 labels and 4096 bytes; others keep less, the "
-     "smallest known 10 labels with 25 bytes of a key and 53 of a value.",
+     "set. labelscope looks at 128 elements and keeps 64 labels and 4096 bytes; others keep less, "
+     "the smallest known 10 labels with 25 bytes of a key and 53 of a value.",
      "Keep to 64 labels in at most 128 elements, with 4096 bytes of keys and values together; put "
-     "the "
-     "most telling labels first.",
+     "the most telling labels first.",
      nullptr, nullptr, nullptr, nullptr},
     {RuleId::kTornUpdate, "LS050", "torn-update",
      "at every instruction a reader sees the old set or the new one", kDescription,
@@ -86,8 +82,7 @@ constexpr Rule kRules[] = {
      "A program that interrupts the thread at any moment can read its label set: the one before an "
      "update, or the one after it.",
      "A sample that falls between two instructions of the update shows labels that the thread "
-     "never "
-     "had: half of a value, a key with another key's value, or nothing.",
+     "never had: half of a value, a key with another key's value, or nothing.",
      "Build the new set aside and publish it with one store of a pointer; or, in place, make each "
      "store by itself lead from one complete set to another.",
      kFences, kFences,

@@ -22,20 +22,17 @@ constexpr const char* kExportGcc =
     "Executable: -Wl,--export-dynamic-symbol=custom_labels_abi_version "
     "-Wl,--export-dynamic-symbol=custom_labels_current_set, or -rdynamic for all symbols; not "
     "-static, which has no dynamic symbols. Library: __attribute__((visibility(\"default\"))) "
-    "where "
-    "-fvisibility=hidden is in use.";
+    "where -fvisibility=hidden is in use.";
 constexpr const char* kExportClang = "As for gcc, all versions; lld has the same options.";
 constexpr const char* kExportRust =
     "Define both symbols in a C file that the build script compiles, and print "
     "cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol=... for each of them. In a cdylib "
-    "rustc's "
-    "own version script hides what C defines: make the C file a libcustomlabels.so instead, and "
-    "link with that.";
+    "rustc's own version script hides what C defines: make the C file a libcustomlabels.so "
+    "instead, and link with that.";
 constexpr const char* kExportCmake =
     "Executable: set_target_properties(app PROPERTIES ENABLE_EXPORTS ON), or "
     "target_link_options(app PRIVATE -Wl,--export-dynamic-symbol=...). "
-    "labelscope::customlabels_static "
-    "brings these options.";
+    "labelscope::customlabels_static brings these options.";
 constexpr const char* kThreadLocalRust =
     "Define it in C: #[thread_local] is not stable, and thread_local! makes no symbol of this "
     "name.";
@@ -56,8 +53,7 @@ constexpr Rule kRules[] = {
      "around the definitions.",
      "As for gcc, all versions.",
      "#[cfg(all(target_os = \"linux\", target_pointer_width = \"64\", any(target_arch = "
-     "\"x86_64\", "
-     "target_arch = \"aarch64\")))]",
+     "\"x86_64\", target_arch = \"aarch64\")))]",
      "Add the source file only if CMAKE_SYSTEM_NAME is Linux and CMAKE_SYSTEM_PROCESSOR matches "
      "^(x86_64|aarch64)$."},
     {RuleId::kLoadedAtStartup, "LS002", "loaded-at-startup",
@@ -108,8 +104,7 @@ constexpr Rule kRules[] = {
      "In memory that can be written it can change after a reader has seen it, by mistake or by a "
      "stray pointer, and then labels disappear.",
      "Declare it const, so that it goes into .rodata; in C++ together with extern \"C\" in the "
-     "same "
-     "declaration, because const alone makes a symbol local there.",
+     "same declaration, because const alone makes a symbol local there.",
      kVersionDefinition, "As for gcc, all versions.",
      "static, not static mut, and without interior mutability.", nullptr},
     {RuleId::kVersionKind, "LS014", "version-kind", "custom_labels_abi_version is a data object",
@@ -158,13 +153,11 @@ constexpr Rule kRules[] = {
      "in an executable, the variable is at a fixed distance from the thread pointer", kCurrentSet,
      Severity::kError, CheckDepth::kStatic,
      "In the main executable custom_labels_current_set lies in the static thread-local block, at "
-     "an "
-     "offset that the file alone tells.",
+     "an offset that the file alone tells.",
      "Readers compute the address from the symbol's value and the PT_TLS segment. Outside of that "
      "segment they read some other memory of the thread.",
      "Let the linker lay out the thread-local data: no custom linker script without PT_TLS, no "
-     "tool "
-     "that cuts segments.",
+     "tool that cuts segments.",
      "The default for executables; no option is needed.",
      "The default, all versions; not -femulated-tls.", kThreadLocalRust, nullptr},
     {RuleId::kLibraryTlsDescriptor, "LS031", "library-tls-descriptor",
@@ -173,19 +166,16 @@ constexpr Rule kRules[] = {
      "In a library there is a relocation of type R_X86_64_TLSDESC or R_AARCH64_TLSDESC for "
      "custom_labels_current_set.",
      "The slot of that relocation is where readers get the variable's place from. With other "
-     "access "
-     "models, such as the default of gcc on x86-64, there is no such slot.",
+     "access models, such as the default of gcc on x86-64, there is no such slot.",
      "Compile the file that defines and uses the variable for TLS descriptors, as position-"
      "independent code and with the global-dynamic model; use the variable in that file.",
      "x86-64: -fPIC -ftls-model=global-dynamic -mtls-dialect=gnu2. aarch64: the same with "
      "-mtls-dialect=desc (the default). No tls_model attribute on the variable.",
      "x86-64: clang 19 or newer, with -mtls-dialect=gnu2; clang 18 and older cannot, so compile "
-     "this "
-     "one file with gcc. aarch64: all versions do so by default, without an option.",
+     "this one file with gcc. aarch64: all versions do so by default, without an option.",
      "x86-64: rustc cannot. Define and use the variable in a C file, which the build script "
-     "compiles "
-     "with gcc, or with clang 19 or newer: cc::Build::new().flag(\"-mtls-dialect=gnu2\"). aarch64: "
-     "the default.",
+     "compiles with gcc, or with clang 19 or newer: cc::Build::new().flag(\"-mtls-dialect=gnu2\"). "
+     "aarch64: the default.",
      "target_compile_options(lib PRIVATE -ftls-model=global-dynamic "
      "$<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-mtls-dialect=gnu2>), with "
      "POSITION_INDEPENDENT_CODE ON."},

@@ -1,28 +1,30 @@
-// How a publisher's thread-local variable is reached.
+// How the publisher's thread-local variable is reached.
 //
-// The main executable's block is at a distance that the linker knew (tls_layout.cc). A library's
-// code asks at run time, through words that the loader filled; those words, read live, tell where
-// the variable is:
+// For the main executable the linker knew the distance from the thread pointer (tls_layout.cc). A
+// library's code asks at run time, through words ("slots") that the loader has filled. This file
+// reads these slots in the process and understands them as the library's code does:
 //
-//   TLS descriptor   slot: { resolver, argument }. If the resolver's code just returns the
-//   argument, that is
-//                    the offset from the thread pointer; otherwise the argument leads to
-//                    { module ID, offset [, generation] }. Judging by the size of the argument is
-//                    wrong: an offset may be any number, and 0 is a legal one (musl on aarch64).
-//   initial exec     slot: offset from the thread pointer.
-//   general dynamic  slot: { module ID, offset }.
+//   TLS descriptor    { resolver, argument }
+//                        |
+//                        +- its code only returns the argument: the argument is the offset from
+//                        |  the thread pointer
+//                        +- any other: the argument points to { module ID, offset [, generation] }
+//   initial exec      { offset from the thread pointer }
+//   general dynamic   { module ID, offset }
 //
-// A relocation names the variable, or (lld, -Bsymbolic, protected or hidden symbols) has no symbol:
-// then it means this module's own block plus the addend, and the variable is at (symbol value -
-// addend) from there. That rule also covers local-dynamic code, whose symbol-less slot is the block
-// itself.
+// The resolver's code decides, not the size of the argument: an offset may be any number. Even 0 is
+// legal (musl on aarch64).
 //
-// Where no slot helps (none exists, or it is still lazy), glibc's records of the module do
-// (libc_tls.h). A library whose block is in static TLS has one static address for every thread,
-// also when a module ID would lead there: its DTV entry may stay empty although the variable is in
-// use, so static wins.
+// Some relocations name the variable. Others have no symbol (lld, -Bsymbolic, protected or hidden
+// symbols): they mean this module's own TLS block plus the addend, so the variable is (symbol value
+// - addend) bytes further. That covers local-dynamic code, too, whose slot means the block itself.
 //
-// With a trace, each slot tells what its words were taken for; nothing is decided there.
+// Where no slot helps (there is none, or it is still lazy), glibc's records of the module do
+// (libc_tls.h). If they say that the module's block is in static TLS, the recipe is an offset from
+// the thread pointer, even where a slot has a module ID: the thread's DTV entry may stay empty
+// although the thread uses the variable.
+//
+// A trace only keeps what each slot was taken for. It decides nothing.
 #include "recipe/access.h"
 
 #include <algorithm>
@@ -38,9 +40,9 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kMaxModuleId = 65536;
-// Slots looked at in one module. In an honest one the first that is relocated answers.
+// So many slots of one module are tried. In an honest module the first relocated one answers.
 constexpr std::size_t kMaxSlots = 64;
-// Reasons given when none of the slots helps; they are mostly the same.
+// So many reasons are given when no slot helps. Mostly they are all the same.
 constexpr std::size_t kMaxReasons = 3;
 
 ls_tls_recipe tp_offset(std::int64_t offset) {
@@ -80,9 +82,9 @@ class SlotReader {
     return accept(AccessModel::kLinkMap, from_record(*record, variable_.value));
   }
 
-  // The loader may still fill a slot.
+  // A slot is still empty, and the loader may fill it later.
   bool waiting() const { return waiting_; }
-  // A dead process's memory that was needed is not in its core file.
+  // The core file lacks memory that was needed.
   bool lacks_memory() const { return lacks_memory_; }
   const std::vector<std::string>& reasons() const { return reasons_; }
 
@@ -90,7 +92,7 @@ class SlotReader {
   bool follow_slot(const TlsRelocation& relocation) {
     Address slot = module_.load_bias + relocation.slot;
     if (trace_ != nullptr) trace_->slots.back().address = slot;
-    // An initial-exec slot is one word, and may be the last one that is mapped.
+    // An initial-exec slot is one word. The word behind it may not be mapped.
     std::array<std::uint64_t, 2> words{};
     const std::size_t count = relocation.kind == TlsRelocationKind::kTpOff ? 1 : words.size();
     const Status read = memory_.read(slot, std::as_writable_bytes(std::span(words).first(count)));
@@ -117,16 +119,17 @@ class SlotReader {
                       ? ", offset " + hex(words[1])
                       : "; the variable is at " + hex(variable_.value) + " of its block");
         });
-        // Symbol-less: the second word is not ours (local-dynamic code adds the offset itself).
+        // Without a symbol the second word is not the variable's: local-dynamic code adds the
+        // variable's offset itself.
         return try_module(AccessModel::kGeneralDynamic, relocation, words[0],
                           relocation.by_name ? words[1] : variable_.value, 0);
     }
     return false;
   }
 
-  // musl on aarch64 counts libraries' blocks from the thread pointer itself when the executable has
-  // none. Its slots cannot be told from ones that are not relocated yet; until then the word at the
-  // thread pointer, which musl leaves alone, reads as no labels.
+  // On aarch64, if the executable has no TLS block, musl places the first library's block at the
+  // thread pointer itself: its offset is 0. A slot that is not relocated yet looks the same. Then
+  // the recipe leads to the word at the thread pointer. musl leaves that word 0: no labels.
   bool zero_is_an_offset() const {
     return module_.image->machine() == Machine::kAarch64 && libc_().kind() == LibcTls::Kind::kMusl;
   }
@@ -136,7 +139,7 @@ class SlotReader {
 
   bool try_descriptor(const TlsRelocation& relocation, Address resolver, std::uint64_t argument) {
     if (resolver == 0) return not_relocated(relocation);
-    // Before glibc 2.34 a descriptor may start out lazy: it leads into the module's own PLT.
+    // Before glibc 2.34 a descriptor may be lazy at first: its resolver is in the module's own PLT.
     if (module_.contains(resolver)) return not_relocated(relocation);
     std::array<unsigned char, 16> code{};
     const Status read = memory_.read(resolver, std::as_writable_bytes(std::span(code)));
@@ -176,8 +179,8 @@ class SlotReader {
     if (auto record = libc.record_of(module_id)) {
       return accept(model, from_record(*record, offset));
     }
-    // An unresolved lazy descriptor's argument looks like {address, ...}: the loader knows no such
-    // module.
+    // While the loader resolves a lazy descriptor, the argument points to the relocation. Its first
+    // word, an address, may look like a module ID, but the loader has no record of such a module.
     if (libc.has_records()) return not_relocated(relocation);
     ls_tls_recipe recipe = libc.dtv_recipe();
     recipe.module_id = static_cast<std::uint32_t>(module_id);
@@ -213,7 +216,8 @@ class SlotReader {
     lacks_memory_ |= !alive_;
     return refuse(relocation, what + " cannot be read: " + error.context);
   }
-  // What the words of the slot at hand are taken for: made only if somebody wants to know.
+  // Keeps in the trace what the words of the current slot are taken for. Makes the text only if
+  // there is a trace.
   template <class MakeClause>
   void tell(const MakeClause& make_clause) {
     if (trace_ == nullptr || trace_->slots.empty()) return;
@@ -238,7 +242,8 @@ class SlotReader {
   bool lacks_memory_ = false;
 };
 
-// Named before symbol-less, and of equals the one that needs least at run time.
+// The order in which relocations are tried: with a symbol before without; of equal ones, the model
+// that needs the least work at run time first.
 int preference(const TlsRelocation& relocation) {
   int by_kind = relocation.kind == TlsRelocationKind::kTlsDesc ? 0
                 : relocation.kind == TlsRelocationKind::kTpOff ? 1
@@ -246,7 +251,7 @@ int preference(const TlsRelocation& relocation) {
   return by_kind + (relocation.by_name ? 0 : 3);
 }
 
-// Why there is no recipe, in one finding.
+// Says in one finding why there is no recipe.
 Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const char* fix) {
   std::string text;
   for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
@@ -291,7 +296,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
     reasons.push_back(std::to_string(relocations->size() - kMaxSlots) +
                       " more relocations were not tried");
   }
-  // Where the loader keeps records, this module's may be missing only because it is still loading.
+  // Where the loader keeps records, the record of this module is missing only while it is loaded.
   bool waiting = reader.waiting() && !reader.lacks_memory();
   if (reasons.empty()) {
     reasons.emplace_back("no relocation reaches the variable");

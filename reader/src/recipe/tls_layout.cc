@@ -1,24 +1,30 @@
 // Where thread-local variables are.
 //
 // Each thread has a thread pointer (fs base on x86-64, TPIDR_EL0 on aarch64) to its thread control
-// block. The loader lays out the TLS blocks of the executable and of the libraries loaded at start
-// next to it, at distances that are the same in every thread ("static TLS"); other blocks are found
-// through the DTV, an array of pointers indexed by module ID.
+// block (TCB). For the executable, and for the libraries loaded at start, the loader places a TLS
+// block beside the TCB, at a distance that is the same in every thread ("static TLS"). Other blocks
+// are found through the DTV, an array of pointers indexed by module ID.
 //
-//   variant II (x86-64):   [ library ][ executable ][ TCB ...          blocks lie below the thread
-//   pointer
-//                                                   ^ thread pointer
-//   variant I (aarch64):   [ TCB (16 bytes) ][ executable ][ library ]  blocks lie above it
-//                          ^ thread pointer
+//   x86-64 (variant II): the blocks lie below the thread pointer
 //
-// The executable's block is the first, so its distance follows from its own PT_TLS alone, and the
-// linker writes it into the code (local-exec). The block must be aligned to p_align, and p_vaddr
-// need not be: then the loader keeps p_vaddr's remainder, and the formulas below subtract it.
-// Taking sizeof(TCB) for round_up(sizeof(TCB), p_align), or forgetting to round the size up, reads
-// the wrong variable as soon as somebody aligns one to more than its size.
+//       [ library's block ][ executable's block ][ TCB ... ]
+//                                                ^ thread pointer
 //
-// Sources: Drepper, "ELF Handling For Thread-Local Storage", sections 3 and 4; psABI of both
-// processors.
+//   aarch64 (variant I): the blocks lie above the thread pointer
+//
+//       [ TCB, 16 bytes ][ executable's block ][ library's block ]
+//       ^ thread pointer
+//
+// The executable's block is the one next to the TCB. So its distance follows from the executable's
+// own PT_TLS alone, and the linker writes it into the code (local-exec). local_exec_offset()
+// computes the same number. Two roundings are easy to miss. They show as soon as an executable
+// aligns a variable to more than its size:
+//   - The block is aligned to p_align: on x86-64 the size is rounded up, on aarch64 the 16 bytes.
+//   - p_vaddr need not be a multiple of p_align. The loader keeps its remainder: the address of the
+//     block is equal to p_vaddr modulo p_align.
+//
+// Sources: Drepper, "ELF Handling For Thread-Local Storage", sections 3 and 4; the psABI of each
+// processor.
 #include "labelscope/tls_layout.h"
 
 #include <cstring>
@@ -51,7 +57,7 @@ bool is_static_tlsdesc_resolver(Machine machine, const unsigned char* code, std:
     std::uint64_t at = starts_with(0, kEndbr64, sizeof kEndbr64) ? sizeof kEndbr64 : 0;
     return starts_with(at, kLoadArgument, sizeof kLoadArgument);
   }
-  // Little-endian instruction words; builds with branch protection start with bti c.
+  // Instruction words in little-endian order. Builds with branch protection start with bti c.
   static constexpr unsigned char kNop[] = {0x1f, 0x20, 0x03, 0xd5};
   static constexpr unsigned char kBtiC[] = {0x5f, 0x24, 0x03, 0xd5};
   static constexpr unsigned char kLoadArgument[] = {0x00, 0x04, 0x40, 0xf9,   // ldr x0, [x0, #8]

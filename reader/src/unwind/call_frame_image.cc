@@ -1,10 +1,10 @@
-// CallFrameImage: copies program headers and call frame information, and leaves the rest.
+// CallFrameImage: copies program headers and call frame information, and nothing else.
 //
-//   original                                        copy
-//   ELF header                                      ELF header (types, machine; offsets are the
-//   program headers                                 copy's) program headers (addresses as they are)
-//   .eh_frame_hdr .eh_frame                         these bytes
-//   .debug_frame, or .eh_frame without a header     these bytes, unpacked, under a section header
+//   original                                       copy
+//   ELF header                                     ELF header (same type and machine, own offsets)
+//   program headers                                program headers (same addresses)
+//   .eh_frame_hdr .eh_frame                        these bytes
+//   .debug_frame, or .eh_frame without a header    these bytes, unpacked, under a section header
 //
 // .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece, which ends
 // with the last entry that libdw may see (call_frame_check.h).

@@ -10,8 +10,7 @@
  * - nothing: the variable is not even touched;
  * - null-pointer: the variable is touched and null;
  * - null-value: the second label has a key and no value;
- * - unmapped-set, unmapped-storage, unmapped-string: this pointer leads to memory that was
- * unmapped;
+ * - unmapped-set, unmapped-storage, unmapped-string: this pointer leads to unmapped memory;
  * - huge-count: a count of a million, and an array of one page at the end of a mapping;
  * - no-storage: a count, and a null storage. */
 #include <dlfcn.h>

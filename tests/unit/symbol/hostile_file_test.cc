@@ -80,8 +80,7 @@ TEST_CASE("elf_symbols: a file without section headers and dynamic symbols says 
   CHECK(profile.locations[0].lines.empty());
   CHECK(profile.modules[0].symbol_problem ==
         "the file has no symbol table and no debug information: install its debug symbols (the "
-        "-dbgsym or "
-        "-debuginfo package) or set DEBUGINFOD_URLS");
+        "-dbgsym or -debuginfo package) or set DEBUGINFOD_URLS");
 }
 
 TEST_CASE(

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From the address of the variable to a label block of label_blocks.h: ABI v1, bounded. The rules
- * are those of the reader's label_walk.h; both are held against each other on the same memory.
+/* From the address of the variable to a label block (label_blocks.h), by ABI v1 and within the
+ * bounds of outcome.h. The reader's label_walk.h follows the same rules in C++; tests/native runs
+ * both on the same memory and compares.
  *
- *   variable -> [ storage | count | capacity ]                     one read each: the pointer, the
- * set,
- *                  |
- *                  +-> [ key.len key.buf value.len value.buf ]*    all elements,
+ *                                                                  reads
+ *   variable -> [ storage | count | capacity ]                     1 pointer, 1 set (with the
+ *                  |                                                 elements behind it, if any)
+ *                  +-> [ key.len key.buf value.len value.buf ]*    1 for all elements
  *                                |                 |
- *                                +-> bytes         +-> bytes       all strings, or each
+ *                                +-> bytes         +-> bytes       1 for all strings, or 1 each
  *
- * A read costs its call, hardly its bytes; so strings that lie close together are read as one span.
- * All cursors live in memory that the verifier does not track (ls_reload). */
+ * Why so few reads: a read costs its call and hardly its bytes. So strings that lie close together
+ * are read as one span, from the first byte of the first to the last byte of the last.
+ *
+ * Why the cursors live in struct ls_walk and not in variables: the verifier follows every
+ * combination of values that it finds in registers. It does not track what map memory contains. So
+ * a cursor there costs it nothing, but each use must check the bound again (ls_reload, ls_at). */
 #ifndef LABELSCOPE_WALK_LABELS_BPF_H
 #define LABELSCOPE_WALK_LABELS_BPF_H
 
@@ -20,33 +25,33 @@
 
 /* No user address on either processor has a bit above (57-bit addresses of 5-level page tables). */
 #define LS_ADDRESS_END (1ULL << 57)
-/* A span may hold this many bytes that belong to no label, and as many again as do belong to one.
- */
+/* A span may hold bytes that belong to no label: as many as the labels have, and this many more. */
 #define LS_SPAN_SLACK 512
 
-/* So many elements are read along with their set: where a writer keeps both in one block, that
- * saves a read. The smallest page of both processors, since no page is asked for that the set does
- * not touch: it might not be in memory. */
+/* The read of the set takes in so many elements behind it. Some writers keep both in one block, and
+ * then this saves a read. */
 #define LS_SLOTS_AHEAD 10
+/* That read stays within the set's page, because the next page might not be in memory. This is the
+ * smallest page size of both processors. */
 #define LS_PAGE_SIZE 4096
 
 #define LS_BLOCK_LIMIT \
   (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
 #define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
-/* The verifier adds the bound of a cursor and the bound of a length, so there is room for one
- * length more than is ever used; the stacks of a sample fit into that too. */
+/* The verifier adds the bound of a cursor to the bound of a length. So there is room for one length
+ * more than is ever used. The sampler puts the stacks of a sample there. */
 #define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_MAX_LABEL_BYTES)
 
-/* What goes into a record. */
+/* The result of a walk: this part goes into a record. */
 struct ls_labels {
   struct ls_label_head head;
   __u8 blocks[LS_BLOCKS_ROOM];
 };
 
-/* What one walk needs besides. */
+/* The state of one walk. */
 struct ls_walk {
-  __u64 low; /* first byte of all strings, and the byte after the last */
-  __u64 high;
+  __u64 low;  /* address of the first byte of all strings */
+  __u64 high; /* and of the byte after the last */
   __u64 slot_count;
   __u64 label_count;
   __u64 label_bytes;
@@ -56,7 +61,7 @@ struct ls_walk {
   __u64 cursor;                 /* bytes of strings so far */
   __u64 block;                  /* where the block itself starts */
   __u64 slots_ahead;            /* elements that were read along with the set */
-  custom_labels_labelset_t set; /* and right behind it, as in some writers' memory */
+  custom_labels_labelset_t set; /* `slots` must follow: one read fills both (ls_read_set) */
   custom_labels_label_t slots[LS_MAX_SLOTS];
 };
 
@@ -77,16 +82,16 @@ static __always_inline void ls_widen(struct ls_walk* walk, const custom_labels_s
   if (address + string->len > walk->high) walk->high = address + string->len;
 }
 
-/* The cursors are within bounds by what was counted; the verifier cannot know, and up to 5.15 it
- * forgets the bounds of a number that the compiler keeps on the stack. So each use loads and checks
- * anew. */
+/* ls_select_labels() has counted, so a cursor is always within bounds. The verifier does not know
+ * that, and up to Linux 5.15 it forgets the bounds of a number that the compiler spills to the
+ * stack. So each use loads the cursor and checks it again. */
 static __always_inline __u8* ls_at(struct ls_labels* out, __u64 cursor) {
   ls_keep_together(cursor);
   if (cursor > LS_BLOCKS_LIMIT) cursor = 0;
   return out->blocks + cursor;
 }
 
-/* To the end of those that become labels, which are at the front. */
+/* Moves the element behind those that are kept already, at the front of `slots`. */
 static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labels_label_t* slot) {
   ls_reload();
   __u64 kept = walk->label_count;
@@ -97,9 +102,9 @@ static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labe
   walk->label_count++;
 }
 
-/* A loop whose rounds the verifier looks at once instead of one after the other, which makes
- * loading several times as fast: bpf_loop(), since Linux 5.17. Before, or where it is not asked
- * for, a plain loop. A round returns 1 to end it. */
+/* ls_each() calls `round` for 0, 1, ... until it returns 1. With bpf_loop() (Linux 5.17) the
+ * verifier looks at the body once, not once for each round, and a program loads several times as
+ * fast. Without LS_BPF_LOOP it is a plain loop. */
 #ifdef LS_BPF_LOOP
 #define LS_ROUND static __attribute__((noinline)) long
 #define ls_each(most, round, argument) bpf_loop(most, round, argument, 0)
@@ -111,7 +116,7 @@ static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labe
   }
 #endif
 
-/* What a round works on. */
+/* The argument of a round. */
 struct ls_rounds_of_walk {
   const struct ls_memory* memory;
   struct ls_walk* walk;
@@ -216,8 +221,8 @@ LS_ROUND ls_refer_to_span(__u32 i, void* argument) {
   return 0;
 }
 
-/* Needs no page more than the strings do: a span of one page at most touches only the pages of its
- * first and its last byte. */
+/* The span touches no page that holds no label byte: it is one page long at most, so it lies in the
+ * pages of its first and its last byte. */
 static __always_inline _Bool ls_read_span(const struct ls_memory* memory, struct ls_walk* walk,
                                           struct ls_labels* out, __u64 span) {
   ls_keep_together(span);

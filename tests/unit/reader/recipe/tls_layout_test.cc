@@ -57,9 +57,9 @@ TEST_CASE("tls_layout: on aarch64 the thread control block's 16 bytes are rounde
 TEST_CASE(
     "tls_layout: a template that starts between two multiples of its alignment keeps its "
     "remainder") {
-  // The block lies at an address that is congruent to p_vaddr. x86-64: the least distance >= 0x20
-  // with
-  // (-distance) mod 0x40 == 0x10 is 0x30. aarch64: the least >= 16 that is 0x20 mod 0x40 is 0x20.
+  // The block lies at an address that is congruent to p_vaddr.
+  //   x86-64:  the least distance >= 0x20 with (-distance) mod 0x40 == 0x10 is 0x30
+  //   aarch64: the least distance >= 16 that is 0x20 mod 0x40 is 0x20
   CHECK(local_exec_offset(Machine::kX86_64, {0x1010, 0x20, 0x40}, 0x18) == 0x18 - 0x30);
   CHECK(local_exec_offset(Machine::kAarch64, {0x1020, 0x20, 0x40}, 0x18) == 0x20 + 0x18);
   CHECK(local_exec_offset(Machine::kAarch64, {0x1008, 0x20, 0x40}, 0) == 0x48);
