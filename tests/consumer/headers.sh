@@ -1,5 +1,5 @@
-# Each installed header compiles alone; those for C as C11 and as C++, the one for BPF as BPF, where there are clang and
-# libbpf's headers, which it needs before it.
+# Each installed header compiles alone, those for C as C11 and as C++. The one for BPF needs libbpf's headers before it:
+# it compiles in the example of its own first comment, where there are clang and these headers.
 source "$SOURCE_DIR/lib.sh"
 c_headers=(labelscope.h outcome.h tls_recipe.h label_blocks.h)
 includes=$(include_dir)
@@ -23,29 +23,20 @@ xargs -a compilations -P "$(nproc)" -L 1 bash -c '
 ' "$includes" || fail "an installed header does not compile alone"
 (($(wc -l <compilations) >= 20)) || fail "hardly any header is installed in $includes/labelscope"
 
-cat >reading.bpf.c <<'EOF'
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <labelscope/read_labels.bpf.h>
-static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
-  (void)index;
-  return 0;
-}
-SEC("perf_event") int sample(void* context) {
-  (void)context;
-  return ls_read_labels(0, ls_current_thread_pointer());
-}
-EOF
+# The example is what is indented in the comment, from "A whole program" to what is said about it.
+sed -n '/^ \* A whole program/,/^ \* `index`/s/^ \*   //p' "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
+for part in '#include <labelscope/read_labels.bpf.h>' ls_reading_at 'SEC("perf_event")' ls_read_labels bpf_ringbuf_output; do
+  grep -Fq "$part" example.bpf.c || fail "the example in read_labels.bpf.h has no $part: $(cat example.bpf.c)"
+done
 case $(uname -m) in
   aarch64) architecture=arm64 ;;
   *) architecture=x86 ;;
 esac
 # Only a header of ours that is wrong makes this fail: that the others are here is tried first.
 bpf_compiler=(clang --target=bpf -O2 -g -D__TARGET_ARCH_$architecture -isystem "/usr/include/$(uname -m)-linux-gnu" -I"$includes")
-if grep -v labelscope reading.bpf.c | sed '/^static/,$d' | "${bpf_compiler[@]}" -x c -fsyntax-only - 2>others.log; then
-  "${bpf_compiler[@]}" -Wall -Wextra -Werror -c reading.bpf.c -o reading.bpf.o 2>bpf.log ||
-    fail "read_labels.bpf.h does not compile as BPF: $(cat bpf.log)"
+if grep '^#include' example.bpf.c | grep -v labelscope | "${bpf_compiler[@]}" -x c -fsyntax-only - 2>others.log; then
+  "${bpf_compiler[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -c example.bpf.c -o example.bpf.o 2>bpf.log ||
+    fail "the example in read_labels.bpf.h does not compile: $(cat bpf.log)"
 else
   echo "read_labels.bpf.h is not compiled: $(head -1 others.log)"
 fi

@@ -1,60 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The labels of a thread, read by a BPF program: recipes applied, labels walked, everything
- * bounded. labelscope's own sampler is one user of this header; yours may be another.
+/* Reads the labels of a thread in a BPF program: applies the recipes of the thread's process and
+ * walks the label sets that they lead to. labelscope's own sampler uses this header; yours can too.
  *
- * User space plans the recipes of a process (labelscope.h or labelscope/plan.h), puts them into a
- * map of struct ls_recipes by pid, and takes apart what comes back with labelscope/label_blocks.h.
- * The program:
+ *   user space                                     BPF program, on each event
+ *   labelscope.h or plan.h: ls_tls_recipe ... ---> map: pid -> struct ls_recipes
+ *                                                        |  ls_read_labels(index, thread pointer)
+ *                                                        v
+ *   labelscope/label_blocks.h  <--- ring buffer --- ls_label_head, label blocks
  *
- *   #include "vmlinux.h"                          or <linux/bpf.h> and types of your own
+ * A whole program (a test compiles it as it stands here):
+ *
+ *   #include <linux/bpf.h>                // or "vmlinux.h"
  *   #include <bpf/bpf_helpers.h>
- *   #include <bpf/bpf_core_read.h>                for the thread pointer
+ *   #include <bpf/bpf_core_read.h>        // for the thread pointer
  *   #include <labelscope/read_labels.bpf.h>
  *
+ *   char LICENSE[] SEC("license") = "Dual BSD/GPL";
+ *
  *   struct entry {
- *     struct my_head head;                        yours; a multiple of 8 bytes
- *     struct ls_reading reading;                  its labels come first, so both are one record
+ *     __u64 pid_tid;                      // your own head; its size is a multiple of 8 bytes
+ *     struct ls_reading reading;          // begins with the labels: they follow your head
  *   };
- *   struct {                                      too large for the stack: one for each CPU
+ *   struct {                              // one for each CPU: an entry is too large for the stack
  *     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
  *     __uint(max_entries, 1);
  *     __type(key, __u32);
  *     __type(value, struct entry);
  *   } entries SEC(".maps");
+ *   struct {                              // user space fills it
+ *     __uint(type, BPF_MAP_TYPE_HASH);
+ *     __uint(max_entries, 1024);
+ *     __type(key, __u32);                 // pid
+ *     __type(value, struct ls_recipes);
+ *   } recipes SEC(".maps");
+ *   struct {
+ *     __uint(type, BPF_MAP_TYPE_RINGBUF);
+ *     __uint(max_entries, 1 << 20);
+ *   } ring SEC(".maps");
+ *
  *   static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
  *     struct entry* own = bpf_map_lookup_elem(&entries, &index);
  *     return own ? &own->reading : 0;
  *   }
  *
  *   SEC("perf_event") int sample(void* ctx) {
- *     ... entry `own` of index 0, and the process's struct ls_recipes
- *     own->reading.recipes = *recipes;
- *     ls_read_labels(0, ls_current_thread_pointer());
- *     __u64 size = sizeof(own->head) + sizeof(struct ls_label_head) +
- * own->reading.labels.head.size; if (size > sizeof(own->head) + sizeof(own->reading.labels)) return
- * 0;    for the verifier bpf_ringbuf_output(&ring, own, size, 0);
+ *     __u64 pid_tid = bpf_get_current_pid_tgid();
+ *     __u32 pid = pid_tid >> 32, index = 0;
+ *     struct ls_recipes* of_process = bpf_map_lookup_elem(&recipes, &pid);
+ *     struct entry* own = bpf_map_lookup_elem(&entries, &index);
+ *     if (!of_process || !own) return 0;
+ *     own->pid_tid = pid_tid;
+ *     own->reading.recipes = *of_process;
+ *     ls_read_labels(index, ls_current_thread_pointer());
+ *     __u64 size = sizeof(own->pid_tid) + sizeof(own->reading.labels.head) +
+ *                  own->reading.labels.head.size;
+ *     if (size > sizeof(own->pid_tid) + sizeof(own->reading.labels)) return 0;  // for the verifier
+ *     bpf_ringbuf_output(&ring, own, size, 0);
+ *     return 0;
  *   }
  *
- * `index` is whatever your ls_reading_at() makes of it. Nothing of a reading needs to be
- * initialized but its recipes. Two programs that can interrupt each other on one CPU need a reading
- * each (a sampler on a hardware event and a kprobe, for instance).
+ * `index` goes to your ls_reading_at() and has no other meaning. A reading needs no initialization
+ * but its recipes. Two programs that can interrupt each other on one CPU (a sampler on a hardware
+ * event and a kprobe, for instance) need a reading each.
  *
- * ls_read_labels() returns enum ls_outcome, which is in reading.labels.head too, beside the flags.
- * Labelled if any publisher is, else the reason of the first that is unreadable, else unlabelled.
- * Bounds: outcome.h. The most that one reading can hold is LS_BLOCKS_LIMIT bytes of blocks; it asks
- * for about 27 KiB of map memory. reading.fault says which read failed last.
+ * ls_read_labels() returns an enum ls_outcome. The same outcome is in reading.labels.head, beside
+ * the flags: labelled if any publisher has labels; else the reason of the first publisher that is
+ * unreadable; else unlabelled. outcome.h has the bounds. A reading takes about 27 KiB of map
+ * memory, of which LS_BLOCKS_LIMIT bytes are for label blocks. reading.fault is the last read that
+ * failed.
  *
- * Kernels: from 5.10, any program type that may call bpf_probe_read_user() and is of a licence
- * that the GPL is compatible with. CAP_BPF and CAP_PERFMON. ls_read_labels() and the walk inside it
- * are global functions, which the verifier looks at once each, whoever calls them: about 50,000
- * instructions together, of the million that it has patience for. They use 300 bytes of stack.
+ * Needs: Linux 5.10, CAP_BPF and CAP_PERFMON, a program type that may call bpf_probe_read_user(),
+ * and a licence that is compatible with the GPL. ls_read_labels() and the walk inside it are global
+ * functions. The verifier looks at each of them once, however many places call it: about 50,000
+ * instructions together, of the million that it allows. They use 300 bytes of stack.
  *
- * LS_READ_TASK, defined before this header, makes it read the memory of a given task instead of the
- * current one's: ls_read_labels(task, index, thread_pointer) in a sleepable program (task
- * iterators, Linux 5.18; bpf_copy_from_user_task). Pages that are not in memory are brought in.
- * LS_BPF_LOOP, which that includes, has the walk loop with bpf_loop() (Linux 5.17): the verifier
- * then looks at a small part of the instructions, and the program is loaded sooner.
- */
+ * Two macros, to be defined before this header is included:
+ *   LS_READ_TASK   Reads the memory of a given task, not of the current one:
+ *                  ls_read_labels(task, index, thread_pointer). For sleepable programs (task
+ *                  iterators) from Linux 5.18 on, because it calls bpf_copy_from_user_task(). The
+ *                  kernel brings in the pages that are not in memory.
+ *   LS_BPF_LOOP    Walks with bpf_loop(), from Linux 5.17 on. The verifier then looks at far fewer
+ *                  instructions, and the program loads sooner. LS_READ_TASK implies it. */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
 
