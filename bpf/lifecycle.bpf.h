@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fork, exec and exit of the processes that are sampled, and how long each of their threads ran.
- * Raw tracepoints, whose arguments have kept their order since 4.17. */
+/* Reports fork, exec and exit of the sampled processes, and the CPU time of each thread that ends.
+ * Raw tracepoints: the order of their arguments has been the same since Linux 4.17. */
 #ifndef LABELSCOPE_BPF_LIFECYCLE_BPF_H
 #define LABELSCOPE_BPF_LIFECYCLE_BPF_H
 
@@ -11,7 +11,7 @@ static __always_inline void ls_send_event(struct ls_process_event* event, __u32 
   event->record.size = sizeof(*event);
   event->record.type = type;
   event->time_ns = bpf_ktime_get_ns();
-  /* These are rare, and somebody has to plan anew: worth a wake-up each. */
+  /* These are rare, and user space has to plan again soon: each of them wakes it up. */
   if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
     ls_count_other(dropped);
 }
@@ -31,7 +31,7 @@ static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
     ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
 }
 
-/* A child has its parent's address space, so the parent's recipes are right for it. */
+/* A child has a copy of its parent's address space, so the parent's recipes are right for it. */
 SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (struct task_struct*)ctx->args[0];
@@ -50,7 +50,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   __u32 child_image = *image;
   __builtin_memcpy(&copy, process, sizeof(copy));
   copy.parent = parent_pid;
-  copy.first_pointer_known = 1; /* the kernel has read it from the register for the child */
+  copy.first_pointer_known = 1; /* fork() has saved the register's value for the child */
   if (child_pid == 0 || bpf_map_update_elem(&images, &child_pid, &child_image, BPF_ANY) ||
       bpf_map_update_elem(&processes, &child_pid, &copy, BPF_ANY)) {
     bpf_map_delete_elem(&images, &child_pid);
@@ -71,7 +71,7 @@ int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   if (!image) return 0;
   ++*image;
   struct ls_process_event event = {.pid = pid, .image = *image, .thread_ns = ls_time_of(task)};
-  /* The kernel tells it as the initial namespace counts. */
+  /* The kernel tells the former number as the initial pid namespace counts. */
   if (config.pid_namespace == 0) event.former = ctx->args[1];
   ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
   return 0;
@@ -85,7 +85,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   if (!image) return 0;
   __u64 key = (__u64)task;
   struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};
-  /* No room: the time of its last moments is missed, no more. */
+  /* If the map is full, only the CPU time of the thread's last moments is missed. */
   if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
   if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
   struct ls_process_event event = {.pid = ids.pid, .image = *image};
@@ -95,9 +95,10 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* A thread that has ended runs on in the kernel for a while, and what it has run since the last
- * tick is added when it is switched out for ever. Without that, one that lived for less than a tick
- * would have no time at all. */
+/* A thread that exits still runs in the kernel for a while. The kernel adds the time since its last
+ * scheduler tick only when it switches the thread out for good. So the account is complete here,
+ * and not in on_exit(): there, a thread that lived for less than a tick would have no CPU time at
+ * all. */
 SEC("raw_tp/sched_process_free")
 int on_free(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];

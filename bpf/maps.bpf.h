@@ -10,12 +10,13 @@
 
 const volatile struct ls_config config = {};
 
-/* A record under construction, and what is needed for it: too large for the stack. The parts of
- * either record are contiguous, as they are sent: the reading's labels follow the head. */
+/* A record under construction, too large for the stack. What is sent must be contiguous: a head,
+ * right behind it the reading's labels, and the stacks behind them. The head of an answer is
+ * shorter than that of a sample, so it lies at the end of the union. */
 struct ls_scratch {
   __u64 last_wakeup_ns;
-  __u64 retries;             /* made so far: part of their ids */
-  __u32 image;               /* of the process now */
+  __u64 retries;             /* how many this entry has scheduled: part of their ids */
+  __u32 image;               /* the process's image now */
   __u32 first_pointer_known; /* as in ls_process */
   union {
     struct ls_sample_head sample;
@@ -34,9 +35,10 @@ struct {
   __uint(max_entries, 4096);
 } processes SEC(".maps");
 
-/* How often each of them has replaced its program. Only the kernel side counts here: user space
- * replaces whole entries of `processes`, and an exec at that moment must not get lost. So the
- * recipes there say which image they are for, and are good as long as it is this one. */
+/* How often each process has executed another program (its "image"). Only on_exec() counts here.
+ * The number is not in `processes`, because user space replaces whole entries of that map, and an
+ * exec at that moment would get lost. The recipes in `processes` say which image they are for, and
+ * hold only while that is the number here. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
@@ -44,7 +46,7 @@ struct {
   __uint(max_entries, 4096);
 } images SEC(".maps");
 
-/* By address of the task_struct, which is nobody else's until it is freed. */
+/* The key is the address of the task_struct: no other task has it until this one is freed. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u64);
@@ -64,8 +66,8 @@ struct {
   __uint(max_entries, LS_COUNTERS_ENTRIES);
 } counters SEC(".maps");
 
-/* One for each CPU, then those for repeated reads. Not a per-CPU map: a repeated read can be
- * preempted by another one and by a sample, so it needs one of its own. */
+/* One entry for each CPU, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would not do: a
+ * sample or another repeated read can interrupt a repeated read, so each needs its own entry. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
@@ -82,9 +84,9 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return own ? &own->reading : 0;
 }
 
-/* The current process, as the sample that is being made needs it. After exec the recipes are of the
- * program that is gone. Until the new ones come the state is the same as for a library that is
- * being loaded: there may be labels, and a later plan will find them. */
+/* Copies what a sample needs to know of the current process. After an exec the recipes are still
+ * those of the old program. Until user space brings the new ones, the process gets the recipe of a
+ * library that is being loaded: there may be labels, and a later plan will find them. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_process* process, __u32 pid) {
   __u32* image = bpf_map_lookup_elem(&images, &pid);

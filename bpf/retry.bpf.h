@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The repeated read. When a page was missing, the thread itself brings it in and reads again before
- * it runs its next instruction in user mode: task work of the resume kind, so that no system call
- * is interrupted. Its labels are still those of the sample. Kernels from 6.18 on; objects of their
- * own, since libbpf resolves the kernel functions of a whole object or refuses it. */
+/* The repeated read. The sampler runs in an interrupt and cannot bring in a page that is not in
+ * memory. So it asks the kernel to let the sampled thread itself read again, on its way back to
+ * user mode. The thread has run no instruction of its own in between, so its labels are still those
+ * of the sample:
+ *
+ *   user mode ..|                                            |.. next instruction in user mode
+ *               | perf event: sample()                       |
+ *               |   a read fails: ls_schedule_retry()        |
+ *               |   SAMPLE record with a retry_id -----------|--> user space keeps it, incomplete
+ *               | on the way back: ls_repeat_read()          |
+ *               |   read, bring a page in, read again, ...   |
+ *               |   LABELS record with this retry_id --------|--> user space completes the sample
+ *
+ * The task work is of the "resume" kind, which interrupts no system call. It needs Linux 6.18. That
+ * is why the sampler is compiled twice: libbpf refuses an object if the kernel lacks a function
+ * that the object names. */
 #ifndef LABELSCOPE_BPF_RETRY_BPF_H
 #define LABELSCOPE_BPF_RETRY_BPF_H
 
@@ -27,11 +39,12 @@ struct ls_retry {
   __u64 id;
   __u32 pid; /* as labelscope counts */
   __u32 image;
-  __u32 unsent; /* the sample was dropped: there is nobody to send labels to */
+  __u32 unsent; /* the sample was dropped, so nobody waits for its labels */
   __u32 reserved;
 };
 
-/* By the kernel's own thread number; an entry lives until its callback has run. */
+/* The key is the thread's number in the initial pid namespace. An entry lives until its callback
+ * has run. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
@@ -39,15 +52,15 @@ struct {
   __uint(max_entries, 1024);
 } retries SEC(".maps");
 
-/* Indices of the unused entries of `scratch`; user space fills it before the start. */
+/* The indices of unused entries of `scratch`. User space fills it before the start. */
 struct {
   __uint(type, BPF_MAP_TYPE_STACK);
   __type(value, __u32);
   __uint(max_entries, LS_RETRY_SCRATCHES);
 } free_scratches SEC(".maps");
 
-/* Each round brings in one page or two: the variable, the DTV, the set, the elements, and at worst
- * every string of every publisher has a page of its own. */
+/* Each round brings in one page or two. At worst the variable, the DTV, the set, the elements and
+ * every single string are in pages of their own, for every publisher. */
 #define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + 6))
 
 static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
@@ -59,7 +72,8 @@ static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
   return bpf_ringbuf_output(&ring, &own->answer, size, BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* Faults in what a read missed: no read is longer than a page, so it touches two pages at most. */
+/* Brings in the memory of a failed read. No read is longer than a page, so it lies in two pages at
+ * most: those of its first and its last byte. */
 static __always_inline _Bool ls_touch(const struct ls_fault* fault) {
   __u8 byte;
   __u64 last = fault->address + fault->size - 1;
@@ -96,9 +110,8 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
   own->reading.labels.head.flags |= LS_RETRIED;
 }
 
-/* The outcome is counted as user space will see it: a result that cannot be sent leaves its sample
- * without an answer, which ends as vanished. How it went is returned in `end`, to be counted too.
- */
+/* Returns the outcome as user space will see it: if the answer cannot be sent, user space takes the
+ * sample for vanished. `end` is the counter that tells how the retry ended. */
 static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
                                        const struct ls_retry* retry, __u32* end) {
   ls_observe_again(index, own, retry);
@@ -127,7 +140,7 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
   return 0;
 }
 
-/* Returns the entry of the scheduled read, or null with the reason counted. */
+/* Returns the entry of the scheduled read. Null: there is none, and the reason is counted. */
 static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();

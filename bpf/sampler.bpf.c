@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The sampler: on each event of a CPU, who runs there, where, and with which labels. Compiled
-// twice: for every kernel from 5.10 on, and with LS_WITH_RETRY for those where a read can be
-// repeated.
-// The order matters: types before helpers before what uses them.
+// The sampler. A perf event interrupts a CPU; this program notes who runs there, where, and with
+// which labels, and sends one record:
+//
+//   perf event -> sample()
+//                   process known?           maps `processes`, `images`: user space's recipes
+//                   thread pointer           from the kernel's task_struct
+//                   ls_read_labels()         labels, into this CPU's entry of `scratch`
+//                   ls_append_stack()        user and kernel stack, behind the labels
+//                   ls_send_sample()         head + labels + stacks --> ring buffer
+//
+// It cannot sleep, so it cannot bring in a page that is not in memory (retry.bpf.h can). Every
+// early return has a counter. The object is compiled twice: for every kernel from 5.10 on, and with
+// LS_WITH_RETRY for kernels that can repeat a read.
+//
+// The order of the includes matters: types, then helpers, then what uses both.
 // clang-format off
 #include "bpf/vmlinux_min.h"
 
@@ -18,7 +29,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* A reader that is behind must not be woken for every sample on top. */
+/* User space that is behind has enough to do: it is not woken for every sample on top. */
 #define LS_WAKEUP_INTERVAL_NS 1000000
 
 /* Appends one stack behind the labels; returns its number of frames. */
@@ -56,7 +67,7 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
   struct ls_thread thread = ls_current_thread();
   own->sample.thread_ns = thread.time_ns;
   if (config.worker_flag && thread.flags & config.worker_flag) {
-    /* Never runs user code; what it holds as its thread pointer is its creator's. */
+    /* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.flags = LS_NEVER_TOUCHED;
     own->reading.fault.size = 0;

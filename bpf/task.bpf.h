@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is asked of a task: its numbers in labelscope's pid namespace, its thread pointer and flags.
- */
+/* The current task: its numbers in labelscope's pid namespace, thread pointer, CPU time, flags. */
 #ifndef LABELSCOPE_BPF_TASK_BPF_H
 #define LABELSCOPE_BPF_TASK_BPF_H
 
@@ -40,7 +39,7 @@ static __always_inline struct ls_thread ls_current_thread(void) {
   return thread;
 }
 
-/* 0 as long as nobody knows whether what the kernel has saved is true. */
+/* The thread pointer, or 0 while the kernel's saved value may be wrong (thread_pointer.bpf.h). */
 static __always_inline __u64 ls_known_pointer(const struct ls_scratch* own, __u64 saved) {
 #ifdef LS_THREAD_POINTER_LAGS
   __u64 both = bpf_get_current_pid_tgid();

@@ -11,7 +11,8 @@ struct ls_ids {
   __u32 tid;
 };
 
-/* The number of `pid` in the namespace; from the inside out, since that is mostly its own. */
+/* The number of `pid` in the namespace, or 0. The search goes from the innermost namespace
+ * outwards: mostly the innermost is the right one. */
 static __always_inline __u32 ls_number_of(struct pid* pid, __u32 pid_namespace) {
   __u32 level = BPF_CORE_READ(pid, level);
   for (__u32 i = 0; i <= LS_MAX_PID_LEVEL; i++) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// One process asked without being stopped: iterators over its threads and mappings, which user
-// space runs by reading a file. They check no ptrace permission; CAP_BPF and CAP_PERFMON stand for
-// it. Sleepable programs read another task's memory from 5.18 on; with an older kernel user space
-// does not load this object.
-// The order matters: types before helpers before what uses them.
+// Reads the threads, memory and mappings of one process without stopping it. The programs are
+// iterators over tasks: user space runs one by reading a file. The kernel checks no ptrace
+// permission for them, but CAP_BPF and CAP_PERFMON. A sleepable program can read another task's
+// memory from Linux 5.18 on; with an older kernel, user space does not load this object.
+//
+// The order of the includes matters: types, then helpers, then what uses both.
 // clang-format off
 #include "bpf/vmlinux_min.h"
 
@@ -32,7 +33,7 @@ struct ls_snapshot_scratch {
   union {
     struct {
       struct ls_thread_head thread;
-      struct ls_reading reading; /* its labels come first */
+      struct ls_reading reading; /* begins with the labels: they follow the head */
     };
     struct {
       struct ls_bytes_head head;
@@ -66,8 +67,8 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return own ? &own->reading : 0;
 }
 
-/* The request, if it is about this task's process. (From 6.1 on the kernel comes with no other
- * tasks.) */
+/* The request, if it is about this task's process. (From Linux 6.1 on the iterator visits no other
+ * tasks; before, it visits all.) */
 static __always_inline struct ls_request* ls_request_about(struct task_struct* task) {
   __u32 only = 0;
   struct ls_request* asked = bpf_map_lookup_elem(&request, &only);
@@ -92,7 +93,7 @@ static __always_inline void ls_write(struct bpf_iter_meta* meta, struct ls_task_
   bpf_seq_write(meta->seq, record, size);
 }
 
-/* Who never runs user code; what it holds as its thread pointer is its creator's. */
+/* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
 static __always_inline _Bool ls_is_worker(struct task_struct* task) {
   return config.worker_flag && task->flags & config.worker_flag;
 }
@@ -108,9 +109,10 @@ static __always_inline void ls_read_thread(struct task_struct* task, struct ls_r
   }
 }
 
-/* Of a first thread that may have set its pointer itself (thread_pointer.bpf.h): what is saved is
- * true as long as it is on no processor. Before and after its labels are read; equal numbers mean
- * that it was on none in between. */
+/* For a process's first thread, which may have set its thread pointer itself
+ * (thread_pointer.bpf.h): the saved value is right while the thread is on no processor. Called
+ * before and after the labels are read. If both numbers are equal, the thread was on no processor
+ * in between. */
 static __always_inline __u64 ls_times_switched(struct task_struct* task) {
 #ifdef LS_THREAD_POINTER_LAGS
   if (task != task->group_leader) return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the BPF programs send through the ring buffer, and what user space tells them. Plain C,
- * fixed width, no pointers, explicit padding; never leaves bpf/. A thread_ns is the kernel's
- * account of the thread's CPU time since it was made; up to a scheduler tick behind while it runs.
+/* What the BPF programs send through the ring buffer, and what user space tells them. Plain C of
+ * fixed width, without pointers, with explicit padding. Used in bpf/ only.
  *
  *   SAMPLE            ls_sample_head, ls_label_head, label blocks, user addresses, kernel addresses
  *                     (both leaf first)
@@ -9,7 +8,10 @@
  *   FORK, EXEC, EXIT  ls_process_event
  *   THREAD_END        ls_thread_end
  *
- * Label heads and blocks: labelscope/label_blocks.h. Every section starts 8-aligned. */
+ * Label heads and blocks: labelscope/label_blocks.h. Every section starts 8-aligned.
+ *
+ * A thread_ns is the CPU time of a thread since its creation, as the kernel counts it. While the
+ * thread runs, it is up to a scheduler tick behind. */
 #ifndef LABELSCOPE_BPF_WIRE_H
 #define LABELSCOPE_BPF_WIRE_H
 
@@ -26,10 +28,10 @@ enum ls_record_type {
 };
 
 #define LS_COMM_SIZE 16
-/* kernel.perf_event_max_stack's default: the kernel itself goes no deeper. */
+/* The default of kernel.perf_event_max_stack: the kernel itself goes no deeper. */
 #define LS_MAX_FRAMES 127
 
-/* As many repeated reads can wait for the disk at the same time. */
+/* So many repeated reads can wait for the disk at the same time. */
 #define LS_RETRY_SCRATCHES 64
 
 struct ls_record_head {
@@ -61,8 +63,8 @@ struct ls_process_event {
   __u64 thread_ns; /* EXEC only: of the thread that goes on */
   __u32 pid;
   __u32 parent; /* FORK only */
-  __u32 image;  /* how often the process has replaced its program since it is known */
-  __u32 former; /* EXEC only: what number that thread had before; 0: not known */
+  __u32 image;  /* how often the process has executed another program since we know it */
+  __u32 former; /* EXEC only: that thread's number before; 0: not known */
 };
 
 struct ls_thread_end {
@@ -72,9 +74,10 @@ struct ls_thread_end {
   __u32 tid;
 };
 
-/* A thread that has ended and is not freed yet: only then is its time complete. */
+/* A thread that has ended and that the kernel has not freed yet. Its CPU time is complete only when
+ * it is freed. */
 struct ls_ending {
-  __u64 thread_ns; /* when it ended */
+  __u64 thread_ns; /* as of its end */
   __u32 pid;
   __u32 tid;
 };
@@ -82,15 +85,15 @@ struct ls_ending {
 /* Value of the map of processes; the key is the pid as labelscope's own pid namespace counts. */
 struct ls_process {
   struct ls_recipes recipes;
-  __u32 image;  /* that they are for */
-  __u32 parent; /* 0 unless the kernel side made this entry at a fork */
-  /* Where the saved thread pointer may lag (LS_THREAD_POINTER_LAGS): that of its first thread is
-   * true, for this image. Until then the thread has none. */
+  __u32 image;  /* the image that the recipes are for */
+  __u32 parent; /* 0 unless on_fork() made this entry */
+  /* Only with LS_THREAD_POINTER_LAGS. True: the saved thread pointer of the process's first thread
+   * is right, for this image. False: it is not used. */
   __u32 first_pointer_known;
   __u32 reserved;
 };
 
-/* Set before the programs are loaded, so that the verifier removes what is turned off. */
+/* Set before the programs are loaded: the verifier removes the code of what is turned off. */
 struct ls_config {
   __u32 pid_namespace; /* inode number of labelscope's pid namespace; 0: the initial one */
   __u32 user_stacks;

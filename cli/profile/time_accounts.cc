@@ -6,11 +6,11 @@
 namespace labelscope::cli {
 namespace {
 
-// So many samples are expected in a stretch: few enough to keep to the time around a lost one.
+// A stretch has about so many samples: few, so that the time of a lost one stays near it.
 constexpr std::uint64_t kPeriodsPerStretch = 8;
 // Several ticks of a kernel with 100 of them a second.
 constexpr std::uint64_t kShortestStretch = 50'000'000;
-// Clocks that do not move must not let a stretch grow for ever.
+// A thread's clock may stand still. Its stretch must not grow for ever.
 constexpr std::size_t kMostSamples = 65536;
 
 }  // namespace
@@ -25,7 +25,7 @@ void TimeAccounts::Pool::take(const Pool& other) {
   for (const auto& [row, count] : other.samples) samples[row] += count;
 }
 
-// What does not divide goes to the first ones, a nanosecond each.
+// The remainder of the division goes to the first samples, one nanosecond each.
 void TimeAccounts::share(std::uint64_t time_ns, const std::vector<Index>& rows) {
   const std::uint64_t each = time_ns / rows.size();
   std::uint64_t rest = time_ns % rows.size();
@@ -58,8 +58,8 @@ void TimeAccounts::share(const Pool& pool) {
 
 void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row) {
   OpenThread& thread = threads_[raw(tid)];
-  // Far back: another thread has the number, and of the end of the first no word came through. A
-  // little: a sample that waited for its labels.
+  // The time goes back by much: another thread has this number now, and the end of the first got
+  // lost. By a little: the sample has waited for its labels.
   if (thread_ns + stretch_ns_ < thread.last_ns) {
     close(thread, thread.last_ns);
     thread = {};
@@ -112,7 +112,7 @@ void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
 
 bool TimeAccounts::settle(const Pool& pool) {
   if (pool.time_ns < stretch_ns_) return false;
-  // Chance does not leave so much time without a sample: they were lost, or nobody looked.
+  // So much time without a sample is no chance: the samples were lost, or none were taken.
   if (pool.samples.empty()) {
     ledger_.unsampled_ns += pool.time_ns;
   } else {
@@ -129,7 +129,7 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
     told_ns += process.told_ns;
     if (!settle(process.pool)) all.take(process.pool);
   }
-  // What was lost is in the time of processes that could be asked: it is there already.
+  // The lost time of a process whose whole time is known is in its pool already.
   lost_ns -= std::min(lost_ns, untold_ns_);
   if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, told_ns));
   told_ns += lost_ns;
@@ -142,7 +142,8 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   }
   ledger_.lost_ns += lost_ns;
   if (ledger_.attributed_ns == 0) {
-    // Nobody tells the time here, or it was less than a tick: then each stands for its period.
+    // The kernel does not tell the time, or it was less than a tick. Each sample stands for a
+    // period.
     for (SampleRow& row : profile_.rows) {
       row.weight_ns = row.count * period_ns_;
       ledger_.attributed_ns += row.weight_ns;

@@ -1,19 +1,21 @@
 // How much time each sample stands for, so that the sum is what the kernel has counted.
 //
-// Samples are taken at random moments, so each alone would stand for one period, and a share would
-// be as uncertain as a poll. But the kernel counts what every thread runs. So each thread has an
-// account, and its time is shared out among its samples:
+// The problem: samples come at random moments. If each stood for one period, a share of time would
+// be as uncertain as an opinion poll. But the kernel counts the CPU time of every thread exactly.
+// So each thread has an account, and its time is shared out among its samples:
 //
 //     thread's time   |-------- stretch --------|-------- stretch --------|-- rest --|
 //     its samples        x     x  x       x  x     x    x    x  x     x       x   x
 //                        each 1/5 of the stretch    each 1/5 of the next      1/2 each
 //
-// A stretch is as long as some samples need to even out, and long against a scheduler tick, by
-// which the kernel's numbers lag. Time whose samples were lost goes to those next to it.
+// A stretch is so long that chance evens out among its samples, and much longer than a scheduler
+// tick, because the kernel's numbers may be a tick behind. If a sample is lost, its time goes to
+// the samples next to it.
 //
-// A thread that ran for less than a stretch has no account of its own: most of its kind have no
-// sample at all, and the one that has would stand for its own millisecond alone. All such threads
-// of a process have one account, and such processes share the recording's.
+// A thread that ran for less than a stretch has no account of its own. Most such threads have no
+// sample at all, and the few that have one would stand for their own millisecond alone. So all
+// short threads of a process share one account; and all processes whose account is still short
+// share one account of the recording.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +28,17 @@ namespace labelscope::cli {
 
 class TimeAccounts {
  public:
-  // `profile`: whose rows get their time, and whose threads get their account. Must outlive this.
+  // `profile`: its rows get their time, and its threads their account. It must outlive this object.
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
   // A sample, already counted in a row of the profile. `thread_ns`: Sample::thread_ns.
   void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
-  // What the process ran in all, where somebody knows: what is beyond its threads was never
-  // sampled, or lost. When all its threads have ended.
+  // `process_ns`: CPU time of the whole process, where it is known. What exceeds the sum of its
+  // threads was never sampled, or lost. Call it when all its threads have ended.
   void end_process(Pid pid, std::uint64_t process_ns);
-  // Shares out what is left, once. `lost_ns`: time of threads of which no word came through.
-  // `whole_ns`: of all processes, those included that nobody saw; 0: not known.
+  // Shares out what is left. Call it once. `lost_ns`: time of threads whose records were lost.
+  // `whole_ns`: time of all processes, also of those that we never saw; 0: not known.
   TimeLedger settle(std::uint64_t lost_ns, std::uint64_t whole_ns = 0);
 
  private:
@@ -46,23 +48,23 @@ class TimeAccounts {
     std::uint64_t last_ns = 0;
     Index last_row = kNoIndex;
     bool has_account = false;
-    std::vector<Index> samples;  // rows of those in the stretch
+    std::vector<Index> samples;  // rows of the samples in this stretch
   };
-  // Of several threads.
+  // An account that several threads share.
   struct Pool {
     std::uint64_t time_ns = 0;
-    std::unordered_map<Index, std::uint64_t> samples;  // how many by row
+    std::unordered_map<Index, std::uint64_t> samples;  // number of samples by row
     void take(const Pool& other);
   };
   struct Process {
-    std::uint64_t told_ns = 0;  // of all its threads
+    std::uint64_t told_ns = 0;  // the time of all its threads so far
     Pool pool;
   };
 
   void share(std::uint64_t time_ns, const std::vector<Index>& rows);
   void share(const Pool& pool);
   void close(OpenThread& thread, std::uint64_t thread_ns);
-  // True: the account is large enough to be settled by itself, and is.
+  // Shares out the account if it is as long as a stretch. False: it is too short.
   bool settle(const Pool& pool);
 
   Profile& profile_;
@@ -70,7 +72,7 @@ class TimeAccounts {
   std::uint64_t stretch_ns_;
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by number
   std::unordered_map<std::int32_t, Process> processes_;
-  std::uint64_t untold_ns_ = 0;  // what processes ran beyond their threads
+  std::uint64_t untold_ns_ = 0;  // what processes ran beyond the sum of their threads
   TimeLedger ledger_;
 };
 

@@ -8,16 +8,17 @@
 namespace labelscope::cli {
 namespace {
 
-// A callee that is left out has been at it for this long.
+// A callee must have taken so many steps before it is left to run.
 constexpr std::uint64_t kLongCallee = 2'000;
-// From the middle of a function, where its end is not known for sure.
+// Stepping that began in the middle of a function ends after so many steps without a change: where
+// that function ends is not known for sure.
 constexpr std::uint64_t kQuietInTheMiddle = 2'000;
-// Jumps that are remembered between two changes: loops, not iterations.
+// So many jumps are remembered between two changes. Each counts once, however often it is taken.
 constexpr std::size_t kMaxJumps = 64;
-// Signal handlers within signal handlers; those that longjmp() out of one stay here.
+// Signal handlers within signal handlers. A handler that leaves by longjmp() counts for ever.
 constexpr std::size_t kMaxInterruptions = 16;
 constexpr std::size_t kMaxDepth = 4096;
-// Writes to watched words that changed no labels, after which only the variable is watched.
+// After so many writes to watched words that changed no labels, only the variable is watched.
 constexpr std::uint64_t kMaxVainWatches = 100;
 
 }  // namespace
@@ -115,14 +116,15 @@ void ThreadStepper::end_region() {
 
 void ThreadStepper::at_watchpoint(const Position& position) {
   if (is_stepping()) return;
-  // Behind an instruction, one byte back is within it.
+  // If the trap comes after the instruction, one byte back is within it.
   const Address writer = kWatchTrapsBefore ? position.pc : position.pc - 1;
   const auto function = process_.code().function_at(writer);
   const bool known = function && (process_.triggers().at(function->start) & kWriterTrigger) != 0;
   const bool changed = labels_.look_after_run() != 0;
   if (!changed) ++vain_watches_;
   const bool vain = !changed && (known || vain_watches_ > kMaxVainWatches);
-  // In front of the instruction nothing is known yet, and it must be stepped to get past it.
+  // If the trap comes before the instruction, what it writes is not known yet, and only a step gets
+  // the thread past it.
   if (vain && !kWatchTrapsBefore) return;
   caller_to_learn_ = process_.facts_at(writer).role == CodeRole::kRuntime;
   if (!known && !caller_to_learn_) learn(writer, changed);
@@ -130,7 +132,7 @@ void ThreadStepper::at_watchpoint(const Position& position) {
   push_open_ended(writer);
 }
 
-// From its next call on, the function is stepped from its beginning.
+// Makes the function a trigger: its next call is stepped from its first instruction.
 void ThreadStepper::learn(Address pc, bool changed) {
   const auto function = process_.code().function_at(pc);
   if (!function || vain_watches_ > kMaxVainWatches) return;
@@ -155,7 +157,8 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
   note_step(facts);
   const bool system_call = facts.instruction.flow == Flow::kSystemCall;
-  // A TLS block that is made at its first use is there when the loader's function returns.
+  // A thread's TLS block may be allocated at its first use, by a function of the loader. When that
+  // returns, the variable can be located.
   if (facts.instruction.flow == Flow::kReturn) labels_.locate();
   if (system_call && is_waiting_call(before, process_.memory())) since_.waited = true;
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
@@ -190,7 +193,8 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
 }
 
-// A change was stepped through in functions that were stepped from their beginning.
+// A change has just been stepped through. The functions in which it happened, and which were
+// stepped from their first instruction, no longer count as unseen.
 void ThreadStepper::note_proven() {
   if (record_.unseen_functions.empty()) return;
   for (const Frame& frame : calls_.frames()) {
@@ -239,9 +243,10 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
   while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, after)) pop();
 }
 
-// A call out of a library that publishes, into code whose author is somebody else: into the
-// program, or through a pointer into any other file (a callback may well be free() or puts()). The
-// loader is called like that for each access to a thread-local variable.
+// A call from a library that publishes into code of another author: into the program, or through a
+// pointer into any other file (free() and puts() can be callbacks, too). Calls of the loader do not
+// count, although they go through a pointer: the library makes one for each access to a
+// thread-local variable.
 bool ThreadStepper::is_callback(const SteppedProcess::CodeFacts& before,
                                 const SteppedProcess::CodeFacts& now) const {
   if (before.role != CodeRole::kPublisher || now.triggers != 0) return false;
@@ -254,10 +259,10 @@ void ThreadStepper::leave_out(const Position& after, const SteppedProcess::CodeF
   const Flow flow = before.instruction.flow;
   Frame& top = calls_.top();
   if (!top.open_ended && (flow == Flow::kCall || flow == Flow::kJump)) {
-    // Its calls of the writer are triggers like any other.
+    // A callback runs freely. If it calls the writer, that is a trigger like any other.
     const bool callback = is_callback(before, now);
-    // Only before the first change: after it, this call may be short and in the middle of an
-    // update.
+    // Known as long from earlier calls. Only before the first change: after it, this call may be
+    // short, and part of the update.
     const bool known_as_long = flow == Flow::kCall && calls_.size() > 1 &&
                                calls_.bottom().begun_at_change == changes_ &&
                                process_.long_functions.count(top.entry) != 0;
@@ -273,7 +278,7 @@ void ThreadStepper::leave_out_quiet() {
   const Frame& base = calls_.bottom();
   if (quiet_ <= (base.open_ended ? kQuietInTheMiddle : kStableSteps)) return;
   auto& frames = calls_.frames();
-  // The outermost callee that has changed nothing yet.
+  // The outermost callee that has been stepped for long and has changed nothing.
   const auto quiet = std::find_if(frames.begin() + 1, frames.end(), [&](const Frame& frame) {
     return frame.begun_at_change == changes_ && !frame.open_ended &&
            steps_ - frame.begun_at_step > kLongCallee;
@@ -314,7 +319,7 @@ void ThreadStepper::abandon() {
     calls_.top().returns_region = false;
     pop();
   }
-  // Lost from sight is not seen to end.
+  // We do not see the end of a declared update that is left here.
   if (region_ != 0) ++record_.unended_regions;
   region_ = 0;
   caller_to_learn_ = false;
@@ -370,7 +375,7 @@ std::vector<Address> ThreadStepper::words_to_watch() {
 
 void ThreadStepper::end() {
   abandon();
-  // Those that a signal handler interrupted which never returned, or was not seen to.
+  // Updates that a signal handler interrupted, if it never returned or we did not see it return.
   for (const Interruption& interruption : interrupted_) {
     if (interruption.region != 0) ++record_.unended_regions;
   }

@@ -1,10 +1,27 @@
-// One thread of a stepped program: when it runs, when it is stepped, and for how long. It is told
-// of each stop and says how to go on; who stops and resumes threads is program_tracer.h.
+// One thread of a stepped program: decides when it runs, when it is stepped, and for how long. It
+// hears of each stop and says how to go on. (program_tracer.h stops and resumes the threads.)
 //
-// A thread runs freely until it comes to a trigger. From there it is stepped, callees included,
-// until the function that began it has returned. A callee that goes on and on without changing
-// labels runs freely until it returns, and is known by then; a function that does so itself is left
-// alone. In a declared update nothing is left out.
+// The problem: one step costs as much as tens of thousands of instructions that run. So a thread is
+// stepped only where it may change labels:
+//
+//   main()        runs ....|                                             |.... runs
+//   set_label()            |======|        |=====|        |=== return ===|
+//   malloc()                      |========|     |        |
+//   log()                                        |........|
+//                          ^ trigger                 ^ long, and changes no label
+//
+//   = is stepped    . runs
+//
+//   - A thread runs until it comes to a trigger (triggers.h). From there it is stepped, callees
+//     included, until the function in which it was triggered has returned.
+//   - A callee that goes on for long without changing labels (log()) runs until it returns. Its
+//     later calls run from their start, if the update has not changed anything yet.
+//   - If the function itself goes on for long without changing labels, its stepping ends.
+//   - In a declared update everything is stepped.
+//
+// Not every function that is stepped was entered at its first instruction: a watchpoint stops a
+// thread in the middle of one. Its frame is "open-ended": nobody knows the return address, so the
+// frame ends at the next return instruction.
 #pragma once
 
 #include <cstdint>
@@ -24,30 +41,30 @@ class ThreadStepper {
   ThreadStepper(const ThreadStepper&) = delete;
   ThreadStepper& operator=(const ThreadStepper&) = delete;
 
-  // How it is to go on.
+  // How the thread is to go on.
   Resume next() const { return is_stepping() ? Resume::kStep : Resume::kRun; }
 
-  // It ran freely and came to a breakpoint of ours.
+  // The thread ran and came to a breakpoint of ours.
   void at_breakpoint(const Position& position);
-  // It ran freely and wrote to a word that is watched, or (kWatchTrapsBefore) is about to.
+  // The thread ran and wrote to a watched word, or (kWatchTrapsBefore) is about to.
   void at_watchpoint(const Position& position);
-  // It ran freely and was stopped for a look, or is about to end.
+  // The thread ran and was stopped for a look, or is about to end.
   void at_any_point();
-  // It executed the instruction at `before`.
+  // The thread executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
-  // A signal came while it executed the instruction at `before`.
+  // A signal came while the thread executed the instruction at `before`.
   void interrupted_at(const Position& before);
-  // A signal handler is about to run; at `resumed` it goes on afterwards.
+  // A signal handler is about to run. When it has returned, the thread goes on at `resumed`.
   void enter_handler(const Position& resumed);
-  // Before it runs: finds its variables, and says which words to watch.
+  // To be called before the thread runs: finds its variables, and says which words to watch.
   std::vector<Address> words_to_watch();
-  // Nobody looks any more.
+  // The check is over for this thread, which may go on.
   void finish();
-  // It is about to end, by itself or not.
+  // The thread is about to end, by itself or not.
   void end();
 
  private:
-  // What it did when a signal came.
+  // What the thread did when a signal came.
   struct Interruption {
     CallStack calls;
     Position resumed;
@@ -81,16 +98,17 @@ class ThreadStepper {
   ThreadLabels labels_;
   CallStack calls_;
   std::vector<Interruption> interrupted_;
-  Interval since_;               // the last change
-  std::vector<JumpBack> jumps_;  // likewise
+  Interval since_;               // what happened since the last change
+  std::vector<JumpBack> jumps_;  // since the last change, too
   std::uint64_t changes_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t quiet_ = 0;   // steps since a change, or since stepping began
   std::uint64_t region_ = 0;  // declared update; 0: none
   std::uint64_t region_steps_ = 0;
   std::uint64_t next_frame_ = 1;
-  std::uint64_t vain_watches_ = 0;
-  // The runtime (memcpy, free) wrote for a caller that nobody knows until it returns there.
+  std::uint64_t vain_watches_ = 0;  // writes to watched words that changed no labels
+  // A function of the runtime (memcpy, free) wrote to a watched word. Who called it is known only
+  // when it returns.
   bool caller_to_learn_ = false;
 };
 

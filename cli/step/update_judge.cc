@@ -30,8 +30,8 @@ std::string function_of(const std::string& element) {
   return space == std::string::npos ? element : element.substr(space + 1);
 }
 
-// A loop around the function came to its next turn: a jump back in the function that it is inlined
-// into, from outside of it.
+// Whether a loop around an inlined function came to its next iteration: there was a jump back in
+// the function that it is inlined into, from outside of the inlined one.
 bool came_around(const Chain& common, const Interval& between) {
   if (common.empty() || !is_inlined(common.back())) return false;
   return std::any_of(between.jumps_back.begin(), between.jumps_back.end(), [&](const Chain& jump) {
@@ -52,7 +52,7 @@ std::set<std::string> keys_of(const CheckedSet& set) {
   return keys;
 }
 
-// Labels set one by one lead through such states.
+// Whether labels that are set one by one can lead through this state.
 bool is_step_between(const CheckedSet& seen, const CheckedSet& before, const CheckedSet& after) {
   const auto old_labels = labels_of(before);
   const auto new_labels = labels_of(after);
@@ -72,7 +72,8 @@ std::string quoted(const std::string& key) {
   return '"' + key.substr(0, kMost) + '"';
 }
 
-// How a torn set differs from those around it. Keys, not values: the same words in each run.
+// Says how a torn set differs from those around it. It names keys and no values, so that the words
+// are the same in each run.
 std::string what_is_torn(const CheckedSet& seen, const CheckedSet& before,
                          const CheckedSet& after) {
   const auto old_labels = labels_of(before);
@@ -158,9 +159,10 @@ bool UpdateJudge::is_torn(std::size_t index) const {
   const CheckedSet& after = changes_.back().check.set;
   const CheckedSet& seen = change.check.set;
   if (seen == before_.set || seen == after) return false;
-  // The rule that it breaks tells it. One that was broken before tells nothing of this state.
+  // If the state breaks a rule that the set before did not break, the finding of that rule is
+  // enough.
   if (is_unreadable(change.check) || breaks_more(change.check, before_)) return false;
-  // Of a set that no reader can see before or after there is nothing to compare with.
+  // If no reader can read the set before or after the update, there is nothing to compare with.
   if (is_unreadable(before_) || is_unreadable(changes_.back().check)) return false;
   if (change.region != 0 || change.publisher_call != 0) return true;
   return !is_step_between(seen, before_.set, after);
@@ -208,7 +210,7 @@ bool UpdateJudge::finish(const SetCheck& now) {
   if (changes_.empty()) return false;
   const Change last = changes_.back();
   close();
-  // Notes are about sets that stay: on the way to one, a writer may do as it likes.
+  // Notes count only for a set that stays. A writer may pass through such states.
   for (const Diagnostic& diagnostic : now.diagnostics) {
     if (rule_of(diagnostic.rule).severity != Severity::kNote) continue;
     report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &last, now.set, now.set, now.set});

@@ -1,22 +1,30 @@
-// Which changes of a label set are one update, and which states within an update no reader should
-// have seen. Pure: it is told what happened and asks nothing.
+// Decides which changes of a label set are one update, and which states within an update no reader
+// should have seen. It knows nothing of processes: it is told what happened.
 //
-// A reader may interrupt the thread between any two instructions. So every state of the set is
-// somebody's answer, and must be one that the program meant: the set before an update or the one
-// after it. What is in between is torn. The hard part is what an update is, because
-// `set(a); set(b);` are two, and the state between them is right. Two changes, one after the other,
-// belong together
-//   - if the program says so: both happened in the same declared update;
-//   - in a library that publishes: if the same call into it made both, and none of the program's
-//     own code ran in between (a callback is meant to see its labels);
-//   - in code of the program: if the same activation of the same function (inlined ones count)
-//     contains both and itself made at least one, in place. Storing the address of a finished set
-//     is an update of its own, unless the runtime (free, memcpy) changed that set's bytes just
-//     before or after. Nor do changes belong together if the function called other code of the
-//     program for long in between, or if a loop around an inlined function came to its next turn.
-// Outside of declared updates, a state that lasts (kStableSteps, or a sleep) was meant; and in the
-// program's own code so was one that consists of labels of the sets around it and lacks none that
-// both have: that is what labels look like that are set one by one.
+// A reader may interrupt the thread between any two instructions. So some reader sees each state of
+// the set, and the program must have meant it: the set before an update, or the one after it. A
+// state in between is torn:
+//
+//   label set   S0 --c1--> S1 --c2--> S2 --c3--> S3        c1, c2, c3: changes
+//               before     |<- torn? ->|         after     if the three are one update
+//
+// The hard part is what an update is: `set(a); set(b);` are two, and the state between them is
+// right. Two changes in succession are one update
+//   - in a declared update: if both happened in it;
+//   - in a library that publishes: if the same call into the library made both, and no code of the
+//     program ran in between (a callback may see the labels that are set when it is called);
+//   - in code of the program: if both happened in the same activation of one function (inlined
+//     functions count), and that function itself made at least one of them, in place.
+//
+// The last rule has three exceptions:
+//   - Storing the address of a finished set is an update of its own, unless the runtime (free,
+//     memcpy) changed that set's bytes right before or after.
+//   - If the function called other code of the program for long in between, there are two updates.
+//   - If a loop around an inlined function came to its next iteration in between, too.
+//
+// Outside of declared updates two kinds of states count as meant: one that lasts (kStableSteps, or
+// while the thread sleeps); and, in the program's own code, one that has only labels of the sets
+// before and after, and lacks none that both have. Labels that are set one by one look like that.
 #pragma once
 
 #include <cstdint>
@@ -29,31 +37,31 @@
 
 namespace labelscope::cli {
 
-// A longer memcpy, malloc or hash in the middle of an update takes fewer instructions than this;
-// who waits or works in between takes more.
+// A state that lasts for more instructions than this was meant. A long memcpy, malloc or hash in
+// the middle of an update takes fewer; a program that works or waits takes more.
 inline constexpr std::uint64_t kStableSteps = 20'000;
-// A helper of a writer (a copy of a string, a comparison of keys) takes fewer.
+// A helper of a writer (it copies a string, or compares keys) takes fewer instructions.
 inline constexpr std::uint64_t kCalleeSteps = 1'000;
 
 struct Change {
   SetCheck check;           // the set from then on
   bool published = false;   // by a store to the variable itself
   bool by_runtime = false;  // the instruction is one of libc's, malloc's, ...
-  // The author's functions that it happened in, outermost first: activations, and within each the
-  // inlined functions.
+  // The functions of the writer's author in which it happened, outermost first. Each activation is
+  // followed by the functions that are inlined in it.
   std::vector<std::string> chain;
   std::uint64_t publisher_call = 0;  // activation of the publisher's outermost function; 0: none
   std::uint64_t region = 0;          // declared update; 0: none
   std::vector<Address> addresses;    // of the instruction, then of its callers
 };
 
-// What the thread did since the change before, or since its update began.
+// What the thread did since the last change.
 struct Interval {
   bool ran_free = false;  // for a while it was not stepped
   bool waited = false;    // it asked the kernel to let time pass
   std::uint64_t steps = 0;
-  std::uint64_t program_steps = 0;  // of the program's own code, whoever called it
-  std::uint64_t callee_steps = 0;   // of functions of the program that came and went meanwhile
+  std::uint64_t program_steps = 0;  // in the program's own code, whoever called it
+  std::uint64_t callee_steps = 0;   // in functions of the program that were called and returned
   std::vector<std::vector<std::string>> jumps_back;  // chains of the jumps to lower addresses
 };
 
@@ -61,7 +69,7 @@ struct UpdateFinding {
   RuleId rule{};
   std::string found;
   std::string fix;
-  const Change* change = nullptr;  // that made the state; null: it was found so
+  const Change* change = nullptr;  // made the state; null: the set was found like this
   CheckedSet before;
   CheckedSet seen;
   CheckedSet after;
@@ -75,14 +83,14 @@ class UpdateJudge {
   UpdateJudge(const SetCheck& at_rest, Report report);
 
   void add(Change change, const Interval& since);
-  // The update that went on is over, `now` being its last state. True if there was one.
+  // The current update is over; `now` is its last state. True if there was one.
   bool finish(const SetCheck& now);
-  // The set was changed while nobody looked; a finish() came before.
+  // The set changed while the thread ran freely. Call finish() before.
   void found(const SetCheck& at_rest);
-  // Updates that were seen from beginning to end.
+  // The number of updates that were stepped through from beginning to end.
   std::uint64_t updates() const { return closed_; }
-  // Functions of the program a call of which published a set and then changed it in place: taken
-  // for two updates, and nobody but the author knows better.
+  // Functions of the program of which one call published a set and then changed it in place. That
+  // is taken for two updates. Whether it is, only the author knows.
   const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:

@@ -1,5 +1,14 @@
-// Locations are grouped by file (not by module: processes share files), sorted by link-time
-// address, and each address is looked up once. A file that is of no use costs its own names only.
+// The symbolizer: groups the locations of a profile, and looks up each group in one go.
+//
+//   location = address in a module        source of the module's names
+//     [kernel] ------------------------->  /proc/kallsyms, parsed in another thread meanwhile
+//     [vdso]   ------------------------->  our own vDSO, if it is the same one
+//     file     ------------------------->  (device, inode): modules of several processes, one file
+//                                            sorted by link-time address = address - load bias;
+//                                            each address is looked up once
+//
+// A file that cannot be used costs the names of its own locations only. Every module with nameless
+// locations gets a reason (explain()).
 #include "cli/symbol/symbolizer.h"
 
 #include <elf.h>
@@ -23,7 +32,7 @@ namespace {
 constexpr std::size_t kLocationsBetweenAsking = 256;
 constexpr std::string_view kVdsoName = "[vdso]";
 
-// Where names come from: locations with equal sources are looked up together.
+// Where names come from. Locations of the same source are one group.
 struct Source {
   enum class Kind { kNone, kFile, kVdso, kKernel };
   Kind kind = Kind::kNone;
@@ -39,7 +48,7 @@ struct Count {
   std::size_t all = 0;
 };
 
-// Our own vDSO. The kernel maps the same one into every process of our own architecture.
+// Our own vDSO. The kernel maps the same vDSO into every process of our architecture.
 std::span<const std::byte> own_vdso() {
   auto start = static_cast<Address>(::getauxval(AT_SYSINFO_EHDR));
   if (start == 0) return {};
@@ -47,7 +56,7 @@ std::span<const std::byte> own_vdso() {
   const auto* bytes = reinterpret_cast<const std::byte*>(start);
   Elf64_Ehdr header;
   std::memcpy(&header, bytes, sizeof header);
-  // The section headers stand last.
+  // The section headers are the last part of the image.
   std::size_t size = header.e_shoff + std::size_t{header.e_shentsize} * header.e_shnum;
   return {bytes, size};
 }
@@ -78,7 +87,7 @@ class Run {
       ++counts_[module].all;
       groups[source_of(module)].push_back(i);
     }
-    // Read while files are looked at: most of that time the kernel writes down its 200,000 names.
+    // Runs beside the files. Most of that time the kernel prints its 200,000 names.
     if (groups.contains({Source::Kind::kKernel})) {
       kernel_ = std::async(std::launch::async, &read_kernel_symbols);
     }
@@ -152,7 +161,8 @@ class Run {
       bool same_build =
           symbols && (module.build_id.empty() || module.build_id == symbols->build_id());
       if (same_build && fills_range(image, module)) {
-        // The image is mapped as a whole: no load bias is needed, which callers may not know.
+        // The image is mapped as a whole, so the start of the mapping is enough. Callers may not
+        // know its load bias.
         lines = symbols->find(location.address - module.start + symbols->first_address(),
                               options_.inlined);
       }
@@ -193,7 +203,8 @@ class Run {
     return location.address - profile_.modules[location.module].load_bias;
   }
 
-  // Takes the build ID from the file. No name is better than one from another build.
+  // Whether the file is of the build that ran. If the module has no build ID yet, it gets the
+  // file's. A name from another build would be worse than none.
   bool same_build(Index i, const ElfSymbols& symbols) {
     ProfileModule& module = profile_.modules[profile_.locations[i].module];
     if (module.build_id.empty()) module.build_id = symbols.build_id();
@@ -217,7 +228,7 @@ class Run {
     if (named) ++counts_[location.module].named;
   }
 
-  // Why those of these locations that have no name have none; the first reason of a module stays.
+  // Keeps why locations of these modules have no name. The first reason of a module stays.
   void remember(const std::vector<Index>& locations, const std::string& why) {
     for (Index i : locations) reasons_.try_emplace(profile_.locations[i].module, why);
   }
@@ -230,8 +241,8 @@ class Run {
     return "there is no file to take names from (generated code?)";
   }
 
-  // Locations without a name are never left without a reason. What the caller knew before (why a
-  // file could not be opened) stays.
+  // Gives every module with nameless locations a reason. A reason that the caller has set before
+  // (why a file could not be opened) stays.
   void explain() {
     for (Index i = 0; i < counts_.size(); ++i) {
       const Count& count = counts_[i];
@@ -261,7 +272,7 @@ class Run {
   const std::vector<ModuleFile>& files_;
   const SymbolizerOptions& options_;
   DebugFiles debug_files_;
-  std::future<Result<KernelSymbols>> kernel_;  // valid if addresses of the kernel are to be named
+  std::future<Result<KernelSymbols>> kernel_;  // valid if there are locations in the kernel
   std::vector<Count> counts_;
   std::map<Index, std::string> reasons_;
   std::size_t done_ = 0;

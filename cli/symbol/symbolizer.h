@@ -12,14 +12,15 @@
 
 namespace labelscope::cli {
 
-// An open file of a module: opened early, while the target lives, so that replaced or deleted files
-// and those of containers are still the ones that the target ran. Null where it could not be
-// opened.
+// The open file of a module. It was opened early, while the target lived: so it is the file that
+// the target ran, even if it has been replaced or deleted since, or is in a container. Null if it
+// could not be opened.
 using ModuleFile = std::shared_ptr<UniqueFd>;
 
 struct SymbolizerOptions {
   bool inlined = true;
-  // Asked now and then; true stops early and leaves the rest without names (second Ctrl-C).
+  // Called now and then. True ends the work early and leaves the rest without names (second
+  // Ctrl-C).
   std::function<bool()> cancelled;
   // Called with (locations done, locations in all).
   std::function<void(std::size_t, std::size_t)> progress;
@@ -31,7 +32,8 @@ struct SymbolizerOptions {
 void symbolize(Profile& profile, const std::vector<ModuleFile>& files,
                const SymbolizerOptions& options);
 
-// C++ (Itanium), Rust (legacy and v0), else the name as it is. Bounded on hostile names.
+// Demangles C++ (Itanium) and Rust (legacy and v0). Other names stay as they are. Hostile names
+// cost bounded time and memory.
 std::string demangle(std::string_view mangled);
 
 }  // namespace labelscope::cli

@@ -1,8 +1,8 @@
 // From a process to recipes: which modules publish labels, and how each variable is reached.
 //
-// Planning is done once for a process and again when its mappings change; everything that depends
-// on a libc, a linker or a processor happens here, so that applying a recipe is three reads
-// (locate.h).
+// Planning happens once for a process, and again when its mappings change. Everything that depends
+// on a libc, a linker or a processor is decided here. So to apply a recipe takes three reads at
+// most (locate.h).
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ enum class AccessModel {
   kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
   kGeneralDynamic,  // {module ID, offset} in two GOT slots
   kLinkMap,         // no usable relocation: what the loader recorded about the module
-  kUnresolved,      // none of them yet
+  kUnresolved,      // not known, or not known yet
 };
 std::string_view access_model_name(AccessModel model);
 
@@ -40,7 +40,7 @@ struct Publisher {
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
 };
 
-// A module that looks like a publisher and is none.
+// A module that looks like a publisher but is none.
 struct Refusal {
   std::string path;
   Finding finding;
@@ -50,24 +50,24 @@ struct ProcessPlan {
   std::vector<Publisher> publishers;  // at most LS_MAX_PUBLISHERS; more are refusals
   std::vector<Refusal> refusals;
   std::size_t modules = 0;  // modules looked at
-  bool plan_again = false;  // a publisher is not loaded to its end yet
-  // Why there are no publishers, in words; empty if there are some.
+  bool plan_again = false;  // a module is still being loaded
+  // Says in words why there are no publishers; empty if there are some.
   std::string absence() const;
 };
 
-// Keeps what files turned out to be, so that planning again after a dlopen looks only at new files.
+// Remembers which files are no publishers: planning again after a dlopen() opens only new files.
 // Not thread-safe.
 class Planner {
  public:
-  // kVanished, kPermission: the process cannot be looked at. A module that cannot be read is a
-  // refusal. With a trace, every file is looked at again, also at symbols that no plan uses (those
-  // of .symtab in libraries); the plan is the same.
+  // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
+  // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
+  // (in the .symtab of libraries). The plan is the same.
   Result<ProcessPlan> plan(const Target& target, PlanTrace* trace = nullptr);
 
  private:
   struct Verdict {
-    bool may_publish = true;  // it has one of the symbols, or could not be asked
-    bool is_runtime = false;  // it belongs to the libc: what it says about TLS may be needed
+    bool may_publish = true;  // it has one of the symbols, or could not be read
+    bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
   };
   class Round;
   void forget_unmapped(const std::vector<Mapping>& mappings);

@@ -1,21 +1,30 @@
-// One thread held still by ptrace, for as long as the object lives, and let go whatever happens.
+// Holds one thread still by ptrace for as long as the object lives, and lets it go whatever
+// happens.
 //
-// PTRACE_SEIZE and PTRACE_INTERRUPT send no signal and leave no trace: a pending signal or a
-// job-control stop stays what it was. If labelscope dies, the kernel detaches and the thread runs
+// PTRACE_SEIZE and PTRACE_INTERRUPT send no signal and leave no trace: a pending signal and a
+// job-control stop stay what they were. If labelscope dies, the kernel detaches and the thread runs
 // on (no PTRACE_O_EXITKILL). ptrace belongs to the calling thread: create, use and destroy a
-// StoppedThread on the same thread. The kernel raises SIGCHLD in the calling process for each stop
-// (not if it is ignored, or its handler has SA_NOCLDSTOP), and a waitpid() for any child may
-// collect the answer: that does no harm.
+// StoppedThread on the same thread. For each stop the kernel raises SIGCHLD in the calling process,
+// unless that ignores it or its handler has SA_NOCLDSTOP. A waitpid() for any child may collect the
+// news of a stop; that does no harm.
 //
-// A thread that has not stopped by its deadline cannot be let go yet, because the kernel lets go of
-// stopped threads only. It stays with the calling thread: each later stop() that waits and each
-// settle() on that thread lets go of those that have stopped since, and so does the kernel when the
-// calling thread ends. So whoever stops threads does it on a thread that either goes on doing so or
-// ends soon.
+// The hard part is a thread that does not stop in time. The kernel can detach from stopped threads
+// only, so this one stays seized: it is "awaited". When it does stop, it stands still until
+// somebody lets it go:
 //
-// Where many wait for few processors, none would ever be found stopped who is let go of while
-// another one is waited for. So stop() without patience does not wait and lets go of nobody: asked
-// of all in turn, it finds each when it gets its processor.
+//     stop(A)          deadline: kLimit                          settle()
+//     |                |                                         |
+//   --- A runs, sleeps, or waits for a processor ---|--- A is held ---|--- A runs on --->
+//                                                   A stops
+//
+// Each later stop() with patience and each settle() lets go of the awaited threads that have
+// stopped since. The kernel does it when the calling thread ends. So stop threads only on a thread
+// that goes on doing so, or that ends soon.
+//
+// On a busy machine, releasing A while waiting for B means that A is never caught: A stops only
+// when it gets a processor, and at that moment somebody waits for B. So stop() without patience
+// neither waits nor releases others. A caller that asks for all threads in turn catches each of
+// them when it gets a processor.
 #pragma once
 
 #include <chrono>
@@ -33,20 +42,22 @@ class StoppedThread {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kPatience{1};
 
-  // kVanished: the thread is gone, or has executed another program; kPermission: refused, with the
-  // reason and what helps; kLimit: it did not stop in time, because it waits in the kernel for
-  // something that nothing interrupts.
+  // kVanished: the thread has ended, or has executed another program. kPermission: the kernel
+  // refuses; the error tells why and what helps. kLimit: the thread did not stop in time: it waits
+  // for a processor, or in the kernel for something that nothing interrupts.
   static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
-  // Why the kernel does not let us look into a thread, for whoever was refused something else than
-  // a stop (its mappings, its memory): kPermission with the reason and what helps, or kVanished.
+  // Explains why the kernel does not let us look into a thread, after it has refused something
+  // other than a stop (its mappings, its memory): kPermission with the reason and what helps, or
+  // kVanished.
   static Error refusal(Tid tid);
-  // One that stopped after its deadline, or has ended: to be given to stop() now, since it is held.
-  // Nothing: none has. For a thread that starts no processes: it would hear of their ends here.
+  // An awaited thread that has stopped or ended. It may be held, so give it to stop() now. Nothing:
+  // there is none. Meant for a calling thread without child processes: while it has not collected
+  // the end of one, this sees that first, and finds an awaited thread only 10 ms later.
   static std::optional<Tid> late_stop();
-  // Lets go of threads that stopped after their deadline; how many are still awaited.
+  // Lets go of the awaited threads that have stopped. Returns how many are still awaited.
   static std::size_t settle();
-  // Of threads that the calling thread let go of in that way, the longest time for which one was
-  // held, at most; then counts anew. Zero: there were none.
+  // An upper bound for how long such a thread was held: the longest since the last call, of those
+  // that this calling thread let go of. Zero: there were none.
   static std::chrono::nanoseconds take_longest_late_stop();
 
   StoppedThread(StoppedThread&& other) noexcept;
@@ -57,10 +68,10 @@ class StoppedThread {
   Result<Address> thread_pointer() const;
   // The general registers, in DWARF order.
   Result<Registers> registers() const;
-  // Whether it was stopped within a system call in which it waited, or had just done so: it was on
-  // no processor, whatever its state said just before.
+  // Whether it stopped in a system call in which it waited, or right after one. Then it was on no
+  // processor, whatever its state said just before.
   bool was_waiting() const;
-  // How long it has been held, at most.
+  // An upper bound for how long it has been held.
   std::chrono::nanoseconds held() const;
 
  private:
@@ -69,7 +80,7 @@ class StoppedThread {
   Tid tid_;
   Tid process_;  // its process's first thread
   bool owned_ = true;
-  int pending_signal_ = 0;  // delivered on detach: a signal that arrived as we stopped is not lost
+  int pending_signal_ = 0;  // arrived with the stop; the detach delivers it
   Clock::time_point since_;
 };
 

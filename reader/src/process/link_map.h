@@ -1,8 +1,11 @@
-// The loader's own list of what it has loaded, which debuggers follow:
+// The loader's own list of what it has loaded. Debuggers follow it, too:
 //
-//   dynamic section of the main executable -> DT_DEBUG -> struct r_debug -> struct link_map -> ...
+//   dynamic section of the       struct r_debug           struct link_map
+//   main executable
+//   [ ... | DT_DEBUG | ... ] --> [ r_map | r_state ] ---> [ bias | name | dynamic | next ] -> ...
 //
-// It may loop or lead anywhere: it is followed for a bounded number of steps, to no address twice.
+// The memory is the target's, so the list may loop or lead anywhere. The walk takes a bounded
+// number of steps, and visits no address twice.
 //
 // Source: <link.h>; System V gABI chapter 5, "Dynamic Section".
 #pragma once
@@ -15,24 +18,25 @@
 
 namespace labelscope {
 
-// struct link_map, as far as it is public.
+// The public part of struct link_map.
 struct LoadedLink {
   Address bias = 0;
-  Address name = 0;  // of its path; see target_text()
+  Address name = 0;  // leads to its path; see target_text()
   Address dynamic = 0;
   Address next = 0;
 };
 
 struct LinkMap {
   std::vector<LoadedLink> links;  // in the order of loading, the main executable first
-  bool complete = false;          // read to its end
-  bool consistent = false;        // the loader is not in the middle of changing it
+  bool complete = false;          // the walk came to the list's end
+  bool consistent = false;        // the loader is not changing the list at the moment
 };
 
-// `dynamic`: runtime address of the main executable's dynamic section. Empty where it has no list.
+// `dynamic`: runtime address of the main executable's dynamic section. Empty if there is no list.
 LinkMap read_link_map(const MemorySource& memory, Address dynamic);
 
-// A text of the target up to its zero: at most 4,096 bytes, and only those that can be read.
+// Reads a zero-terminated text of the target: at most 4,096 bytes, and ends at memory that cannot
+// be read.
 std::string target_text(const MemorySource& memory, Address address);
 
 }  // namespace labelscope

@@ -1,9 +1,19 @@
-// Loaders append to their list and first of all put into it what the program starts with: the main
-// executable, what is preloaded, what these need, what that needs. So whatever stands before a file
-// that was there from the start was so, too; and what such a file needs was. The rest came later.
+// Which files were there from the start, and which came later by dlopen()?
 //
-// The names by which files need others (DT_NEEDED) come from the files: in memory a loader may have
-// relocated the tables that hold them, or not.
+// The loader's list has no mark for that. But it only grows at its end, and the loader begins it
+// with all that the program starts with: the main executable, the preloaded files, what these need
+// (DT_NEEDED), what those need, and so on.
+//
+//   main | preloaded | libA | libB | libc | plugin | libP
+//   <------- there from the start ------->  <--- later --->
+//
+// Where is the border? Two rules find it, applied until they mark nothing new:
+//   - What a file from the start needs was there from the start.
+//   - What stands before a file from the start was there from the start.
+// All other files came later.
+//
+// The names in DT_NEEDED are read from the files. In memory the loader may have relocated the
+// addresses of these tables or not, depending on the libc.
 #include "labelscope/startup.h"
 
 #include <elf.h>
@@ -26,11 +36,11 @@ namespace {
 constexpr std::size_t kMaxDynamicEntries = 1024;
 constexpr std::size_t kMaxName = 4096;
 
-// What a file says to the loader about names.
+// The names in a file's dynamic section.
 struct LoaderNames {
   std::string own;                  // DT_SONAME; empty if it has none
   std::vector<std::string> needed;  // DT_NEEDED
-  std::vector<std::string> wished;  // DT_FILTER, DT_AUXILIARY: they may be missing
+  std::vector<std::string> wished;  // DT_FILTER, DT_AUXILIARY: the loader goes on without them
 };
 
 std::optional<std::string> read_name(const ElfImage& image, std::uint64_t address) {
@@ -81,7 +91,7 @@ struct Entry {
   std::string path;                // as the loader names it
   LoaderNames names;
   bool at_start = false;
-  bool asked = false;  // what it needs is marked
+  bool asked = false;  // the files that it needs are marked
 
   bool called(const std::string& name) const {
     if (name == names.own || name == path) return true;
@@ -94,7 +104,7 @@ class StartupSearch {
  public:
   explicit StartupSearch(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  // False: it cannot be told.
+  // False: a needed file is not in the list, so the border cannot be told.
   bool mark() {
     entries_.front().at_start = true;
     for (bool again = true; again;) {
@@ -141,7 +151,7 @@ const Module* find_main_executable(const ModuleList& list, const Target& target)
   return nullptr;
 }
 
-// Empty: there is no list, or not one that can be relied on.
+// Empty: there is no list, or we cannot rely on it.
 std::vector<Entry> list_entries(const ModuleList& list, const Target& target) {
   const Module* main = find_main_executable(list, target);
   if (main == nullptr || !main->image->dynamic_address()) return {};

@@ -12,8 +12,8 @@
 namespace labelscope {
 namespace {
 
-// The kernel notes the event above the low byte. For PTRACE_EVENT_STOP the signal is none that is
-// on its way: it tells a job-control stop from our interrupt.
+// The kernel puts the ptrace event above the low byte of si_code. With PTRACE_EVENT_STOP, si_signo
+// is no signal that the thread is to get: it only tells a job-control stop from our interrupt.
 int signal_to_deliver(const siginfo_t& stop) {
   return (stop.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
 }
@@ -30,20 +30,19 @@ int failure(long result) { return result != 0 ? errno : 0; }
 
 ThreadEvent poll_thread(Tid tid) {
   using Kind = ThreadEvent::Kind;
-  // Of a thread that is stopped for us, and of no other one, the kernel tells what stopped it.
-  // waitid() would too, but only once: a program that we are part of may collect the answer first,
-  // in its handler of SIGCHLD.
+  // PTRACE_GETSIGINFO succeeds only for a thread that is stopped for us. waitid() would tell of the
+  // stop, too, but only once: our program may have a handler of SIGCHLD that collects it first.
   siginfo_t stop{};
   if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &stop) == 0) {
     return {Kind::kStopped, signal_to_deliver(stop)};
   }
-  // What other threads of this process have started or traced is theirs.
+  // __WNOTHREAD: what other threads of our process have started or traced is theirs.
   siginfo_t seen{};
   constexpr int kEnds = WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
   if (::waitid(P_PID, static_cast<id_t>(raw(tid)), &seen, kEnds) != 0) {
     return {errno == ECHILD ? Kind::kGone : Kind::kNothing};
   }
-  // It tells of stops, too, though it was not asked for them: of one that has come meanwhile.
+  // waitid() tells of a stop that has come meanwhile, too, although nobody asked it for stops.
   const bool ended =
       seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED;
   return {seen.si_pid != 0 && ended ? Kind::kEnded : Kind::kNothing};

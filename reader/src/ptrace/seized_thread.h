@@ -1,5 +1,5 @@
-// What ptrace has to say about one thread that this thread has seized: the system calls behind
-// StoppedThread, without its promises.
+// The system calls behind StoppedThread, on one thread that the calling thread has seized. They
+// promise nothing: deadlines and late stops are StoppedThread's.
 //
 // Sources: ptrace(2), "Death under ptrace", "execve(2) under ptrace", "Stopped states".
 #pragma once
@@ -14,29 +14,28 @@ struct ThreadEvent {
   enum class Kind {
     kNothing,  // it runs, or waits
     kStopped,
-    kEnded,  // and its status can be collected
+    kEnded,  // its status waits for collect_ended()
     kGone,   // not ours any more: it was collected, or goes on under its process's number (exec)
   };
   Kind kind = Kind::kNothing;
-  int signal = 0;  // that it stopped on the way to, and must still get
+  int signal = 0;  // the signal on the way to which it stopped: the detach must deliver it
 };
 
-// Changes nothing: that it has ended is left for collect_ended() to take.
+// Only looks: the status of a thread that has ended stays for collect_ended().
 ThreadEvent poll_thread(Tid tid);
 
-// Any of all that this thread has seized, or started, to which something has happened; it is left
-// to be asked for.
+// One thread or child process of the calling thread that has stopped or ended. Only looks, too.
 std::optional<Tid> any_event();
 
 // 0, or errno.
 int seize_thread(Tid tid);
 int interrupt_thread(Tid tid);
-// Of a stopped thread: it goes on, with this signal if there is one.
+// Lets a stopped thread go on, and delivers the signal to it unless that is 0.
 int detach_thread(Tid tid, int signal);
 
-// Takes the answer that it has ended out of the kernel. Until its tracer has done so, nobody else
-// hears of it, and an exec of its process waits. The status of a process that the calling one has
-// started is left alone: somebody's to collect who does not know of us.
+// Collects the status of a thread that has ended. Until its tracer has done that, nobody else hears
+// of the end, and an exec of its process waits. A child process of ours is left alone: the part of
+// our program that started it collects its status.
 void collect_ended(Tid tid);
 
 }  // namespace labelscope

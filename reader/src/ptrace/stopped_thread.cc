@@ -1,12 +1,16 @@
 // StoppedThread: seize, interrupt, wait, and let go; and the threads that did not stop in time.
 //
-// What can happen between the interrupt and the stop, and what becomes of the thread:
-//   it stops on the way to a signal    held; the signal is delivered when it is let go
-//   it ends                            collected, or its process could neither end nor exec
-//   it executes another program        it goes on under its process's number, still seized: awaited
-//                                      there, and let go
-//   its process's first thread ends    a zombie until the others have ended; awaited until then
-//   it sleeps uninterruptibly          awaited
+// After the interrupt, the thread may do something else than stop:
+//
+//   what it does                       what becomes of it
+//   stops on the way to a signal       it is held; the detach delivers the signal
+//   ends                               we collect it: otherwise its process could neither end nor
+//                                      exec
+//   executes another program           it goes on under its process's number, still seized; we wait
+//                                      for it there, and let it go
+//   is its process's first thread,     it is a zombie until the other threads have ended; we wait
+//   and ends                           until then
+//   sleeps uninterruptibly             we wait until it stops
 #include "labelscope/stopped_thread.h"
 
 #include <elf.h>
@@ -43,11 +47,11 @@ constexpr Machine kThisMachine = Machine::kX86_64;
 constexpr Machine kThisMachine = Machine::kAarch64;
 #endif
 
-// A thread that was killed, or has executed another program, is through with it in microseconds;
-// on a loaded machine in milliseconds.
+// A thread that was killed, or that executes another program, needs microseconds for that, and
+// milliseconds on a loaded machine.
 constexpr milliseconds kSoon{100};
 
-// Each of a thousand awaited threads takes a microsecond to ask.
+// Asking one awaited thread takes a microsecond, and there may be a thousand.
 constexpr milliseconds kBetweenAskingAll{10};
 
 std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
@@ -56,10 +60,10 @@ std::string proc_path(Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(tid)) + "/" + name;
 }
 
-// Between two looks at a thread. Mostly it stops at once: an interrupt if it runs, a turn on a
-// processor if it sleeps. waitid() without a limit would be simpler, and has none. To yield instead
-// of sleeping gives away a whole turn: then a thread that has stopped meanwhile is held for as long
-// as other programs like to run.
+// The pause between two looks at a thread. Mostly the thread stops at once: if it runs, after one
+// interrupt; if it sleeps, when it gets a processor. A blocking waitid() would be simpler, but it
+// has no deadline. sched_yield() would give away our whole turn on the processor: a thread that
+// stops meanwhile would be held for as long as other programs run.
 class Pause {
  public:
   void wait() {
@@ -67,11 +71,11 @@ class Pause {
     sleep_ = std::min(2 * sleep_, kLongest);
     ++sleeps_;
   }
-  // Now and then, when it has waited for long.
+  // True now and then, once the wait has become long.
   bool is_long() const { return sleep_ == kLongest && sleeps_ % 16 == 0; }
 
  private:
-  // A thread that stops in the meantime is held for as long.
+  // A thread that stops during the pause is held until its end.
   static constexpr microseconds kLongest{100};
   int sleeps_ = 0;
   microseconds sleep_{5};
@@ -80,20 +84,21 @@ class Pause {
 struct Awaited {
   Tid tid;
   Tid process;
-  Clock::time_point since;  // it was not stopped then
+  Clock::time_point since;  // at that time it was not stopped yet
 };
 
-// Seized by this thread and not stopped yet. It belongs to the thread and not to an object because
-// ptrace does: no other thread can let go of them, and the end of this one does.
+// The threads that the calling thread has seized and that have not stopped yet. The list belongs to
+// the calling thread because ptrace does: no other thread can let go of them, and when this thread
+// ends, the kernel does.
 std::vector<Awaited>& awaited() {
   thread_local std::vector<Awaited> threads;
   return threads;
 }
 
-// Of those, the longest time for which one was held, at most.
+// The longest time for which one of those was held (an upper bound).
 thread_local std::chrono::nanoseconds longest_late_stop{};
 
-// True if there is nothing more to let go of.
+// True if the thread need not be awaited any longer.
 bool try_let_go(Awaited& thread) {
   const auto asked = Clock::now();
   const ThreadEvent event = poll_thread(thread.tid);
@@ -112,15 +117,15 @@ bool try_let_go(Awaited& thread) {
     case ThreadEvent::Kind::kGone:
       if (thread.tid == thread.process) return true;
       thread.tid = thread.process;
-      // Seizing waits for an exec to be done, and then has a thread that the interrupt under the
-      // old number did not reach.
+      // PTRACE_SEIZE waits for the end of a running exec. The thread that it then has seized goes
+      // by another number, and our interrupt went to the old one.
       interrupt_thread(thread.tid);
       return try_let_go(thread);
   }
   return true;
 }
 
-// For a thread that will stop or end any moment: waits for that a little.
+// Waits a little for a thread that is about to stop or end.
 void let_go_soon(Awaited thread) {
   Pause pause;
   for (const auto deadline = Clock::now() + kSoon; Clock::now() < deadline; pause.wait()) {
@@ -151,7 +156,7 @@ Error did_not_stop(Tid tid) {
 
 Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }
 
-// What is asleep uninterruptibly is better not seized at all: it could not be let go.
+// A thread that sleeps uninterruptibly is better not seized at all: we could not let it go.
 bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
   for (Pause pause;; pause.wait()) {
     const auto stat = read_thread_stat(proc_path(tid, "stat"));
@@ -162,7 +167,7 @@ bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
 }
 
 struct Stop {
-  Clock::time_point since;  // it ran after this, if only for a moment
+  Clock::time_point since;  // at that time it was not stopped yet
   int signal = 0;
 };
 
@@ -187,9 +192,9 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
       awaited().push_back(thread);
       return did_not_stop(thread.tid);
     }
-    StoppedThread::settle();  // others must not be held while this one keeps us waiting
+    StoppedThread::settle();  // no other thread shall be held while we wait for this one
     if (pause.is_long()) {
-      // A first thread that ends before the others is not reported as ended.
+      // The kernel does not report the end of a first thread while other threads go on.
       const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
       if (stat && has_ended(stat->state)) {
         awaited().push_back(thread);
@@ -222,7 +227,7 @@ std::optional<Tid> process_of(Tid tid) {
 
 Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
   const auto deadline = Clock::now() + patience;
-  // First, and without a look into /proc: it may be held by now.
+  // Before anything that takes time (/proc): if the thread has stopped by now, it is held.
   const std::optional<Awaited> seized_before = take_awaited(tid);
   const auto process = seized_before ? seized_before->process : process_of(tid);
   if (patience.count() > 0) settle();
@@ -236,7 +241,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
     if (const int failure = seize_thread(tid); failure != 0) {
       return explain_refusal(gather_refusal_facts(tid, failure));
     }
-    // It fails where the thread has ended meanwhile; waiting tells.
+    // This fails if the thread has ended meanwhile. Then wait_for_stop() tells.
     interrupt_thread(tid);
   }
   auto stop = wait_for_stop(thread, deadline);
@@ -248,7 +253,7 @@ Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_fa
 
 std::optional<Tid> StoppedThread::late_stop() {
   thread_local Clock::time_point all_asked;
-  thread_local Clock::time_point none_told;  // nobody had anything to tell then
+  thread_local Clock::time_point none_told;  // at that time no thread had stopped
   if (awaited().empty()) return std::nullopt;
   const auto now = Clock::now();
   if (const auto tid = any_event()) {
@@ -261,7 +266,7 @@ std::optional<Tid> StoppedThread::late_stop() {
   } else {
     none_told = now;
   }
-  // A program that we are part of may have collected the answer.
+  // Another part of our program may have collected the event with a waitpid() of its own.
   if (now - all_asked < kBetweenAskingAll) return std::nullopt;
   all_asked = now;
   for (Awaited& thread : awaited()) {
@@ -290,7 +295,7 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
 
 StoppedThread::~StoppedThread() {
   if (!owned_ || detach_thread(tid_, pending_signal_) == 0) return;
-  // It was killed as it stood still.
+  // Somebody killed it while we held it.
   let_go_soon({tid_, process_, since_});
 }
 
@@ -322,7 +327,7 @@ bool StoppedThread::was_waiting() const {
   constexpr Address kInstruction = 4;
   errno = 0;
   const long code = ptrace(PTRACE_PEEKTEXT, raw(tid_), set->registers.pc - kInstruction, nullptr);
-  if (errno != 0) return false;  // code that cannot be read makes no calls
+  if (errno != 0) return false;  // the thread cannot have executed code that cannot be read
   constexpr std::size_t kCallNumber = 8;
   const auto words = static_cast<std::uint64_t>(code);
   return aarch64_waited(set->registers.dwarf[kCallNumber], static_cast<std::uint32_t>(words),

@@ -1,12 +1,20 @@
-// LibcTls. The glibc half walks _dl_tls_dtv_slotinfo_list as libthread_db does for a debugger:
+// LibcTls. glibc's loader records each module that has TLS in a list of arrays. This code walks it
+// as libthread_db does for a debugger:
 //
-//   _rtld_global + offset -> list: [ len | next | slotinfo[len] ] -> next list ...
-//                                                 slotinfo = { generation, link_map* }, indexed by
-//                                                 module ID
-//   link_map: l_addr, l_name, l_ld (public, <link.h>), ..., l_tls_offset, l_tls_modid (described)
+//   _rtld_global                    list                         next list
+//   [ ... | pointer | ... ] ------> [ len | next | slot[len] ] -> [ len | next | slot[len] ] -> ...
+//           ^ at list_offset                         |
+//                                                    v   the slot's number is the module ID
+//                                        { generation, link_map* }
+//                                                          |
+//                                                          v
+//             { l_addr, l_name, l_ld (all public, <link.h>), ..., l_tls_offset, l_tls_modid, ... }
 //
-// The list may change while it is read (the process runs): lengths are bounded, a record that
-// contradicts itself is left out, and planning happens again when mappings change.
+// l_tls_offset tells whether the module's block is in static TLS. The offsets of all fields but the
+// public ones come from the _thread_db_* symbols (libc_tls.h).
+//
+// The process runs, so the list may change while it is read. Lengths are bounded, a record that
+// cannot be read is left out, and planning happens again when the mappings change.
 #include "recipe/libc_tls.h"
 
 #include <algorithm>
@@ -55,7 +63,7 @@ bool defines(const ElfImage& image, const char* symbol) {
   return found && *found && (*found)->defined;
 }
 
-// Everything that is needed to walk the loader's records; all or nothing.
+// What the walk of the loader's records needs to know. If one part is missing, there is no walk.
 struct RecordLayout {
   std::uint32_t list_offset, len, next, slots, slot_size, slot_generation, slot_map, map_tls_offset;
 
@@ -89,8 +97,8 @@ std::optional<LoaderRecord> read_record(const MemorySource& memory, const Record
   auto tls_offset = read_value<std::int64_t>(memory, *map + layout.map_tls_offset);
   if (!dynamic || !tls_offset) return std::nullopt;
   LoaderRecord record{static_cast<std::uint32_t>(module_id), *generation, *dynamic, std::nullopt};
-  // 0: not placed; -1 and -2 (older): decided to be dynamic. Distances are counted away from the
-  // thread pointer, downwards on x86-64.
+  // 0: the block is not placed yet; -1, or -2 in older versions: it is not in static TLS. Otherwise
+  // the distance from the thread pointer, on x86-64 downwards.
   if (*tls_offset > 0)
     record.static_offset = machine == Machine::kX86_64 ? -*tls_offset : *tls_offset;
   return record;
@@ -119,7 +127,7 @@ LibcTls LibcTls::inspect(const ModuleList& modules, const MemorySource& memory, 
       return libc;
     }
     if (defines(*module.image, "gnu_get_libc_version")) {
-      libc.kind_ = Kind::kGlibc;  // before 2.34: the descriptions are in libpthread, go on looking
+      libc.kind_ = Kind::kGlibc;  // before 2.34: the descriptions are in libpthread, a later module
     } else if (libc.kind_ == Kind::kUnknown && defines(*module.image, "__tls_get_addr") &&
                defines(*module.image, "pthread_create") &&
                defines(*module.image, "__libc_start_main")) {
@@ -140,7 +148,7 @@ void LibcTls::read_glibc(const Module& libc, const ModuleList& modules, const Me
   auto dtv_pointer = db.field("pthread_dtvp");
   auto entry = db.field("dtv_dtv");
   if (dtv_pointer && entry) {
-    // On aarch64 the thread pointer is the end of struct pthread, on x86-64 its start.
+    // The thread pointer is the start of struct pthread on x86-64, and its end on aarch64.
     std::int64_t base = 0;
     if (machine == Machine::kAarch64)
       base = db.size("sizeof_pthread").value_or(dtv_pointer->offset);

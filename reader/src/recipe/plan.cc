@@ -1,5 +1,18 @@
-// Planning: look at every module once, keep those with both symbols and version 1, work out the
-// access.
+// Planning: looks at every module once, keeps those that publish labels, and works out how each
+// variable is reached.
+//
+//   mappings of the process
+//     |  list_modules(): each file once, without those known to be no publisher
+//     v
+//   module --- neither of the two symbols ------------------> ignored
+//     |
+//     |  symbols found, judge(): kind, size, version 1 in memory
+//     +------- not a publisher after all -------------------> refusal, with a finding
+//     |
+//     |  plan_access(): which TLS recipe (access.cc)
+//     v
+//   publisher with a recipe; or without one, for a reason: then "plan again" if the library is
+//   still being loaded, else its samples are unreadable
 #include "labelscope/plan.h"
 
 #include <algorithm>
@@ -17,7 +30,7 @@
 namespace labelscope {
 namespace {
 
-// Of files that look like publishers and are none: a process may have any number of them.
+// So many refusals are told in words. A process may have any number of them.
 constexpr std::size_t kMostTold = 5;
 
 bool is_main_executable(const Module& module, std::optional<Address> program_headers) {
@@ -47,8 +60,8 @@ Linkage linkage(const Module& module, const ModuleTrace& seen) {
   return linkage_of(seen.main_executable, module.image->has_dynamic_symbols());
 }
 
-// A publisher of which only the symbols are known. While a library is loaded, its writable segment
-// comes last.
+// A publisher of which only the symbols are known. The loader maps a library's writable segment
+// last, so its memory may be missing for now.
 AccessPlan unlocated(Finding why, bool alive) {
   AccessPlan access;
   access.recipe.kind = alive ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
@@ -58,8 +71,8 @@ AccessPlan unlocated(Finding why, bool alive) {
 
 }  // namespace
 
-// CUSTOM_LABELS_LIBRARY_NAME_REGEX by hand: std::regex needs stack for every letter of a name that
-// a target chose.
+// CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
+// and the target chooses the length of the name.
 bool is_abi_library_name(std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
   constexpr std::string_view kLibrary = "libcustomlabels";
@@ -106,7 +119,7 @@ std::string ProcessPlan::absence() const {
   return text;
 }
 
-// One planning: what it shares between modules, and the plan as it grows.
+// One planning: what its modules share, and the plan so far.
 class Planner::Round {
  public:
   Round(const Target& target, const std::vector<Mapping>& mappings,
@@ -142,8 +155,8 @@ class Planner::Round {
   ProcessPlan plan_;
 };
 
-// The libc itself publishes nothing, so its files are known and closed: they are opened again when
-// the answer for some publisher depends on it.
+// The libc publishes nothing, so from the second planning on its files are not opened. They are
+// opened here again, if a publisher's recipe depends on the libc.
 const LibcTls& Planner::Round::libc(Machine machine) {
   if (!libc_) {
     ModuleList runtime = list_modules(target_, mappings_, [&](const FileId& file) {
@@ -156,8 +169,8 @@ const LibcTls& Planner::Round::libc(Machine machine) {
   return *libc_;
 }
 
-// A process of which no file can be a module, because they are of another kind (32-bit): its
-// samples are not those of a thread without labels.
+// For a process whose files are all of a kind that we cannot read (32-bit). It gets a publisher
+// without a recipe, so that its samples are unreadable and not unlabelled.
 void Planner::Round::refuse_process(const ModuleProblem& problem) {
   Publisher unknown;
   unknown.path = problem.path;
@@ -167,8 +180,8 @@ void Planner::Round::refuse_process(const ModuleProblem& problem) {
 
 void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
   for (const ModuleProblem& problem : problems) {
-    // A file that is mapped executable and is no ELF file (a JIT's cache, say) has no symbols to
-    // miss.
+    // An executable mapping of a file that is not ELF (a JIT's cache, say): there is nothing to
+    // tell.
     if (problem.error.code == ErrorCode::kMalformed && !is_abi_library_name(problem.path)) continue;
     plan_.refusals.push_back(
         {problem.path, {FindingCode::kUnreadableFile, problem.error.context, {}}});
@@ -186,8 +199,8 @@ void Planner::Round::look_at(const Module& module) {
     trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
                                module.image->has_symtab()};
   }
-  // What a linker did not export is only looked for where the ABI lets us expect it, and where
-  // there is a thread-local variable at all.
+  // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that the
+  // ABI names as publishers, and only if they have thread-local variables at all.
   const bool symtab_too = seen.tls && (seen.main_executable || is_abi_library_name(module.path));
   auto publication = find_publication(*module.image, symtab_too);
   if (!publication) {
@@ -199,7 +212,7 @@ void Planner::Round::look_at(const Module& module) {
       if (trace_ != nullptr) look_closer(module, seen);
     } else if (auto reason = judge(module, seen)) {
       if (reason->code == FindingCode::kVersionUnreadable) {
-        // It may publish: then a thread without other labels is unreadable, not unlabelled.
+        // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
         publish(module, seen, unlocated(*std::move(reason), target_.is_alive()));
       } else {
         refuse(seen, *std::move(reason));
@@ -216,8 +229,8 @@ void Planner::Round::look_at(const Module& module) {
   }
 }
 
-// Symbols that planning does not look for, because finding them in every library is slow and makes
-// no publisher: whoever asks why there are no labels wants to know of them.
+// Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
+// publisher. But it may be the reason why there are no labels, so a trace tells it.
 void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
   auto hidden = find_publication(*module.image, /*symtab_too=*/true);
   if (!hidden || hidden->none()) return;
@@ -225,7 +238,7 @@ void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
   seen.refused = find_hidden(*hidden, linkage(module, seen));
 }
 
-// Why the module is no publisher, or nullopt if it is one.
+// Says why the module is no publisher; nullopt if it is one.
 std::optional<Finding> Planner::Round::judge(const Module& module, ModuleTrace& seen) const {
   if (auto reason = disqualify(seen.publication)) return reason;
   auto version = read_value<std::uint32_t>(target_.memory(),
@@ -246,7 +259,8 @@ AccessPlan Planner::Round::plan_access_to(const Module& module, ModuleTrace& see
 }
 
 void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
-  // Two modules that define the variable share one if the loader bound both to the first.
+  // Two modules may both define the variable. If the loader has bound both to the first definition,
+  // they are one publisher.
   const auto first = std::find_if(
       plan_.publishers.begin(), plan_.publishers.end(),
       [&](const Publisher& earlier) { return same_place(earlier.recipe, access.recipe); });
@@ -270,7 +284,8 @@ void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan
   plan_.publishers.push_back(std::move(publisher));
 }
 
-// A file that nobody maps may be written anew before it is mapped again, under the same number.
+// Once a file is no longer mapped, it may be overwritten and mapped again under the same inode. So
+// its verdict is forgotten.
 void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
   std::set<FileId> mapped;
   for (const Mapping& mapping : mappings) mapped.insert(mapping.file);
@@ -289,7 +304,7 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
     return !none;
   });
   const std::size_t modules = list.modules.size() + known_to_be_none;
-  // Not a process without labels, but one that may not be looked at.
+  // Not a process without labels, but one that we may not look at.
   if (modules == 0) {
     for (const ModuleProblem& problem : list.problems) {
       if (problem.error.code == ErrorCode::kPermission) return problem.error;

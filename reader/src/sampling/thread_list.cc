@@ -1,25 +1,35 @@
-// ThreadList, and how threads are chosen by CPU time.
+// ThreadList: chooses by CPU time which threads are sampled, and when.
 //
-// A thread in state R runs, or would if a processor were free: sampling all of these at each tick
-// counts waiting for a processor as time on one. And labelscope itself takes a processor from one
-// of them just when it looks. So the kernel's count of each thread's CPU time decides how many
-// samples a thread gets, and its state when. Each period of CPU time is one credit, and a thread is
-// sampled when it has more than half a credit and is in state R; half a credit, so that a sample
-// stands for what was run before and after it. A new thread starts with a random part of a credit,
-// so that of many short-lived ones the right share is met.
+// The problem: samples shall show where CPU time goes, but from outside one sees only states. A
+// thread in state R runs, or would run if a processor were free. Sampling every such thread at each
+// tick counts waiting for a processor as time on one. And at the moment of the look labelscope
+// itself has taken a processor from one of them. So two questions have two answers:
 //
-// A thread may be in state R and still in the system call that it waited in, because its wait has
-// just ended; or it waits again when we stop it. It is on no processor then, the credit is given
-// back, and a later tick finds it where its time goes. (Threads that work for less time than they
-// wait would be sampled in the call that they wait in, mostly.)
+//   How many samples?   As many as the kernel's count of the thread's CPU time allows. Each period
+//                       of CPU time earns one credit; each sample costs one.
+//   When?               At a tick at which the thread has earned half a credit or more and is in
+//                       state R.
 //
-// One that waits for a processor stops when it gets one, at the end of its last turn: on a busy
-// machine turns are as long as the scheduler's ticks are apart, and work of nearly that period
-// would be seen at the same moments again and again. So it is given back, too, as long as there is
-// hope to find it on a processor.
+//   CPU time of a thread  |----- 1 period -----|----- 1 period -----|----- ...
+//   credit                0        0.5 -> -0.5          0.5 -> -0.5
+//                                    x                    x            samples
 //
-// A thread that is never found in state R gets no sample: its credit is kept up to a bound, so that
-// one long oversight does not make a thread be sampled at every tick for long.
+// Half a credit, so that a sample stands for the time around it and not only for that before it. A
+// new thread starts with a random part of a credit, between -1/2 and 1/2: so the right share of
+// many short-lived threads gets a sample.
+//
+// After the stop, was the thread really on a processor? There are two ways in which it was not. In
+// both the credit is given back, and a later tick tries again:
+//   - It is in the system call in which it waited: its wait has just ended, or it waits again. If
+//     such samples counted, a thread that works for less time than it waits would mostly be sampled
+//     in that call.
+//   - It waited for a processor and stopped when it got one, where its last turn had ended. On a
+//     busy machine turns end at the scheduler's ticks. If the work repeats with nearly that period,
+//     all samples would fall on the same part of it. (With kMostWaiting credits the thread is
+//     sampled all the same: it may never be found on a processor.)
+//
+// A thread that is never found in state R gets no sample. Its credit has a bound (kMaxCredit), so
+// that one long oversight does not lead to a sample at every tick for long.
 #include "sampling/thread_list.h"
 
 #include <fcntl.h>
@@ -40,10 +50,10 @@ namespace {
 
 // In periods.
 constexpr int kMaxCredit = 8;
-// With so much credit a thread is sampled where it waits for a processor: it may never be seen on
-// one, as on a machine with one that labelscope has at that moment.
+// In periods. With so much credit a thread is sampled even where it waits for a processor. On a
+// machine with one processor it is never seen on it: labelscope has the processor at that moment.
 constexpr int kMostWaiting = 4;
-// A thread's name is read again after so many listings: a name is set once, mostly.
+// A thread's name is read again after so many listings. Most programs set a name only once.
 constexpr std::uint64_t kListingsPerName = 64;
 
 // -1/2 to 1/2 of the period, different for every thread.
@@ -82,12 +92,12 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread.seen_first = Clock::now();
   const std::string path = folder_ + std::to_string(tid);
   thread.run_time.reset(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
-  // That it has ended already is no matter.
+  // If the thread has ended already, nobody needs its CPU time.
   if (!thread.run_time.valid() && ::access(path.c_str(), F_OK) == 0) ++untold_;
 }
 
-// A first thread that has ended stays in the list, as a zombie. Any other number that is there
-// again is another thread's; or an exec has revived it.
+// The number of an ended thread is still listed. If it is the process's first thread, it may be a
+// zombie. Otherwise another thread has this number now, or an exec goes on under it.
 void ThreadList::revive_if_used(ListedThread& thread) {
   if (has_ended(state_of(thread))) return;
   ended_.push_back(as_ended(thread));
@@ -173,7 +183,7 @@ char ThreadList::state_of(const ListedThread& thread) const {
 }
 
 bool ThreadList::runs_and_is_due(ListedThread& thread) {
-  // Without schedstat: by its state alone, and as if it had run all the time since.
+  // Without schedstat the state alone decides, as if the thread had run for the whole period.
   if (!thread.run_time.valid()) {
     if (state_of(thread) != 'R') return false;
     thread.ran += period_;

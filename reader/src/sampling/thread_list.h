@@ -20,19 +20,20 @@ namespace labelscope {
 struct ListedThread {
   Tid tid{};
   std::string comm;
-  // schedstat of it, kept open: it is read at every tick. Not valid where the kernel has none.
+  // Its schedstat file, kept open because it is read at every tick. Not valid if the kernel has
+  // none.
   UniqueFd run_time;
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
   std::uint64_t turns = 0;             // how often it was given a processor, as last read
-  std::chrono::nanoseconds before{0};  // of that, what it had run before sampling began
-  std::chrono::nanoseconds credit{0};  // of that, what no sample stands for
+  std::chrono::nanoseconds before{0};  // the part of `ran` from before sampling began
+  std::chrono::nanoseconds credit{0};  // the part of `ran` that no sample stands for yet
   std::chrono::steady_clock::time_point seen_first{};  // since sampling began
   bool ended = false;                                  // until refresh() finds its number in use
-  // Not tried again before: it did not stop.
+  // It did not stop; it is not tried again before this time.
   std::chrono::steady_clock::time_point hopeless_until{};
-  bool refused = false;       // nor may it be stopped
-  std::uint64_t listing = 0;  // in which it was seen last
-  std::uint64_t named = 0;    // when its name was read
+  bool refused = false;       // the kernel does not allow us to stop it
+  std::uint64_t listing = 0;  // the listing in which it was seen last
+  std::uint64_t named = 0;    // the listing in which its name was read
 };
 
 class ThreadList {
@@ -44,32 +45,33 @@ class ThreadList {
     std::chrono::nanoseconds lived{0};  // since sampling began
   };
 
-  // `newborn`: the process is so young that all CPU time of its threads is to be sampled; otherwise
-  // what they have run before counts as sampled.
+  // `newborn`: the process is so young that all CPU time of its threads needs samples. Otherwise
+  // the CPU time before this call counts as sampled.
   static Result<ThreadList> open(Pid pid, bool newborn, std::chrono::nanoseconds period);
 
-  // Lists the threads that exist now; those that started since the last time are newborn. False:
+  // Lists the threads that exist now. Those that started since the last call are newborn. False:
   // the process has ended.
   bool refresh();
-  // What all have run so far counts as sampled.
+  // All CPU time so far counts as sampled.
   void start_over();
-  // After an exec: the first thread goes on under the number of one that has ended.
+  // To be called after an exec: the thread that called it goes on under the number of the first
+  // thread, which may be marked as ended.
   void revive();
-  // Whether a thread has run for so long, and runs now, that a sample is due; takes the credit.
+  // Whether the thread runs now and a sample is due. If so, takes the credit for it.
   bool runs_and_is_due(ListedThread& thread);
-  // What has ended since the last time.
+  // The threads that have ended since the last call.
   std::vector<Ended> take_ended() { return std::exchange(ended_, {}); }
-  // All that there is, as it is now; nothing is listed any more.
+  // Takes all threads as ended now. Afterwards no thread is listed.
   std::vector<Ended> end_all();
-  // Whether a thread that has stopped was on a processor when runs_and_is_due() said so, and not
-  // waiting for one; or waits so often that it is sampled all the same.
+  // Whether the thread, which is stopped now, was on a processor when runs_and_is_due() looked, and
+  // did not wait for one. Also true if it has waited so often that it is sampled all the same.
   bool was_on_processor(ListedThread& thread);
-  // No sample came of it.
+  // To be called if no sample came of it after all.
   void give_back(ListedThread& thread) const { thread.credit += period_; }
-  // As in /proc/PID/stat: R runs, or waits for nothing but a processor; D cannot be interrupted.
+  // As in /proc/PID/stat. R: it runs or waits for a processor. D: it sleeps uninterruptibly.
   char state_of(const ListedThread& thread) const;
   std::map<std::int32_t, ListedThread>& threads() { return threads_; }
-  // Threads so far whose CPU time nobody told.
+  // The number of threads so far whose CPU time the kernel does not tell.
   std::uint64_t untold() const { return untold_; }
   // Reads the name again if it may have changed.
   void refresh_name(ListedThread& thread);
