@@ -1,4 +1,5 @@
-// The loaded BPF programs and their maps. Here libbpf is configured, and its words become errors.
+// The loaded BPF programs and their maps. This configures libbpf, and turns its messages into
+// errors.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@ namespace labelscope {
 
 class BpfObject {
  public:
-  // Opens, sizes, loads; attaches fork, exec and exit. `retry_problem` says why reads are not
-  // repeated, if they were asked for and are not.
+  // Opens the object, sets the sizes of its maps, loads it, and attaches the programs for fork,
+  // exec and exit. `retry_problem` says why there are no repeated reads although the options want
+  // them.
   static Result<std::unique_ptr<BpfObject>> load(const SamplerOptions& options);
   ~BpfObject();
   BpfObject(const BpfObject&) = delete;
   BpfObject& operator=(const BpfObject&) = delete;
 
-  // Valid as long as the object; -1 where the variant has no such map.
+  // File descriptors, valid as long as the object. -1: this variant has no such map.
   int program_fd() const { return program_fd_; }
   int ring_fd() const { return ring_fd_; }
   bool retries() const { return retries_fd_ >= 0; }
@@ -43,15 +45,16 @@ class BpfObject {
 
   // Sums over all CPUs.
   Result<ls_counters> counters() const;
-  // Threads that have ended and are not freed yet. After detach(), so that nobody tells of them, too.
+  // Threads that have ended and that the kernel has not freed yet. Call it after detach(): before,
+  // the ring buffer may tell of the same threads.
   std::vector<ls_ending> endings() const;
-  // Repeated reads that were scheduled and have not run: their callbacks are cancelled.
+  // Cancels the repeated reads that were scheduled and have not run.
   void cancel_retries();
-  // No more events of processes and threads.
+  // Ends the events of processes and threads.
   void detach();
 
  private:
-  // Without repeated reads, and with those of Linux 6.18 and of 7.x.
+  // Without repeated reads; with those of Linux 6.18; with those of Linux 7.x.
   enum class Variant { kPlain, kRetry, kRetryImplicit };
 
   BpfObject() = default;

@@ -103,8 +103,8 @@ Result<UniqueFd> BpfProcess::open_file(const Mapping& mapping) const {
   return open_by_name(mapping);
 }
 
-// /proc/PID/root was refused, so nobody says in which root the name is meant. Where it is another
-// one, a file of this name may be here too; require_same() tells.
+// The kernel refuses /proc/PID/root, so we look for the name in our own root. The process may have
+// another root, and the file here may be a different one: require_same() compares.
 Result<UniqueFd> BpfProcess::open_by_name(const Mapping& mapping) const {
   auto file = open_regular_file(mapping.path);
   if (!file) return Error{file.error().code, mapping.path + " " + file.error().context};
@@ -112,8 +112,8 @@ Result<UniqueFd> BpfProcess::open_by_name(const Mapping& mapping) const {
   return file;
 }
 
-// The inode number is equal, and so is what is mapped: its first page or less. Device numbers are
-// no help, since they differ between maps and stat on some file systems.
+// Compares the inode number, and the first mapped page or less. The device number does not help: on
+// some file systems it is different in maps and in stat.
 Status BpfProcess::require_same(const Mapping& mapping, int file) const {
   const Error other{ErrorCode::kNotFound,
                     mapping.path +
@@ -138,7 +138,7 @@ Status BpfProcess::require_same(const Mapping& mapping, int file) const {
 std::optional<Address> BpfProcess::program_headers_address() const {
   if (auto known = live_->program_headers_address()) return known;
   std::optional<Address> found;
-  // Without an answer the planner does without.
+  // If there is no answer, the planner works without it.
   (void)iterators_->run(TaskIterators::Kind::kAuxv, {}, [&](std::span<const std::byte> record) {
     found = find_auxiliary(record, AT_PHDR);
     return Status();

@@ -1,6 +1,6 @@
-// A process seen without ptrace's permission: where /proc or process_vm_readv refuse (yama, another
-// user's process, one that is not dumpable), BPF iterators answer instead. CAP_BPF and CAP_PERFMON
-// stand for the permission.
+// Looks into a process for which the kernel refuses ptrace, /proc or process_vm_readv (yama,
+// another user's process, one that is not dumpable). BPF iterators answer instead; they need
+// CAP_BPF and CAP_PERFMON.
 //
 //   what            asked first           and if that is refused
 //   mappings        /proc/PID/maps        an iterator over the mappings
@@ -27,8 +27,8 @@ class BpfProcess final : public Target {
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
-  // Each read runs an iterator, some 30 us; running threads are seen mid-write. kVanished also when
-  // the process has executed another program since it was opened.
+  // Each read runs an iterator, which takes some 30 us. The threads run meanwhile, so a read may
+  // see half of a write. kVanished also if the process has executed another program since open().
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
 

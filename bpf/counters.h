@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One number for each way in which a sample or an event can end, counted in the kernel on each CPU.
- * The first LS_OUTCOME_COUNT are the outcomes themselves: taken == their sum + retries pending. */
+/* One counter for each way in which a sample or an event can end. The kernel counts on each CPU.
+ * The first LS_OUTCOME_COUNT counters are the outcomes: taken == their sum + retries pending. */
 #ifndef LABELSCOPE_BPF_COUNTERS_H
 #define LABELSCOPE_BPF_COUNTERS_H
 
@@ -38,8 +38,9 @@ enum ls_counter {
   LS_NAMED_COUNTERS(LS_COUNTER_ENUMERATOR) LS_COUNTER_COUNT
 };
 
-/* The sampling program is never interrupted by itself and counts plainly in the first entry of the
- * per-CPU map; all others may be interrupted or moved and add atomically in the second. */
+/* The per-CPU map has two entries. The sampling program never interrupts itself, so it adds
+ * plainly, in the first. All other programs may be interrupted, or moved to another CPU, and add
+ * atomically, in the second. */
 enum { LS_COUNTERS_SAMPLING = 0, LS_COUNTERS_OTHERS = 1, LS_COUNTERS_ENTRIES = 2 };
 
 struct ls_counters {

@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstDelay{20};
 constexpr milliseconds kLongestDelay{1000};
-// By then a program has been started, if its loader is not kept waiting: its pointer is the last
-// one that is set.
+// musl's loader sets the thread pointer twice. So long after the first question the second time is
+// over, if nothing keeps the loader waiting: an answer is then right for good.
 constexpr milliseconds kStarted{500};
 
 }  // namespace

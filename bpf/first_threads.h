@@ -1,5 +1,6 @@
-// Which processes' first threads have a saved thread pointer that is true, where that is a question
-// (labelscope/saved_pointer.h), and when to ask again for those that have not.
+// On aarch64 the kernel's saved thread pointer of a process's first thread may be wrong
+// (labelscope/saved_pointer.h). This remembers for which processes it is known to be right, and
+// when to ask again for the others.
 #pragma once
 
 #include <chrono>
@@ -16,16 +17,16 @@ class FirstThreads {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether it is known of the program with this number, counted by whoever calls. Asks, unless
-  // that has been answered late enough after the first time.
+  // Whether the saved pointer is known to be right for this program of the process. `image`: a
+  // number that the caller counts. Stops the thread to find out, unless it is known for good.
   bool ask(Pid pid, std::uint32_t image);
-  // It was asked about this program.
+  // Whether ask() was called for this program.
   bool has_asked(Pid pid, std::uint32_t image) const;
-  // Those that it is time to ask for again, and their programs.
+  // The processes and programs for which it is time to ask again.
   std::vector<std::pair<Pid, std::uint32_t>> due() const;
   void forget(Pid pid) { threads_.erase(pid); }
 
-  // Processes whose first thread may not be stopped.
+  // The number of processes whose first thread the kernel does not let us stop.
   std::uint64_t refused() const;
 
  private:

@@ -1,5 +1,5 @@
-// HeldSamples. What is held was decoded once already; it is decoded again rather than kept in
-// pieces.
+// HeldSamples keeps a record as it came and decodes it a second time when its answer is there. That
+// is simpler than keeping its decoded parts.
 #include "bpf/held_samples.h"
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 void hand_out_with(const std::vector<std::uint64_t>& words, const WireLabels& labels,
                    const std::function<void(const SampleRecord&)>& hand_out) {
   auto record = decode_record(std::as_bytes(std::span(words)));
-  if (!record) return;  // cannot be: it was decoded before it was held
+  if (!record) return;  // cannot happen: it was decoded before it was held
   if (auto* sample = std::get_if<SampleRecord>(&*record)) {
     sample->labels = labels;
     hand_out(*sample);

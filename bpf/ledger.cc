@@ -14,7 +14,7 @@ struct CounterName {
 constexpr CounterName kCounterNames[] = {LS_NAMED_COUNTERS(LS_COUNTER_NAME)};
 #undef LS_COUNTER_NAME
 
-// Those that have a place of their own in Counters.
+// Counters that are not in Counters::others, because they have a member of their own.
 bool has_own_place(unsigned index) {
   return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED ||
          index == LS_COUNT_DROPPED_SAMPLE || index == LS_COUNT_LOST_THREAD_NS;

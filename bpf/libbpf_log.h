@@ -1,12 +1,12 @@
-// What libbpf would print, kept: its last words are part of an error, and a library prints nothing.
+// Keeps what libbpf would print. A library prints nothing, but errors need libbpf's last messages.
 #pragma once
 
 #include <string>
 
 namespace labelscope {
 
-// Captures libbpf's messages from construction to destruction; one at a time in a process, the
-// others wait. The previous printer is put back.
+// Captures libbpf's messages from construction to destruction, then puts the previous printer back.
+// Only one exists at a time in a process; the constructor waits for the others.
 class LibbpfLog {
  public:
   LibbpfLog();
@@ -14,10 +14,9 @@ class LibbpfLog {
   LibbpfLog(const LibbpfLog&) = delete;
   LibbpfLog& operator=(const LibbpfLog&) = delete;
 
-  // The end of the log, on one line: what an error needs of it.
+  // The end of the log on one line, for an error.
   std::string last_words() const;
-  // Where the kernel's verifier refused a program: its last lines, on one. Empty: it was not asked,
-  // or refused nothing.
+  // If the kernel's verifier has refused a program: its last lines, joined to one. Otherwise empty.
   std::string verdict() const;
 };
 

@@ -1,4 +1,4 @@
-// perf_event_open for each CPU, and what to say when the kernel refuses.
+// Opens a perf event on each CPU, and explains the kernel's refusals.
 #include "bpf/perf_events.h"
 
 #include <linux/perf_event.h>
@@ -19,12 +19,12 @@ namespace {
 constexpr const char* kOnlineCpus = "/sys/devices/system/cpu/online";
 constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
-// More CPUs than any kernel is built for (CONFIG_NR_CPUS goes to 8192): ends a list gone wrong.
+// More CPUs than any kernel is built for (CONFIG_NR_CPUS goes up to 8192): bounds a wrong list.
 constexpr int kMostCpus = 65536;
 
-// How long an event keeps its rate, on average: so many samples, and not less than this time. Fewer
-// would lose more to periods that start again from their beginning, more would leave a short
-// recording with too few rates.
+// An event keeps its rate for so many samples on average, and for this time at least. Each change
+// loses the part of a period that has passed, so fewer samples would lose more of them. More
+// samples would leave a short recording with too few rates.
 constexpr double kSamplesPerRate = 20;
 constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
 
@@ -46,7 +46,8 @@ perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
   attributes.disabled = 1;
-  // Executable mappings, with the file's identity; the wake-up is the ring buffer's business.
+  // The events tell of executable mappings, too, with the file's identity. User space reads these
+  // when the ring buffer wakes it.
   attributes.mmap = 1;
   attributes.mmap2 = 1;
   attributes.watermark = 1;
@@ -196,12 +197,12 @@ void PerfEvents::draw_rates() {
   std::uniform_real_distribution<double> about_one(0.5, 1.5);
   const auto keep =
       std::max(kShortestRate, std::chrono::duration<double>(kSamplesPerRate / mean_hz_));
-  // By each change half a sample is lost: the period starts again.
+  // Each change loses half a sample on average, because the period starts again.
   const double mean_hz = mean_hz_ + 0.5 / keep.count();
   for (const UniqueFd& event : events_) {
     double hz = mean_hz * about_one(random_);
     if (counts_cycles_ && highest_hz_ != 0) hz = std::min(hz, highest_hz_);
-    // Cycles are counted so that there are so many samples a second; the clock has a period.
+    // For cycles the kernel takes a frequency, for the clock a period.
     std::uint64_t value = static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? hz : 1e9 / hz));
     if (ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
   }

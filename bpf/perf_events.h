@@ -1,11 +1,15 @@
-// One sampling event for each online CPU, for all processes: the BPF program picks.
+// One sampling event for each online CPU. It fires for all processes; the BPF program picks.
 //
-// An event that fires at a fixed rate keeps step with whatever has nearly the same period: of work
-// that is done every 10 ms it sees the same moment again and again, at 99 Hz for seconds. So each
-// event's rate is drawn anew all the time, uniformly from half to one and a half times the mean:
-// then two samples of the same stretch are as far apart as chance has it, whatever the program's
-// period is. The kernel can change the rate of an event and nothing finer; a change starts the
-// period from its beginning, so an eye is kept on how often that is done.
+// The problem of a fixed rate: at 99 Hz, work that is done every 10 ms is seen at the same moment
+// of its period again and again, for seconds:
+//
+//   work      |##......|##......|##......|##......|      # runs under label A, . under B
+//   99 Hz        x        x        x        x            only B, it seems
+//   random     x     x       x   x           x           both, in the right shares
+//
+// So each event gets another rate about every 20 samples, drawn uniformly between half the mean and
+// one and a half times the mean. The kernel can change an event's rate and nothing finer. Each
+// change starts a new period, so it must not happen too often.
 #pragma once
 
 #include <chrono>
@@ -27,13 +31,13 @@ class PerfEvents {
   static Result<PerfEvents> open(const SamplerOptions& options, int program_fd);
 
   Status enable();
-  // Draws the rates anew, if it is time. Often enough: every few milliseconds.
+  // Draws new rates if it is time. Call it every few milliseconds.
   void change_rates();
   // When it returns, no program is running for these events.
   Status disable();
   void drain(PerfRing::Handler& handler);
   std::string_view name() const { return name_; }
-  // Times that an event could not be given another rate.
+  // How often the kernel refused to change the rate of an event.
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
 
  private:
@@ -49,7 +53,7 @@ class PerfEvents {
   std::string_view name_;
   bool counts_cycles_ = false;
   double mean_hz_ = 0;
-  double highest_hz_ = 0;  // that the kernel takes for cycles
+  double highest_hz_ = 0;  // the highest rate that the kernel allows for cycles
   std::mt19937_64 random_{std::random_device{}()};
   Clock::time_point next_change_;
   std::uint64_t rates_not_changed_ = 0;

@@ -1,5 +1,5 @@
-// Format: perf_event_open(2), "MMAP layout"; the kernel's data_head and our data_tail only ever
-// grow.
+// Format: perf_event_open(2), "MMAP layout". The kernel's data_head and our data_tail only grow; an
+// offset in the buffer is the rest by its size.
 #include "bpf/perf_ring.h"
 
 #include <linux/perf_event.h>
@@ -132,7 +132,7 @@ void PerfRing::drain(Handler& handler) {
     std::memcpy(&header, data + tail % kBytes, sizeof(header));
     if (header.size < sizeof(header) || header.size > head - tail) {
       ++handler.malformed;
-      tail = head;  // there is no way to find the next record
+      tail = head;  // without a valid size nothing tells where the next record begins
       break;
     }
     std::size_t before_end = std::min<std::size_t>(header.size, kBytes - tail % kBytes);

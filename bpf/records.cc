@@ -1,5 +1,5 @@
-// Decoding of wire.h. The kernel side is ours, but its bytes come from targets; and a wrong offset
-// here would be a read outside of the record. So nothing is believed.
+// Decodes the records of wire.h. The BPF programs are ours, but the bytes come from targets, and a
+// wrong offset would be a read outside of the record. So every number is checked.
 #include "bpf/records.h"
 
 #include <cstring>
@@ -15,7 +15,7 @@ Error malformed(const char* what) {
   return {ErrorCode::kMalformed, std::string("a record of the BPF programs has ") + what};
 }
 
-// Takes sections off the front of a record.
+// Takes the sections of a record one by one, from its front.
 class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> rest) : rest_(rest) {}
@@ -25,7 +25,7 @@ class Cursor {
     std::span<const std::byte> bytes = take_bytes(sizeof(T));
     return bytes.data() ? reinterpret_cast<const T*>(bytes.data()) : nullptr;
   }
-  // A null span if so much is not there.
+  // Returns a null span if fewer bytes are left.
   std::span<const std::byte> take_bytes(std::size_t size) {
     if (size > rest_.size()) return {};
     std::span<const std::byte> taken = rest_.first(size);

@@ -1,4 +1,4 @@
-// Records of the ring buffer as values: bounds checked once, here, so that nobody behind has to.
+// The records of the ring buffer as values. All bounds are checked here, and nowhere else.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ struct WireLabels {
   ls_label_cursor start{};  // before the first label
 };
 
-// A ls_label_head and what follows it, exactly.
+// `bytes`: exactly a ls_label_head and what follows it.
 Result<WireLabels> decode_labels(std::span<const std::byte> bytes);
 
-// What a thread_ns is: wire.h.
+// wire.h tells what a thread_ns is.
 struct SampleRecord {
   std::uint64_t time_ns = 0;
   std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
@@ -50,8 +50,8 @@ struct ProcessRecord {
   Pid pid{};
   Pid parent{};  // of a fork
   std::uint32_t image = 0;
-  Tid former{};                 // of an exec: the number that its thread had; 0: not known
-  std::uint64_t thread_ns = 0;  // of an exec: of that thread
+  Tid former{};                 // of an exec: its thread's number before; 0: not known
+  std::uint64_t thread_ns = 0;  // of an exec: the CPU time of that thread
 };
 
 struct ThreadEndRecord {
@@ -66,13 +66,12 @@ using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEnd
 // anything that wire.h does not describe.
 Result<Record> decode_record(std::span<const std::byte> bytes);
 
-// Appends the labels in a form in which equal labels are equal bytes, so that they can be interned
-// without being decoded. Nothing but labels is in it: gaps of the blocks are left out.
+// Appends the labels in a form in which equal labels are equal bytes. So label sets can be interned
+// without decoding them. The gaps in the blocks are left out.
 void append_label_key(const WireLabels& labels, std::vector<std::byte>& key);
 
-// The labels of such a key by the rules of the ABI: first of equal keys, publishers merged. `flags`
-// of the result has what only this finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add those of the
-// sample.
+// Decodes such a key by the rules of the ABI: of equal keys the first counts, and publishers are
+// merged. `flags` has what only this finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add the sample's.
 Observation decode_label_key(std::span<const std::byte> key);
 
 // Outcome, flags and labels, by the same rules.

@@ -1,5 +1,13 @@
-// The sampler in user space: reads the ring buffer, joins samples with their repeated reads, and
-// keeps its picture of the processes in step with the kernel's.
+// The sampler's half in user space:
+//
+//   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
+//                               +-- SAMPLE with a retry_id --> HeldSamples
+//                               +-- LABELS (its answer) -----> HeldSamples --> handler
+//                               +-- FORK, EXEC, EXIT --------> images_ ------> handler
+//                               +-- THREAD_END --------------> ThreadClocks -> handler
+//
+// The BPF programs change the map of processes, too (fork, exec, exit). images_ is what this half
+// knows of it; after lost records it is compared with the map (recover_lost_events()).
 #include "bpf/sampler.h"
 
 #include <bpf/bpf.h>
@@ -30,12 +38,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long stop() waits for repeated reads: a page from a slow disk takes 10 ms; a thread that
-// sleeps in the kernel may take for ever.
+// How long stop() waits for repeated reads. A page from a slow disk takes 10 ms. A thread that
+// sleeps in the kernel may never read again.
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
 
-// What only user space counts.
+// Counters that only user space knows.
 struct OwnCounts {
   std::uint64_t malformed_records = 0;
   std::uint64_t samples_not_held = 0;
@@ -89,8 +97,8 @@ class LoadedSampler final : public BpfSampler {
   std::size_t taken_bytes_ = 0;  // in this consume()
   bool more_ = false;            // the last consume() ended before the ring was empty
   std::uint64_t answers_ = 0;
-  // Answers for samples that could not be held and went out as vanished: what the kernel counts
-  // is moved.
+  // Answers for samples that were not held (no room), by outcome. These samples went out as
+  // vanished, so the counters move them from the outcome that the kernel has counted to "vanished".
   std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
@@ -112,7 +120,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!sampler->ring_) return system_error(errno, "cannot map the ring buffer");
   sampler->ring_bytes_ = options.ring_bytes;
   sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
-  // Edge-triggered: a level-triggered wait returns as soon as there is one sample.
+  // Edge-triggered. A level-triggered wait would return as soon as there is one sample.
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLET;
   if (!sampler->epoll_.valid() || epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD,
@@ -144,8 +152,8 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
     clocks_.begin(pid);  // before its first sample
     if (Status status = object_->add_process(pid, value); !status) return status;
     if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
-      // Its exit was too early to remove the entry, which would wait for the next process of this
-      // number.
+      // The process ended before we added the entry, so on_exit() has not removed it. It would be
+      // taken for the next process of this number.
       Status removed = object_->remove_process(pid);
       return removed ? Status(ended) : removed;
     }
@@ -154,7 +162,8 @@ Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   }
   auto image = object_->image(pid);
   if (!image) return image.error().code == ErrorCode::kNotFound ? ended : std::move(image).error();
-  // An exec from here on is no matter: it makes the recipes those of an earlier image.
+  // An exec from here on does no harm: it makes these the recipes of an earlier image, and the BPF
+  // programs do not use those.
   value.image = images_.try_emplace(raw(pid), *image).first->second;
   value.parent = current->parent;
   value.first_pointer_known = knows_first_pointer(pid, value, &*current);
@@ -171,7 +180,7 @@ Status LoadedSampler::start() {
   return events_->enable();
 }
 
-// `current`: what the map has, with the kernel side's word for a child that was forked.
+// `current`: the entry in the map; for a forked child on_fork() has written there what it knows.
 bool LoadedSampler::knows_first_pointer(Pid pid, const ls_process& value,
                                         const ls_process* current) {
   const bool known =
@@ -207,7 +216,7 @@ Status LoadedSampler::remove_process(Pid pid) {
 int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
   auto* sampler = static_cast<LoadedSampler*>(self);
   sampler->take({static_cast<const std::byte*>(data), size});
-  // Returns to the caller once in a while, however fast the kernel side is.
+  // Returns to the caller once in a while, however fast new records come.
   sampler->taken_bytes_ += size;
   return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
 }
@@ -324,8 +333,8 @@ Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   return consume(handler);
 }
 
-// Fork, exec and exit go through the same ring as samples, so that they stay in order; when the
-// ring was full, the map of processes still knows what happened.
+// Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
+// was full, records are lost, but the map of processes still tells what has happened.
 Status LoadedSampler::recover_lost_events() {
   auto counts = object_->counters();
   if (!counts) return std::move(counts).error();
@@ -382,8 +391,8 @@ Status LoadedSampler::stop(EventHandler& handler) {
   return {};
 }
 
-// Waits for repeated reads, gives up on those that do not come, and takes the final counters at a
-// moment when every answer that they count has been read here.
+// Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,
+// at a moment at which this has read every answer that they count.
 Status LoadedSampler::settle(EventHandler& handler) {
   const auto deadline = steady_clock::now() + kSettleTime;
   while (held_.size() != 0 && steady_clock::now() < deadline) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the iterators of task_snapshot.bpf.c write, and what they are asked. Plain C, fixed width,
- * no pointers, explicit padding; never leaves bpf/.
+/* What the iterators of task_snapshot.bpf.c write, and what user space asks of them. Plain C of
+ * fixed width, without pointers, with explicit padding. Used in bpf/ only.
  *
  *   THREAD   ls_thread_head, ls_label_head, label blocks (labelscope/label_blocks.h)
  *   BYTES    ls_bytes_head, the bytes asked for if there was no error
@@ -22,16 +22,15 @@ enum ls_task_record_type {
 };
 
 #define LS_THREAD_COMM_SIZE 16
-/* The kernel collects 8 pages of records at most, and a record that is larger than that is an
- * error. */
+/* The kernel has room for 8 pages of records. A larger record would be an error. */
 #define LS_MOST_BYTES 16384
 #define LS_MOST_PATH 4096
 #define LS_MOST_AUXV 1024
 
-/* Which program of which process was looked at: equal as long as it is the same one. */
+/* Identifies a program of a process. It changes when the process executes another program. */
 struct ls_image {
-  __u64 start_time; /* of its first thread */
-  __u64 exec_id;    /* how often it has executed another program, from some number on */
+  __u64 start_time; /* of the process's first thread */
+  __u64 exec_id;    /* grows with each exec */
 };
 
 struct ls_task_record {
@@ -46,9 +45,9 @@ struct ls_thread_head {
   __u32 tid;
   __u32 state;      /* the kernel's task->__state */
   __u32 exit_state; /* and task->exit_state */
-  __u32 no_memory;  /* it has given up its address space, so there were no labels to read */
+  __u32 no_memory;  /* the thread has given up its address space: it has no labels any more */
   __u8 comm[LS_THREAD_COMM_SIZE];
-  /* It was on a processor, and the saved thread pointer may be older than the one it has. */
+  /* The thread was on a processor, so the saved thread pointer may be an old one. */
   __u32 pointer_lags;
   __u32 reserved;
 };
@@ -72,16 +71,16 @@ struct ls_mapping_head {
   __u64 inode;       /* 0: no file */
   __u32 device;      /* as the kernel counts: major << 20 | minor */
   __u32 flags;       /* enum ls_mapping_flag */
-  __u32 path_size;   /* without the filling */
+  __u32 path_size;   /* without the zeros behind it */
   __u32 reserved;
 };
 
-/* Value of the map `request`, the only one. */
+/* The only value of the map `request`. */
 struct ls_request {
   __u64 address; /* BYTES */
   __u32 size;    /* BYTES: LS_MOST_BYTES at most */
   __u32 pid;
-  __u32 done; /* the kernel side's: one thread has answered for all */
+  __u32 done; /* set by the BPF program: one thread has answered for all */
   __u32 reserved;
   struct ls_recipes recipes; /* THREAD */
 };

@@ -35,8 +35,8 @@ Error malformed(const char* what) {
   return {ErrorCode::kMalformed, std::string("a record of the BPF iterators has ") + what};
 }
 
-// From 6.1 on the kernel visits this process alone. Before, it takes no such wish, comes with every
-// task there is, and the program lets the others pass.
+// From Linux 6.1 on the iterator visits this process only. Before, it visits every task of the
+// machine, and the program skips the others.
 bpf_link* attach_iterator(bpf_program* program, Pid pid) {
   bpf_iter_link_info process{};
   process.task.pid = static_cast<std::uint32_t>(raw(pid));
@@ -53,7 +53,7 @@ Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
   Status status = loaded->load();
   if (status) status = loaded->attach();
   if (status) return loaded;
-  // Asked only now: it takes longer than loading.
+  // Only after a failure, because it takes longer than loading.
   const bool asked = status.error().code == ErrorCode::kSystem;
   if (asked && kernel_has({"bpf_copy_from_user_task"}) == std::vector{false}) {
     return Error{ErrorCode::kUnsupported,
@@ -112,7 +112,7 @@ Status TaskIterators::read_all(int iterator, Kind kind, const Visitor& visit) {
   std::size_t filled = 0;
   for (;;) {
     const ssize_t got = ::read(iterator, buffer.data() + filled, buffer.size() - filled);
-    // EAGAIN: a million tasks of others were passed over.
+    // EAGAIN: the iterator has skipped a million other tasks and wants to be called again.
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got < 0) return system_error(errno, "cannot read from a BPF iterator");
     if (got == 0) break;

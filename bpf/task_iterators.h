@@ -1,4 +1,5 @@
-// The iterators of task_snapshot.bpf.c, loaded for one process and run by reading files.
+// The BPF iterators of task_snapshot.bpf.c, loaded for one process. To read a file runs one of
+// them.
 #pragma once
 
 #include <array>
@@ -30,10 +31,10 @@ class TaskIterators {
   TaskIterators(const TaskIterators&) = delete;
   TaskIterators& operator=(const TaskIterators&) = delete;
 
-  // Hands every record to `visit`, 8-aligned, as large as it says, and of the right type; ends at
-  // the first error of `visit`. No record at all is no error: there was nobody to ask. kVanished:
-  // the process has replaced its program since the first record of this object, or its number is
-  // another process's now. Safe from several threads, which wait for each other.
+  // Hands every record to `visit`: 8-aligned, of the size that it says, and of the right type. Ends
+  // at the first error of `visit`. If no thread is there, there is no record, and that is no error.
+  // kVanished: the process has executed another program since the first record of this object, or
+  // its number is another process's now. Several threads may call this; they wait for each other.
   Status run(Kind kind, const ls_request& request, const Visitor& visit);
 
   Pid pid() const { return pid_; }
@@ -49,7 +50,7 @@ class TaskIterators {
   bpf_object* object_ = nullptr;
   std::array<bpf_link*, 4> links_{};
   int request_fd_ = -1;
-  std::mutex one_at_a_time_;  // the kernel side has one request and one buffer
+  std::mutex one_at_a_time_;  // the BPF programs have one request and one buffer
   std::optional<ls_image> image_;
 };
 

@@ -1,4 +1,4 @@
-// The kernel side is ours, but its bytes come from targets. So nothing is believed.
+// The BPF programs are ours, but the bytes come from targets. So every number is checked.
 #include "bpf/task_records.h"
 
 #include <elf.h>
@@ -27,7 +27,7 @@ std::optional<T> head_of(std::span<const std::byte> record) {
   return head;
 }
 
-// The kernel escapes the one character that would end the line.
+// As the kernel does in /proc/PID/maps: escapes the newline, which would end the line.
 std::string as_in_maps(std::string_view path) {
   std::string text;
   for (char c : path) {
@@ -42,8 +42,9 @@ std::string as_in_maps(std::string_view path) {
 
 }  // namespace
 
-// include/linux/sched.h and fs/proc/array.c of the kernel; these bits have kept their meaning since
-// 4.14. TASK_IDLE is shown as itself, what sleeps frozen or for a lock as uninterruptible.
+// Sources: the kernel's include/linux/sched.h and fs/proc/array.c. These bits have had the same
+// meaning since Linux 4.14. TASK_IDLE has a letter of its own. A frozen task, and one that waits
+// for a lock in the kernel, count as uninterruptible.
 char state_letter(std::uint32_t state, std::uint32_t exit_state) {
   constexpr std::string_view kLetters = "RSDTtXZPI";
   constexpr std::uint32_t kReported = 0x7f;

@@ -1,4 +1,4 @@
-// Records of the iterators (snapshot_wire.h) as values: bounds checked once, here.
+// The records of the iterators (snapshot_wire.h) as values. All bounds are checked here.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace labelscope {
 // kMalformed for anything that snapshot_wire.h does not describe.
 struct ThreadRecord {
   ThreadSnapshot thread;
-  bool pointer_lags = false;  // what was read may be what another thread pointer leads to
-  bool ended = false;  // it has given up its memory: what is said about its labels means nothing
+  bool pointer_lags = false;  // the labels may have been read through an old thread pointer
+  bool ended = false;         // it has given up its memory: its outcome and labels mean nothing
 };
 Result<ThreadRecord> decode_thread(std::span<const std::byte> record);
 
-// The bytes asked for; kUnreadable if one of them is not there.
+// The bytes that were asked for; kUnreadable if one of them is not there.
 Result<std::span<const std::byte>> decode_bytes(std::span<const std::byte> record,
                                                 std::size_t size);
 

@@ -20,7 +20,7 @@ ls_request request_for(const ProcessPlan& plan) {
   return request;
 }
 
-// What is read through a thread pointer that may be an earlier program's is nobody's labels.
+// Drops labels that were read through a thread pointer which may be an earlier program's.
 void forget_doubtful(ThreadSnapshot& thread, const Result<SavedPointer>& saved) {
   thread.thread_pointer.reset();
   thread.seen = {};
@@ -29,8 +29,8 @@ void forget_doubtful(ThreadSnapshot& thread, const Result<SavedPointer>& saved) 
   if (!saved) thread.problem += ", and it may not be stopped for that: " + saved.error().context;
 }
 
-// A thread as it is listed; nothing for one that ended meanwhile. The first thread stays listed by
-// the kernel too until the last one ends.
+// A thread as the snapshot lists it. Nothing: the thread has ended meanwhile. A first thread stays
+// listed, as in the kernel, until the last thread has ended.
 std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
   ThreadSnapshot& thread = record.thread;
   if (record.ended) {

@@ -1,8 +1,10 @@
-// All threads of a process, each read once by a BPF task iterator, which stops none of them: the
-// way that is left where ptrace is refused (yama, no CAP_SYS_PTRACE, another tracer attached). A
-// thread that runs may be read in the middle of an update: its labels are then those before it,
-// those after it, or none, as the ABI promises of an interrupted thread; but since it is not
-// interrupted, memory that it frees and reuses meanwhile can show as other bytes.
+// Reads all threads of a process, each once, by a BPF task iterator. It stops no thread, so it
+// works where ptrace is refused (yama, no CAP_SYS_PTRACE, another tracer attached).
+//
+// The price: a thread may run while its labels are read. The ABI promises an interrupting reader
+// the labels from before an update, those from after it, or none. But this thread is not
+// interrupted: if it frees memory of its labels meanwhile and uses it again, the labels can show
+// wrong bytes.
 #pragma once
 
 #include "bpf/bpf_process.h"
@@ -11,9 +13,9 @@
 
 namespace labelscope {
 
-// `plan` is of this process, and becomes part of the snapshot. Its image is the one of
-// the process's first answer: kVanished if it has executed another program since. A first thread
-// that has ended while others run is listed, with a problem.
+// `plan`: of this process; it becomes part of the snapshot. kVanished: the process has executed
+// another program since its first answer to `process`. A first thread that has ended while others
+// run is listed, with a problem.
 Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan);
 
 // Opens and plans as well. kUnsupported: Linux before 5.18. kPermission: CAP_BPF or CAP_PERFMON is

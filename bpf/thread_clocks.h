@@ -1,5 +1,5 @@
-// How long each thread has run since sampling began: what the kernel says (since the thread was
-// made), less what it had run before.
+// How long each thread has run since sampling began: the CPU time that the kernel has counted since
+// the thread's creation, minus what it had counted when sampling began.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,24 @@ struct EndedThread {
 
 class ThreadClocks {
  public:
-  // What the threads of this process have run so far is none of the recording's. Call it when the
-  // process is to be sampled, and for all of them when sampling begins; not for children that are
-  // forked later, which begin at 0.
+  // The CPU time of this process's threads up to now is not part of the recording. Call this when
+  // sampling of the process begins. Do not call it for children that it forks later: they begin at
+  // 0.
   void begin(Pid pid);
-  // `thread_ns`: by the kernel, as all below.
+  // `thread_ns`, here and below: as the kernel counts, since the thread's creation.
   std::uint64_t since_start(Pid pid, Tid tid, std::uint64_t thread_ns);
   EndedThread end(Pid pid, Tid tid, std::uint64_t thread_ns);
-  // The thread that executed a program goes on under the number of the first one, which has ended.
-  // Returns that thread as it was under its own number.
+  // After an exec by another thread than the first: that thread goes on under the first thread's
+  // number, and the first has ended. Returns the account of that thread under its former number.
   EndedThread rename(Pid pid, Tid former, std::uint64_t thread_ns);
-  // That of a first thread whose number another one has: its last moments are missed.
+  // Whether a record of an ended thread is about a first thread whose number another thread has
+  // taken by such an exec. The time of its last moments is missed.
   bool was_replaced(Pid pid, Tid tid) { return raw(tid) == raw(pid) && replaced_.erase(pid) != 0; }
 
-  // Sampling ends: each thread's time as it is now. Threads that end later end at that.
+  // To be called when sampling ends: notes each thread's time as it is now. For a thread that ends
+  // later, this time counts.
   void freeze(Pid pid);
-  // All that were frozen and have not ended since.
+  // Takes all threads that were frozen and have not ended since.
   std::vector<EndedThread> take_frozen();
 
  private:
@@ -42,10 +44,11 @@ class ThreadClocks {
     Pid pid{};
     std::uint64_t thread_ns = 0;
   };
-  // By number, which no two threads have at a time.
+  // By thread number.
   std::unordered_map<std::int32_t, std::uint64_t> before_;
   std::unordered_map<std::int32_t, Frozen> frozen_;
-  std::set<Pid> untold_;  // whose threads could not be asked: they begin when they are first seen
+  // Processes for whose threads the kernel did not tell the time. They begin when first seen.
+  std::set<Pid> untold_;
   std::set<Pid> replaced_;
 };
 

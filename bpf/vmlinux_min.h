@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The few kernel fields that are read, relocated at load time against the running kernel's BTF: the
- * same object serves 5.10 and later. Field names are the kernel's. */
+/* The few kernel fields that our programs read. libbpf relocates them to the running kernel's BTF
+ * when it loads a program, so one object serves Linux 5.10 and later. Names are the kernel's. */
 #ifndef LABELSCOPE_BPF_VMLINUX_MIN_H
 #define LABELSCOPE_BPF_VMLINUX_MIN_H
 
@@ -40,7 +40,7 @@ struct mm_struct {
 };
 
 struct sched_entity {
-  unsigned long long sum_exec_runtime; /* ns on a processor, without what runs since the last tick */
+  unsigned long long sum_exec_runtime; /* ns on a processor, as of the last tick */
 };
 
 struct task_struct {
@@ -106,14 +106,15 @@ struct bpf_iter__task_vma {
   struct vm_area_struct* vma;
 };
 
-/* Only ever pointed to; complete because libbpf compares the callback's type with the kernel's. */
+/* We only use pointers to it. The type is complete because libbpf compares the callback's type with
+ * the kernel's. */
 struct bpf_map {
   unsigned int max_entries;
 };
 
 #pragma clang attribute pop
 
-/* Lies in a map value and is looked for there by name and size, so it must not be relocatable. */
+/* The kernel looks for it in a map value by name and size. So it must not be relocatable. */
 struct bpf_task_work {
   __u64 __opaque;
 } __attribute__((aligned(8)));

@@ -1,4 +1,4 @@
-// Findings that are known and accepted: those of a file that `check --format json` wrote before.
+// Findings that the user has accepted: those in a file that `check --format json` wrote before.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct BaselineEntry {
 };
 using Baseline = std::vector<BaselineEntry>;
 
-// kMalformed: no output of check, or of a version that is not known; kLimit: larger than any.
+// kMalformed: not the output of check, or of an unknown version. kLimit: too large.
 Result<Baseline> parse_baseline(std::string_view text);
-// The same from a file, and whatever opening and reading it may give.
+// The same from a file; also the errors of opening and reading it.
 Result<Baseline> read_baseline(const std::string& path);
 
 }  // namespace labelscope::cli

@@ -1,5 +1,6 @@
-// The program's processes are labelscope's own children and theirs: as a "child subreaper"
-// (prctl(2)) labelscope becomes the parent of whatever loses its own.
+// How to find all processes of the program: labelscope is a "child subreaper" (prctl(2)), so it
+// becomes the parent of every process whose own parent has ended. They are labelscope's children,
+// and their children, and so on.
 #include "cli/check/checked_program.h"
 
 #include <sys/prctl.h>
@@ -21,9 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A bomb of forks is not followed to its last.
+// A fork bomb may have more processes than we can kill.
 constexpr std::size_t kMaxProcesses = 4096;
-// A process that SIGKILL does not end in this time waits for a device, and nothing helps.
+// A process that SIGKILL does not end in this time waits for a device. Nothing can end it.
 constexpr std::chrono::seconds kPatience{5};
 constexpr milliseconds kPause{2};
 
@@ -73,14 +74,15 @@ Status CheckedProgram::release() {
   if (failed == 0) return {};
   while (!child_.ended()) std::this_thread::sleep_for(kPause);
   Error error = system_error(failed, "cannot run " + name_);
-  // Whatever it was, no permission to look into a process is missing.
+  // The error may be kPermission, for the file. The caller would take that for a missing permission
+  // to look into a process.
   if (error.code != ErrorCode::kNotFound) error.code = ErrorCode::kUnsupported;
   return error;
 }
 
 std::vector<Pid> CheckedProgram::processes() const {
   for (Pid pid : children_of(Pid{::getpid()})) {
-    // One that was taken over and has ended stays a zombie until somebody waits for it.
+    // An adopted child that has ended is a zombie until we wait for it.
     const bool ours = others_.count(pid) == 0 && pid != child_.pid();
     if (ours) ::waitpid(raw(pid), nullptr, WNOHANG);
   }
@@ -108,7 +110,7 @@ std::vector<Pid> CheckedProgram::family() const {
 
 void CheckedProgram::kill_all() const {
   std::set<Pid> killed;
-  // Each round kills those whom the round before has not seen yet.
+  // Each round kills the processes that were started since the round before.
   for (bool any = true; any && killed.size() < kMaxProcesses;) {
     any = false;
     for (Pid pid : family()) {

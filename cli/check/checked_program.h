@@ -1,9 +1,9 @@
-// A program that check has started: held back until it is wanted, and in the end gone with all that
-// it has started itself, however it tries to get away (a fork whose parent ends becomes a child of
-// labelscope, not of init).
+// A program that check has started. It waits until release(), and in the end it is gone, with every
+// process that it has started. None can get away: if a process ends, its children become children
+// of labelscope and not of init.
 //
-// If labelscope is killed, the kernel kills the program, too; what the program has started is then
-// beyond anybody's reach. One at a time in a process, and from one thread.
+// If labelscope is killed, the kernel kills the program, too, but not the processes that the
+// program has started. Only one CheckedProgram at a time may exist, used from one thread.
 #pragma once
 
 #include <chrono>
@@ -21,33 +21,33 @@ namespace labelscope::cli {
 
 class CheckedProgram {
  public:
-  // Forked; release() lets it execute the program, with the signals as they were before `signals`
-  // (null: as they are).
+  // Forks. release() then lets the child execute the program, with the signal settings from before
+  // `signals` changed them (null: with those of now).
   static Result<CheckedProgram> start(const std::vector<std::string>& command,
                                       const Signals* signals);
   CheckedProgram(CheckedProgram&&) noexcept;
   CheckedProgram& operator=(CheckedProgram&&) = delete;
-  ~CheckedProgram();  // what is left is killed
+  ~CheckedProgram();  // kills what is left
 
   Pid pid() const { return child_.pid(); }
-  // kNotFound, kUnsupported (all else): it cannot be executed, and why.
+  // The program cannot be executed: kNotFound, or kUnsupported for all other reasons.
   Status release();
   // Its wait status once it has ended; does not block.
   std::optional<int> ended() { return child_.ended(); }
-  // For whoever traces it and has collected its status.
+  // To be called by a tracer that has collected its status.
   void note_ended(int wait_status) { child_.note_ended(wait_status); }
 
-  // The program and what it has started, directly or not, as far as they have not ended.
+  // The program and all processes that it has started, directly or not, if they have not ended.
   std::vector<Pid> processes() const;
-  // Kills them all, and collects nobody's status: also from another thread, while the program is
+  // Kills them all, but collects no status. So another thread may call this while the program is
   // traced.
   void kill_all() const;
 
   struct Ending {
     std::vector<std::string> ended;    // "sleep (12)"
-    std::vector<std::string> running;  // those that could not be ended
+    std::vector<std::string> running;  // nothing could end these
   };
-  // Asks all of them to end (SIGTERM), waits for up to `grace`, and kills those that are left.
+  // Asks all of them to end (SIGTERM), waits up to `grace`, and kills those that are left.
   Ending end(std::chrono::milliseconds grace);
 
  private:
@@ -56,13 +56,13 @@ class CheckedProgram {
         child_(std::move(child)),
         others_(std::move(others)),
         was_reaper_(was_reaper) {}
-  // All that there are, those included that have ended and were not collected.
+  // As processes(), and also those that have ended and whose status nobody has collected.
   std::vector<Pid> family() const;
   void signal_all(int signal, std::set<Pid>& seen, std::vector<std::string>& names) const;
 
   std::string name_;
   Child child_;
-  std::set<Pid> others_;  // children of labelscope that are none of the program's
+  std::set<Pid> others_;  // children of labelscope that do not belong to the program
   bool was_reaper_ = false;
   bool owned_ = true;
 };

@@ -1,5 +1,5 @@
-// What the label sets of threads broke, seen over many samples: one diagnostic for each rule and
-// name of a thread, with a count; processes of one name are one subject.
+// Collects the rules that label sets have broken, over many samples: one diagnostic for each rule
+// and thread name, with a count. Processes of one name are one subject.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,18 @@ struct SetSample {
 
 class DataFindings {
  public:
-  // Whether it breaks a rule that no sample of a thread of this name has broken. `comm`: the
-  // process's name.
+  // Whether the sample breaks a rule that no sample of a thread of this name has broken before.
+  // `comm`: the process's name.
   bool is_new(const std::string& comm, const SetSample& sample) const;
   void add(Pid pid, const std::string& comm, SetSample&& sample);
 
-  // Sets with labels in them, or that break a rule, so far.
+  // The number of sets so far that have labels or break a rule.
   std::uint64_t labelled() const { return labelled_; }
-  // What has been read so far.
+  // How much has been read so far.
   CheckEffort effort() const;
 
-  // A subject for the processes of one name, if one had a label set; effort. Call once.
+  // Adds to the report: a subject for the processes of each name, if one of them had a label set;
+  // and the effort. Call it once.
   void report(CheckReport& report);
 
  private:

@@ -1,4 +1,4 @@
-// check FILE...: the static rules over files and all that is below directories.
+// `check FILE...`: applies the static rules to files, and to all files below directories.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace labelscope::cli {
 
-// Adds a subject for each file that publishes labels or tries to. A named file that cannot be
-// checked or publishes nothing is a problem, and so is a directory without any publisher; what
-// cannot be read below a directory is a remark.
+// Adds a subject for each file that publishes labels or tries to. Problems: a named file that
+// cannot be checked or publishes nothing, and a directory without any publisher. A file below a
+// directory that cannot be read is a remark.
 void check_files(const std::vector<std::string>& paths, CheckReport& report);
 
 }  // namespace labelscope::cli

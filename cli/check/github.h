@@ -1,7 +1,7 @@
-// Annotations of GitHub's workflows: lines that the runner takes for commands.
+// Annotations for GitHub's workflows: lines that the runner takes for commands. Findings that the
+// baseline accepts are left out; a note becomes a "notice".
 //
-// Source: GitHub's documentation, "Workflow commands"; its escapes are those of the toolkit's
-// command.ts. What the baseline accepts is not shown, notes are notices.
+// Source: GitHub's documentation, "Workflow commands"; escapes as in the toolkit's command.ts.
 #pragma once
 
 #include <string>

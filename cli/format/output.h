@@ -1,4 +1,4 @@
-// The end of every rendering: did the stream take all of it?
+// Every rendering ends with this check: has the stream taken all of it?
 #pragma once
 
 #include <ostream>

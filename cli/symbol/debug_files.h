@@ -1,6 +1,6 @@
-// Where debug information in files of its own comes from: build ID and debug link under
-// /usr/lib/debug and beside the file, and debuginfod servers if the user set DEBUGINFOD_URLS. All
-// as libdwfl does it, but never blocking for ever.
+// Finds debug information that is in separate files: by build ID and debug link, under
+// /usr/lib/debug and beside the file, and on debuginfod servers if the user has set
+// DEBUGINFOD_URLS. All as libdwfl does it, but with a bound on the time.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -22,11 +22,11 @@ class DebugFiles {
   static int find(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
                   const char* file_name, const char* debug_link, GElf_Word crc, char** debug_file);
 
-  // Bounds the downloads of this session. Call once after dwfl_begin().
+  // Bounds the time of this session's downloads. Call once after dwfl_begin().
   void watch_downloads(Dwfl* dwfl);
 
   const std::function<bool()>& cancelled() const { return cancelled_; }
-  // What was left out, in words; empty if nothing.
+  // Says in words what was left out; empty if nothing was.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -35,7 +35,7 @@ class DebugFiles {
 
   std::function<bool()> cancelled_;
   std::string problem_;
-  // Time spent waiting for servers, over all modules together.
+  // The time for which we have waited for servers, for all modules together.
   std::chrono::steady_clock::duration waited_{};
   std::chrono::steady_clock::time_point search_start_{};
 };

@@ -1,5 +1,4 @@
-// The functions that an ELF file's own symbol tables name, for whoever wants to know where they
-// start (breakpoints) and not only which one covers an address.
+// The functions in an ELF file's own symbol tables, with their start addresses (for breakpoints).
 #pragma once
 
 #include <string>
@@ -16,8 +15,9 @@ struct FunctionSymbol {
   std::string name;   // as the symbol table has it
 };
 
-// Defined functions of .symtab and .dynsym, by start; of several names of one address the one that
-// people use. `fd` stays open. kMalformed: no ELF file, or one that contradicts itself.
+// The defined functions of .symtab and .dynsym, sorted by start. If one address has several names,
+// the one that people use. `fd` stays open. kMalformed: no ELF file, or one that contradicts
+// itself.
 Result<std::vector<FunctionSymbol>> read_functions(int fd);
 
 }  // namespace labelscope::cli

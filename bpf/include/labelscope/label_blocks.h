@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The labels of one thread as bytes: what read_labels.bpf.h makes, and how to take them apart again
- * in any language that has C's structures. Plain C, fixed width, no pointers, explicit padding.
+/* The labels of one thread as bytes. read_labels.bpf.h makes them; any language that has C's
+ * structures can take them apart. Plain C of fixed width, without pointers, with explicit padding.
  *
- *   ls_label_head, then head.size bytes of blocks: one for each publisher that has labels here.
+ *   ls_label_head | block of publisher 0 | block of publisher 2 | ...    only those with labels
+ *                  <----------------- head.size ----------------->
  *
- * A block is ls_label_block, ls_label_ref[label_count], then byte_count bytes that the references
- * point into (between the strings there may be bytes that belong to no label), filled up with zeros
- * to 8. Every section starts 8-aligned if the head does.
+ *   block:  ls_label_block | ls_label_ref[label_count] | strings, byte_count bytes | zeros
+ *                                 |                       ^
+ *                                 +-- offset, length -----+
+ *
+ * Between the strings there may be bytes that belong to no label. The zeros fill the block up to a
+ * multiple of 8, so every part starts 8-aligned if the head does. To take it apart:
  *
  *   struct ls_label_cursor cursor;
  *   struct ls_label_view label;
@@ -14,9 +18,10 @@
  *   if (problem) ...
  *   while (ls_next_label(&cursor, &label)) use(label.key, label.key_length, label.value, ...);
  *
- * Keys and values are bytes of a foreign process, not text and not terminated: escape them before
- * they are printed. Of equal keys of one publisher the first counts (ABI v1, "Interpretation of
- * data"): ls_is_repeated() tells. Two publishers may set the same key; both count. */
+ * Keys and values are bytes of a foreign process, neither text nor zero-terminated: escape them
+ * before you print them. Of equal keys of one publisher only the first counts (ABI v1,
+ * "Interpretation of data"); ls_is_repeated() recognizes the others. If two publishers set the same
+ * key, both count. */
 #ifndef LABELSCOPE_LABEL_BLOCKS_H
 #define LABELSCOPE_LABEL_BLOCKS_H
 
@@ -75,10 +80,10 @@ struct ls_label_view {
 
 /* A place between two labels. */
 struct ls_label_cursor {
-  const unsigned char* block; /* the current one's first byte */
-  const unsigned char* end;   /* of all blocks */
-  __u32 next;                 /* index in the block */
-  struct ls_label_block head; /* of the block */
+  const unsigned char* block; /* first byte of the current block */
+  const unsigned char* end;   /* end of the last block */
+  __u32 next;                 /* index of the next label in the block */
+  struct ls_label_block head; /* the block's head */
 };
 
 static inline struct ls_label_ref ls_ref_of(const unsigned char* block, __u32 index) {
@@ -116,9 +121,9 @@ static inline int ls_is_sound_block(const unsigned char* block, size_t room) {
   return 1;
 }
 
-/* Starts before the first label of a ls_label_head and what follows it, which must be exactly
- * `size` bytes (any alignment). Returns null, or what is wrong with them: "a wrong size". Every
- * offset is checked here; nothing behind needs to be. */
+/* Puts the cursor before the first label. `bytes`: a ls_label_head and what follows it, exactly
+ * `size` bytes, at any alignment. Returns null, or what is wrong with the bytes: "a wrong size".
+ * This checks every offset, so the other functions need not. */
 static inline const char* ls_open_labels(struct ls_label_cursor* cursor, const unsigned char* bytes,
                                          size_t size) {
   struct ls_label_head head;
@@ -147,7 +152,7 @@ static inline const char* ls_open_labels(struct ls_label_cursor* cursor, const u
   return NULL;
 }
 
-/* Moves past one label and shows it; 0 if there is none left. */
+/* Shows the next label and moves past it. Returns 0 if there is none left. */
 static inline int ls_next_label(struct ls_label_cursor* cursor, struct ls_label_view* label) {
   while (cursor->next == cursor->head.label_count) {
     if (cursor->block == cursor->end) return 0;
@@ -169,8 +174,8 @@ static inline int ls_next_label(struct ls_label_cursor* cursor, struct ls_label_
   return 1;
 }
 
-/* Whether an earlier label of the same publisher has the key of the one that ls_next_label() has
- * just shown. */
+/* Whether the label that ls_next_label() has just shown repeats the key of an earlier label of the
+ * same publisher. */
 static inline int ls_is_repeated(const struct ls_label_cursor* cursor,
                                  const struct ls_label_view* label) {
   const unsigned char* strings = cursor->block + ls_strings_offset(&cursor->head);

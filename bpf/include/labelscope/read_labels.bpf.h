@@ -94,7 +94,7 @@
 #endif
 #include "labelscope/bpf/walk_labels.bpf.h"
 
-/* One observation of one thread, and what is needed for it. */
+/* One observation of one thread: its result, and what ls_read_labels() needs for it. */
 struct ls_reading {
   struct ls_labels labels; /* the result */
   struct ls_walk walk;
@@ -102,12 +102,12 @@ struct ls_reading {
   struct ls_recipes recipes;
 };
 
-/* The program's own; null only if its map has no such entry. */
+/* Your program defines this. It returns null only if its map has no such entry. */
 static __always_inline struct ls_reading* ls_reading_at(__u32 index);
 
-/* A function whose arguments are only numbers (5.10; global functions: 5.6), so that the verifier
- * looks at the walk once and not in each of its callers' states. A task cannot be such an argument
- * before 6.9. */
+/* A global function, which the verifier looks at once. It looks at a static function again for each
+ * state of each caller. Global functions exist since Linux 5.6, but in 5.10 their arguments must be
+ * numbers, and a task can be an argument only since 6.9. */
 #ifdef LS_READ_TASK
 #define LS_FUNCTION static __attribute__((noinline))
 #define LS_OF_TASK struct task_struct *task,
@@ -137,7 +137,7 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
   return ls_walk_labels(&memory, &reading->walk, &reading->labels, variable, publisher);
 }
 
-/* Publisher number `i`; false if there is none. */
+/* Reads the labels of publisher number `i`. False: there is none. */
 static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls_reading* reading,
                                                __u64 thread_pointer, __u64 i) {
   struct ls_memory memory = LS_MEMORY(reading);
@@ -160,8 +160,8 @@ static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls
 }
 
 #ifdef LS_READ_TASK
-/* A function that is not global is looked at anew in each round of a loop, but not in those of
- * bpf_loop() (5.17). */
+/* In a plain loop the verifier looks at a static function again in each round. In a bpf_loop()
+ * (Linux 5.17) it does not. */
 struct ls_rounds {
   struct task_struct* task;
   __u64 thread_pointer;

@@ -1,5 +1,6 @@
-// What an ELF file publishes, from the file alone: no process, no loader. The conditions are the
-// planner's (plan.h), so that a file is called what a process that loads it will be called.
+// What an ELF file publishes, as far as the file alone tells: without process and loader. The
+// conditions are those of the planner (plan.h), so the verdict on a file fits a process that loads
+// it.
 //
 // Source: Custom Labels ABI v1 (writer-lib/ABI.md). Thread-safe: nothing is shared.
 #pragma once
@@ -19,25 +20,25 @@ namespace labelscope {
 
 enum class Verdict {
   kNothing,    // it does not define the symbols
-  kBroken,     // it means to publish, but no reader can use it
-  kReadable,   // labelscope reads it; readers that keep to the letter of ABI v1 do not
-  kCompliant,  // as ABI v1 wants it
+  kBroken,     // it tries to publish, but no reader can use it
+  kReadable,   // labelscope reads it; readers that follow ABI v1 strictly do not
+  kCompliant,  // as ABI v1 requires
 };
 // A stable word: "nothing", "broken", "readable", "compliant".
 std::string_view verdict_name(Verdict verdict);
 
-// How code reaches the variable, as far as the file tells; a descriptor may turn out static or
-// dynamic only when it is loaded.
+// How code reaches the variable, as far as the file tells. Whether a TLS descriptor is static or
+// dynamic is decided when the file is loaded.
 enum class FileAccess { kLocalExec, kTlsDesc, kInitialExec, kGeneralDynamic, kLocalDynamic };
 std::string_view file_access_name(FileAccess access);  // "local exec", "TLSDESC", ...
 
-// One symbol in both tables; a file may have it in one, both or none.
+// One symbol in the two symbol tables. A file may have it in one, both or none.
 struct InspectedSymbol {
-  std::optional<ElfSymbol> dynamic;  // imported ones too, where the file lists them
+  std::optional<ElfSymbol> dynamic;  // may be imported, if the file lists imported symbols
   std::optional<ElfSymbol> symtab;   // defined ones only
 };
 
-// The file defines it, and among its dynamic symbols.
+// Whether the file defines it among its dynamic symbols.
 inline bool is_exported(const InspectedSymbol& symbol) {
   return symbol.dynamic && symbol.dynamic->defined;
 }
@@ -52,10 +53,11 @@ struct FileInspection {
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
-  // In the file's data; nullopt if the symbol is not there, is not 4 bytes or lies nowhere.
+  // From the file's data; nullopt if there is no symbol, or it is not 4 bytes, or lies outside.
   std::optional<std::uint32_t> version_value;
-  // Those by which code of this file may reach the variable (at most kMaxRelocations), and all of
-  // them. Symbol-less ones count when they mean the variable or the start of its block.
+  // The relocations by which code of this file may reach the variable: at most kMaxRelocations of
+  // them, and their number. Relocations without a symbol count if they mean the variable or the
+  // start of its TLS block.
   static constexpr std::size_t kMaxRelocations = 64;
   std::vector<TlsRelocation> relocations;
   std::size_t relocation_count = 0;
@@ -65,9 +67,9 @@ struct FileInspection {
   std::vector<Finding> findings;  // why it is not compliant, most important first
 };
 
-// Takes the descriptor; `name` is judged, not opened. kMalformed: no ELF file, or one that
-// contradicts itself; kUnsupported: not 64-bit little-endian x86-64 or aarch64, or neither a
-// program nor a shared object; kLimit: a table of impossible size.
+// Takes over the descriptor. `name` is only judged by the ABI's rule for names. kMalformed: no ELF
+// file, or one that contradicts itself. kUnsupported: not 64-bit little-endian x86-64 or aarch64,
+// or neither a program nor a shared object. kLimit: a table of impossible size.
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name);
 
 }  // namespace labelscope

@@ -1,10 +1,14 @@
-// ElfImage: headers and notes are read here; the tables that a loader uses are found from the
-// program headers alone (dynamic_tables.h), and .symtab from section headers (static_symbols.h).
+// ElfImage: where the answers in an ELF file come from.
 //
-// The file may be hostile and of any size, and a process may have thousands open: whatever is read
-// at once or repeated has a bound here, and nothing is kept but what the members say. libelf keeps
-// some hundred bytes for each section that a file claims to have, and whole tables; so it is not
-// used.
+//   ELF header -> program headers -> PT_DYNAMIC -> DT_GNU_HASH, DT_SYMTAB, DT_RELA, ...
+//       |               |                          as a loader finds them (dynamic_tables.h)
+//       |               +-> PT_TLS, PT_NOTE        read here
+//       +-> section headers -> .symtab             may be missing (static_symbols.h)
+//
+// The file may be hostile and of any size, and a process may have thousands of files open. So every
+// read and every loop here has a bound, and an image keeps nothing but its members. libelf is not
+// used, because it keeps whole tables, and some hundred bytes for each section that a file claims
+// to have.
 #include "labelscope/elf_image.h"
 
 #include <elf.h>
@@ -25,14 +29,14 @@ Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::mov
 
 // The kernel takes no more than 64 KiB of program headers.
 constexpr std::size_t kMaxProgramHeaders = 65536 / sizeof(Elf64_Phdr);
-// Beyond any user address of both processors, with 57-bit addresses.
+// The end of all user addresses of both processors (57-bit addresses).
 constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 constexpr std::uint64_t kMaxTlsAlignment = 1ULL << 30;
 constexpr std::uint64_t kMaxTlsBytes = 1ULL << 40;
 constexpr std::uint64_t kMaxNoteBytes = 1ULL << 20;
 // The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
-// One for each thread-local variable at most, in an honest file.
+// In an honest file: one for each thread-local variable at most.
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
 constexpr std::size_t kRelocationsAtOnce = 2048;
@@ -50,7 +54,7 @@ class ElfImage::Impl {
   Status add_relocations(std::uint64_t table, std::uint64_t size, std::string_view name,
                          std::size_t& seen, std::vector<TlsRelocation>& found) const;
 
-  // Whether the loader fills the symbol from another file's of the same name.
+  // Whether the loader copies the symbol's value from another file's symbol of the same name.
   Result<bool> is_copy(const ElfSymbol& symbol) const;
 
   LoadedFile file;
@@ -137,7 +141,7 @@ Status ElfImage::Impl::read_program_headers() {
   if (file.loads.empty()) return malformed("nothing to load");
   if (!dynamic) return {};
   dynamic_address = dynamic->p_vaddr;
-  // A file of debug information only has p_filesz 0: nothing to look up there.
+  // In a file that has only debug information, p_filesz is 0: it has no such tables.
   auto read = DynamicTables::read(file, dynamic->p_offset, dynamic->p_filesz);
   if (!read) return std::move(read).error();
   tables = *read;
@@ -215,10 +219,12 @@ Status ElfImage::Impl::add_relocations(std::uint64_t table, std::uint64_t size,
   });
 }
 
-// A program that uses a library's variable as if it were its own has room for it and exports that:
-// the library's value is copied there, and from then on the library uses the copy.
+// A program may use a library's variable as if it were its own. Then it has room for a copy, and
+// exports that (a copy relocation). The loader copies the library's value there, and from then on
+// the library uses the copy, too.
 Result<bool> ElfImage::Impl::is_copy(const ElfSymbol& symbol) const {
-  // Where the loader cannot write it copies nothing, and most data that is asked for is constant.
+  // The loader copies only into writable memory. Most symbols that we ask for are constant, so this
+  // is the quick answer.
   const bool in_writable =
       symbol.type != STT_TLS &&
       std::any_of(file.loads.begin(), file.loads.end(), [&](const LoadSegment& load) {
@@ -228,7 +234,7 @@ Result<bool> ElfImage::Impl::is_copy(const ElfSymbol& symbol) const {
   if (!symbol.defined || !in_writable) return false;
   const std::uint64_t copy = machine == Machine::kX86_64 ? R_X86_64_COPY : R_AARCH64_COPY;
   bool found = false;
-  // By its address and not by its name, which finds the symbol in either table.
+  // Compares the address and not the name: then it does not matter in which table the symbol is.
   const Status status =
       for_relocations(tables.rela, tables.rela_size, [&](std::span<const Elf64_Rela> piece) {
         found |= std::any_of(piece.begin(), piece.end(), [&](const Elf64_Rela& rela) {

@@ -1,8 +1,7 @@
-// ELF files for platforms that labels are not defined for: 32 bits, big-endian, other processors,
-// other systems. Only what it takes to tell that such a file publishes labels all the same.
+// ELF files for platforms that the ABI does not cover: 32 bits, big-endian, other processors, other
+// systems. Tells whether such a file publishes labels all the same, and no more.
 //
-// Source: System V gABI chapter 4. Thread-safe: nothing is shared; the descriptor's offset may
-// move.
+// Source: System V gABI chapter 4. Thread-safe. The file offset of the descriptor may move.
 #pragma once
 
 #include <optional>
@@ -12,12 +11,12 @@
 
 namespace labelscope {
 
-// A program or shared object that is not for Linux on x86-64 or aarch64: what it is for ("riscv",
-// "32-bit x86-64 (x32)"). nullopt: it is for one of them, or is no program or shared object.
+// For a program or shared object that is not for Linux on x86-64 or aarch64: the platform that it
+// is for ("riscv", "32-bit x86-64 (x32)"). nullopt for all other files.
 std::optional<std::string> foreign_platform(const UniqueFd& file);
 
-// Whether one of the ABI's two symbols is among its dynamic symbols, defined. A file whose section
-// headers are missing or damaged is taken for one that defines neither.
+// Whether the file defines one of the ABI's two symbols among its dynamic symbols. False if its
+// section headers are missing or damaged.
 bool foreign_publisher(const UniqueFd& file);
 
 }  // namespace labelscope

@@ -65,8 +65,8 @@ Result<std::vector<Tid>> list_threads(Pid pid) {
   return tids;
 }
 
-// PF_EXITING of the kernel's include/linux/sched.h: memory and files are gone first, the state
-// changes later.
+// PF_EXITING of the kernel's include/linux/sched.h. A thread that ends first gives up its memory
+// and files; its state changes later.
 constexpr std::uint64_t kIsEnding = 0x4;
 
 std::optional<Tid> find_running_thread(Pid pid) {
@@ -116,12 +116,12 @@ bool LiveProcess::find_other_door() const {
   return true;
 }
 
-// Every thread of a process has a folder of its own in /proc, unlisted, with the same memory in it.
+// /proc has a folder for every thread, too, which it does not list. It shows the same memory.
 std::string LiveProcess::proc_path(const char* name) const {
   return "/proc/" + std::to_string(raw(door_.load())) + "/" + name;
 }
 
-// Of a thread that has ended, what is there is empty.
+// The files of a thread that has ended are empty.
 Result<std::string> LiveProcess::read_proc(const char* name) const {
   auto text = read_proc_file(proc_path(name));
   if (text && !text->empty()) return text;
@@ -147,7 +147,7 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
   Tid door{raw(pid)};
   const std::string_view state = status_field(*status, "State");
   if (!state.empty() && has_ended(state.front())) {
-    // Its first thread has ended, and what /proc/PID shows of memory and files is that thread's.
+    // /proc/PID shows memory and files of the first thread, and that has ended. Use another thread.
     auto other = find_running_thread(pid);
     if (!other) return Error{ErrorCode::kVanished, "process " + number + " has ended"};
     door = *other;
@@ -176,15 +176,15 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   const UniqueFd mapped(::open(proc_path(range.data()).c_str(), O_PATH | O_CLOEXEC));
   if (mapped.valid()) return named(open_regular_file(mapped), mapping.path);
   const int first_errno = errno;
-  // Without CAP_CHECKPOINT_RESTORE: by name, in the target's own root, if it is still the same
-  // file.
+  // Without CAP_CHECKPOINT_RESTORE, map_files is closed to us. So open the name in the target's own
+  // root, and accept it if it is still the same file.
   auto fd = open_regular_file_below(proc_path("root"), mapping.path);
   if (!fd && fd.error().code == ErrorCode::kUnsupported) return named(std::move(fd), mapping.path);
   if (!fd) return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");
   struct stat found {};
   if (::fstat(fd->get(), &found) != 0) return system_error(errno, mapping.path);
-  // Device numbers differ between maps and stat on some file systems (btrfs, overlayfs): inode
-  // decides.
+  // On some file systems (btrfs, overlayfs) the device number is different in maps and in stat. So
+  // the inode decides.
   if (found.st_ino != mapping.file.inode) {
     return Error{ErrorCode::kNotFound,
                  mapping.path +
@@ -194,7 +194,8 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   return fd;
 }
 
-// The auxiliary vector: it holds a random address, new with each exec.
+// Identifies the program by its auxiliary vector, which holds a random address (new with each
+// exec).
 std::string LiveProcess::program() const {
   auto bytes = read_proc("auxv");
   return bytes ? *std::move(bytes) : std::string();
@@ -224,7 +225,7 @@ std::string LiveProcess::comm() const {
 }
 
 std::string LiveProcess::command_line() const {
-  // prctl(2) lets a process say that all of its memory is its arguments.
+  // A process can make /proc/PID/cmdline as long as its memory (prctl(2)).
   constexpr std::size_t kMost = 4096;
   auto text = read_proc_file(proc_path("cmdline"), kMost);
   if (!text) return {};

@@ -1,4 +1,4 @@
-// Bytes of a target: they may say anything.
+// These are bytes of a target: any number may be wrong.
 #include "process/loaded_headers.h"
 
 #include <elf.h>

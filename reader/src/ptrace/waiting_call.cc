@@ -17,9 +17,9 @@ constexpr std::int64_t kLastRestart = -512;
 // epoll_pwait2, futex_waitv.
 constexpr std::array<std::int64_t, 16> kX86Calls{7,   23,  34,  35,  61,  128, 130, 202,
                                                  230, 232, 247, 270, 271, 281, 441, 449};
-// Those of them that aarch64 has: epoll_pwait, pselect6, ppoll, waitid, futex, nanosleep,
-// clock_nanosleep, rt_sigsuspend, rt_sigtimedwait, wait4, epoll_pwait2, futex_waitv; and
-// restart_syscall, as which one of these goes on.
+// The calls of aarch64 that do nothing but wait: epoll_pwait, pselect6, ppoll, waitid, futex,
+// nanosleep, clock_nanosleep, rt_sigsuspend, rt_sigtimedwait, wait4, epoll_pwait2, futex_waitv; and
+// restart_syscall, by which the kernel continues some of these.
 constexpr std::array<std::uint64_t, 13> kAarch64Calls{22,  72,  73,  95,  98,  101, 115,
                                                       128, 133, 137, 260, 441, 449};
 constexpr std::uint32_t kSvc = 0xd4000001;

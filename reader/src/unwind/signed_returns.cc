@@ -1,4 +1,4 @@
-// Entries are what take_call_frames() has counted: lengths are right, all else may be anything.
+// take_call_frames() has checked the lengths of the entries. All else in them may be anything.
 #include "unwind/signed_returns.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
-// Call frame instructions (DWARF 5, 6.4.2), as far as their operands must be skipped.
+// Call frame instructions (DWARF 5, 6.4.2). Of most we only need to know how to skip the operands.
 constexpr std::uint8_t kNop = 0x00;
 constexpr std::uint8_t kSetLocation = 0x01;
 constexpr std::uint8_t kNegateWithPc = 0x2c;
 constexpr std::uint8_t kNegate = 0x2d;
 
-// What an entry of the shared kind (CIE) says about the others.
+// What a common entry (CIE) says about the entries that refer to it.
 struct Shared {
   std::size_t pointer_size = 0;  // of addresses in the entries
   bool augmented = false;        // they have data of their own in front of the instructions
@@ -34,7 +34,7 @@ class Reader {
   std::span<std::byte> rest() const { return ok_ ? bytes_.subspan(at_) : std::span<std::byte>(); }
 
   std::uint8_t byte() { return static_cast<std::uint8_t>(take(1)); }
-  std::uint64_t number() {  // LEB128, as far as it is unsigned
+  std::uint64_t number() {  // unsigned LEB128
     std::uint64_t value = 0;
     for (unsigned shift = 0; ok_; shift += 7) {
       const std::uint8_t part = byte();
@@ -54,7 +54,7 @@ class Reader {
     ok_ = ok_ && size <= bytes_.size() - at_;
     if (ok_) at_ += size;
   }
-  // The byte that was read last.
+  // Changes the byte that was read last.
   void overwrite(std::uint8_t value) { bytes_[at_ - 1] = std::byte{value}; }
 
  private:
@@ -68,7 +68,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// Of a DW_EH_PE_ encoding; 0: not a fixed number of bytes.
+// The number of bytes of a DW_EH_PE_ encoding; 0: it is not fixed.
 std::size_t encoded_size(std::uint8_t encoding) {
   switch (encoding & 0x07) {
     case 0x00:
@@ -83,7 +83,7 @@ std::size_t encoded_size(std::uint8_t encoding) {
   }
 }
 
-// Skips the operands of one instruction; false: it is not known.
+// Skips the operands of one instruction. False: the instruction is unknown.
 bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer_size) {
   switch (instruction >> 6) {
     case 1:  // advance_loc
@@ -151,7 +151,7 @@ void hide_in(Reader instructions, std::size_t pointer_size) {
   }
 }
 
-// Reads up to the instructions.
+// Reads a CIE up to its instructions.
 std::optional<Shared> read_shared(Reader& reader) {
   constexpr std::uint8_t kWithAddressSize = 4;
   Shared shared{8, false};

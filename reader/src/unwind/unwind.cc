@@ -1,13 +1,18 @@
 // Unwinder over libdwfl.
 //
-// libdwfl is given everything beforehand, while the target runs (unwind_modules.h). While the
-// thread is held it then only steps: registers and pc to the caller's registers, by the rules for
-// that pc, reading words of the stack. Where there are no rules (code made at run time,
-// hand-written code) it follows the frame pointer.
+// The problem: the thread is held while its stack is unwound, so that must be quick, and must have
+// a deadline. libdwfl has none and likes to open files. So the work is split:
 //
-// It cannot be told to give up, but asks for memory and reports every frame: after the deadline
-// both are refused. One step takes as long as one entry of call frame information takes to
-// interpret.
+//   while the target runs     libdwfl gets all modules and their call frame information
+//                             (unwind_modules.h)
+//   while the thread is held  libdwfl only steps from frame to frame. From the registers and the
+//                             rules for the pc it computes the CFA and the caller's registers, and
+//                             reads words of the stack. Where there are no rules (code made at run
+//                             time, hand-written code), it follows the frame pointer.
+//
+// libdwfl calls us for every word of memory and for every frame. After the deadline we refuse both,
+// and it gives up. So it can be late by one step: by the interpretation of one entry of call frame
+// information.
 #include "labelscope/unwind.h"
 
 #include <elf.h>
@@ -25,7 +30,7 @@
 namespace labelscope {
 namespace {
 
-// Distinct addresses of which is known whether a signal handler returns to them.
+// So many addresses are remembered, with whether a signal handler returns there.
 constexpr std::size_t kMaxKnownCode = 65536;
 
 struct ElfCloser {
@@ -43,16 +48,16 @@ class DwflUnwinder final : public Unwinder {
   const UnwindModules& modules() const { return modules_; }
 
  private:
-  // What becomes of a stack: libdwfl goes on from frame to frame, or is started again at one that
-  // it cannot step out of.
+  // The state of one stack. libdwfl goes from frame to frame. At a frame that it cannot step out
+  // of, we compute the next frame and start it again there.
   struct Walk {
     Registers registers;
     std::optional<Clock::time_point> deadline;
     UnwoundStack stack;
     std::optional<Registers> resume;
     bool after_bad_call = false;
-    bool ended = false;   // by us: whole, or cut with the reason
-    Address last_pc = 0;  // as it is
+    bool ended = false;   // we have ended it: it is whole, or cut with a reason
+    Address last_pc = 0;  // with its signature, if it has one
     Address frame_pointer = 0;
   };
 
@@ -77,7 +82,7 @@ class DwflUnwinder final : public Unwinder {
   std::unordered_map<Address, bool> signal_returns_;
   Elf64_Ehdr machine_header_{};
   std::unique_ptr<Elf, ElfCloser> machine_elf_;
-  UnwindModules modules_;  // libdwfl ends before what it refers to
+  UnwindModules modules_;  // has libdwfl, which must be destroyed before machine_elf_
   std::optional<Machine> attached_;
   CachedMemory memory_;
   Walk walk_;
@@ -98,7 +103,7 @@ Status DwflUnwinder::refresh(const Target& target) {
 Status DwflUnwinder::attach(Machine machine) {
   if (attached_ == machine) return {};
   if (attached_) return Error{ErrorCode::kUnsupported, "one process, two kinds of processor"};
-  // libdwfl takes the kind of processor from a file.
+  // libdwfl wants a file to tell the kind of processor. It gets an ELF header and nothing else.
   std::memcpy(machine_header_.e_ident, ELFMAG, SELFMAG);
   machine_header_.e_ident[EI_CLASS] = ELFCLASS64;
   machine_header_.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -135,7 +140,7 @@ bool DwflUnwinder::read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* 
   return true;
 }
 
-// On x86-64 there are none, and an address is what it is.
+// On x86-64 addresses have no signature.
 Address DwflUnwinder::without_signature(Address value) const {
   return walk_.registers.machine == Machine::kAarch64 ? modules_.unsigned_code(value) : value;
 }
@@ -184,7 +189,7 @@ int DwflUnwinder::take_frame(Dwfl_Frame* frame) {
     return DWARF_CB_ABORT;
   }
   const bool code = modules_.is_code(pc);
-  // A call through a bad pointer. One only: after the second there is nothing to go by.
+  // A call through a bad pointer. Only one in a stack is believed: after a second nothing is sure.
   const bool bad_call = !code && interrupted && !walk_.after_bad_call;
   if (!code && !bad_call && !frames.empty()) {
     return cut("after " + hex_address(walk_.last_pc) + " comes " + hex_address(pc) +
@@ -193,7 +198,7 @@ int DwflUnwinder::take_frame(Dwfl_Frame* frame) {
   if (frames.size() == kMaxFrames) {
     return cut("it has more than " + std::to_string(kMaxFrames) + " frames");
   }
-  // No call has led from a signal's return to the handler, either.
+  // No call instruction has led from the signal's return code to the handler, either.
   const bool signal_return = !frames.empty() && code && returns_from_signal(pc);
   frames.push_back(!frames.empty() && (interrupted || signal_return) ? pc + 1 : pc);
   walk_.last_pc = pc;
@@ -241,7 +246,7 @@ UnwoundStack DwflUnwinder::unwind(const Registers& registers, const MemorySource
       walk_.stack.cut =
           "there is no way on from " + hex_address(walk_.last_pc) + " (" + dwfl_errmsg(-1) + ")";
     }
-    // It was late before libdwfl came to the first frame, which the registers tell without it.
+    // The deadline passed before libdwfl reached the first frame. The registers tell its pc.
     if (walk_.stack.frames.empty()) walk_.stack.frames = {registers.pc};
     return std::move(walk_.stack);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a thread pointer to the address of the variable: a TLS recipe applied, as tls_recipe.h
- * tells. The same in C++ is the reader's labelscope/locate.h. */
+/* Applies a TLS recipe: from a thread pointer to the address of the variable. tls_recipe.h has the
+ * rules. labelscope/locate.h does the same in C++. */
 #ifndef LABELSCOPE_LOCATE_BPF_H
 #define LABELSCOPE_LOCATE_BPF_H
 
@@ -22,7 +22,8 @@ struct ls_glibc_dtv_head {
 };
 #define LS_GLIBC_LENGTH_OFFSET (-16)
 
-/* Length and generation (0 where it is not asked for); where they are neighbours, in one read. */
+/* Reads length and generation, in one read if they are neighbours. The generation stays 0 if the
+ * recipe does not need it. */
 static __always_inline _Bool ls_read_dtv_head(const struct ls_memory* memory,
                                               const struct ls_tls_recipe* recipe, __u64 dtv,
                                               struct ls_glibc_dtv_head* head) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One read of target memory. In a program that must not sleep it never faults a page in; what it
- * could not read is kept, so that somebody who may sleep can bring the page in and everything can
- * be read again. */
+/* One read of target memory. A program that must not sleep cannot bring in a missing page: the read
+ * fails, and ls_fault keeps what it could not read. Code that may sleep can then bring the page in
+ * and read everything again. */
 #ifndef LABELSCOPE_READ_USER_BPF_H
 #define LABELSCOPE_READ_USER_BPF_H
 
@@ -12,12 +12,12 @@
 #define LS_UNTAGGED(address) (address)
 #endif
 
-/* Keeps the compiler from holding in registers what lies in a map: the verifier tells states apart
- * by their registers, and follows every combination of cursors that it finds there. */
+/* Makes the compiler load values from a map again, instead of keeping them in registers. The
+ * verifier follows every combination of values that it finds in registers. */
 #define ls_reload() __asm__ volatile("" ::: "memory")
 
-/* Before a check whose only purpose is the verifier's: keeps the compiler from checking one copy of
- * a number and using another. */
+/* Stands before a check that only the verifier needs. Keeps the compiler from checking one copy of
+ * the number and using another. */
 #define ls_keep_together(number) __asm__ volatile("" : "+r"(number))
 
 /* The last read that failed; size 0: none did. */
@@ -26,8 +26,8 @@ struct ls_fault {
   __u64 size;
 };
 
-/* Whose memory is read: the current process's, or with LS_READ_TASK another task's. Lives on the
- * stack, where the compiler takes it apart. */
+/* Whose memory is read: that of the current process, or with LS_READ_TASK that of another task. It
+ * lives on the stack, and the compiler replaces it by its members. */
 struct ls_memory {
   struct ls_fault* fault;
 #ifdef LS_READ_TASK
@@ -35,7 +35,7 @@ struct ls_memory {
 #endif
 };
 
-/* 0, or negative and `out` is zeros. */
+/* Returns 0, or a negative number: then `out` is zeros. */
 static __always_inline long ls_copy(const struct ls_memory* memory, void* out, __u32 size,
                                     __u64 address) {
   const void* from = (const void*)(unsigned long)LS_UNTAGGED(address);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The thread pointer that the kernel has saved for a task: fs base on x86-64, TPIDR_EL0 on aarch64.
  *
- * On x86-64 it is right for a running thread too: every way to set it but WRFSBASE stores it, and
- * no libc uses that. On aarch64 a process's first thread sets TPIDR_EL0 in user mode, so the saved
- * value lags until its first context switch after that; until then it is 0 or an earlier program's
- * (LS_THREAD_POINTER_LAGS). Nothing that the kernel has says so: user space must have it stopped
- * once, as the reader's saved_pointer.h does, before what is saved for it is believed. Other
- * threads get theirs from clone(), children of fork() from the kernel, and are right from the
- * start.
+ * On x86-64 it is right for a running thread, too: every way to set fs base stores it in the
+ * kernel, but for the instruction WRFSBASE, which no libc uses.
  *
- * The types have a suffix that libbpf ignores when it relocates, so that they stand beside those of
- * any vmlinux.h. */
+ * On aarch64 a program sets TPIDR_EL0 in user mode, and the kernel saves it only when it switches
+ * the thread out (LS_THREAD_POINTER_LAGS):
+ *
+ *   exec          the libc sets TPIDR_EL0       first context switch
+ *   |             |                             |
+ *   saved: 0 or an earlier program's value      | saved: right from here on
+ *
+ * That matters only for a process's first thread. The kernel knows the pointer of other threads
+ * from clone(), and that of a child from the fork(). Nothing in the kernel tells whether the first
+ * switch has happened. So user space must stop the first thread once (labelscope/saved_pointer.h);
+ * from then on the saved value is right.
+ *
+ * The types here end in ___ls. libbpf ignores that suffix when it relocates, so they can stand
+ * beside the types of any vmlinux.h. */
 #ifndef LABELSCOPE_THREAD_POINTER_BPF_H
 #define LABELSCOPE_THREAD_POINTER_BPF_H
 
@@ -37,12 +44,13 @@ struct task_struct___ls {
 
 enum bpf_func_id___ls { BPF_FUNC_get_current_task_btf___ls = 1 };
 
-/* Linux 5.11. Decided when libbpf loads the program; the verifier removes what cannot be. */
+/* True from Linux 5.11 on. libbpf decides it when it loads the program, and the verifier removes
+ * the other branch. */
 #define ls_has_current_task_btf() \
   bpf_core_enum_value_exists(enum bpf_func_id___ls, BPF_FUNC_get_current_task_btf___ls)
 
-/* `task`: a pointer whose type the verifier knows, as bpf_get_current_task_btf() and iterators give
- * it. */
+/* `task`: a pointer whose type the verifier knows. bpf_get_current_task_btf() and iterators give
+ * such pointers. */
 static __always_inline __u64 ls_thread_pointer(const struct task_struct* task) {
   return ((const struct task_struct___ls*)task)->LS_THREAD_POINTER_FIELD;
 }
