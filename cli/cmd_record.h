@@ -1,4 +1,4 @@
-// labelscope record: from a running process to files, a summary and a ledger.
+// `labelscope record`: from a running process to files, a summary and a ledger.
 #pragma once
 
 #include "cli/options.h"

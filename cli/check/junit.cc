@@ -9,12 +9,13 @@
 namespace labelscope::cli {
 namespace {
 
-// Terminal-safe text has no control characters; XML 1.0 forbids two more (section 2.2).
+// Text that is safe for a terminal has no control characters. XML 1.0 forbids two more characters
+// (section 2.2).
 bool is_forbidden(std::string_view three_bytes) {
   return three_bytes == "\xEF\xBF\xBE" || three_bytes == "\xEF\xBF\xBF";
 }
 
-// For attributes and text. Line ends stay: they are ours.
+// Escapes attributes and text. Line ends stay, because only labelscope itself writes them.
 std::string xml(std::string_view safe) {
   std::string out;
   out.reserve(safe.size());
@@ -64,12 +65,12 @@ std::string attributes(const std::string& name, const Counts& counts) {
          attribute("skipped", std::to_string(counts.skipped)) + attribute("time", "0");
 }
 
-// All that was found against one rule in one subject.
+// All findings of one rule in one subject.
 struct RuleFindings {
-  std::string text;      // everything, several lines
-  std::string headline;  // the first one that counts most
+  std::string text;      // all findings, several lines
+  std::string headline;  // the first of the most severe
   bool fails = false;
-  bool accepted = false;  // all of them
+  bool accepted = false;  // the baseline accepts all of them
 };
 
 RuleFindings findings_of(const JudgedSubject& subject, RuleId rule) {
@@ -119,7 +120,7 @@ std::string suite(const JudgedSubject& subject, Counts& all) {
   return "  <testsuite" + attributes(name, counts) + ">\n" + cases + "  </testsuite>\n";
 }
 
-// What went wrong apart from the rules, as a case of its own that has an error.
+// A failure that has nothing to do with a rule: a test case of its own, with an error.
 std::string error_suite(const std::string& name, const std::string& why, const char* kind,
                         Counts& all) {
   const Counts counts{1, 0, 1, 0};

@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "https://json.schemastore.org/sarif-2.1.0.json";
-// Under which collectors find the same result again (section 3.27.17): ours, and its version.
+// The name of our fingerprint, with its version. Collectors use it to find the same result again
+// (section 3.27.17).
 constexpr const char* kFingerprintName = "labelscopeFinding/v1";
 
 Json message(const std::string& text) { return Json{{"text", text}}; }
@@ -36,13 +37,13 @@ Json physical_location(const std::string& file, std::uint32_t line) {
   return location;
 }
 
-// The name of a process is no file, but where nothing else is known it is a place.
+// SARIF wants a file. If the finding has none, the name of the process takes its place.
 std::string file_of(const CheckedSubject& subject, const std::string& shown) {
   if (!shown.empty()) return shown;
   return subject.publisher.empty() ? lasting_name(subject.name) : subject.publisher;
 }
 
-// GitHub refuses the whole log if one of its results has no file or no line.
+// Every result gets a file and a line: GitHub refuses the whole log if one lacks them.
 Json location_json(const CheckedSubject& subject, const Diagnostic& diagnostic) {
   Json location;
   const std::string file = shown_file(subject, diagnostic);

@@ -1,5 +1,5 @@
-// What `labelscope dump` has found out about one process, dead or alive: what text.h and json.h
-// render. All strings from the target are bytes.
+// What `labelscope dump` knows of one process, dead or alive. text.h and json.h render it. Strings
+// from the target are raw bytes.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct CoreOrigin {
   bool truncated = false;
 };
 
-// Stacks as indices into a profile's tables, named by the symbolizer: only `modules`, `locations`
-// and `stacks` of it are used.
+// Stacks in the form of a profile, because the symbolizer gives names to profiles. Only `modules`,
+// `locations` and `stacks` of the profile are used.
 struct NamedStacks {
   Profile profile;
   std::vector<Index> of_thread;  // parallel to ProcessSnapshot::threads; kNoIndex: no stack
@@ -31,15 +31,16 @@ struct ProcessDump {
   ProcessSnapshot snapshot;
   std::string command_line;
   std::optional<CoreOrigin> core;
-  std::string refusal;  // why it was not read by ptrace, where it was to be; empty otherwise
-  // Threads that waited for a processor instead of stopping for ptrace, and were read by BPF.
+  std::string refusal;  // why ptrace could not read it; empty if ptrace did, or was not wanted
+  // The number of threads that did not stop in time for ptrace, because they waited for a
+  // processor. BPF has read these.
   std::size_t late_by_bpf = 0;
   std::optional<NamedStacks> stacks;
   std::optional<Explanation> explanation;  // how the process's labels are found
-  std::map<Tid, Explanation> of_threads;   // and each thread's, of those that could be read
+  std::map<Tid, Explanation> of_threads;   // the same for each thread that could be read
 };
 
-// By what the labels of a publisher are told from another's.
+// A name that tells the labels of this publisher from those of others.
 std::string publisher_name(const ProcessDump& dump, std::size_t publisher);
 
 }  // namespace labelscope::cli

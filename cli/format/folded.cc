@@ -1,7 +1,10 @@
 // Folded stacks, the input of flame graph tools: groups, process, frames, nanoseconds.
 //
-// What stands before the stack (the prefix) and the stack are numbered apart: there are few
-// prefixes, and a stack's text is worked out once however many of them it appears under.
+//   tenant=42;service;main;serve;read 1200000
+//   <--- prefix ----><---- stack ---> <-ns-->
+//
+// Prefixes and stacks have numbers of their own. There are few prefixes, and the text of a stack is
+// made once, however many prefixes it appears under.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -20,7 +23,7 @@
 namespace labelscope::cli {
 namespace {
 
-// "[libfoo.so+0x1234]": the link-time address, which is what addr2line and objdump take.
+// "[libfoo.so+0x1234]", with the link-time address: addr2line and objdump take that.
 std::string unnamed_frame(const Profile& profile, const Location& location) {
   if (location.module == kNoIndex) return "[unknown+" + hex(location.address) + "]";
   const ProfileModule& module = profile.modules[location.module];
@@ -29,13 +32,13 @@ std::string unnamed_frame(const Profile& profile, const Location& location) {
     name = name.substr(1, name.size() - 2);
   }
   if (name.empty()) name = "unknown";
-  // A load bias above the address is not this module's: the runtime address says more than a
-  // wrapped one.
+  // If the load bias is above the address, it is wrong. Then show the runtime address: the
+  // difference would wrap around.
   const bool biased = module.load_bias <= location.address;
   return "[" + name + "+" + hex(location.address - (biased ? module.load_bias : 0)) + "]";
 }
 
-// Text of a prefix to its number: first the order of appearance, then the order of the texts.
+// From the text of a prefix to its number: at first in order of appearance, later in order of text.
 using Prefixes = std::map<std::string, std::size_t>;
 
 struct Line {
@@ -102,8 +105,7 @@ class FoldedRenderer {
   }
 
   void add_lines() {
-    // Without groups the labels make no difference to a line: leaving them out merges the rows
-    // early.
+    // Without groups a line does not show labels. Then rows that differ only in them are one row.
     const RowParts parts{.label_set = !options_.group_by.empty(), .flags = 0};
     const std::vector<AggregatedRow> rows = aggregate_rows(profile_, parts);
     lines_.reserve(rows.size());
@@ -154,8 +156,8 @@ class FoldedRenderer {
     return prefix;
   }
 
-  // The process, so that a pool's numbered threads share their frames; perf's convention of a first
-  // frame that is not a function.
+  // The name of the process, not of the thread: so the numbered threads of a pool share their
+  // frames. As in perf's output, it is the first frame although it is no function.
   std::string comm_of(const AggregatedRow& row) const {
     const Process* process = rows_.process(row);
     if (process != nullptr && !process->comm.empty()) return process->comm;

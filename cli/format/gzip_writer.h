@@ -1,4 +1,4 @@
-// gzip in front of a stream, a piece at a time, so that a large profile is never held whole.
+// Compresses into a stream, piece by piece: so a large profile is never in memory as a whole.
 #pragma once
 
 #include <zlib.h>
@@ -18,7 +18,7 @@ class GzipWriter {
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
 
-  // Failures are kept for finish(); after one, nothing more is written.
+  // After a failure this writes nothing more. finish() tells the failure.
   void write(std::string_view bytes);
   // Ends the gzip member and flushes the stream. Call once, last.
   Status finish();

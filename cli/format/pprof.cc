@@ -27,13 +27,13 @@ namespace {
 
 using protozero::pbf_builder;
 
-// Every number in pprof is an int64; a larger one of ours is cut to the largest, not made negative.
+// Every number in pprof is an int64. A larger number becomes the largest int64, not a negative one.
 std::int64_t to_int64(std::uint64_t value) {
   constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
   return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
 }
 
-// What is known about the names of one module: pprof looks for symbols itself where there are none.
+// Which names of a module we have. pprof itself looks for symbols where there are none.
 struct ModuleNames {
   bool functions = false;
   bool files = false;
@@ -67,7 +67,7 @@ class PprofRenderer {
  private:
   static constexpr std::size_t kPieceBytes = 256UL * 1024;
 
-  // Hands over what is encoded so far if it is more than `limit`.
+  // Writes out what is encoded so far if it is more than `limit`.
   void write_out(std::size_t limit) {
     if (encoded_.size() <= limit) return;
     gzip_.write(encoded_);
@@ -105,9 +105,9 @@ class PprofRenderer {
       if (row.stack != kNoIndex) {
         for (Index location : profile_.stacks[row.stack]) frames.push_back(location + 1ULL);
       }
-      // A sample without any frame would count in the total and be seen nowhere.
+      // Without this frame, the sample would count in the total and show up nowhere.
       if (frames.empty()) frames.push_back(pseudo_location("[no stack]"));
-      // Leaf first, so the outermost group is the last.
+      // pprof lists the leaf first, so the outermost group comes last.
       for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
         frames.push_back(pseudo_location(rows_.group_frame(row, *key)));
       }

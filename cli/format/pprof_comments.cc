@@ -1,4 +1,4 @@
-// One comment a fact, "name: value".
+// Each comment is one fact: "name: value".
 #include "cli/format/pprof_comments.h"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class CommentList {
 std::string ledger_text(const Ledger& ledger) {
   std::string text = "taken " + std::to_string(ledger.taken);
   for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
-    // The first two are always told, the reasons of unreadable samples where there are any.
+    // Labelled and unlabelled are always told, a reason of unreadable samples only if it occurs.
     if (outcome > LS_UNLABELLED && ledger.outcomes[outcome] == 0) continue;
     text += outcome == 0 ? " = " : " + ";
     text += outcome_name(outcome);

@@ -19,7 +19,7 @@ constexpr std::string_view kOwnPrefix = "labelscope.";
 constexpr std::string_view kReservedPrefix = "pprof::";
 constexpr std::string_view kReservedReplacement = "user.pprof::";
 
-// Another publisher gives the same key another value.
+// Whether another publisher has another value for the same key.
 bool is_disputed(const Label& label, const LabelSet& all) {
   return std::any_of(all.begin(), all.end(), [&](const Label& other) {
     return other.key == label.key && other.publisher != label.publisher &&
@@ -67,10 +67,11 @@ void PprofLabels::add_label(const Label& label, bool disputed, const Process* pr
     append_text(key_number, value);
     if (!disputed) return;
   } else if (!disputed && is_used(key_number, value)) {
-    return;  // two publishers that agree
+    return;  // another publisher has the same label
   }
-  // With its source's name: a disputed value, the first one's too, though that has the plain key
-  // already; or a key that escapes to the same text as another.
+  // A key with its publisher's name, in two cases. The value is disputed: then every publisher's
+  // label gets one, also the first's, which has the plain key as well. Or another key escapes to
+  // the same text.
   const std::string with_publisher =
       key + '@' + RowLabels::publisher_name(process, label.publisher);
   key_number = strings_.intern(with_publisher);
@@ -90,8 +91,8 @@ void PprofLabels::add_own_number(std::string_view key, std::int64_t value) {
   LabelBuilder label(message);
   label.add_int64(LabelField::kKey, key_number);
   label.add_int64(LabelField::kNum, value);
-  // pprof drops a number 0 that has no unit. Where there is none it takes the key for the unit, so
-  // that this reads like the other samples.
+  // pprof drops a number 0 that has no unit. For other numbers without a unit it takes the key for
+  // the unit. So with the key as its unit a 0 looks like the others.
   if (value == 0) label.add_int64(LabelField::kNumUnit, strings_.intern(key));
   used_.emplace_back(key_number, 0);
   SampleBuilder(encoded_).add_message(SampleField::kLabel, message);

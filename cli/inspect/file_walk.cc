@@ -1,6 +1,7 @@
-// fts(3) walks: it knows loops, and needs one descriptor however deep a tree is.
+// Walks with fts(3), which recognizes loops and needs only one descriptor, however deep the tree
+// is.
 //
-// What is named comes first, so that the same file below a named directory is the one left out.
+// Named files come first. If such a file is also below a named directory, it is left out there.
 #include "cli/inspect/file_walk.h"
 
 #include <elf.h>
@@ -97,11 +98,11 @@ class Walker {
                       system_error(entry.fts_errno, "cannot be listed"));
         return;
       default:
-        return;  // directories, and what is neither file nor directory
+        return;  // a directory, or neither file nor directory
     }
   }
 
-  // A link that leads nowhere, or to a directory, is none of our business.
+  // Links that lead nowhere or to a directory are skipped.
   void visit_link(const std::string& path) {
     struct stat about {};
     if (::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) visit_file({path, false});
@@ -110,7 +111,7 @@ class Walker {
   void visit_file(const FoundFile& found) {
     auto fd = open_regular_file(found.path);
     if (!fd) {
-      // A temporary file may be gone between its name and its opening, or be something else.
+      // A temporary file may be gone before we open it, or something else may have its name.
       const ErrorCode code = fd.error().code;
       const bool expected = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
       if (found.named || !expected) walk_.problem(found, std::move(fd).error());

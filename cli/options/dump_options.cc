@@ -26,7 +26,7 @@ file, 4 permission. The manual: man labelscope-dump)";
 constexpr const char* kCoreOnly[] = {"--exe", "--sysroot", "--files"};
 constexpr const char* kLiveOnly[] = {"--backend", "--max-stop"};
 
-// What exists and may not be looked at is told where it is used.
+// True also for a path that we may not look at. The code that opens it tells the error.
 bool exists(const std::string& path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 || (errno != ENOENT && errno != ENOTDIR);

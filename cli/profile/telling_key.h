@@ -1,4 +1,4 @@
-// Which label to look at first in a profile that nobody has looked at.
+// Chooses the label that says most about a new profile.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace labelscope::cli {
 
-// The key on most samples that has several values, and of equals the one with the fewest; empty
-// where there are no labels, or only keys with a value for each piece of work.
+// Of the keys with several values, the one on most samples; of equal ones, the one with the fewest
+// values. Empty if there are no labels, or only keys with another value for each piece of work
+// (a request ID).
 std::string telling_key(const Profile& profile);
 
 }  // namespace labelscope::cli

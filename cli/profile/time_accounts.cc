@@ -8,7 +8,7 @@ namespace {
 
 // A stretch has about so many samples: few, so that the time of a lost one stays near it.
 constexpr std::uint64_t kPeriodsPerStretch = 8;
-// Several ticks of a kernel with 100 of them a second.
+// Several scheduler ticks, in a kernel with 100 ticks a second.
 constexpr std::uint64_t kShortestStretch = 50'000'000;
 // A thread's clock may stand still. Its stretch must not grow for ever.
 constexpr std::size_t kMostSamples = 65536;

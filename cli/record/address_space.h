@@ -1,5 +1,5 @@
-// What is mapped where in one process, kept up to date while it runs, so that an address can be
-// told apart even after the process has ended or has mapped something else there.
+// The executable mappings of one process, kept up to date while it runs. So the module of an
+// address is still known after the process has ended, or has mapped something else there.
 #pragma once
 
 #include <map>
@@ -13,9 +13,10 @@ class AddressSpace {
  public:
   explicit AddressSpace(ModuleTable& modules) : modules_(&modules) {}
 
-  // All executable mappings that the process has now are added; what was known before stays.
+  // Adds all executable mappings that the process has now. Those known before stay.
   Status load(const Target& process);
-  // One mapping, as the kernel announced it, and its module. `process` may be null (it has ended).
+  // Adds one mapping that the kernel has announced; returns its module. `process` is null if it has
+  // ended.
   Index add(const Mapping& mapping, const Target* process);
   void clear() {  // after exec
     ranges_.clear();
@@ -24,11 +25,11 @@ class AddressSpace {
 
   // The module at a user address, or kNoIndex.
   Index module_at(Address address) const;
-  // The module of the main program. Of a process that load() never saw it is the first file that
-  // was mapped: the kernel maps the program before its interpreter. kNoIndex: nothing is known.
+  // The module of the main program. If load() was never called, the module of the first file that
+  // was mapped: the kernel maps the program before its interpreter. kNoIndex: not known.
   Index program() const { return program_; }
-  // Changes whenever an address may mean something else than before: caches keyed by addresses must
-  // go.
+  // Changes when an address may mean something else than before. Then clear caches that have
+  // addresses as keys.
   std::uint64_t epoch() const { return epoch_; }
 
  private:

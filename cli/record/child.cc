@@ -1,4 +1,4 @@
-// Child: fork, a pipe as a gate, exec.
+// Child: forks. The child waits at a gate (it reads a pipe), and then executes the program.
 #include "cli/record/child.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
     Precedence::own().give_back();
-    // If we have gone already, there is no signal any more, but nor does the gate open.
+    // If labelscope has died before this call, there is no signal. But then the gate never opens.
     if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();
     run(arguments, gate_read.get(), report_write.get(), signals);
@@ -61,7 +61,7 @@ Child::Child(Child&& other) noexcept
 
 Child::~Child() {
   if (pid_ == Pid{0} || status_ || !gate_.valid()) return;
-  gate_.reset();  // the child reads the end of the pipe and leaves
+  gate_.reset();  // the child reads the end of the pipe and exits
   ::waitpid(raw(pid_), nullptr, 0);
 }
 

@@ -12,9 +12,10 @@
 namespace labelscope::cli {
 namespace {
 
-// By name, for a process that has ended: only if it is still the file that was mapped.
+// Opens the file by its name, after the process has ended. An error if it is not the file that was
+// mapped.
 Result<UniqueFd> open_by_name(const Mapping& mapping) {
-  // The files of a core are numbered by it, on no device.
+  // Files of a core have numbers that the core's reader made up, and device 0:0.
   if (mapping.file.major == 0 && mapping.file.minor == 0) {
     return Error{ErrorCode::kNotFound, mapping.path + " is not a file of this system"};
   }
@@ -33,7 +34,7 @@ Result<ElfImage> open_image(const UniqueFd& file) {
   return ElfImage::open(UniqueFd(copy));
 }
 
-// Runtime minus link-time address, from the segment that holds this file offset.
+// The load bias: runtime address minus link-time address, by the segment with this file offset.
 std::optional<std::uint64_t> load_bias(const std::vector<LoadSegment>& segments,
                                        const Mapping& mapping) {
   constexpr std::uint64_t kPage = 4096;
@@ -88,8 +89,8 @@ Index ModuleTable::add(const Mapping& mapping, const Target* process) {
     module.build_id = opened.build_id;
     module.symbol_problem = opened.problem;
     file = opened.file;
-    // Of a file that is not there, or was mapped by something that is no ELF loader, addresses
-    // count from its start.
+    // If the file is not there, or if something other than an ELF loader has mapped it, addresses
+    // count from the start of the file.
     module.load_bias =
         load_bias(opened.segments, mapping).value_or(mapping.start - mapping.file_offset);
   } else if (module.path == "[vdso]") {
@@ -107,7 +108,7 @@ Index ModuleTable::kernel() {
     ProfileModule module;
     module.kind = ProfileModule::Kind::kKernel;
     module.path = "[kernel]";
-    // The upper half of the address space, on both processors.
+    // The kernel has the upper half of the address space, on both processors.
     module.start = 1ULL << 63;
     module.end = UINT64_MAX;
     kernel_ = static_cast<Index>(modules_.size());

@@ -1,4 +1,4 @@
-// The files of one recording: named, opened before sampling starts, written when it is over.
+// The files of one recording. They are opened before sampling starts and written when it is over.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ struct WrittenFile {
 
 class Outputs {
  public:
-  // `paths` empty: one file, labelscope-<comm>-<pid>-<UTC>.<extension>. `format` holds for every
-  // path; without it the extension decides. The error says which path cannot be had and why.
+  // If `paths` is empty: one file, labelscope-<comm>-<pid>-<UTC>.<extension>. `format` is for every
+  // path; without it, the extension of each path decides. The error says which path cannot be used,
+  // and why.
   static Result<Outputs> open(std::vector<std::string> paths, std::optional<Format> format,
                               bool overwrite, Pid pid, const std::string& comm);
 
-  // One of them is stdout.
+  // Whether one of the files is stdout.
   bool take_stdout() const;
-  // One of them holds each sample by itself.
+  // Whether one of the formats has each sample by itself.
   bool keep_each_sample() const;
 
-  // Writes them all; what failed is in `errors`, and the others are written all the same.
+  // Writes all files. If some fail, it writes the others, and `errors` tells which failed.
   std::vector<WrittenFile> write(const Profile& profile, const RenderOptions& options,
                                  std::vector<Error>& errors);
 

@@ -1,6 +1,7 @@
-// Breakpoint instructions in the code of one address space, and what was there before. Whoever uses
-// an address says so and takes it back; the instruction is there as long as somebody does. Threads
-// that run see it at once: nothing here stops them.
+// Breakpoint instructions in the code of one address space, and the code that they replace. Several
+// users may want a breakpoint at one address: each calls add() and later remove(), and the
+// instruction stays until the last one has removed it. This stops no threads; those that run may
+// come to the breakpoint at once.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +17,28 @@ namespace labelscope::cli {
 
 class Breakpoints {
  public:
-  // The memory of a process that is being traced, for reading and writing, its code too.
+  // Opens the memory of a traced process for reading and writing, its code included.
   static Result<Breakpoints> open(Pid pid);
 
-  // False where no code can be written (it is gone), or a breakpoint of the program's own is.
+  // False if no code can be written there (it is gone), or if the program has a breakpoint of its
+  // own there.
   bool add(Address address);
   void remove(Address address);
   bool has(Address address) const { return points_.count(address) != 0; }
-  // A breakpoint instruction is in memory there, ours or the program's own.
+  // Whether a breakpoint instruction is in memory there, ours or the program's own.
   bool is_trap(Address address) const;
 
-  // Around the execution of the instruction itself. Code that the program has written over ours
-  // stays.
+  // Call them before and after a thread executes the replaced instruction. If the program has
+  // overwritten our breakpoint, its code stays.
   void lift(Address address);
   void put_back(Address address);
 
-  // Code as the program has it. How many bytes could be read.
+  // Reads code without our breakpoints. Returns how many bytes could be read.
   std::size_t read(Address address, std::span<std::byte> out) const;
-  // Takes all of ours out of the memory of another process that may have a copy of this one's.
-  // Elsewhere (its parent had executed another program) it is left as it is.
+  // Removes our breakpoints from the memory of a forked process, which may be a copy of this one's.
+  // If it is none (its parent had executed another program), this changes nothing.
   void clean(Pid copy) const;
-  // They went with the memory that they were in.
+  // Forgets the breakpoints in this range: the memory is gone, and they with it.
   void forget(Address start, Address end);
 
  private:

@@ -3,7 +3,7 @@
 namespace labelscope::cli {
 
 std::vector<Address> CallStack::addresses(Address pc) const {
-  // Deep recursion is known by its innermost calls.
+  // Of a deep recursion the innermost calls are enough.
   constexpr std::size_t kMost = 64;
   std::vector<Address> all{pc};
   for (std::size_t i = frames_.size(); i > 0 && all.size() < kMost; --i) {

@@ -11,7 +11,7 @@
 namespace labelscope::cli {
 namespace {
 
-// The C and C++ runtimes by the names of their files: they run on behalf of whoever calls them.
+// Recognizes the C and C++ runtimes by their file names. They work on behalf of their callers.
 bool has_runtime_name(std::string_view path) {
   static constexpr std::array<std::string_view, 12> kNames{
       "libc.so",  "libc-",    "ld-linux", "ld-musl",   "libpthread", "libm.so",
@@ -65,7 +65,7 @@ std::string source_name(const std::string& function) {
   for (const char* mark : {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
     end = std::min(end, function.find(mark));
   }
-  // A demangled one has the mark in words behind it.
+  // In a demangled name the suffix stands in words behind it.
   end = std::min(end, function.find(" [clone"));
   return function.substr(0, end);
 }
@@ -153,7 +153,7 @@ const MappedCode* CodeMap::find(Address address) const {
 
 CodeRole CodeMap::role_at(Address address) const {
   const MappedCode* range = find(address);
-  // Generated code is the program's, the vDSO the kernel's: nobody's call is missed there.
+  // The vDSO, or code made at run time. Neither is treated as the program's own code.
   return range == nullptr ? CodeRole::kRuntime : range->file->role;
 }
 

@@ -22,7 +22,7 @@ namespace labelscope::cli {
 enum class CodeRole {
   kProgram,    // the executable, and libraries that are none of the following
   kPublisher,  // a library that publishes labels
-  kRuntime,    // libc, the loader, compilers' libraries, what provides malloc
+  kRuntime,    // libc, the loader, libraries of compilers, a library that provides malloc
 };
 
 struct CodeFile {
@@ -32,7 +32,7 @@ struct CodeFile {
   std::optional<ElfImage> image;
   std::vector<FunctionSymbol> functions;  // by start, link-time addresses
   std::shared_ptr<UniqueFd> file;
-  std::unique_ptr<ElfSymbols> symbols;  // once lines were asked for
+  std::unique_ptr<ElfSymbols> symbols;  // opened when lines are needed
   bool symbols_failed = false;
 };
 
@@ -44,11 +44,12 @@ struct MappedCode {
   CodeFile* file = nullptr;
 };
 
-// As it is in the source: compilers mark the parts and variants that they make of a function
-// ("f.constprop.0", "f.cold").
+// The function's name in the source. Compilers add a suffix to the parts and variants that they
+// make of a function ("f.constprop.0", "f.cold").
 std::string source_name(const std::string& function);
 
-// The innermost of inlined functions whose source is the author's own; all of them: none is.
+// The index of the innermost inlined function whose source is the author's own; lines.size() if
+// there is none.
 std::size_t authors_level(const std::vector<SourceLine>& lines);
 
 class CodeMap {
@@ -61,13 +62,13 @@ class CodeMap {
     std::vector<const MappedCode*> added;
     std::vector<MappedCode> gone;
   };
-  // Reads the mappings; ranges that were not known before, and those that were, in no order.
+  // Reads the mappings. Returns the new ranges and the ranges that are gone, in no order.
   Result<Changes> refresh(const Target& target);
-  // By path, as the plan names them. Roles of libraries depend on it.
+  // Gives the library with this path (as in the plan) the role of a publisher.
   void mark_publisher(std::string_view path);
 
   std::vector<const MappedCode*> all() const;
-  // Null: no file's code.
+  // Null: there is no code of a file.
   const MappedCode* find(Address address) const;
   CodeRole role_at(Address address) const;
   // The function whose symbol covers the address, and where it starts at run time.
@@ -77,12 +78,13 @@ class CodeMap {
     const FunctionSymbol* symbol = nullptr;
   };
   std::optional<Function> function_at(Address address) const;
-  // Innermost inlined function first; empty if nothing is known. Remembered.
+  // The innermost inlined function first; empty if nothing is known. The result is cached.
   const std::vector<SourceLine>& lines_at(Address address);
-  // The line of the author, where there is one.
+  // The line in the author's own source, if there is one.
   CodePlace place_at(Address address);
-  // Whether code that its author looks at is here: not runtime, not what headers of others were
-  // expanded to, and not code without lines in a file that has some (a statically linked libc).
+  // Whether the code at this address is the author's own. It is not if it is the runtime's, if it
+  // comes from headers of others, or if it has no lines in a file that has some (a statically
+  // linked libc).
   bool is_authors(Address address);
 
  private:

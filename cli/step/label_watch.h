@@ -1,5 +1,5 @@
-// The label set of one variable of one thread, read again only when one of its bytes has changed.
-// The thread must be stopped.
+// The label set of one thread, by one variable. Reads it again only if one of its bytes has
+// changed. The thread must be stopped.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@ class LabelWatch {
   // Reads it. The memory must live as long as this object.
   LabelWatch(Pid pid, const MemorySource& memory, Address variable);
 
-  // Whether any byte of variable, set, elements, keys and values differs from what was seen last;
-  // if so, everything is read again. `mapping_changed`: memory may have come or gone since (a
-  // system call was made), which bytes do not tell of a set that could not be read.
+  // Whether any byte of variable, set, elements, keys and values has changed since the last look.
+  // If so, reads everything again. `mapping_changed`: memory may have been mapped or unmapped since
+  // (the thread made a system call). That matters for a set that could not be read: it has no bytes
+  // to compare.
   bool look(bool mapping_changed);
 
   const SetCheck& seen() const { return seen_; }
   // What had been seen before the last look() that returned true.
   const SetCheck& before() const { return before_; }
-  // The variable's own value changed in the last look(): another set was published.
+  // Whether the last look() found another value of the variable: another set was published.
   bool published() const { return published_; }
   Address variable() const { return variable_; }
-  // Words that a writer is likely to write next, the variable first, then those where the changes
-  // of the last looks that returned true began: for watchpoints.
+  // For watchpoints: the words that a writer is likely to write next. First the variable, then the
+  // words at which the last changes began.
   std::vector<Address> telling_words() const;
 
  private:

@@ -16,8 +16,8 @@
 namespace labelscope::cli {
 namespace {
 
-// How often threads that run freely are looked at. Less and less often where nothing is found: a
-// stop can end a system call early.
+// How often this stops threads that run freely, to look at their labels. Ever more rarely if it
+// finds nothing, because a stop can end a system call early.
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::chrono::seconds kLongestInterval{1};
 
@@ -83,7 +83,7 @@ void ProgramTracer::tell_counts() {
   record_.counts.threads.store(record_.effort.threads, kAnyOrder);
 }
 
-// The kernel's time, which may be the time that others take.
+// Whether the thread is in a system call, where it may have to wait for other threads.
 bool ProgramTracer::is_in_call(const TracedThread& thread) {
   return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
 }
@@ -93,7 +93,7 @@ void ProgramTracer::handle(const Event& event) {
   if (threads_.count(event.tid) == 0) {
     if (!is_there(event.tid)) return;
     adopt(event.tid);
-    // Forked off by a program that has ended meanwhile: it has run nothing yet.
+    // The program forked it and has ended since. This process has not run yet.
     if (wait_status_) ::kill(raw(event.tid), SIGKILL);
   }
   TracedThread& thread = threads_[event.tid];
@@ -117,8 +117,8 @@ void ProgramTracer::adopt(Tid tid) {
   if (process_) process_->breakpoints().clean(Pid{raw(tid)});
 }
 
-// What nearly every stop is, without a question to the kernel more than it needs. Wherever the
-// thread has not moved, or may have trapped by itself, the kernel is asked.
+// The fast path: nearly every stop is a plain step, and this handles it with few system calls.
+// False if the thread has not moved, or may have trapped by itself: then the kernel must tell more.
 bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
   constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
   if (status != kTrapped || !thread.stepping || !thread.stepper || blind_) return false;
@@ -126,7 +126,7 @@ bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
   if (thread.entering_handler || flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
   const auto position = read_position(thread.tid);
   if (!position || position->pc == thread.at.pc) return false;
-  // Or it has executed a breakpoint that another thread's turn has put under it.
+  // It has executed a breakpoint instruction, which was put there for another thread.
   if (position->pc == thread.at.pc + kTrapAdvance) return false;
   thread.stepper->after_step(thread.at, *position);
   notice_breakpoint(thread, *position);
@@ -153,14 +153,14 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
       return handle_exec(thread);
     case Stop::Kind::kInterrupted:
       look_at(thread);
-      // Just in front of a breakpoint, perhaps: resume() executes what is under it.
+      // It may stand at a breakpoint that it has not executed: resume() executes what is under it.
       if (const auto position = read_position(thread.tid); position && thread.stepper && !blind_) {
         notice_breakpoint(thread, *position);
       }
       return resume(thread);
     case Stop::Kind::kEnding:
       look_at(thread);
-      // What goes on is over, and can be told with its place while there is memory to read.
+      // The current update is over. Judge it now, while the memory can still be read.
       if (thread.stepper && !blind_) thread.stepper->end();
       return resume(thread);
     case Stop::Kind::kClone:
@@ -173,7 +173,7 @@ void ProgramTracer::handle_stop(TracedThread& thread, int status) {
 
 void ProgramTracer::handle_trap(TracedThread& thread, Stop::Kind kind) {
   const auto position = read_position(thread.tid);
-  if (!position) return;  // killed as it stood still
+  if (!position) return;  // somebody killed it while it was stopped
   if (kind == Stop::Kind::kBreakpoint) return handle_breakpoint(thread, *position);
   if (thread.stepper && !blind_) {
     if (kind == Stop::Kind::kWatchpoint) {
@@ -188,7 +188,8 @@ void ProgramTracer::handle_trap(TracedThread& thread, Stop::Kind kind) {
   resume(thread);
 }
 
-// A thread that is about to run from where a breakpoint is has not come to it by executing it.
+// A thread may stand at the address of a breakpoint without having executed it, before it runs on
+// from there. Its stepper must hear of the breakpoint, too.
 void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& position) {
   if (thread.stepper->next() != Resume::kRun || !process_->breakpoints().has(position.pc)) return;
   thread.stepper->at_breakpoint(position);
@@ -198,7 +199,7 @@ void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& posi
 void ProgramTracer::handle_breakpoint(TracedThread& thread, Position position) {
   position.pc -= kTrapAdvance;
   const bool ours = process_ && thread.shares_memory && process_->breakpoints().has(position.pc);
-  // One that was taken out while this thread was already stopped at it.
+  // Another thread may have removed the breakpoint while this one was stopped at it.
   const bool was_ours =
       !ours && process_ && thread.shares_memory && !process_->breakpoints().is_trap(position.pc);
   if (!ours && !was_ours) return resume(thread, SIGTRAP);
@@ -256,7 +257,8 @@ void ProgramTracer::handle_end(Tid tid, int status) {
   kill_rest();
 }
 
-// Functions that change labels and are not known are only seen by what they leave behind.
+// Stops threads that run freely, to look at their labels: an unknown function that changes labels
+// can only be noticed by its effect.
 void ProgramTracer::interrupt_for_looks() {
   if (!process_ || !process_->has_begun() || blind_ || wait_status_) return;
   const auto now = Clock::now();

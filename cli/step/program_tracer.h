@@ -1,13 +1,20 @@
-// All threads of a program under ptrace: waits for their stops, tells each one's ThreadStepper, and
-// lets them go on. ptrace belongs to the calling thread: everything here must be called on the one
-// that has started the program.
+// Traces all threads of a program: waits for a stop, tells the thread's ThreadStepper, and lets the
+// thread go on.
 //
-// Breakpoints are in memory that all threads share. A thread that comes to one must execute the
-// instruction that was there, and while it does, the others must not run past: they are held for
-// that one instruction.
+//   waitpid() --> stop of a thread --> its ThreadStepper: next()?  --> run until a breakpoint,
+//      ^                                                           |   a watchpoint or a signal
+//      |                                                           +-> step one instruction
+//      +------------------------------------------------------------------+
 //
-// Processes that the program forks off are not checked. They stay traced so that they end with it,
-// and run without breakpoints unless they share its memory.
+// ptrace belongs to the calling thread: call everything here on the thread that has started the
+// program.
+//
+// Breakpoints are in memory that all threads share. A thread at a breakpoint must execute the
+// replaced instruction. No other thread may run past the breakpoint meanwhile, so all others are
+// held for that one instruction (program_tracer_resume.cc).
+//
+// Processes that the program forks are not checked. They stay traced, so that they end with the
+// program. They run without breakpoints, unless they share its memory.
 #pragma once
 
 #include <sys/wait.h>
@@ -29,7 +36,7 @@ namespace labelscope::cli {
 
 struct TracerOptions {
   std::uint64_t max_updates = 0;  // 0: no bound
-  // Called whenever what is loaded may have changed: the program is stopped.
+  // Called when the loaded files may have changed. The program is stopped then.
   std::function<void(const SteppedProcess&)> on_loaded;
 };
 
@@ -38,12 +45,13 @@ class ProgramTracer {
   ProgramTracer(Pid pid, const DeclaredUpdates& declared, DebugFiles& debug_files,
                 TracerOptions options, StepRecord& record);
 
-  // Before the program is executed. kPermission: ptrace is refused, and why.
+  // Call it before the program is executed. kPermission: the kernel refuses ptrace; the error tells
+  // why.
   Status seize();
-  // Until it has ended, and all that it has started: what still runs then is killed.
+  // Returns when the program has ended. Kills the processes that it has started and that still run.
   void run();
 
-  // Its wait status; nullopt: it was collected by somebody else.
+  // Its wait status; nullopt: other code has collected it.
   std::optional<int> wait_status() const { return wait_status_; }
   // Why nothing could be checked, if nothing could.
   const std::optional<Error>& failure() const { return failure_; }
@@ -52,19 +60,20 @@ class ProgramTracer {
   using Clock = std::chrono::steady_clock;
   using TimePoint = Clock::time_point;
   static constexpr std::chrono::milliseconds kFirstLook{20};
-  // For waitpid(): what the calling thread has not started is not its business.
+  // Options of waitpid(): only what the calling thread has started or traces.
   static constexpr int kOurs = __WALL | __WNOTHREAD;
 
   struct TracedThread {
     Tid tid{};
-    std::unique_ptr<ThreadStepper> stepper;  // null: of another process
+    std::unique_ptr<ThreadStepper> stepper;  // null: a thread of another process
     Position at;                             // where it was when it was resumed
     bool running = false;
     bool stepping = false;          // resumed by one instruction
-    bool entering_handler = false;  // that instruction may be the first of a signal handler
+    bool entering_handler = false;  // it may stop at the first instruction of a signal handler
     bool shares_memory = true;
     std::vector<Address> watched;
-    std::vector<Address> exits;  // it runs through an exclusive sequence, to a breakpoint at one
+    // It runs through an exclusive sequence, until it comes to a breakpoint at one of these.
+    std::vector<Address> exits;
     TimePoint next_look;
     Clock::duration look_interval = kFirstLook;
   };
@@ -108,11 +117,11 @@ class ProgramTracer {
   StepRecord& record_;
   std::unique_ptr<SteppedProcess> process_;  // null before the first exec
   std::map<Tid, TracedThread> threads_;
-  std::deque<Event> waiting_;  // of threads that stopped while others were waited for
+  std::deque<Event> waiting_;  // stops that came while we waited for other threads
   std::uint64_t looks_told_ = 0;
   std::optional<int> wait_status_;
   std::optional<Error> failure_;
-  bool blind_ = false;  // nobody looks any more
+  bool blind_ = false;  // the check is over: threads only run
 };
 
 }  // namespace labelscope::cli

@@ -1,5 +1,9 @@
-// How a thread that was stopped goes on: freely or by one instruction, with watchpoints or without,
-// and past a breakpoint, which costs all others a stop.
+// How a stopped thread goes on: freely or by one instruction, with or without watchpoints, and past
+// a breakpoint.
+//
+// Past a breakpoint is the hard case. The original instruction must be in memory for one step. But
+// memory belongs to all threads: another thread could run past the breakpoint meanwhile. So all
+// others are held for that step (execute_alone()).
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -15,7 +19,8 @@
 namespace labelscope::cli {
 namespace {
 
-// A thread that does not stop within this time is in the kernel, and stops before it comes back.
+// A thread that does not stop in this time is in the kernel. It stops before it runs user code
+// again.
 constexpr std::chrono::milliseconds kHoldPatience{50};
 
 }  // namespace
@@ -45,7 +50,7 @@ void ProgramTracer::set_watchpoints(TracedThread& thread, Resume how) {
   if (how == Resume::kRun) {
     wanted = thread.stepper->words_to_watch();
   } else if (!kWatchTrapsBefore) {
-    return;  // what they say of an instruction that is stepped is known anyway
+    return;  // a step shows what the instruction writes, so watchpoints have nothing to add
   }
   if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
   if (wanted == thread.watched) return;
@@ -56,7 +61,7 @@ void ProgramTracer::set_watchpoints(TracedThread& thread, Resume how) {
   }
 }
 
-// The instruction under a breakpoint, while nobody else runs.
+// Executes the instruction under a breakpoint while no other thread runs.
 void ProgramTracer::execute_alone(TracedThread& thread, const Position& position) {
   Breakpoints& breakpoints = process_->breakpoints();
   const std::vector<TracedThread*> held = hold_others(thread);
@@ -64,7 +69,7 @@ void ProgramTracer::execute_alone(TracedThread& thread, const Position& position
   thread.at = position;
   thread.stepping = true;
   thread.entering_handler = false;
-  // A system call may wait for what the others do: it has only to begin while they are held.
+  // A system call may wait for another thread. So the others are held only until it has begun.
   const bool call = process_->facts_at(position.pc).instruction.flow == Flow::kSystemCall;
   thread.running =
       call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
@@ -108,7 +113,7 @@ std::vector<ProgramTracer::TracedThread*> ProgramTracer::hold_others(const Trace
   return held;
 }
 
-// Waits for the stop of a thread that was interrupted. True if it did nothing else meanwhile.
+// Waits until an interrupted thread has stopped. True if it did nothing else meanwhile.
 bool ProgramTracer::hold(TracedThread& thread) {
   const auto deadline = Clock::now() + kHoldPatience;
   while (true) {
@@ -116,7 +121,7 @@ bool ProgramTracer::hold(TracedThread& thread) {
     const pid_t stopped = ::waitpid(raw(thread.tid), &status, kOurs | WNOHANG);
     if (stopped < 0) return false;
     if (stopped == 0) {
-      // Uninterruptibly asleep: it comes back to its code by way of the stop.
+      // It sleeps in the kernel, uninterruptibly. It will stop before it runs its code again.
       if (Clock::now() >= deadline || is_uninterruptible(thread.tid)) {
         return false;
       }
@@ -132,8 +137,8 @@ bool ProgramTracer::hold(TracedThread& thread) {
   }
 }
 
-// aarch64: from an exclusive load to behind its store, as if it were one instruction. It may wait
-// there for another thread, so nobody waits for it here.
+// aarch64: lets the thread run from an exclusive load past its store, as if that were one
+// instruction. The code may wait for another thread (a lock), so this does not wait for its end.
 bool ProgramTracer::run_through_exclusives(TracedThread& thread, const Position& position) {
   if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
   std::array<std::byte, kExclusiveCode> code{};

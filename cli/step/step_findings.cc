@@ -8,12 +8,12 @@
 namespace labelscope::cli {
 namespace {
 
-// A place further out than this helps nobody, and recursion may be deep.
+// Callers further out do not help, and recursion may be deep.
 constexpr std::size_t kMaxPlaces = 32;
-// Of one rule; a program that is wrong everywhere is told so without a book.
+// So many diagnostics of one rule are told. A program that is wrong everywhere has enough of them.
 constexpr std::size_t kMaxDiagnostics = 1000;
 
-// The caller that the author looks at: free() and memcpy() are not to blame.
+// The innermost place in the author's own code: free() and memcpy() are not to blame.
 std::size_t author_index(const std::vector<Address>& addresses, CodeMap& code) {
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (code.is_authors(addresses[i])) return i;
@@ -21,8 +21,8 @@ std::size_t author_index(const std::vector<Address>& addresses, CodeMap& code) {
   return 0;
 }
 
-// At least one, if there is room: the innermost inlined function's, then those that it was inlined
-// into.
+// Adds the places of an address, if there is room: that of the innermost inlined function, then
+// those of the functions that it is inlined into.
 void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) {
   CodePlace place = code.place_at(address);
   const std::vector<SourceLine>& lines = code.lines_at(address);
@@ -41,7 +41,7 @@ void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) 
 void add_all_places(const std::vector<Address>& addresses, std::size_t author, CodeMap& code,
                     Diagnostic& diagnostic) {
   std::vector<CodePlace>& places = diagnostic.places;
-  // Half of them is for the author, however deep the library is that was called.
+  // Half of the places are for the author's code, however deep the called library is.
   for (std::size_t i = 0; i < author && places.size() < kMaxPlaces / 2; ++i) {
     add_places(addresses[i], code, places);
   }

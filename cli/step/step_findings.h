@@ -1,5 +1,6 @@
-// What stepping has found, each thing once for the place in the code that it comes from, with names
-// and lines. Asked while the program is stopped, so that its files and its code are still there.
+// The findings of stepping, with names and lines. Each finding is kept once for its place in the
+// code. Names are looked up at once, while the program is stopped: its files and its code are still
+// there.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@ class StepFindings {
   // `subject`: the thread.
   void add(std::string subject, const UpdateFinding& finding, CodeMap& code,
            const Breakpoints& memory, const Disassembler& disassembler);
-  // By code, then as found.
+  // Sorted by rule, then in the order in which they were found.
   std::vector<Diagnostic> take();
 
  private:

@@ -13,13 +13,15 @@
 namespace labelscope::cli {
 namespace {
 
-// Where glibc's and musl's loaders stop by for a debugger.
+// The functions that glibc's and musl's loaders call for debuggers, after they have loaded a
+// library.
 constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
 
 // ld-linux-x86-64.so.2, ld-musl-x86_64.so.1 (which is musl's libc, too).
 bool is_loader(std::string_view path) { return base_name(path).starts_with("ld-"); }
 
-// Programs bring their own allocators and copy loops: they work for whoever calls them, as libc's.
+// Programs may have allocators and copy functions of their own. They work on behalf of their
+// callers, as those of libc do.
 bool is_servant(std::string_view function) {
   static constexpr std::array<std::string_view, 20> kNames{
       "malloc", "free",    "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign",
@@ -72,8 +74,8 @@ Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
   return opened;
 }
 
-// Constructors of libraries run before the program's first instruction: the loader tells earlier
-// that they are there.
+// Constructors of libraries run before the program's first instruction, and may change labels. The
+// loader tells of the libraries before that.
 void SteppedProcess::watch_loader() {
   auto mappings = process_->mappings();
   if (!mappings) return;
@@ -100,7 +102,7 @@ void SteppedProcess::look_again() {
   for (const MappedCode* range : changes->added) triggers_.add_range(*range, plan_);
 }
 
-// What was unloaded took our breakpoints with it, and others' code may come to be there.
+// Unloaded code is gone with our breakpoints, and other code may be loaded there.
 void SteppedProcess::forget(const MappedCode& range) {
   const auto inside = [&](Address at) { return at >= range.start && at < range.end; };
   triggers_.forget(range.start, range.end);
@@ -120,7 +122,7 @@ void SteppedProcess::begin_program() {
   if (begun_) return;
   begun_ = true;
   look_again();
-  // Now everything that was loaded at start is relocated, and the plan is as good as it gets.
+  // Now the loader has relocated everything that is loaded at start, so the plan is final.
   for (const MappedCode* range : code_.all()) triggers_.add_range(*range, plan_);
   forget_facts();
 }

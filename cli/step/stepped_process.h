@@ -1,5 +1,5 @@
-// One address space whose threads are stepped: its code, its breakpoints, its plan, and what has
-// been learned about its functions.
+// One address space whose threads are stepped: its code, its breakpoints, its plan, and what
+// stepping has learned about its functions.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace labelscope::cli {
 
-// The first instruction of the program itself, behind the loader's work.
+// The first instruction of the program itself. The loader has done its work by then.
 std::optional<Address> entry_point(const LiveProcess& process);
 
 class SteppedProcess {
@@ -35,24 +35,24 @@ class SteppedProcess {
   Triggers& triggers() { return triggers_; }
   const Disassembler& disassembler() const { return disassembler_; }
 
-  // The loader has changed what is mapped, or the plan has said that it must be made again.
+  // Call it when the loader has changed the mappings, or when it is time to plan again.
   void look_again();
   // How often it has looked.
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
   std::vector<std::string> missing_updates() const { return triggers_.missing(); }
   std::uint64_t max_update_steps() const { return max_update_steps_; }
-  // Somewhere in it stepping begins.
+  // Whether there is a trigger at which stepping can begin.
   bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
-  // Until a plan is final (slots not yet relocated).
+  // Plans again, if the plan is not final yet (slots not relocated) and it is time.
   void plan_if_due();
-  // The program's first instruction is about to be executed: what was loaded at start is there.
+  // Call it at the program's first instruction: everything that is loaded at start is there.
   void begin_program();
-  // Before that, a thread's variables may still be about to move.
+  // Before that, the loader may still move a thread's variables.
   bool has_begun() const { return begun_; }
 
-  // An instruction and whose code it is in.
+  // An instruction, and to whom its code belongs.
   struct CodeFacts {
     Instruction instruction;
     CodeRole role = CodeRole::kRuntime;
@@ -61,12 +61,12 @@ class SteppedProcess {
     bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
-  // Triggers have changed.
+  // Call it when triggers have changed.
   void forget_facts() { facts_.clear(); }
 
-  // Functions that were seen to run for long without changing labels, by where they are entered.
+  // Functions that have run for long without changing labels, by entry address.
   std::unordered_set<Address> long_functions;
-  // Functions in which a change of labels went unseen: never left out again.
+  // Functions in which a change of labels was missed. They are always stepped from then on.
   std::unordered_set<Address> changing_functions;
 
  private:

@@ -1,5 +1,5 @@
-// The label sets of one thread, one for each publisher of its process: which changes were stepped
-// through, which were not, and what the judge makes of them.
+// The label sets of one thread, one for each publisher of its process. Notices their changes,
+// whether stepped through or not, and tells the judge.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ class ThreadLabels {
   ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record);
 
   // Finds variables that could not be found before: a thread gets some of them late. Forgets those
-  // of libraries that were unloaded: their memory is others' now.
+  // of unloaded libraries: their memory may belong to others now.
   void locate();
 
-  // After one instruction, which was at `pc`: true if a set has changed.
+  // Call it after a step of the instruction at `pc`. True if a set has changed.
   bool look_after_step(const CallStack& calls, Address pc, std::uint64_t region,
                        const Interval& since, const std::vector<JumpBack>& jumps,
                        bool mapping_changed);
-  // After it ran freely: changes that nobody saw.
+  // Call it after the thread has run freely. Returns the number of changes that were missed.
   unsigned look_after_run();
   void finish_updates();
 

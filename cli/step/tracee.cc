@@ -25,12 +25,12 @@ bool write_registers(Tid tid, KernelRegisters& registers) {
 }
 
 #if defined(__x86_64__)
-// int3 is reported as the kernel's own; TRAP_BRKPT is the end of a system call that was stepped.
+// The kernel reports int3 with SI_KERNEL. TRAP_BRKPT is the end of a stepped system call.
 constexpr int kBreakpointTrap = SI_KERNEL;
 constexpr int kStepTrap = TRAP_BRKPT;
 #else
 constexpr int kBreakpointTrap = TRAP_BRKPT;
-constexpr int kStepTrap = SI_USER;  // likewise the end of a system call; sent by nobody
+constexpr int kStepTrap = SI_USER;  // also the end of a system call; no process has sent it
 #endif
 // The kernel reports a handler's first instruction with the signal's number as the code.
 constexpr int kHandlerEntered = SIGTRAP;
@@ -45,7 +45,7 @@ Stop explain_trap(Tid tid) {
   if (code == TRAP_TRACE || stepped_call || code == kHandlerEntered) return {Stop::Kind::kStep};
   if (code == kBreakpointTrap) return {Stop::Kind::kBreakpoint, SIGTRAP};
   if (code == kHardwareTrap) return {Stop::Kind::kWatchpoint};
-  return {Stop::Kind::kSignal, SIGTRAP};  // somebody sent it
+  return {Stop::Kind::kSignal, SIGTRAP};  // a process has sent it
 }
 
 Stop explain_event(int event, int signal) {
@@ -145,8 +145,8 @@ CallSite call_site_of(const Position& before, std::size_t instruction_size) {
 
 namespace {
 
-// Where a system call takes its time from: the number of an argument. A time of no length does not
-// wait; a pointer that is null has none, and the call waits for ever.
+// The argument of a system call that tells how long it waits. With a time of 0 it does not wait. If
+// the argument is a null pointer, it waits for ever.
 struct CallTime {
   enum class Kind { kNone, kMilliseconds, kPointer };
   Kind kind = Kind::kNone;

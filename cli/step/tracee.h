@@ -1,5 +1,5 @@
-// One thread under ptrace, as far as stepping needs it: where it is, how it goes on, why it
-// stopped. The system calls and the differences of the two processors are here and nowhere else.
+// One thread under ptrace: where it is, how it goes on, and why it has stopped. The ptrace calls of
+// stepping, and the differences between the two processors, are here and nowhere else.
 //
 // Sources: ptrace(2); psABI x86-64 and AAPCS64 for what a call leaves on the stack or in a
 // register. All of it must be called on the thread that seized the tracee.
@@ -26,9 +26,9 @@ struct Position {
 };
 
 std::optional<Position> read_position(Tid tid);
-// In front of a system call: the thread makes it to sleep, or until something happens outside of
-// the program. Not with a time of 0, which only asks; nor futex(): it waits for other threads, as
-// locks do in the middle of an update.
+// `position`: in front of a system call. Whether the thread makes this call to sleep, or to wait
+// for something outside of the program. Not if the time to wait is 0: that only asks. Not for
+// futex(): it waits for other threads, and a lock in the middle of an update does so, too.
 bool is_waiting_call(const Position& position, const MemorySource& memory);
 bool write_pc(Tid tid, Address pc);
 // fs base (x86-64), TPIDR_EL0 (aarch64).
@@ -49,11 +49,11 @@ bool has_left(const CallSite& call, const Position& position);
 
 enum class Resume { kRun, kStep };
 bool resume_thread(Tid tid, Resume how, int signal);
-// Up to the moment at which the system call in front of it has begun, which is a stop like after a
+// Lets the thread run until the system call in front of it has begun. There it stops as after a
 // step.
 bool resume_into_call(Tid tid);
 
-// What a stop is about, from a status of waitpid().
+// What a stop means, from a status of waitpid().
 struct Stop {
   enum class Kind {
     kEnded,       // exited or killed
@@ -74,14 +74,14 @@ struct Stop {
 };
 Stop explain_stop(Tid tid, int wait_status);
 
-// What every tracee is seized with.
+// The options with which every tracee is seized.
 long trace_options();
-// From now on it and the threads that it starts make a last stop before they end. Not from the
-// beginning: a program that cannot be executed ends while nobody waits for its stops. It must be
-// stopped.
+// From now on the thread, and those that it starts, stop once more before they end. This is no
+// option of the beginning: a program that cannot be executed ends early, while nobody waits for its
+// stops. The thread must be stopped.
 bool stop_at_end(Tid tid);
 
-// Of a breakpoint that was hit: where the program counter is, relative to the instruction.
+// After a breakpoint: the distance from the breakpoint instruction to the program counter.
 #if defined(__x86_64__)
 inline constexpr Address kTrapAdvance = 1;
 #else

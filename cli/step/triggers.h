@@ -1,6 +1,6 @@
-// Where stepping begins: addresses in the code of a process at which a thread that runs freely is
-// stopped, and why. Breakpoints there must not be missed, or an update goes unseen; one too many
-// costs time only.
+// Where stepping begins: addresses in the code of a process at which a breakpoint stops a thread
+// that runs freely, with the reasons. If a trigger is missing, an update is missed. A trigger too
+// many only costs time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@
 
 namespace labelscope::cli {
 
-// A function each call of which is one update, or a pair of which one begins it and the other ends
-// it: as the user names them, by symbol or as people write them ("ns::f").
+// Updates that the user has declared: a function of which each call is one update; or a pair, of
+// which the first begins an update and the second ends it. Named by symbol, or as people write them
+// ("ns::f").
 struct DeclaredUpdates {
   std::vector<std::string> functions;
   std::vector<std::string> begins;
@@ -24,7 +25,7 @@ struct DeclaredUpdates {
   std::vector<std::string> asked;  // what the user typed, to tell what was not found
   std::uint64_t max_steps = 0;     // a declared update that takes more has no end
 
-  // "f" and "begin:end"; those with the names that a program may define itself are added.
+  // Parses "f" and "begin:end". Adds the names that a program may define itself.
   static DeclaredUpdates parse(const std::vector<std::string>& words);
 };
 
@@ -48,17 +49,18 @@ class Triggers {
   // Reasons at an address; 0: none.
   unsigned at(Address address) const;
 
-  // Of code that was loaded, after the plan said who publishes.
+  // Adds the triggers in loaded code. The plan tells which files publish.
   void add_range(const MappedCode& range, const ProcessPlan& plan);
-  // Instead of the function's beginning, the instructions in it that refer to the variable.
+  // Replaces the trigger at the function's start by triggers at those of its instructions that
+  // refer to the variable.
   void narrow_to_references(Address function_start, const Disassembler& disassembler);
 
   // Declared functions that no file had, as the user named them.
   std::vector<std::string> missing() const;
-  // Some trigger leads to updates: there is something to look for.
+  // Whether some trigger leads to updates.
   bool any_writer() const { return writers_ != 0; }
   void remove_all();
-  // The memory that they were in is gone.
+  // Forgets the triggers in this range: the memory is gone.
   void forget(Address start, Address end);
 
  private:

@@ -1,5 +1,5 @@
-// Ends a program that is being stepped when its time is over or the user has had enough, while the
-// tracer waits for a stop that may never come, or for memory that nobody supplies.
+// Ends a stepped program when its time is over, or when the user asks for it. The tracer cannot do
+// that itself: it may wait for a stop that never comes, or for memory that nobody supplies.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ class Watchdog {
  public:
   enum class Reason { kNone, kTimeout, kCancelled };
 
-  // All are called on a thread of the watchdog's own.
+  // The watchdog calls these on a thread of its own.
   struct Orders {
     std::function<bool()> cancelled;  // may be empty
     // Kills the program and all that it has started.
     std::function<void()> kill;
-    // Ends labelscope, having said why: the program was killed long ago, and nobody has noticed.
-    // Must not return. Empty: it waits without a limit.
+    // Tells why, and ends labelscope: the program was killed long ago, and the tracer has not
+    // noticed. Must not return. Empty: the watchdog waits without a limit.
     std::function<void(const std::string& why)> give_up;
   };
 

@@ -1,5 +1,5 @@
-// Hardware watchpoints of one thread: it stops when it has written to one of a few words. Where the
-// processor or the kernel has none, there are none: whoever sets them asks.
+// Hardware watchpoints of one thread: it stops when it has written to one of a few words. The
+// processor or the kernel may have none; then watch_words() says so.
 //
 // Sources: ptrace(2); the processors' manuals (Intel SDM volume 3, "Debug registers"; Arm ARM,
 // DBGWCR<n>_EL1).
@@ -12,15 +12,16 @@
 
 namespace labelscope::cli {
 
-// x86-64 has so many, and nearly every aarch64; two are the least there.
+// x86-64 has so many, and so have nearly all aarch64 processors. The least there is two.
 inline constexpr std::size_t kMaxWatchpoints = 4;
 
-// Watches the eight aligned bytes at each of these addresses (at most kMaxWatchpoints), and nothing
-// else any more; with fewer watchpoints, at the first of them. False: they cannot be watched.
+// Watches the eight aligned bytes at each of these addresses (at most kMaxWatchpoints), and no
+// longer any others. If the processor has fewer watchpoints, watches the first addresses. False: it
+// cannot.
 bool watch_words(Tid tid, std::span<const Address> addresses);
 
-// x86-64 stops behind the instruction that wrote, aarch64 in front of it: there it must be executed
-// with the watchpoints off.
+// x86-64 stops after the instruction that writes, aarch64 before it. There the thread must execute
+// it with the watchpoints off.
 #if defined(__aarch64__)
 inline constexpr bool kWatchTrapsBefore = true;
 #else

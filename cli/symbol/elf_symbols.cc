@@ -1,5 +1,5 @@
-// One Dwfl for each file, with the Elf opened here and not by libdwfl: libdwfl maps files, and a
-// mapped file that its owner truncates kills the reader with SIGBUS.
+// One Dwfl for each file. This opens the Elf, and not libdwfl: libdwfl would map the file, and if
+// the owner truncates a mapped file, SIGBUS kills the reader.
 #include "cli/symbol/elf_symbols.h"
 
 #include <elfutils/libdwelf.h>
@@ -18,9 +18,9 @@
 namespace labelscope::cli {
 namespace {
 
-// Up to here a file is read (libelf then reads only the sections that are needed).
+// A file up to this size is read, not mapped. libelf reads only the sections that it needs.
 constexpr off_t kMaxRead = off_t{256} << 20;
-// A larger one is mapped if nobody but root and us can change it; else this is the limit.
+// A larger file is mapped if only root and we can change it. Otherwise it is read up to this size.
 constexpr off_t kMaxUntrusted = off_t{2} << 30;
 constexpr std::size_t kMaxBuildId = 64;
 
@@ -68,8 +68,8 @@ struct Extent {
   Address first = 0;
 };
 
-// The range of addresses that the file asks for. `start` is rounded as libdwfl does it, so that its
-// addresses are link-time addresses.
+// The range of addresses that the file asks for. `start` is rounded as in libdwfl; so addresses in
+// the Dwfl are link-time addresses.
 Result<Extent> loaded_extent(Elf* elf) {
   std::size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) {
@@ -193,8 +193,7 @@ Status ElfSymbols::report() {
   if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &dwarf_bias_); dwarf != nullptr) {
     scopes_.emplace(dwarf, debug_files_.cancelled());
   }
-  dwfl_module_getsymtab(
-      module_);  // looks for the debug file if the file itself has no symbol table
+  dwfl_module_getsymtab(module_);  // finds the debug file, if the file itself has no symbol table
   const char* debug_file = nullptr;
   dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
   has_debug_file_ = debug_file != nullptr;
@@ -206,8 +205,7 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   Address address = link_address + bias_;
   std::vector<SourceLine> lines;
   if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
-  // The name that the linker and other tools know: DWARF calls a clone or an alias by its source
-  // name.
+  // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
   std::string_view symbol = table_->find(address);
   if (!symbol.empty()) {
     if (lines.empty()) lines.emplace_back();

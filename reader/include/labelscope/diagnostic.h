@@ -22,22 +22,22 @@ struct CodePlace {
 
 struct Diagnostic {
   RuleId rule{};
-  // What it is about: the path of a file, or "thread 12 (worker)" of one. Bytes: whoever prints
-  // them escapes them, as all strings here that come from the target.
+  // What it is about: a file's path, or a thread ("thread 12 (worker)"). Like all strings here that
+  // come from the target, these are raw bytes: escape them before you print them.
   std::string subject;
   std::string found;        // a clause: "its value is 2"
   std::string fix;          // the smallest fix for this very case, a clause; may be empty
-  std::uint64_t count = 1;  // how often it was seen, all in all
+  std::uint64_t count = 1;  // how often it was seen
 
-  // Where the state came up: the instruction, then its callers, innermost first. Only of updates
+  // Where the state came up: the instruction, then its callers, innermost first. Only for updates
   // that were stepped through.
   std::vector<CodePlace> places;
-  // Index of the one that the author of the writer looks at: that of the instruction, or, where it
-  // is in free() or memcpy(), of their call.
+  // Index of the place that the writer's author should look at: the instruction, or the call of
+  // free(), memcpy(), ... if the instruction is in these.
   std::size_t author_place = 0;
   std::string instruction;  // disassembled; empty if unknown
   // Label sets as people read them ("{http.route=/pay, tenant=42}", "(none)", "(unreadable)"),
-  // escaped: before the update, at this moment, and after it. Empty if it was no update.
+  // escaped: before the update, at this moment, and after it. Empty if there was no update.
   std::string set_before;
   std::string set_seen;
   std::string set_after;

@@ -1,5 +1,5 @@
-// The only error vocabulary of labelscope: a value or an Error, with the names of std::expected
-// (which g++ 12 has in C++23 only and clang 14 not at all, so that a later switch is an alias).
+// How all of labelscope reports errors: a value or an Error. The names are those of std::expected,
+// so that it can replace this later (g++ 12 has it in C++23 only, clang 14 not at all).
 //
 //   Result<ElfImage> image = ElfImage::open(std::move(fd));
 //   if (!image) return std::move(image).error();
@@ -15,7 +15,7 @@
 
 namespace labelscope {
 
-// Few codes, each one that a caller acts on.
+// Few codes: only those on which some caller acts.
 enum class ErrorCode {
   kNotFound,     // no such process, file, symbol
   kPermission,   // the kernel refused; a capability or another user would help
@@ -32,7 +32,7 @@ struct Error {
   std::string context;  // a clause in plain words: what was tried, on what, and why it failed
 };
 
-// Error for a failed system call: picks the code from errno_value and appends its text.
+// The error for a failed system call: chooses the code by errno_value and appends errno's text.
 Error system_error(int errno_value, std::string what);
 
 template <class T>
@@ -48,8 +48,8 @@ class [[nodiscard]] Result {
 
   T& value() & { return *checked(); }
   const T& value() const& { return *checked(); }
-  // By value, unlike std::expected: `for (auto& x : *find_all())` must not loop over a dead
-  // temporary.
+  // Returns by value, unlike std::expected. Otherwise `for (auto& x : *find_all())` would loop over
+  // a temporary that is gone.
   T value() && { return std::move(*checked()); }
   T& operator*() & { return *checked(); }
   const T& operator*() const& { return *checked(); }

@@ -1,9 +1,14 @@
 // Rules about an ELF file: platform and name, the two symbols, how the variable is reached.
 //
-// Which compilers write TLS descriptors: gcc on x86-64 with -mtls-dialect=gnu2 (all versions that
-// are in use), clang on x86-64 since 19 (llvm-project pull request 83136; its driver refuses the
-// option before), both on aarch64 always. rustc has no such option on x86-64. The linker's option
-// --export-dynamic-symbol is of GNU ld 2.35 and of lld 11.
+// Compilers that write TLS descriptors:
+//
+//            x86-64                                                   aarch64
+//   gcc      with -mtls-dialect=gnu2, all versions in use             always
+//   clang    the same since version 19 (llvm-project pull request     always
+//            83136); before, its driver refuses the option
+//   rustc    no                                                       always
+//
+// Linkers with the option --export-dynamic-symbol: GNU ld since 2.35, lld since 11.
 #include "check/check_rule_texts.h"
 
 namespace labelscope {

@@ -1,5 +1,5 @@
-// The files below one directory, found by their name or by their build ID: for a folder into which
-// somebody has put what belongs to a core file, in whatever order.
+// Finds files below one directory by name or by build ID. Made for a folder in which somebody has
+// collected the files that belong to a core file.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace labelscope {
 
-// Reads the directory when it is first asked. Not thread-safe.
+// Reads the directory at the first question. Not thread-safe.
 class FileIndex {
  public:
   explicit FileIndex(std::string directory) : directory_(std::move(directory)) {}
 
-  // Paths, those nearest to the directory first.
+  // Paths of the files with this name, those nearest to the directory first.
   std::vector<std::string> named(const std::string& name);
-  // Opens every file once; so ask for names first.
+  // The same by build ID. The first call opens every file, so try names first.
   std::vector<std::string> with_build_id(const std::string& build_id);
-  // It has more files than are looked at. Known once something was asked for.
+  // Whether the directory has more files than this looks at. Known after the first question.
   bool is_cut() const { return cut_; }
   static constexpr std::size_t kMaxFiles =
       100000;  // a container's whole root has some ten thousand

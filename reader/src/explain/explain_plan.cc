@@ -1,6 +1,6 @@
-// explain_plan(): PlanTrace in sentences. Nothing is decided here: what is told has happened.
+// explain_plan() tells a PlanTrace in sentences: what has happened. It decides nothing.
 //
-// A line that begins with spaces belongs to the line above that does not.
+// A line that begins with spaces belongs to the last line that does not.
 #include <elf.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string files(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " file" : " files");
 }
 
-// "0x7f0000002010 (0x2010 in the file)": both, since the file's is what other tools show.
+// "0x7f0000002010 (0x2010 in the file)": both addresses, because other tools show that of the file.
 std::string runtime_address(const ModuleTrace& module, std::uint64_t link_time) {
   std::string at_run_time = hex(module.load_bias + link_time);
   if (module.load_bias == 0) return at_run_time;
@@ -112,7 +112,7 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
     head += ", no TLS block";
   }
   steps.push_back(std::move(head));
-  // Of symbols that could not be read nothing can be said, not even that they are not defined.
+  // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
     steps.push_back(version_line(module));
     steps.push_back(variable_line(module));
@@ -129,7 +129,7 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   }
 }
 
-// Whether labels can be read in spite of it.
+// Whether labels can be read in spite of the finding.
 bool is_deviation(const Finding& finding) {
   switch (finding.code) {
     case FindingCode::kNotExported:
@@ -152,7 +152,7 @@ std::string none_defines(const ProcessPlan& plan) {
   return "none of its " + files(plan.modules) + " defines ";
 }
 
-// Why there is not even a candidate.
+// Says why there is not even a candidate for a publisher.
 Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
   const MainExecutableTrace& main = trace.main_executable;
   if (plan.modules == 0) {
@@ -175,7 +175,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
           "check that it is loaded"};
 }
 
-// Of the plan, in the order of modules.
+// The findings of the plan, in the order of modules.
 std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
   std::vector<Finding> found;
   for (const Publisher& publisher : plan.publishers) {
@@ -186,7 +186,7 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
   for (const Refusal& refusal : plan.refusals) {
     found.push_back(of_module(refusal.path, refusal.finding));
   }
-  // Those that only the trace has: planning does not look so closely.
+  // Findings that only the trace has: without a trace, planning does not look for them.
   for (const ModuleTrace& module : trace.modules) {
     if (!module.refused) continue;
     const bool known =
@@ -209,9 +209,9 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
   std::vector<Finding> found = findings_of(plan, trace);
-  // Behind those of files that could not be read: any of them may be the publisher.
+  // This comes after files that could not be read: any of them may be the publisher.
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
-  // A finding about a module that is read is worth less than one that keeps labels from being read.
+  // Findings that keep labels from being read come first, then deviations of publishers that work.
   if (!plan.publishers.empty()) {
     std::stable_partition(found.begin(), found.end(),
                           [](const Finding& finding) { return !is_deviation(finding); });

@@ -1,4 +1,4 @@
-// /proc/PID/maps, see proc(5): "start-end perms offset major:minor inode   path".
+// Parses /proc/PID/maps. A line, see proc(5): "start-end perms offset major:minor inode   path".
 #include "labelscope/mapping.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Says, while it lives, that a thread is held: for whoever watches from another thread.
+// Says, as long as the object lives, that a thread is held. Another thread watches that
+// (hold_watch.h).
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@ namespace labelscope {
 
 class MarkedStop {
  public:
-  // `number` is another one for each stop, and not 0. `current` may be null: nobody watches.
+  // `number`: different for each stop, and not 0. `current` is null if nobody watches.
   MarkedStop(std::atomic<std::uint64_t>* current, std::uint64_t number) : current_(current) {
     if (current_ != nullptr) *current_ = number;
   }

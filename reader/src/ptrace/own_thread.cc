@@ -10,7 +10,7 @@
 namespace labelscope {
 namespace {
 
-// Signals for the calling thread, put back at the end.
+// Changes the calling thread's signal mask, and puts the old one back at the end.
 class SignalMask {
  public:
   SignalMask() { ::pthread_sigmask(SIG_SETMASK, nullptr, &before_); }

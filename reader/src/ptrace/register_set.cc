@@ -9,8 +9,8 @@
 namespace labelscope {
 namespace {
 
-// Where each DWARF register (0 to 16: the last is the return address, which is rip here) stands
-// among the words of struct user_regs_struct.
+// The index of each DWARF register in the words of struct user_regs_struct. Register 16 is the
+// return address, which is rip here.
 constexpr std::array<std::size_t, 17> kX86Words{
     10, 12, 11, 5, 13, 14, 4, 19,  // rax rdx rcx rbx rsi rdi rbp rsp
     9,  8,  7,  6, 3,  2,  1, 0,   // r8 to r15
@@ -20,7 +20,7 @@ constexpr std::size_t kX86FsBase = 21;
 constexpr std::size_t kX86Result = 10;      // rax
 constexpr std::size_t kX86CallNumber = 15;  // orig_rax; negative outside of system calls
 constexpr std::size_t kX86Size = 27 * sizeof(std::uint64_t);
-// What the kernel has of a 32-bit thread: 17 and 18 words of 4 bytes.
+// The register sets of 32-bit threads: 17 and 18 words of 4 bytes.
 constexpr std::size_t kI386Size = 17 * sizeof(std::uint32_t);
 constexpr std::size_t kArmSize = 18 * sizeof(std::uint32_t);
 

@@ -1,4 +1,5 @@
-// One publisher's variable: from its relocations and the loader's live words to a TlsRecipe.
+// Finds the TLS recipe for one publisher's variable, from the relocations in its file and the words
+// that the loader has put into their slots.
 #pragma once
 
 #include <functional>
@@ -17,12 +18,12 @@ struct AccessPlan {
   std::vector<Finding> findings;
 };
 
-// What to do about memory that a core file lacks.
+// The fix if a core file lacks memory that is needed.
 inline constexpr const char* kWholeCore =
     "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
 
-// `libc` is asked only when the answer depends on it (not for the main executable). `trace` may be
-// null; otherwise its slots and its record are filled.
+// Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
+// not null, fills its slots and its record.
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
                        const std::function<const LibcTls&()>& libc, const Target& target,
                        ModuleTrace* trace);

@@ -1,4 +1,4 @@
-// Names of findings.
+// The names of findings, as output shows them.
 #include "labelscope/finding.h"
 
 namespace labelscope {

@@ -1,4 +1,4 @@
-// The threads of a process that is sampled, and how much of their CPU time has a sample already.
+// The threads of a sampled process, and for how much of their CPU time a sample stands already.
 #pragma once
 
 #include <dirent.h>

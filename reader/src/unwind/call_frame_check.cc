@@ -1,4 +1,4 @@
-// Entries are walked once by their lengths; what refers to one is looked up among them.
+// Walks the entries once, by their lengths. A reference counts only if it leads to such an entry.
 #include "unwind/call_frame_check.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace labelscope {
 namespace {
 
-// The largest of a function with ten thousand calls. Interpreting as many bytes takes libdw 30 ms
-// and 40 MiB at the worst.
+// A function with ten thousand calls has an entry of this size. At worst libdw needs 30 ms and 40
+// MiB to interpret it.
 constexpr std::uint64_t kMaxEntry = 128 << 10;
 constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
@@ -50,7 +50,7 @@ Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameKind kind,
                                   std::size_t most) {
   CallFrameEntries entries;
-  std::vector<std::uint64_t> shared;  // what several functions refer to (CIEs)
+  std::vector<std::uint64_t> shared;  // entries to which several functions refer (CIEs)
   const bool eh = kind == CallFrameKind::kEhFrame;
   std::uint64_t& at = entries.size;
   while (entries.functions.size() < most && section.size() - at >= 2 * sizeof(std::uint32_t)) {
@@ -62,7 +62,7 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
     const auto id = value_at<std::uint32_t>(section, body);
     if (id == (eh ? 0 : kDebugFrameCie)) {
       shared.push_back(at);
-    } else if (holds(shared, eh ? body - id : id)) {  // past the start: a number that nobody has
+    } else if (holds(shared, eh ? body - id : id)) {  // a wrapped difference is no entry
       entries.functions.push_back(at);
     } else {
       break;

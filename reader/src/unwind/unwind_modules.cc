@@ -1,4 +1,4 @@
-// UnwindModules: files first, memory where there is no file.
+// UnwindModules takes call frame information from files, and from memory where there is no file.
 #include "unwind/unwind_modules.h"
 
 #include <libelf.h>
@@ -14,9 +14,9 @@
 namespace labelscope {
 namespace {
 
-// Programs have some hundred modules. One that maps more is a test of patience.
+// Programs have some hundred modules. One with more modules than this only wants to waste our time.
 constexpr std::size_t kMaxModules = 4096;
-// Call frame information of all files together, and as much again of what is only in memory.
+// So much call frame information is taken from all files together, and so much again from memory.
 constexpr std::uint64_t kMaxBytes = 1ULL << 30;
 
 int find_no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
@@ -33,7 +33,8 @@ std::string hex_address(Address address) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-// Says what it is and where: as long as that is the same, libdwfl keeps what it has found there.
+// The module's name for libdwfl: what it is, and where. While name and place stay the same, libdwfl
+// keeps what it has found in the module.
 std::string UnwindModules::name_of(const char* source, const FileId& file, const Range& range) {
   return std::string(source) + ":" + std::to_string(file.major) + ":" + std::to_string(file.minor) +
          ":" + std::to_string(file.inode) + "@" + hex_address(range.start) + "-" +
@@ -58,7 +59,7 @@ Status UnwindModules::load(const Target& target) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
   note_code(*mappings);
-  // libdwfl still refers to the bytes of these, and will go on to where nothing has changed.
+  // libdwfl still refers to the bytes of the old modules, and keeps those that have not changed.
   const ByName before = std::exchange(modules_, {});
   add_files(target, *mappings);
   add_from_memory(target, *mappings, before);
@@ -78,8 +79,9 @@ void UnwindModules::note_code(const std::vector<Mapping>& mappings) {
   code_mask_ = last == 0 ? 0 : ~Address{0} >> std::countl_zero(last);
 }
 
-// A signature is above all bits that an address of this process can have, however many those are:
-// 39, 48 or 52. Nothing but a signed address is code without these.
+// A signature is above the bits of an address, of which there may be 39, 48 or 52. code_mask_ has
+// all bits that addresses of this process's code have. So only these bits of `value` are tried: if
+// they are an address in code, `value` was that address with a signature.
 Address UnwindModules::unsigned_code(Address value) const {
   const Address address = value & code_mask_;
   return address != value && is_code(address) ? address : value;
@@ -113,7 +115,8 @@ std::shared_ptr<CallFrameImage> UnwindModules::image_of(const Target& target, co
   return image;
 }
 
-// report() has libdw read all entries that no table leads to, of all modules.
+// Bounds the modules whose call frame information has no table: report() lets libdw read all
+// entries of these.
 bool UnwindModules::takes(const CallFrameImage& image) const {
   std::size_t entries = image.entries_without_table();
   if (entries == 0) return true;
@@ -132,7 +135,7 @@ void UnwindModules::add_files(const Target& target, const std::vector<Mapping>& 
   }
 }
 
-// Modules whose file cannot be opened, and the one that has none (the vDSO).
+// Adds the modules whose file cannot be opened, and the vDSO, which has no file.
 void UnwindModules::add_from_memory(const Target& target, const std::vector<Mapping>& mappings,
                                     const ByName& before) {
   std::uint64_t size = 0;  // many mappings may lead to the same memory, and each is copied
@@ -166,7 +169,7 @@ void UnwindModules::add_from_memory(const Target& target, const std::vector<Mapp
   }
 }
 
-// Those that libdwfl knows already under the same name and place stay as they are.
+// Modules that libdwfl already has under the same name and place stay as they are.
 void UnwindModules::report() {
   dwfl_report_begin(dwfl_.get());
   std::vector<Dwfl_Module*> reported;
@@ -180,8 +183,8 @@ void UnwindModules::report() {
   }
   dwfl_report_end(dwfl_.get(), nullptr, nullptr);
   for (Dwfl_Module* module : reported) {
-    // Found and parsed now; an address that nobody has makes libdw read tables without an index to
-    // their end.
+    // libdw finds and parses the tables now. To ask for an address that does not exist makes it
+    // read tables without an index to their end.
     Dwarf_Addr bias = 0;
     for (Dwarf_CFI* frames :
          {dwfl_module_eh_cfi(module, &bias), dwfl_module_dwarf_cfi(module, &bias)}) {

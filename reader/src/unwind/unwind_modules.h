@@ -65,7 +65,7 @@ class UnwindModules {
   ByName modules_;
   std::vector<Range> code_;                 // sorted
   Address code_mask_ = 0;                   // the bits that addresses of code have
-  std::unique_ptr<Dwfl, DwflCloser> dwfl_;  // ends before what it refers to
+  std::unique_ptr<Dwfl, DwflCloser> dwfl_;  // destroyed before the modules, to which it refers
 };
 
 std::string hex_address(Address address);
