@@ -7,10 +7,10 @@
 namespace labelscope::cli {
 namespace {
 
-// Time is counted in looks of the watch, not taken from a clock: while labelscope itself is stopped
-// (Ctrl-Z), nothing is looked at.
+// The watch counts its looks and takes no time from a clock: while labelscope itself is stopped
+// (Ctrl-Z), time passes, but there are no looks.
 constexpr std::chrono::milliseconds kTick{100};
-// A hold takes microseconds, on a machine that swaps perhaps a second.
+// A thread is held for microseconds; on a machine that swaps, perhaps for a second.
 constexpr std::chrono::seconds kLongestHold{5};
 
 std::int64_t looks_in(std::chrono::nanoseconds time) { return time / kTick; }

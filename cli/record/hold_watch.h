@@ -1,10 +1,16 @@
-// Notices where labelscope does not get on with a target's memory, so that no thread of the target
-// is held for ever and no user waits for ever.
+// Notices when a read of a target's memory hangs. Without this watch a thread of the target might
+// be held for ever, and the user might wait for ever.
 //
-// A read of memory that nobody supplies (userfaultfd, a file system that hangs) waits in the kernel
-// without a limit, and only the end of the process that reads interrupts it, or of the one whose
-// memory it is. Meanwhile a thread of the target may be held, and nobody takes the signals that are
-// events here (signals.h). With the end of labelscope the kernel lets go of the thread.
+// How a read hangs: the target's memory may be of a kind that another program must supply
+// (userfaultfd), or in a file system that hangs. The kernel then waits without a limit. Only the
+// end of labelscope, or of the target, interrupts that. Meanwhile labelscope cannot let go of a
+// held thread, and does not take its signals (signals.h):
+//
+//   labelscope    stop thread | read memory ............ (hangs)
+//   target        ............| held .................................|  runs on
+//   HoldWatch                  look . look . look . remedy ... give_up: labelscope ends
+//
+// When labelscope ends, the kernel lets go of the thread.
 #pragma once
 
 #include <atomic>
@@ -24,31 +30,31 @@ namespace labelscope::cli {
 inline constexpr std::string_view kUnsuppliedMemory =
     "memory of the target that is read is supplied by nobody (userfaultfd, or a file system that "
     "hangs)";
-// For how long nothing may come of a request to stop. Signals are taken fifty times a second, but
-// for when a large process is planned.
+// A request to stop (a signal) must have been taken after this time. labelscope takes signals fifty
+// times a second, but not while it plans a large process.
 inline constexpr std::chrono::seconds kLongestDeafness{10};
 
 class HoldWatch {
  public:
   enum class Stuck {
     kHeld,  // a thread of the target was held for too long
-    kDeaf,  // a signal that is to stop labelscope is not taken
-    kLate,  // it goes on long after its time
+    kDeaf,  // labelscope does not take a signal that asks it to stop
+    kLate,  // labelscope goes on long after its time
   };
   struct Limits {
-    // Another number for each stop of a thread, 0 where none goes on. Thread-safe.
+    // Returns another number for each stop of a thread; 0 while no thread is held. Thread-safe.
     std::function<std::uint64_t()> current_stop;
     std::chrono::nanoseconds max_stop{0};          // for how long a thread may be held on purpose
-    std::optional<std::chrono::nanoseconds> time;  // for the whole; nullopt: no limit
-    // May help, such as ending the target. Called once, when it is stuck for the first time; then
-    // it has as long again. May be empty.
+    std::optional<std::chrono::nanoseconds> time;  // for all work together; nullopt: no limit
+    // Does something that may help, such as ending the target. Called once, when labelscope is
+    // stuck for the first time; then it gets the same time again. May be empty.
     std::function<void()> remedy;
-    // Ends labelscope, having said why. It must not return.
+    // Tells why, and ends labelscope. Must not return.
     std::function<void(Stuck, const std::string& why)> give_up;
   };
 
-  // On a thread of its own, until it is destroyed; `limits` are called there. Made when the signals
-  // are blocked.
+  // Starts a thread that watches until the object is destroyed, and that calls the functions of
+  // `limits`. Create it after the signals are blocked.
   explicit HoldWatch(Limits limits);
   ~HoldWatch();
   HoldWatch(const HoldWatch&) = delete;
@@ -58,7 +64,7 @@ class HoldWatch {
   std::string trouble() const;
 
  private:
-  // In looks of the watch.
+  // Counted in looks of the watch.
   struct Counts {
     std::uint64_t hold = 0;  // the stop that `held` is about
     std::int64_t held = 0;

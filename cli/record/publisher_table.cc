@@ -1,4 +1,4 @@
-// A publisher is known by its file and its place; by its file alone if it has moved.
+// Recognizes a publisher by its file and load bias; if the load bias has changed, by its file.
 #include "cli/record/publisher_table.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 namespace {
 
-// A label's publisher is one byte; a process that loads more is a test of patience, not a program.
+// A label has one byte for its publisher's index. No real program loads more publishers.
 constexpr std::size_t kLastIndex = UINT8_MAX;
 
 }  // namespace
@@ -15,7 +15,7 @@ constexpr std::size_t kLastIndex = UINT8_MAX;
 std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& publishers) {
   std::vector<std::optional<std::size_t>> chosen(publishers.size());
   std::vector<bool> taken(paths_.size());
-  // First those that are where they were, so that a copy cannot take the index of another.
+  // First those with the same load bias, so that no copy gets the index of another.
   for (const bool same_place : {true, false}) {
     for (std::size_t i = 0; i < publishers.size(); ++i) {
       for (std::size_t known = 0; known < paths_.size() && !chosen[i]; ++known) {

@@ -1,5 +1,5 @@
-// The publishers that a process has had, each under an index that stays true for the whole
-// recording: plans come and go, the labels that were read with them stay.
+// Gives each publisher of a process an index for the whole recording. Labels refer to a publisher
+// by its index in a plan. But each plan counts anew, and the labels of older plans stay.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace labelscope::cli {
 
 class PublisherTable {
  public:
-  // The index of each publisher of the plan, in the plan's order. Copies of one file (dlmopen) have
-  // an index each; a library that was unloaded and comes back has its old one.
+  // Returns the index of each publisher of the plan, in the plan's order. Copies of one file
+  // (dlmopen) have an index each. A library that is loaded again has its old index.
   std::vector<std::uint8_t> adopt(const std::vector<Publisher>& publishers);
-  // By index; the path of a file with several copies is there several times.
+  // Paths by index. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
 
  private:
   std::vector<std::string> paths_;
-  std::vector<Address> load_biases_;  // where each was seen last
+  std::vector<Address> load_biases_;  // by index; the last one
 };
 
 }  // namespace labelscope::cli

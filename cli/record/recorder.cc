@@ -1,4 +1,4 @@
-// Recorder: the handler of the sampler's events.
+// Recorder: handles the sampler's events.
 #include "cli/record/recorder.h"
 
 #include <csignal>
@@ -9,8 +9,8 @@
 namespace labelscope::cli {
 namespace {
 
-// For a process that has to be known to the sampler before it is planned, so that no exec between
-// the plan and its use is missed.
+// The sampler must know a process before it is planned: otherwise an exec between the plan and its
+// use would be missed. Until the plan is there, the process has this recipe.
 constexpr ls_tls_recipe not_planned() {
   ls_tls_recipe recipe{};
   recipe.kind = LS_RECIPE_NOT_RELOCATED;
@@ -31,7 +31,7 @@ Status Recorder::add(Pid pid) {
   Status status = process->refresh();
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
-    // It executed another program meanwhile, and that event will have it planned again.
+    // The process has executed another program meanwhile. Its on_exec() will plan again.
     if (!status && status.error().code == ErrorCode::kVanished && kill(raw(pid), 0) == 0) {
       status = {};
     }
@@ -100,8 +100,8 @@ Status Recorder::stop() {
     if (!process->ended()) note_time(pid);
   }
   Status status = sampler_->stop(*this);
-  // What is beyond the sum of its threads, nobody saw: threads that came and went between two
-  // looks, and what ended threads did last.
+  // Time beyond the sum of a process's threads was never seen: threads that came and went between
+  // two looks, and the last moments of ended threads.
   for (const auto& [pid, time] : time_at_end_) {
     auto before = time_before_.find(pid);
     const std::uint64_t start = before == time_before_.end() ? 0 : before->second;
@@ -118,10 +118,10 @@ void Recorder::note_time(Pid pid) {
 void Recorder::plan(TrackedProcess& process) {
   ++plans_;
   if (Status status = process.refresh(); !status) {
-    // It ended between the event and now: what is known of it stays.
+    // The process has ended since the event. What we know of it stays.
     if (status.error().code == ErrorCode::kVanished) return;
     ++counters_["times that a process could not be looked at again"];
-    // Unlabelled would be a lie: there may be labels, and they cannot be found.
+    // Its samples must not be unlabelled: there may be labels, and we cannot find them.
     const ls_tls_recipe none{};
     if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
       ++counters_["processes whose recipes could not be stored"];
@@ -129,7 +129,7 @@ void Recorder::plan(TrackedProcess& process) {
     return;
   }
   Status status = sampler_->set_process(process.pid(), process.recipes());
-  // kVanished: it executed another program meanwhile, and that event will have it planned again.
+  // kVanished: the process has executed another program meanwhile. Its on_exec() will plan again.
   if (!status && status.error().code != ErrorCode::kVanished) {
     ++counters_["processes whose recipes could not be stored"];
   }
@@ -147,7 +147,8 @@ TrackedProcess* Recorder::find(Pid pid) {
 void Recorder::on_sample(const Sample& sample) {
   TrackedProcess* process = find(sample.pid);
   if (process == nullptr) {
-    // Its FORK record was dropped: sampled all the same, planned as if it were new.
+    // The record of its fork was lost. The BPF programs sample it all the same; plan it as a new
+    // one.
     auto [entry, fresh] = processes_.try_emplace(sample.pid);
     if (fresh) entry->second = std::make_unique<TrackedProcess>(sample.pid, modules_);
     process = entry->second.get();
@@ -169,11 +170,11 @@ void Recorder::on_exec(Pid pid) {
   TrackedProcess* process = find(pid);
   if (process == nullptr) return;
   process->on_exec();
-  plan(*process);  // at once: it may live for a moment only
+  plan(*process);  // at once: the program may run only for a moment
 }
 
 void Recorder::on_exit(Pid pid) {
-  note_time(pid);  // a zombie can still be asked
+  note_time(pid);  // also of a zombie
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
 
@@ -200,8 +201,8 @@ void Recorder::on_mappings_lost() {
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
-// Until a program was looked at its samples are unreadable, because there may be labels. Afterwards
-// more is known: where nothing publishes, there were none.
+// Samples of a program that is not planned yet are unreadable, because there may be labels. If it
+// turns out later that nothing in it publishes, there were none: these samples become unlabelled.
 void Recorder::settle_unplanned(Profile& profile) const {
   for (SampleRow& row : profile.rows) {
     if (row.outcome != LS_UNREADABLE_NOT_RELOCATED) continue;

@@ -1,8 +1,13 @@
-// A recording in progress: the sampler's events in, a Profile out.
+// A recording in progress: takes the sampler's events, and makes a Profile.
 //
-// The recorder keeps what the sampler must know (recipes by process) in step with what the
-// processes do (fork, exec, map a library, end), and what the profile must know (mappings) before
-// it is gone.
+//               samples, forks, execs, mappings, ends
+//   Sampler ------------------------------------------> Recorder ----> Profile
+//           <------------------------------------------    |
+//               recipes of each process                    +--> a TrackedProcess for each process:
+//                                                               mappings, plan, when to plan again
+//
+// Processes fork, execute other programs, load libraries, and end. The recorder plans again after
+// each of these, and reads the mappings of a process before they are gone.
 #pragma once
 
 #include <chrono>
@@ -22,24 +27,24 @@ class Recorder final : private EventHandler {
  public:
   struct Options {
     bool keep_each_sample = false;  // with its time, for a lossless recording
-    bool cpu_time = true;           // only time on processors is sampled; else all
+    bool cpu_time = true;           // samples stand for CPU time; false: for all time
     std::uint64_t period_ns = 0;    // between two samples of a thread that runs, on average
   };
 
   // Nothing is sampled yet.
   Recorder(std::unique_ptr<Sampler> sampler, const Options& options);
 
-  // A process to sample. kVanished, kPermission as TrackedProcess::refresh. One that executes
-  // another program meanwhile is sampled, and planned when its on_exec() comes.
+  // Adds a process to sample. kVanished, kPermission as TrackedProcess::refresh(). If the process
+  // executes another program meanwhile, it is added, and planned at its on_exec().
   Status add(Pid pid);
-  // A child that is to execute its program, and is still a copy of labelscope: what it has mapped
-  // until then is not the program's, and nothing in it publishes labels.
+  // Adds a child that has not executed its program yet. It is still a copy of labelscope: its
+  // mappings are not the program's, and nothing in it publishes labels.
   Status add_before_exec(Pid pid);
-  // Adds what this process and its children have started already. Those that cannot be added are
-  // counted. How many were.
+  // Adds the processes that this process and its children have started already. Counts those that
+  // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);
   Status start();
-  // Takes what has come in, waiting for up to `timeout`, and plans where planning is due.
+  // Takes the events that have come, waits up to `timeout` for more, and plans where that is due.
   Status step(std::chrono::milliseconds timeout);
   // Ends sampling and takes the rest. Call once.
   Status stop();
@@ -47,14 +52,14 @@ class Recorder final : private EventHandler {
   std::uint64_t samples() const { return builder_.samples(); }
   std::uint64_t labelled() const { return builder_.labelled(); }
   std::uint64_t dropped() const;
-  // Changes whenever a process was planned.
+  // Changes with each planning of a process.
   std::uint64_t plans() const { return plans_; }
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   const Sampler& sampler() const { return *sampler_; }
 
-  // After stop(): rows, stacks, modules, processes and the ledger. `files` is parallel to the
-  // modules. `time_ns`: CPU time of all that was to be sampled, where somebody knows better than
-  // those who looked; else 0.
+  // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files`:
+  // parallel to the modules. `time_ns`: CPU time of everything that was to be sampled, if the
+  // caller knows it better (from wait4()); else 0.
   Profile take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns);
 
  private:
@@ -73,9 +78,9 @@ class Recorder final : private EventHandler {
 
   std::unique_ptr<Sampler> sampler_;
   Options options_;
-  // What a process had run before it was sampled.
+  // The CPU time of a process before its sampling began.
   std::map<Pid, std::uint64_t> time_before_;
-  // Of processes that have ended and were there to be asked.
+  // The CPU time of ended processes for which we could read it in time.
   std::map<Pid, std::uint64_t> time_at_end_;
   ModuleTable modules_;
   ProfileBuilder builder_;
@@ -83,7 +88,7 @@ class Recorder final : private EventHandler {
       processes_;                                  // ended ones stay: their samples are here
   std::map<std::string, std::uint64_t> counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
-  Pid first_{};  // that was added
+  Pid first_{};  // the process that was added first
   Pid last_pid_{};
   TrackedProcess* last_process_ = nullptr;
 };

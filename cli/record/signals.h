@@ -1,6 +1,6 @@
-// Signals as events of the main loop: the first SIGINT, SIGQUIT, SIGTERM or SIGHUP stops and
-// writes, the second gives up: it ends the naming of addresses, or, while files are written,
-// labelscope itself.
+// Signals as events of the main loop. The first SIGINT, SIGQUIT, SIGTERM or SIGHUP ends the
+// recording, and labelscope writes its files. The second ends the naming of addresses, or, while
+// files are written, labelscope itself.
 #pragma once
 
 #include <array>
@@ -10,30 +10,31 @@
 
 namespace labelscope::cli {
 
-// Each asks for an end; SIGHUP only where it was not ignored.
+// Each asks labelscope to end. SIGHUP does so only if it was not ignored at the start.
 inline constexpr std::array kStopSignals{SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 class Signals {
  public:
-  // Blocks the signals that are events here, for this process and the threads it starts later.
-  // SIGHUP is none where it was ignored before: that is what nohup is for.
+  // Blocks these signals, for this process and the threads that it starts later. If SIGHUP was
+  // ignored before (nohup), it stays ignored.
   Signals();
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // In a child, before it executes another program: everything as labelscope itself found it.
+  // For a child, before it executes another program: restores the signals as labelscope found them.
   void restore() const;
   // Takes what has arrived; does not block.
   void poll();
-  // While something may block that nobody polls in (a pipe that is not read): the second signal
-  // ends labelscope with status 130. What was not written then has no name and is gone.
+  // For work that may block and does not poll (a pipe that nobody reads). From here on the second
+  // signal ends labelscope with status 130. Files that are not complete then are gone: they have no
+  // name yet.
   void begin_uninterrupted();
   void end_uninterrupted();
   bool stop_requested() const { return stops_ > 0; }
   bool give_up_requested() const { return stops_ > 1; }
-  // The last request came from a process, not from the terminal's keyboard (which reaches a child
-  // anyway).
+  // The signal of the last request, if a process has sent it. 0 if it came from the keyboard, which
+  // reaches a child anyway.
   int forwardable() const { return forwardable_; }
 
  private:

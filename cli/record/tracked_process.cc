@@ -1,6 +1,8 @@
-// TrackedProcess. A change of the mappings is announced before the loader has relocated what it
-// mapped, so one plan is not enough: it is made at once, and again after 20 ms, 100 ms and 500 ms;
-// as long as a slot is still empty, every second.
+// TrackedProcess: when to plan a process again. The kernel announces a mapping before the loader
+// has relocated the library, so one plan is not enough:
+//
+//   dlopen:   mmap ........ relocated ....
+//   plans:    | at once   | 20 ms   | 100 ms   | 500 ms   | every second while a slot is empty
 #include "cli/record/tracked_process.h"
 
 #include <algorithm>
@@ -12,10 +14,10 @@ constexpr std::chrono::milliseconds kFirstDelay{20};
 constexpr std::chrono::milliseconds kLastDelay{500};
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr int kDelayFactor = 5;
-// Events reach us later than this only from a sampler that cannot keep up.
+// Events come later than this only if the sampler cannot keep up.
 constexpr std::chrono::milliseconds kLatestEvent{1000};
-// An address outside every known mapping (code made at run time) has the mappings read again, no
-// more often than this.
+// For an address outside every known mapping (code made at run time), the mappings are read again,
+// but no more often than this.
 constexpr std::chrono::milliseconds kReloadInterval{100};
 
 }  // namespace
@@ -35,8 +37,8 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       publisher_of_recipe_(parent.publisher_of_recipe_),
       looked_at_(parent.looked_at_),
       may_have_published_(parent.may_have_published_) {
-  // The kernel side copied the recipes at the fork, the parent's plan may have changed since; and
-  // if it was to be made again, so is this one.
+  // on_fork() has copied the parent's recipes. The parent may have been planned again since, or may
+  // have to be: then the child must be, too.
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
 }
 
@@ -74,14 +76,14 @@ void TrackedProcess::adopt(ProcessPlan plan) {
 void TrackedProcess::on_mapping(const Mapping& mapping) {
   auto process = LiveProcess::open(pid_);
   space_.add(mapping, process ? process->get() : nullptr);
-  // Code that is made at run time comes by the thousand, and publishes nothing.
+  // Mappings without a file (code made at run time) come by the thousand, and publish nothing.
   if (mapping.file) plan_soon();
 }
 
 void TrackedProcess::on_exec() {
   space_.clear();
   ++own_epoch_;
-  if (!looked_at_) may_have_published_ = true;  // nobody knows
+  if (!looked_at_) may_have_published_ = true;  // the old program was never planned
   looked_at_ = false;
   recipes_.clear();
   plan_ = {};
@@ -89,7 +91,7 @@ void TrackedProcess::on_exec() {
 }
 
 void TrackedProcess::on_mappings_lost() {
-  // Not at once: where events get lost there is no time for planning every process over and over.
+  // Not at once: if events get lost, there is no time to plan every process over and over.
   if (!next_plan_) next_plan_ = Clock::now() + kRetryDelay;
 }
 

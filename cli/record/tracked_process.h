@@ -27,15 +27,16 @@ class TrackedProcess final : public ProcessContext {
   const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   const ProcessPlan& plan() const { return plan_; }
-  // Every program that it ran was looked at, and none had anything that may publish labels.
+  // Whether every program that the process ran was planned, and none has anything that may publish
+  // labels.
   bool publishes_nothing() const { return looked_at_ && !may_have_published_; }
-  // What it runs now is known to publish nothing.
+  // Tells that the program that it runs now publishes nothing.
   void note_no_publisher() { looked_at_ = true; }
   // AddressSpace::program
   Index program() const { return space_.program(); }
 
-  // Reads the mappings and plans. kVanished: the process has ended; kPermission: it may not be
-  // read.
+  // Reads the mappings and plans. kVanished: the process has ended. kPermission: the kernel does
+  // not let us read it.
   Status refresh();
   void on_mapping(const Mapping& mapping);
   void on_exec();
@@ -43,10 +44,10 @@ class TrackedProcess final : public ProcessContext {
     ended_ = true;
     caches = {};  // a recording may see a million processes end
   }
-  // Mappings may have been made that nobody was told of.
+  // The kernel had no room to tell of some mappings.
   void on_mappings_lost();
   bool ended() const { return ended_; }
-  // True when something changed a moment ago and it is time to plan (again).
+  // Whether it is time to plan (again), some time after a change.
   bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
 
   // ProcessContext
@@ -76,7 +77,7 @@ class TrackedProcess final : public ProcessContext {
   std::chrono::milliseconds plan_delay_{};
   Clock::time_point last_plan_{};
   Clock::time_point last_reload_{};
-  bool looked_at_ = false;  // its program
+  bool looked_at_ = false;  // its program was planned
   bool may_have_published_ = false;
   bool ended_ = false;
 };

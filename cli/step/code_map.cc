@@ -153,7 +153,7 @@ const MappedCode* CodeMap::find(Address address) const {
 
 CodeRole CodeMap::role_at(Address address) const {
   const MappedCode* range = find(address);
-  // The vDSO, or code made at run time. Neither is treated as the program's own code.
+  // Code without a file is the vDSO, or was made at run time. Both count as runtime.
   return range == nullptr ? CodeRole::kRuntime : range->file->role;
 }
 

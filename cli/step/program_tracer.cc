@@ -83,7 +83,7 @@ void ProgramTracer::tell_counts() {
   record_.counts.threads.store(record_.effort.threads, kAnyOrder);
 }
 
-// Whether the thread is in a system call, where it may have to wait for other threads.
+// Whether the thread is at a system call. Its time is not the time of stepping: the call may wait.
 bool ProgramTracer::is_in_call(const TracedThread& thread) {
   return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
 }
