@@ -1,4 +1,4 @@
-// What a check has done so far. Those who look count (check/ and step/), those who tell read.
+// How much a check has done so far. check/ and step/ count it; reports and progress lines show it.
 #pragma once
 
 #include <chrono>
@@ -8,21 +8,23 @@
 
 namespace labelscope::cli {
 
-// How deep it went, for whoever doubts a clean verdict. Zeros where it was not done. A process of
-// which no labels were seen (labelled and updates 0) and a program that failed by itself are
-// problems to the command: checks need not say so.
+// Tells somebody who doubts a clean verdict how much was looked at. 0: that kind of check was not
+// made. The command reports it if no labels were seen (labelled and updates are 0), or if the
+// program failed by itself; checks need not do that.
 struct CheckEffort {
   std::uint64_t samples = 0;   // label sets read of stopped threads
   std::uint64_t labelled = 0;  // of those, sets with labels in them
   std::uint64_t threads = 0;   // different ones
   std::uint64_t steps = 0;     // instructions stepped
   std::uint64_t updates = 0;   // changes from one label set to another that were stepped through
-  // Changes that happened while a thread ran freely; those that are not proven are a gap.
+  // Changes that happened while a thread ran freely. They are a gap, unless an update of the same
+  // function was stepped through later.
   std::uint64_t unseen_updates = 0;
   std::chrono::nanoseconds stepping{0};  // time that stepping took
 };
 
-// Whether a thread has labels; a set that cannot be read, or is wrong, was meant to have some.
+// Whether a thread has labels. True also for a set that is unreadable or wrong: it was meant to
+// have some.
 inline bool has_labels(const SetCheck& check) {
   return check.set.state != CheckedSet::State::kNone || !check.diagnostics.empty();
 }

@@ -1,5 +1,5 @@
-// labelscope dump, from top to bottom: read each process, by ptrace or by BPF, render it, say how
-// it went.
+// `labelscope dump`, from top to bottom: reads each process by ptrace or BPF, renders it, and says
+// how it went.
 #include "cli/cmd_dump.h"
 
 #include <unistd.h>
@@ -91,7 +91,7 @@ int Dumping::dump_live(Pid pid) {
 
   dump = dump_by_bpf(pid, options_);
   if (!dump) {
-    // Iterators may not see what /proc shows: then it is no reason to call the process gone.
+    // If /proc shows the process, it is not gone: iterators may not see it.
     const bool gone = is_gone(dump.error()) && !LiveProcess::open(pid);
     if (gone) return fail(dump.error(), escape_terminal(dump.error().context));
     return fail(first, "cannot look into process " + number + " in either way\n  ptrace   " +
@@ -103,8 +103,8 @@ int Dumping::dump_live(Pid pid) {
   return show(*dump);
 }
 
-// Those that ptrace has left: by BPF where that is wanted and can be had. Who is not read is
-// counted.
+// Reads the threads that did not stop for ptrace in time by BPF, if the user wants that and the
+// kernel allows it. Counts those that stay unread.
 void Dumping::read_late_threads(ProcessDump& dump) {
   const auto& threads = dump.snapshot.threads;
   const auto count = [&] {

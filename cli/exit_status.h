@@ -12,7 +12,7 @@ enum ExitStatus : int {
   kExitNoTarget = 3,    // no such process, or it ended before any sample
   kExitPermission = 4,  // a capability or another user is needed
   kExitNoSample = 5,    // the recording worked and caught nothing
-  // check has its own meanings for two of them; the status of its command is not passed on.
+  // check uses two of these with other meanings. It does not pass on the status of its command.
   kExitFindings = 1,
   kExitUnchecked = 3,  // unreadable, nothing published, no labels seen, or the program failed
   // With `-- CMD` of record, the command's own status; where it could not be started, as the shell

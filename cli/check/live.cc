@@ -1,5 +1,5 @@
-// The loop over samples, for a process that is there (check_process) and for one that check starts
-// (check_command) with all that it starts itself; then what the samples and the files add up to.
+// The loop over samples: for a process that exists (check_process), or for a program that check
+// starts, with all its child processes (check_command). Then the report on samples and files.
 #include "cli/check/live.h"
 
 #include <algorithm>
@@ -28,31 +28,31 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Between two samples of a process that was there before, on average: a thousand take two seconds.
+// The average time between two samples in check_process(): a thousand samples take two seconds.
 constexpr milliseconds kBetweenSamples{2};
 constexpr std::uint64_t kMostSamples = 1'000'000'000;  // for what follows from their number
-// How soon Ctrl-C and the end of the program are noticed while nothing is to be sampled.
+// So soon Ctrl-C and the end of the program are noticed while there is nothing to sample.
 constexpr milliseconds kTick{10};
-// Processes that are watched at the same time; a program may start one for each of its tests.
+// So many processes are watched at a time. A program may start one for each of its tests.
 constexpr std::size_t kMaxWatched = 256;
 
-// What is learned of one process or of all that a program starts.
+// Collects what the check learns of one process, or of all processes of a program.
 class LiveCheck {
  public:
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
-  // Bounds what follows; `remedy` may help where it is stuck (HoldWatch).
+  // Starts the watch over what follows. `remedy` may help if it is stuck (HoldWatch).
   void begin_watch(std::function<void()> remedy);
-  // Why the remedy was needed; empty: it was not.
+  // Returns why the remedy was needed; empty: it was not.
   std::string end_watch();
 
-  // One sample of each of its threads.
+  // Takes one sample of each thread of the process.
   Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt);
-  // The same for turns; what goes wrong is remarked.
+  // The same as a turn of SampleTurns. Errors become remarks.
   SampleTurns::Round take_turn(Pid pid, const std::optional<HeldThread>& held);
-  // The next sample is one of what is loaded at that moment.
+  // The next sample plans again first, for what is loaded then.
   void look_anew(Pid pid);
-  // Processes that are not among these are watched no longer.
+  // Stops watching all other processes.
   void keep_only(const std::vector<Pid>& pids);
   bool enough() const { return taken_ >= options_.samples; }
   bool over() const { return cancelled() || elapsed() >= options_.timeout; }
@@ -65,7 +65,7 @@ class LiveCheck {
   // Until then, or Ctrl-C.
   template <class Ended>
   void wait(nanoseconds pause, Ended ended) const;
-  // `name`: what is to be said of if there is nothing to check.
+  // `name`: what the report speaks of if there is nothing to check.
   void report(const std::string& name, CheckReport& report);
 
  private:
@@ -201,7 +201,8 @@ void LiveCheck::report(const std::string& name, CheckReport& report) {
     remarks_.insert("process " + comm + ": reading a thread failed " +
                     counted(unread.count, "time", "times") + ": " + unread.why);
   }
-  // A program may start one that has more rights; but where nothing was seen, that is why.
+  // A program may start others that have more rights, and that is no problem. But if the check has
+  // seen nothing at all, the refusal is the reason.
   if (refusal_ && report.effort.samples == 0) {
     report.problems.push_back({name, *refusal_});
   } else if (refusal_) {
@@ -211,7 +212,7 @@ void LiveCheck::report(const std::string& name, CheckReport& report) {
   report.remarks.insert(report.remarks.end(), remarks_.begin(), remarks_.end());
 }
 
-// Nothing was checked, which must not look like success.
+// If nothing was checked, the report must not look like success.
 void LiveCheck::report_emptiness(const std::string& name, CheckReport& report) const {
   const bool looked = !absence_.empty();
   report.problems.push_back(
@@ -219,8 +220,8 @@ void LiveCheck::report_emptiness(const std::string& name, CheckReport& report) c
                     : Error{ErrorCode::kVanished, "it ended before its files could be looked at"}});
 }
 
-// The processes of a program. Listing them reads a file of each thread, so it is not done all the
-// time; and what is started and has ended between two lists is not seen.
+// The processes of a program. Listing them reads a file of each thread, so it happens only now and
+// then. A process that starts and ends between two lists is missed.
 class ProcessList {
  public:
   ProcessList(const CheckedProgram& program, LiveCheck& check)
@@ -235,7 +236,7 @@ class ProcessList {
     pids_ = program_.processes();
     check_.keep_only(pids_);
     const nanoseconds end = check_.elapsed();
-    // They come and go mostly at the beginning, and a twentieth of the time is enough for lists.
+    // Lists take up to a twentieth of the time. Most processes start at the beginning.
     constexpr int kPart = 20;
     const nanoseconds pause = std::clamp<nanoseconds>(end / kPart, milliseconds{1}, kTick);
     due_ = end + std::max<nanoseconds>(pause, kPart * (end - begin));
@@ -249,9 +250,9 @@ class ProcessList {
   nanoseconds due_{0};
 };
 
-// Samples a program's processes, those that it starts late as closely as the first, until it has
-// ended; the first one also when it is loaded and when it is about to end, however soon that is.
-// Returns why it had to be killed meanwhile; empty: it was not.
+// Samples a program's processes until the program has ended, late ones as closely as the first. The
+// first process is also sampled when it is loaded and when it is about to end, however soon that
+// is. Returns why the program had to be killed; empty: it was not.
 std::string sample_program(CheckedProgram& program, ProgramHold& hold,
                            const LiveCheckOptions& options, LiveCheck& check) {
   using Moment = ProgramHold::Moment;
@@ -263,7 +264,7 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
     if (first && hold.is_awaited()) return;
     auto round = check.take_turn(pid, first ? hold.thread() : std::nullopt);
     if (first && check.refused() && hold.thread()) {
-      // The kernel's reason is to be told, not that it is traced.
+      // Report the kernel's reason, and not that we trace the process ourselves.
       hold.let_go();
       round = check.take_turn(pid, std::nullopt);
     }
@@ -289,7 +290,7 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
   return check.end_watch();
 }
 
-// Waits for its end, and sees to it after the timeout.
+// Waits for the program's end, and ends it after the timeout.
 void finish(CheckedProgram& program, const LiveCheckOptions& options, const LiveCheck& check,
             CheckReport& report) {
   const auto ended = [&program] { return program.ended().has_value(); };
@@ -332,7 +333,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
       break;
     }
     any = true;
-    // Without a publisher it would never be enough.
+    // Without a publisher there would never be enough samples.
     if (check.enough() || (*threads == 0 && check.elapsed() >= span)) break;
     check.wait(pace.pause(check.elapsed(), *threads), [] { return false; });
   }

@@ -9,10 +9,11 @@
 namespace labelscope::cli {
 namespace {
 
-// Well below the number of files that a process may have open.
+// Much less than the number of files that a process may have open.
 constexpr std::size_t kMaxWaiting = 128;
-// What is not told while a loader changes its list is told a moment later; what is not told then
-// never is, and asking opens every file.
+// Which files were loaded later cannot be told while the loader changes its list, but a moment
+// later it can. If it still cannot after so many questions, it never can; and each question opens
+// every file.
 constexpr int kMostQuestions = 100;
 
 bool breaks(const CheckedSubject& subject, RuleId rule) {
@@ -65,7 +66,8 @@ void LoadedFiles::judge_waiting() {
     File& file = files_[each.id];
     auto check = check_file(std::move(each.fd), file.path);
     if (!check) {
-      // What is mapped executable and is no ELF file (a JIT's cache, say) is nobody's publisher.
+      // An executable mapping may be of a file that is not ELF (a JIT's cache, say). That is no
+      // problem, unless the file has the name of a publisher.
       if (is_abi_library_name(file.path)) problems_.push_back({file.path, check.error()});
       continue;
     }
@@ -76,12 +78,12 @@ void LoadedFiles::judge_waiting() {
   waiting_.clear();
 }
 
-// Only of libraries that publish: finding it out opens every file.
+// Only for libraries that publish, because it opens every file.
 void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan& plan) {
   std::vector<File*> untold;
   std::vector<FileId> ids;
   for (auto& [id, file] : files_) {
-    // Node.js loads addons in no other way, and the ABI names this one.
+    // Node.js loads addons only by dlopen(), and the ABI allows this one.
     if (file.loaded_later || file.path.ends_with("customlabels.node")) continue;
     const bool publishes = std::any_of(
         plan.publishers.begin(), plan.publishers.end(), [&file = file](const Publisher& publisher) {

@@ -1,5 +1,5 @@
-// The files that checked processes have loaded: opened as long as a process has them, judged later,
-// so that a short-lived program's labels do not wait for its files.
+// The files that checked processes have loaded. They are opened while a process has them, and
+// judged later: in a short-lived program there is only time for its labels.
 #pragma once
 
 #include <map>
@@ -17,19 +17,19 @@ namespace labelscope::cli {
 
 class LoadedFiles {
  public:
-  // Takes note of what is mapped, and of what planning found out that a file cannot tell.
+  // Notes which files are mapped, and what planning found that a file alone cannot tell.
   void look_at(const LiveProcess& process, const ProcessPlan& plan);
 
-  // A subject for each file that publishes labels or tries to; problems for those that by their
-  // name should and cannot be judged. Call once.
+  // Adds a subject for each file that publishes labels or tries to, and a problem for each file
+  // that should by its name and cannot be judged. Call it once.
   void report(CheckReport& report);
 
  private:
   struct File {
     std::string path;
-    std::optional<CheckedSubject> subject;  // once it was judged, if it publishes or tries to
+    std::optional<CheckedSubject> subject;  // set if it was judged, and publishes or tries to
     std::string version_in_memory;          // what is wrong with it; empty if nothing
-    std::optional<bool> loaded_later;       // nullopt: it was not told
+    std::optional<bool> loaded_later;       // nullopt: not known
   };
   struct Waiting {
     FileId id;

@@ -1,5 +1,5 @@
-// Of the first thread alone: the program's other threads, and what it forks off, are not traced
-// here, and whoever samples them may stop them.
+// Traces the first thread only. The program's other threads, and the processes that it forks, stay
+// free for StoppedThread, which samples them.
 #include "cli/check/program_hold.h"
 
 #include <sys/ptrace.h>
@@ -27,12 +27,12 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// A program may send itself signals by the thousand, each of which is a stop: after one, the next
-// is waited for awake.
+// A program may send itself thousands of signals, and each is a stop. So after a stop, the tracer
+// polls for the next one for this time before it sleeps.
 constexpr microseconds kAwake{100};
 constexpr microseconds kPause{500};
-// A running thread stops in microseconds, and in milliseconds where all processors are busy; one
-// that waits for a device or in vfork() does not.
+// A running thread stops in microseconds, or in milliseconds if all processors are busy. A thread
+// that waits for a device, or in vfork(), does not stop.
 constexpr milliseconds kPatience{10};
 constexpr std::chrono::seconds kWholePatience{1};
 
@@ -42,7 +42,7 @@ bool set_options(Pid pid, long options) {
   return ::ptrace(PTRACE_SETOPTIONS, raw(pid), nullptr, options) == 0;
 }
 
-// As execvp() finds it.
+// Finds the file as execvp() does.
 std::string path_of(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
   const char* path = std::getenv("PATH");
@@ -134,7 +134,7 @@ std::optional<HeldThread> ProgramHold::thread() const {
   return held;
 }
 
-// Every stop leaves it standing, for wait() to resume or a caller to look at.
+// After every stop the thread is held. wait() resumes it, or a caller looks at it first.
 ProgramHold::Moment ProgramHold::handle(int status) {
   if (!WIFSTOPPED(status)) {
     wait_status_ = status;
@@ -164,7 +164,8 @@ ProgramHold::Moment ProgramHold::handle(int status) {
   }
 }
 
-// Its last stop is asked for now: one that could not be executed ends while nobody attends to it.
+// Asks for the stop before its end only now. A program that could not be executed has ended before,
+// while nobody handled its stops.
 void ProgramHold::begin_program() {
   set_options(pid_, PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
   entry_.reset();
@@ -182,7 +183,7 @@ ProgramHold::Moment ProgramHold::at_breakpoint() {
   const Tid tid{raw(pid_)};
   const auto position = read_position(tid);
   if (!position || !entry_ || position->pc - kTrapAdvance != *entry_) {
-    signal_ = SIGTRAP;  // the program's own
+    signal_ = SIGTRAP;  // not ours: the program must get it
     return Moment::kNone;
   }
   breakpoints_->remove(*entry_);
@@ -192,7 +193,7 @@ ProgramHold::Moment ProgramHold::at_breakpoint() {
 }
 
 void ProgramHold::go_on() {
-  // A moment that nobody has been told of yet is not to pass.
+  // A moment that wait() has not returned yet must not pass.
   if (!standing_ || noticed_ != Moment::kNone) return;
   if (std::exchange(mortal_, false)) set_options(pid_, PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
   standing_ = false;
@@ -207,7 +208,7 @@ void ProgramHold::let_go() {
   if (!traced_) return;
   stop();
   if (entry_) breakpoints_->remove(*entry_);
-  // One that does not stop is let go of by the kernel when it, or this thread, ends.
+  // If the thread does not stop, the kernel detaches when it, or the calling thread, ends.
   if (standing_) ::ptrace(PTRACE_DETACH, raw(pid_), nullptr, static_cast<long>(signal_));
   traced_ = standing_ = false;
 }

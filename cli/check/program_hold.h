@@ -1,9 +1,15 @@
-// The first thread of a program that check has started, traced from its beginning to its end, so
-// that it stands still at the two moments at which a look cannot come too early or too late: its
-// libraries are loaded and none of its own code has run; and it is about to end.
+// Traces the first thread of a program that check has started, and holds it at two moments:
 //
-// ptrace belongs to the calling thread: everything here is called on the one that has started the
-// program. Where the kernel refuses, nothing is held, and only the program's end is waited for.
+//   exec ... loader ... | kLoaded | main() ........................ | kEnding | exit
+//                       ^ all libraries are there,                  ^ the memory is still there
+//                         no code of the program has run
+//
+// Other looks come at random moments. In a short program they may come too early or too late; these
+// two cannot.
+//
+// ptrace belongs to the calling thread: call everything here on the thread that has started the
+// program. If the kernel refuses ptrace, nothing is held, and wait() only waits for the program's
+// end.
 #pragma once
 
 #include <chrono>
@@ -17,8 +23,8 @@
 
 namespace labelscope::cli {
 
-// Whether executing this command gives the process rights that its user does not have: the kernel
-// takes them from a program that is traced.
+// Whether the command gives rights to its process that the user does not have (set-user-ID). A
+// traced program does not get these from the kernel.
 bool gains_rights(const std::string& command);
 
 class ProgramHold {
@@ -30,22 +36,23 @@ class ProgramHold {
   ProgramHold& operator=(const ProgramHold&) = delete;
   ~ProgramHold() { let_go(); }
 
-  // Before the program is executed. Not for a command that gains rights.
+  // Call it before the program is executed; not for a command that gains rights.
   void seize();
-  // Attends to the thread's stops for so long, or until one of the moments: at kLoaded and kEnding
-  // it stands still until go_on().
+  // Handles the thread's stops for this time, or until one of the moments. At kLoaded and kEnding
+  // the thread is held until go_on().
   Moment wait(std::chrono::nanoseconds time);
-  // Holds it at any other moment, until go_on(), if it stops soon. Then, or called where it stands,
-  // it ends at once if it is killed, though its tracer is busy with memory that never comes.
+  // Holds the thread at any other moment until go_on(), if it stops soon. Also makes it end at once
+  // if it is killed, without a last stop: its tracer may be busy with memory that never comes.
   void stop();
-  // It was asked to stop a short time ago and has not: ask again before anything is said of it.
+  // Whether stop() was called a short time ago and the thread has not stopped yet. Then ask again
+  // before you report anything about it.
   bool is_awaited() const;
   void go_on();
-  // For snapshot_process(), while it is held or did not stop; nullopt: it is not traced.
+  // For snapshot_process(), while the thread is held or did not stop. nullopt: it is not traced.
   std::optional<HeldThread> thread() const;
   // From here on the program runs as if it had never been traced.
   void let_go();
-  // Once it has ended; nullopt: somebody else has collected its status.
+  // The wait status once the program has ended. nullopt: other code has collected it.
   std::optional<int> wait_status() const { return wait_status_; }
 
  private:
@@ -60,12 +67,12 @@ class ProgramHold {
   bool traced_ = false;
   bool standing_ = false;
   bool listening_ = false;                  // stopped by job control
-  std::optional<Clock::time_point> asked_;  // to stop, in vain as yet
+  std::optional<Clock::time_point> asked_;  // when it was asked to stop, if it has not
   bool mortal_ = false;                     // it makes no last stop
-  int signal_ = 0;                          // that it stands still on the way to
-  Moment noticed_ = Moment::kNone;          // while it was being stopped
+  int signal_ = 0;                          // the signal on the way to which it is held
+  Moment noticed_ = Moment::kNone;          // came while stop() waited
   std::optional<Breakpoints> breakpoints_;
-  std::optional<Address> entry_;  // with our breakpoint
+  std::optional<Address> entry_;  // the address of our breakpoint
   std::optional<int> wait_status_;
 };
 
