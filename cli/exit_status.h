@@ -15,8 +15,8 @@ enum ExitStatus : int {
   // check uses two of these with other meanings. It does not pass on the status of its command.
   kExitFindings = 1,
   kExitUnchecked = 3,  // unreadable, nothing published, no labels seen, or the program failed
-  // With `-- CMD` of record, the command's own status; where it could not be started, as the shell
-  // has it:
+  // `record -- CMD` exits with the command's own status. If it could not start the command, with
+  // the same as a shell:
   kExitNotExecutable = 126,
   kExitCommandNotFound = 127,
   kExitGivenUp = 130,  // second Ctrl-C

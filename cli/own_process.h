@@ -1,33 +1,36 @@
-// What labelscope asks the kernel for, for itself. It works for moments, and somebody waits for
-// each of them.
+// What labelscope asks of the kernel for itself. It works only for moments, but then a user or a
+// held thread waits for it.
 #pragma once
 
 #include <chrono>
 
 namespace labelscope::cli {
 
-// Files of modules are kept open: a thousand libraries must not be a reason to lose symbols.
+// labelscope keeps the files of modules open. A thousand libraries must not be a reason to lose
+// symbols.
 void raise_file_limit();
 
-// For so long naming addresses goes before all other programs: enough for all but huge files.
+// While it names addresses, labelscope goes before all other programs for so long. That is enough
+// for all but huge files.
 inline constexpr std::chrono::seconds kMostNamingFirst{1};
 
-// The main thread, and what it starts, before the programs that want a processor at the same time:
-// among a thousand threads that can run, a tenth of a second of work would take a minute. By the
-// nice value and not by a real-time policy, so that the others go on whatever happens here. Nothing
-// changes where the kernel does not allow it (CAP_SYS_NICE, or RLIMIT_NICE).
+// Gives the main thread, and the threads that it starts, precedence over other programs. Otherwise,
+// among a thousand threads that want to run, a tenth of a second of work would take a minute. It
+// sets the nice value and no real-time policy: so the others go on, whatever happens here. Nothing
+// changes if the kernel does not allow it (CAP_SYS_NICE, or RLIMIT_NICE).
 class Precedence {
  public:
   static Precedence& own();
 
-  // First of all in main(): each millisecond without it costs a turn of all others.
+  // The first call of main(): without it, labelscope waits for a turn of all others again and
+  // again.
   void take();
-  // Also in a forked child: the command that somebody wants to measure gets none.
+  // Also for a forked child: the command that the user wants to measure must not have precedence.
   void give_back();
-  // What begins now may have it as long.
+  // Starts the time of give_back_after() again, for the next piece of work.
   void start_again();
-  // To be called now and then by work without a known end, such as naming addresses: gives it back
-  // when this thread has used a processor for `most` since.
+  // Gives the precedence back when this thread has used a processor for `most`. To be called now
+  // and then by work that may take long, such as naming addresses.
   void give_back_after(std::chrono::nanoseconds most);
 
  private:

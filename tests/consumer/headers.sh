@@ -24,7 +24,7 @@ xargs -a compilations -P "$(nproc)" -L 1 bash -c '
 (($(wc -l <compilations) >= 20)) || fail "hardly any header is installed in $includes/labelscope"
 
 # The example is what is indented in the comment, from "A whole program" to what is said about it.
-sed -n '/^ \* A whole program/,/^ \* `index`/s/^ \*   //p' "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
+sed -n '/^ \* A whole program/,/^ \* .index. goes/s/^ \*   //p' "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
 for part in '#include <labelscope/read_labels.bpf.h>' ls_reading_at 'SEC("perf_event")' ls_read_labels bpf_ringbuf_output; do
   grep -Fq "$part" example.bpf.c || fail "the example in read_labels.bpf.h has no $part: $(cat example.bpf.c)"
 done

@@ -1,10 +1,10 @@
-// The sampler that needs no BPF: at each tick it stops the threads that are to be sampled, one
-// after the other, reads their labels, unwinds their stacks and lets them go.
+// The sampler that needs no BPF. At each tick it takes the threads that are due for a sample, one
+// after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
 //
 // Everything happens in drain(), on the calling thread (ptrace belongs to a thread). The kernel
-// tells nothing by itself, so forks, execs, ends and new mappings are found by looking every 100
-// ms: a child process that lives shorter is missed, and what it does first is not sampled. An exec
-// is noticed at the next sample at the latest, before labels are read.
+// does not tell this sampler of forks, execs, ends and new mappings. So it looks for them every 100
+// ms. A child process that lives shorter is missed, and so are the first moments of the others. An
+// exec is noticed at the next sample at the latest, before labels are read.
 //
 // Counters::others has what may be zero here and matters: "ticks", "ticks-skipped", "stop-longest-
 // us", "stop-median-us", "stop-p99-us", and problems by name.

@@ -1,6 +1,6 @@
-// All threads of a process, each read once: what `labelscope dump` shows and what the C API hands
-// out. Filled by stopping each thread in turn (snapshot_process), from a core file (snapshot_core),
-// or by a BPF iterator that stops nothing (../../bpf/task_snapshot.h).
+// All threads of a process, each read once. `labelscope dump` and the C API show it. Three
+// functions make one: snapshot_process() stops each thread in turn, snapshot_core() reads a core
+// file, and snapshot_by_bpf() uses a BPF iterator that stops no thread (bpf/task_snapshot.h).
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ struct ThreadSnapshot {
   // Why this thread could not be looked at, in words (outcome LS_UNREADABLE_VANISHED or
   // ..._NO_THREAD_POINTER), or which memory of it a core file lacks; empty if it could.
   std::string problem;
-  bool late = false;  // and that is because it did not stop in time
+  bool late = false;  // `problem` is that it did not stop in time
 };
 
 enum class SnapshotSource { kPtrace, kBpf, kCore };
@@ -48,13 +48,14 @@ struct ProcessSnapshot {
   std::vector<ThreadSnapshot>
       threads;               // by tid; those that ended before they could be read are left out
   std::size_t vanished = 0;  // threads left out because they ended meanwhile
-  // Threads that stopped too late to be read were let go at once: the longest time that took.
+  // Threads that stopped too late were not read but let go: the longest time for which one was
+  // held.
   std::chrono::nanoseconds longest_late_stop{0};
   // New threads appeared faster than they could be read; some are left out.
   bool incomplete = false;
 };
 
-// A thread that the caller itself traces, so that nobody else can stop it.
+// A thread that the caller itself traces: we cannot stop it, because a thread has only one tracer.
 struct HeldThread {
   Tid tid{};
   std::optional<Address> thread_pointer;  // empty: it runs, or waits where nothing stops it
@@ -63,37 +64,37 @@ struct HeldThread {
 struct SnapshotOptions {
   bool stacks = false;
   std::optional<HeldThread> held;  // read as it stands, without its stack
-  // From when a thread was stopped to where unwinding its stack is cut.
+  // When a thread has been held for this time, the unwinding of its stack is cut.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
-  // How long all threads together that do not stop at once (they wait for a processor, a disk, or
-  // for a child that has their memory) are waited for, when the others have been read, and before
-  // that once more as long at most. Those that still do not stop are `late`.
+  // Some threads do not stop at once: they wait for a processor, for a disk, or for a child that
+  // has their memory (vfork). This is how long we wait for all of them together, after the others
+  // have been read. (Before that, we wait for single ones, for as long again at most.) Threads that
+  // still do not stop are `late`.
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
-  // Called with each thread that was read, before it is let go: what it does adds to the stop. On
-  // another thread than the caller's, one call at a time. What it throws reaches the caller.
+  // Called with each thread that was read, before it is let go. So its time adds to the stop. The
+  // calls come on another thread than the caller's, one at a time. An exception reaches the caller.
   std::function<void(const ThreadSnapshot& thread, const MemorySource& memory)> while_held;
-  // For whoever watches, on a further thread, that no thread is held for long: another number while
-  // each one is, 0 in between. May be null.
+  // For a watch on another thread (hold_watch.h): a different number while each thread is held, and
+  // 0 in between. May be null.
   std::atomic<std::uint64_t>* current_stop = nullptr;
 };
 
-// Stops the threads of a live process one after the other, each as short as possible, until no new
-// one appears. `plan` was made before, while everything ran. kPermission: no thread could be
-// stopped, and why. kVanished: the process has ended, or has executed another program since it was
-// opened (then open it again, and plan).
+// Stops the threads of a live process one after the other, each for a time as short as possible,
+// until no new ones appear. `plan` was made before, while everything ran. kPermission: no thread
+// could be stopped; the error tells why. kVanished: the process has ended, or has executed another
+// program since it was opened (then open it again, and plan again).
 //
-// Memory that nobody supplies (userfaultfd, a file system that hangs) keeps a reader waiting
-// without limit, and the thread that is held with it; only the end of the reading process helps. So
-// signals reach the calling thread meanwhile, but for those of job control, which would stop us
-// with it.
+// Memory that nobody supplies (userfaultfd, a file system that hangs) blocks a read without a
+// limit, and the held thread with it. Only the end of our process helps. So the calling thread gets
+// its signals meanwhile, except those of job control: they would stop us while the thread is held.
 Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
                                          const SnapshotOptions& options);
 
-// The threads of a core file. Where a file that may be a publisher was not found (the main
-// executable, or one with a name that ABI v1 gives), a thread without labels is
-// LS_UNREADABLE_NO_RECIPE, not unlabelled: core.problems() names the files. Nothing is stopped and
-// nothing has to be quick, so of the options only `stacks` and `while_held` count, the latter on
-// the caller's thread. Fails only where a stack was asked for and nothing can be unwound.
+// The threads of a core file. If a file that may be a publisher was not found (the main executable,
+// or a file with a name of ABI v1), a thread without labels is LS_UNREADABLE_NO_RECIPE, not
+// unlabelled; core.problems() names the files. No thread is stopped, so only two options count:
+// `stacks`, and `while_held`, which is called on the caller's thread. Fails only if stacks are
+// wanted and nothing can be unwound.
 Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
                                       const SnapshotOptions& options);
 

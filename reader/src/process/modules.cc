@@ -1,6 +1,12 @@
-// Modules out of mappings. A loader maps each PT_LOAD segment at the load bias plus its address,
-// code executable. A file that somebody maps for its bytes, executable or not, whole or in part,
-// does not lie like that, and is no module there.
+// From mappings to modules. The problem: not every mapped ELF file is a module. A profiler may map
+// one to read it, whole or in part, even executable. A loader maps each PT_LOAD segment at the load
+// bias plus its address, and code executable:
+//
+//   file      | headers, rodata | code | data |
+//                    |             |       |
+//   memory    bias + | r--         | r-x   | rw-     at bias + p_vaddr each
+//
+// A file that lies in memory like this is a module. Any other is none.
 #include "process/modules.h"
 
 #include <algorithm>
@@ -9,8 +15,8 @@
 namespace labelscope {
 namespace {
 
-// Both processors' loaders map segments by the page that the linker assumed; 4 KiB divides them
-// all.
+// The linker chooses a page size, and loaders map segments by it. It is a multiple of 4 KiB on both
+// processors.
 constexpr std::uint64_t kPage = 4096;
 std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
 
@@ -30,13 +36,13 @@ FileMappings::const_iterator first_past(const FileMappings& mapped, Address addr
 
 enum class Placement {
   kNone,
-  kLoading,  // its code is in place; other segments, over which the first one was mapped, are not
+  kLoading,  // its code is in place, but the first segment's mapping still covers other segments
   kLoaded,
 };
 
-// Whether a file with this bias lies as a loader lays it: nothing of it stands where its segments
-// want other bytes, and of its code there is something. (Programs may have moved the rest into huge
-// pages.)
+// Whether a file lies in memory as a loader maps it, with this load bias: no mapping of it stands
+// where its segments want other bytes, and some of its code is there. (A program may have moved the
+// rest of its code to huge pages.)
 Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& mapped,
                     Address bias) {
   const Mapping* code = nullptr;
@@ -52,7 +58,8 @@ Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& m
           return by_loader ? Placement::kLoading : Placement::kNone;
         }
         if (executable && code == nullptr && mapping.executable) code = &mapping;
-        // One mapping of all bytes, in a file whose segments lie in memory as they do in the file.
+        // A single mapping of the whole file. In a file whose segments have the same distances in
+        // memory, this would look right; but a loader would map the data writable.
         if (!executable && load.writable && &mapping == code) return Placement::kNone;
       }
     }
@@ -69,7 +76,7 @@ std::vector<Copy> find_copies(const ElfImage& image, const FileMappings& mapped,
   for (const LoadSegment& load : loads)
     last_end = std::max(last_end, load.vaddr + load.memory_size);
   std::vector<Copy> copies;
-  Address limit = 0;  // nothing of the last copy lies at or above
+  Address limit = 0;  // end of the last copy
   for (const Mapping* mapping : mapped) {
     if (mapping->start < limit) {
       copies.back().end = std::max(copies.back().end, mapping->end);

@@ -25,7 +25,7 @@ struct Module {
   bool contains(Address address) const { return address >= start && address < end; }
 };
 
-// A file that is mapped executable and could not be used.
+// A file that is mapped executable, but that we could not use.
 struct ModuleProblem {
   std::string path;
   Error error;
@@ -34,7 +34,7 @@ struct ModuleProblem {
 struct ModuleList {
   std::vector<Module> modules;  // by address
   std::vector<ModuleProblem> problems;
-  bool loading = false;  // a loader is about to complete one
+  bool loading = false;  // the loader has not mapped all of some module yet
 };
 
 // Opens every executable mapped file for which `wanted` says so (once for each file).

@@ -1,7 +1,8 @@
-// Every thread of a live process, stopped and read one after the other.
+// Reads every thread of a live process, one after the other, each while it is stopped.
 //
-// All stops happen on a thread made for them. It ends when the last thread has been read, and with
-// it the kernel lets go of whatever has not stopped until then (stopped_thread.h).
+// All stops happen on a thread of our own that is made for them. It ends when the last thread has
+// been read. Then the kernel lets go of all threads that have not stopped until then
+// (stopped_thread.h).
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,14 +24,14 @@ using Clock = StoppedThread::Clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A running thread stops in microseconds, and in milliseconds where all processors are busy. One
-// that takes longer is left alone and the next one asked; it is read when it has stopped, whatever
-// goes on then.
+// A running thread stops in microseconds, or in milliseconds if all processors are busy. If it
+// takes longer, we go on with the next thread, and read this one when it has stopped.
 constexpr milliseconds kFirstPatience{10};
-// Between two looks at those that have not stopped: a thread that stops is held for as long.
+// The pause between two looks at threads that have not stopped. A thread that stops meanwhile is
+// held until the next look.
 constexpr microseconds kShortestPause{5};
 constexpr microseconds kLongestPause{50};
-// A process that starts threads faster than they are read would never be done.
+// If a process starts threads faster than we read them, reading would never end.
 constexpr int kMaxListings = 100;
 
 class ThreadReader {
@@ -47,7 +48,7 @@ class ThreadReader {
  private:
   Result<bool> read_new_threads();
   void begin(ThreadSnapshot thread);
-  // True if there is no more to be learned of this thread.
+  // True if this thread is done.
   bool read(ThreadSnapshot& thread);
   void read_stopped();
   void ask_one_asleep();
@@ -64,9 +65,9 @@ class ThreadReader {
   std::vector<ls_tls_recipe> recipes_;
   std::set<Tid> seen_;
   std::vector<ThreadSnapshot> done_;
-  std::map<Tid, ThreadSnapshot> late_;  // asked to stop
-  std::deque<Tid> asleep_;              // those of them that could not even be asked (state D)
-  Clock::duration waited_{0};           // for single ones
+  std::map<Tid, ThreadSnapshot> late_;  // not read yet: they have not stopped
+  std::deque<Tid> asleep_;              // threads of late_ in state D, not even asked to stop
+  Clock::duration waited_{0};           // time spent waiting for single threads
   std::size_t vanished_ = 0;
   std::size_t read_ = 0;
   std::optional<Error> refusal_;
@@ -77,7 +78,7 @@ Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
     auto found = read_new_threads();
     if (!found) {
       if (read_ == 0) return std::move(found).error();
-      break;  // the process ended when we had read some
+      break;  // the process has ended, but we have read some of its threads
     }
     if (!*found) break;
     if (listing == kMaxListings) {
@@ -99,7 +100,7 @@ Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
   return {};
 }
 
-// Whether there were any.
+// Returns whether there were any.
 Result<bool> ThreadReader::read_new_threads() {
   auto tids = process_.threads();
   if (!tids) return std::move(tids).error();
@@ -137,8 +138,8 @@ void ThreadReader::begin(ThreadSnapshot thread) {
   if (read(thread)) return;
   late_.emplace(tid, std::move(thread));
   if (stat->state == 'D') asleep_.push_back(tid);
-  // What cannot be interrupted is not waited for here: there may be hundreds of such threads. Nor
-  // is any where so many do not stop: they do it one after the other, when they get a processor.
+  // Do not wait here for a thread that nothing interrupts: there may be hundreds. Nor for any
+  // thread if many do not stop: they stop one after the other, when they get a processor.
   if (stat->state == 'D' || waited_ >= options_.patience) return;
   const auto asked = Clock::now();
   read_until(asked + kFirstPatience, [&] { return !late_.contains(tid); });
@@ -155,22 +156,23 @@ void ThreadReader::read_until(Clock::time_point deadline, Done done) {
   }
 }
 
-// Those that have stopped since they were asked to.
+// Reads the late threads that have stopped since.
 void ThreadReader::read_stopped() {
-  // Each of them once, whatever happens to them meanwhile.
+  // Each thread only once, whatever happens to it meanwhile.
   for (std::size_t left = late_.size() + 1; left > 0; --left) {
     const auto tid = StoppedThread::late_stop();
     if (!tid) return;
     auto thread = late_.find(*tid);
     if (thread == late_.end()) {
-      StoppedThread::settle();  // it has executed another program, and goes on under this number
+      // A late thread has executed another program, and goes on under this number: let it go.
+      StoppedThread::settle();
     } else if (read(thread->second)) {
       late_.erase(thread);
     }
   }
 }
 
-// One at a time, since others are held for as long.
+// Asks one sleeping thread at a time: while we wait for it, others that stop are held.
 void ThreadReader::ask_one_asleep() {
   if (asleep_.empty()) return;
   const Tid tid = asleep_.front();
@@ -264,7 +266,7 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
   ThreadReader reader(process, snapshot.plan, options, unwinder.get());
   Status read;
   Status ran = run_on_own_thread([&] {
-    // All the time: any of those that have not stopped yet may do so.
+    // For the whole time: a thread that has not stopped yet may stop at any moment.
     const Holding holding(Holding::Until::kThreadEnds);
     read = reader.read_all(snapshot);
     snapshot.longest_late_stop = StoppedThread::take_longest_late_stop();

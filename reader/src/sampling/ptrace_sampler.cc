@@ -1,4 +1,5 @@
-// PtraceSampler: when to sample, and what processes do meanwhile. (thread_sampler.h samples.)
+// PtraceSampler: decides when to sample, and notices what processes do. (thread_sampler.h takes the
+// samples.)
 #include "labelscope/ptrace_sampler.h"
 
 #include <algorithm>
@@ -24,11 +25,11 @@ using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
 constexpr milliseconds kPollInterval{100};
-// Threads that stop after we gave up on them are looked for this often, to let them go.
+// How often we look for threads that have stopped too late, to let them go.
 constexpr std::chrono::microseconds kSettleInterval{200};
 constexpr milliseconds kLongestSettling{200};
 
-// Until then, or a signal: false.
+// Sleeps until then. False: a signal has ended the sleep.
 bool sleep_until(Clock::time_point time) {
   const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
   if (left.count() <= 0) return true;
@@ -38,9 +39,9 @@ bool sleep_until(Clock::time_point time) {
   return ::nanosleep(&rest, nullptr) == 0;
 }
 
-// Once, through the thread that the process is seen through, which may end just then. One that does
-// not stop in time may do so later, and says nothing of the other threads: it has waited for a
-// processor, or waits for a disk or the child of its vfork.
+// Stops one thread, to see whether the kernel allows it. If that thread does not stop in time, this
+// is no error: it waits for a processor, for a disk, or for the child of a vfork(), and other
+// threads may stop.
 Status try_to_stop(Pid pid) {
   constexpr int kAttempts = 10;
   for (int attempt = 1;; ++attempt) {
@@ -60,7 +61,7 @@ struct Events {
   std::uint64_t ticks_skipped = 0;
   std::uint64_t children_not_followed = 0;
   std::uint64_t mappings_not_read = 0;
-  std::uint64_t threads_untold = 0;  // of processes that are forgotten
+  std::uint64_t threads_untold = 0;  // ThreadList::untold() of processes that have ended
 };
 
 class TickingSampler final : public PtraceSampler {
@@ -86,7 +87,7 @@ class TickingSampler final : public PtraceSampler {
   void tick(EventHandler& handler);
   void sample_threads(SampledProcess& process, EventHandler& handler);
   void poll(EventHandler& handler);
-  // Adds to `children` what there is now.
+  // Adds the present child processes to `children`.
   void poll_children(SampledProcess& parent, EventHandler& handler, std::set<Pid>& children);
   void poll_mappings(SampledProcess& process, EventHandler& handler);
   void notice_program(SampledProcess& process, EventHandler& handler);
@@ -102,7 +103,7 @@ class TickingSampler final : public PtraceSampler {
   Clock::time_point next_tick_{};
   Clock::time_point next_poll_{};
   std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
-  std::set<Pid> not_followed_;  // children that were counted as such
+  std::set<Pid> not_followed_;  // children that are counted as not followed
   ThreadSampler threads_;
   Events events_;
 };
@@ -128,7 +129,7 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
     return Error{ErrorCode::kLimit,
                  "more than " + std::to_string(options_.max_processes) + " processes"};
   }
-  // Whether it may be stopped is better known now than when sampling has begun.
+  // Find out now whether we may stop its threads, and not when sampling has begun.
   if (Status status = try_to_stop(pid); !status) return status;
   const SampledProcess* other = processes_.empty() ? nullptr : processes_.begin()->second.get();
   auto process = SampledProcess::open(pid, options_, nullptr, other);
@@ -160,7 +161,7 @@ void TickingSampler::forget(Pid pid, EventHandler& handler) {
   handler.on_exit(pid);
 }
 
-// Handlers may add processes while these are gone through.
+// A copy, because handlers may add processes while a loop goes through these.
 std::vector<Pid> TickingSampler::pids() const {
   std::vector<Pid> pids;
   pids.reserve(processes_.size());
@@ -192,14 +193,15 @@ Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
   }
 }
 
-// Half to one and a half periods: nothing that the program does again and again can keep step.
+// Half to one and a half periods, at random. Otherwise work with nearly our period would be sampled
+// at the same moments again and again.
 nanoseconds TickingSampler::draw_period() {
   return nanoseconds(std::uniform_int_distribution<nanoseconds::rep>(
       period_.count() / 2, period_.count() + period_.count() / 2)(random_));
 }
 
 void TickingSampler::tick(EventHandler& handler) {
-  // Ticks that it is too late for are not made up: they would all see the same moment.
+  // Missed ticks are skipped. Samples for them would all show this same moment.
   const auto now = Clock::now();
   events_.ticks_skipped += static_cast<std::uint64_t>((now - next_tick_) / period_);
   next_tick_ = std::max(next_tick_, now - period_ / 2) + draw_period();
@@ -239,7 +241,7 @@ Status TickingSampler::stop(EventHandler& handler) {
   started_ = false;
   poll(handler);
   for (auto& [pid, process] : processes_) hand_out(pid, process->threads().end_all(), handler);
-  // What has not stopped by then is let go when labelscope's thread ends.
+  // A thread that has not stopped by then is let go when labelscope's thread ends.
   const auto end = Clock::now() + kLongestSettling;
   while (threads_.settle() && Clock::now() < end) {
     sleep_until(Clock::now() + kSettleInterval);
@@ -265,7 +267,7 @@ void TickingSampler::poll(EventHandler& handler) {
     poll_mappings(process, handler);
     if (options_.follow_children) poll_children(process, handler, children);
   }
-  // The number of one that is gone may be another's tomorrow.
+  // The number of a process that is gone may be another's later.
   std::erase_if(not_followed_, [&](Pid pid) { return !children.contains(pid); });
 }
 
@@ -309,7 +311,7 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
       }
       problem = std::move(child).error();
     }
-    if (problem.code == ErrorCode::kVanished) continue;  // it has ended: a zombie, mostly
+    if (problem.code == ErrorCode::kVanished) continue;  // it has ended; mostly it is a zombie
     not_followed_.insert(pid);
     ++events_.children_not_followed;
   }

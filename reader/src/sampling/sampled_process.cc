@@ -1,4 +1,5 @@
-// SampledProcess: what the kernel tells nobody is found by comparing with the last time.
+// SampledProcess: without BPF, the kernel does not tell of execs and new mappings. So this looks
+// again and again, and compares with the last time.
 #include "sampling/sampled_process.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace labelscope {
 namespace {
 
-// Of a program that is not planned yet (TrackedProcess plans it at the on_exec()).
+// The recipe of a program that is not planned yet (TrackedProcess plans it at the on_exec()).
 constexpr ls_tls_recipe not_planned() {
   ls_tls_recipe recipe{};
   recipe.kind = LS_RECIPE_NOT_RELOCATED;

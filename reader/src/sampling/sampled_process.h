@@ -1,4 +1,4 @@
-// One process that PtraceSampler samples: its threads, program, recipes, and what is mapped in it.
+// One process that PtraceSampler samples: its threads, program, recipes and mappings.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace labelscope {
 
 class SampledProcess {
  public:
-  // kVanished, kPermission. `parent`: of a process that was found to be its child; it has the
-  // parent's recipes and knows what the parent has mapped. `like`: any other one, whose unwinder
-  // may have read files of this one.
+  // kVanished, kPermission. `parent`: set if the process is a new child of this one; it starts with
+  // the parent's recipes and mappings. `like`: another process, whose unwinder may have read the
+  // same files already.
   static Result<std::unique_ptr<SampledProcess>> open(Pid pid, const PtraceSamplerOptions& options,
                                                       const SampledProcess* parent,
                                                       const SampledProcess* like);
@@ -32,19 +32,19 @@ class SampledProcess {
   Unwinder* unwinder() const { return unwinder_.get(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
 
-  // Whether it has executed no other program since.
+  // Whether it still runs the program that we know.
   bool runs_its_program() const { return image_.runs_in(memory()); }
   bool runs_same_program(const SampledProcess& other) const { return image_ == other.image_; }
-  // After an exec: another program, no recipes, nothing mapped that is known. False: not now (it
-  // has ended, or is about to).
+  // Call it after an exec: takes up the new program, with no recipes and no known mappings. False:
+  // the process has ended, or is about to.
   bool adopt_program();
   void set_recipes(std::span<const ls_tls_recipe> recipes) {
     recipes_.assign(recipes.begin(), recipes.end());
   }
-  // Whether it exists, as more than a zombie.
+  // Whether the process exists and is not a zombie.
   bool exists() const;
 
-  // Reports executable mappings that were not there the last time. False: they could not be read.
+  // Reports executable mappings that were not there the last time. False: cannot read the mappings.
   using OnMapping = std::function<void(const Mapping&)>;
   bool poll_mappings(const OnMapping& on_mapping);
 

@@ -1,4 +1,4 @@
-// ThreadSampler: everything that is done while a thread is held is in look_at().
+// ThreadSampler. look_at() is all that happens while a thread is held.
 #include "sampling/thread_sampler.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
-// How long a thread may take to stop. One that runs does at once, one that waits for a processor
-// when it has got one. One that waits for a device may never, and would hold up the others'
-// samples: so it is not tried for long, and not again for a while.
+// How long we wait until a thread stops. A running thread stops at once, one that waits for a
+// processor when it gets one. A thread that waits for a device may never stop, and would delay the
+// samples of others: so we do not wait for it long, and do not try it again for a while.
 constexpr milliseconds kPatience{200};
 constexpr milliseconds kPatienceForDevices{5};
 constexpr milliseconds kHopeless{1000};
@@ -51,7 +51,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
       stops_.add(stopped->held());
       if (seen.other_program) return Found::kOtherProgram;
     } else if (stopped.error().code == ErrorCode::kVanished) {
-      // It ended, or ends just now: there was nothing to be sampled any more.
+      // The thread has ended, or is just ending: there is nothing to sample.
       thread.ended = true;
       ++threads_ended_first_;
       return Found::kEnd;
@@ -59,7 +59,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
       thread.refused = stopped.error().code == ErrorCode::kPermission;
       if (thread.refused && refusal_.empty()) refusal_ = stopped.error().context;
       if (!thread.refused && process.threads().state_of(thread) == 'R') {
-        // That it only waits for a processor says nothing about the next time.
+        // It only waits for a processor. The next time it may stop at once, so try it again.
         ++threads_without_processor_;
       } else {
         thread.hopeless_until = Clock::now() + kHopeless;
@@ -80,7 +80,7 @@ bool ThreadSampler::settle() {
   return awaited;
 }
 
-// Nothing here may take long.
+// The thread is held meanwhile, so nothing here may take long.
 ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
                                            const StoppedThread& stopped) const {
   const auto deadline = Clock::now() + options_.max_stop - stopped.held();

@@ -1,4 +1,5 @@
-// One sample by ptrace: stop the thread, read labels and stack, let it go, hand out what was seen.
+// Takes one sample by ptrace: stops the thread, reads labels and stack, lets the thread go, and
+// hands out the sample.
 #pragma once
 
 #include <atomic>
@@ -21,17 +22,17 @@ class ThreadSampler {
 
   enum class Found {
     kThread,
-    kOtherProgram,  // it executed another one than is known: there is no sample yet
-    kEnd,           // it has ended: there is no sample
-    kWaiting,       // CPU time is sampled, and it was on no processor: there is no sample
+    kOtherProgram,  // no sample yet: the process runs another program than the one we know
+    kEnd,           // no sample: the thread has ended
+    kWaiting,       // no sample: CPU time is sampled, and the thread was on no processor
   };
   Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
 
-  // Lets go of threads that stopped too late for their sample. Whether some have not stopped yet.
+  // Lets go of threads that stopped too late for their sample. True if some have not stopped yet.
   bool settle();
-  // There are no samples for now, and what comes next may take long.
+  // Call it when there are no samples for now, and the next work may take long.
   void rest() { holding_.reset(); }
-  // Of all samples so far.
+  // Counts all samples so far.
   Counters counters() const;
   // Sampler::refusal().
   const std::string& refusal() const { return refusal_; }
@@ -55,13 +56,14 @@ class ThreadSampler {
   std::uint64_t threads_ended_first_ = 0;
   std::uint64_t threads_not_stopped_ = 0;
   std::uint64_t threads_refused_ = 0;
-  std::string refusal_;  // the first one
+  std::string refusal_;  // the first refusal
   std::uint64_t threads_without_processor_ = 0;
   std::uint64_t threads_waiting_ = 0;
   std::uint64_t cut_by_max_stop_ = 0;
   std::uint64_t stacks_incomplete_ = 0;
   std::uint64_t stacks_complete_ = 0;
-  // From the first thread of a tick until none can be held any more: others may stop late.
+  // Exists from the first thread of a tick until no thread can be held any more (threads may stop
+  // late).
   std::optional<Holding> holding_;
   StopTimes stops_;
   std::vector<std::byte> label_key_;
