@@ -13,12 +13,12 @@ namespace labelscope {
 
 enum class Severity {
   kNote,     // legal, but good to know
-  kWarning,  // legal by the letter, and some readers or some moments will suffer
+  kWarning,  // legal, but some readers will have trouble, or all readers at some moments
   kError,    // against ABI v1
 };
 std::string_view severity_name(Severity severity);  // "note", "warning", "error"
 
-// What has to be looked at to tell.
+// What the check must look at to see a violation.
 enum class CheckDepth { kStatic, kLive, kStep };
 std::string_view depth_name(CheckDepth depth);  // "static", "live", "step"
 
@@ -67,7 +67,7 @@ struct Rule {
   CheckDepth depth{};       // the least deep one that sees a violation
   const char* requirement;  // what ABI v1 asks for
   const char* reason;       // what a reader sees otherwise
-  // How to comply, each a sentence or a few lines; null where it does not depend on the tool.
+  // How to comply: a sentence or a few lines each. Null: the same for every tool.
   const char* fix;
   const char* fix_gcc;
   const char* fix_clang;  // with the versions that cannot

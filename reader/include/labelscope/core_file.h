@@ -1,11 +1,14 @@
 // A core file as a target: memory, mappings and threads of a process as it died (or as gcore found
 // it). Cores of either processor are read on either.
 //
-// Memory comes from the core's PT_LOAD segments; what the core leaves out because it is in files
-// (the kernel's default coredump_filter) comes from those files. A file is taken from where the
-// core says it was (NT_FILE), under each sysroot, and by build ID under
-// <sysroot>/usr/lib/debug/.build-id and the given directories; it must be the one that the process
-// ran (build ID, where the core has it), or it is refused.
+//   address --> core's PT_LOAD segment has it? -- yes --> bytes of the core
+//                        | no: the kernel leaves out memory that is in files (coredump_filter)
+//                        v
+//               file that was mapped there (NT_FILE) ---> bytes of the file, if it is the right one
+//
+// A file is looked for at the path that the core tells, under each sysroot; then by build ID, under
+// <sysroot>/usr/lib/debug/.build-id and in the given directories. It must be the file that the
+// process ran (by build ID, if the core has it). Otherwise it is refused.
 //
 // Sources: gABI chapter 5 (notes), the kernel's fs/binfmt_elf.c and include/uapi/linux/elf.h
 // (NT_PRSTATUS, NT_PRPSINFO, NT_AUXV, NT_FILE, NT_ARM_TLS).
@@ -38,10 +41,10 @@ struct CoreThread {
   Registers registers;
 };
 
-// A file of the process that was not found, or was found and is another one, or cannot be told to
-// be the right one.
+// A file of the process that was not found, or is another file now, or cannot be proved to be the
+// right one.
 struct CoreFileProblem {
-  std::string path;  // as the core names it; empty: not one file, but what tells of all of them
+  std::string path;  // as the core names it; empty: the list of files itself
   std::string build_id;
   std::string reason;
   bool used = false;  // it is read, although nothing in the core proves that it is the right one
@@ -65,7 +68,7 @@ class CoreFile final : public Target {
   std::string comm() const;          // 15 bytes at most; empty where the core does not have it
   std::string command_line() const;  // the first 80 bytes of it
   const std::vector<CoreThread>& threads() const;  // at least one; the one that died is first
-  // Files that could not be had; filled as they are asked for.
+  // Files that are missing or doubtful. It grows when files are needed.
   std::vector<CoreFileProblem> problems() const;
   // True if the core is shorter than its program headers say (a full disk, a size limit).
   bool truncated() const;

@@ -1,11 +1,11 @@
-// One ELF file, opened to answer few questions cheaply: does it have thread-local variables, where
-// is a symbol, which relocations reach a thread-local variable.
+// One ELF file, opened to answer a few questions cheaply: does it have thread-local variables,
+// where is a symbol, which relocations reach a thread-local variable.
 //
-// Symbols come through DT_GNU_HASH or DT_HASH and relocations through PT_DYNAMIC, because section
-// headers may be missing; .symtab is the fallback for what a linker did not export. Only the pages
-// that a question needs are read: rejecting a file takes the ELF header, the program headers and a
-// few words of the hash table. The file is read, never mapped: a file that shrinks meanwhile gives
-// an error, not a SIGBUS.
+// Section headers may be missing. So symbols are found by DT_GNU_HASH or DT_HASH, and relocations
+// by PT_DYNAMIC. .symtab is only for symbols that the linker did not export. A question reads only
+// the pages that it needs: to reject a file takes the ELF header, the program headers and a few
+// words of the hash table. The file is read and never mapped: if it shrinks meanwhile, there is an
+// error and no SIGBUS.
 //
 // Sources: System V gABI chapters 4 and 5; psABI x86-64 section 4.4; ELF for the Arm 64-bit
 // architecture section 5.7. Not thread-safe: one ElfImage per thread.
@@ -92,8 +92,9 @@ class ElfImage {
   // Link-time address of the program headers (AT_PHDR minus the load bias), if they are loaded.
   std::optional<std::uint64_t> program_headers_address() const;
 
-  // Through the hash tables; no symbol of that name is nullopt. An imported symbol may be found too
-  // (DT_HASH lists them, DT_GNU_HASH only those that a program has a copy of): look at `defined`.
+  // Looks in the hash tables; nullopt: no symbol has this name. It may find an imported symbol,
+  // too, so look at `defined`. (DT_HASH has all imported symbols, DT_GNU_HASH only those of which a
+  // program has a copy.)
   Result<std::optional<ElfSymbol>> find_dynamic_symbol(std::string_view name) const;
   // A linear search of .symtab for a defined symbol: slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
@@ -102,8 +103,8 @@ class ElfImage {
   bool has_dynamic_symbols() const;
   bool has_symtab() const;
 
-  // Bytes that are in memory at this link-time address when the file is loaded, before relocation;
-  // zeros where the file has none (.bss).
+  // Reads the bytes that are at this link-time address after loading and before relocation. Where
+  // the file has none (.bss), they are zeros.
   Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
 
   // Whether the program may write to this link-time address when the loader is done: in a writable

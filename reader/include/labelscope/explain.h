@@ -1,5 +1,5 @@
-// The resolution of labels told step by step, for the person whose labels do not show up. Plain
-// sentences; strings from the target in them are bytes, and whoever prints them escapes them.
+// Tells step by step how labels are found, for a person whose labels do not show up. Plain
+// sentences. Strings from the target in them are raw bytes: escape them before you print them.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct Explanation {
   std::vector<Finding> findings;  // why there are no labels, or what deviates, most important first
 };
 
-// What planning saw: the trace that Planner::plan() filled, module by module (those with neither
-// symbol are counted, not listed): symbols and their tables, relocations, the slots' live words and
-// what they were taken for.
+// Tells what planning saw, from the trace that Planner::plan() has filled, module by module:
+// symbols and their tables, relocations, the words in the slots, and what they were taken for.
+// Modules with neither symbol are counted, not listed.
 Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace);
 
-// One thread: the plan's recipes applied once more, each read and what it gave: thread pointer,
-// DTV, length, generation, entry, address, pointer, set, labels. Call it while the thread is held
-// still, or the memory may have changed since.
+// For one thread: applies the plan's recipes once more, and tells each read and its result: thread
+// pointer, DTV, length, generation, entry, address, pointer, set, labels. Call it while the thread
+// is held: otherwise the memory may have changed.
 Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
                            const MemorySource& memory);
 

@@ -1,5 +1,6 @@
-// The static rules, one by one. One cause is reported once: where a symbol is not what it should
-// be, the rules that take it for what it should be are not looked at (and not called met either).
+// The static rules, one by one. One cause is reported once. For example, if the symbol is no
+// thread-local variable, then the rules about thread-local variables are not checked; they do not
+// count as met either.
 #include "labelscope/check_file.h"
 
 #include <elf.h>
@@ -24,7 +25,7 @@ constexpr const char* kDefineVersion =
     "define it as const uint32_t custom_labels_abi_version = 1; in C++ as "
     "extern \"C\" const uint32_t custom_labels_abi_version = 1; also within extern \"C\" { }";
 
-// Where readers look first, and else what the file has for us alone.
+// The dynamic symbol, which readers look for; without one, the symbol in .symtab.
 const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol) {
   return is_exported(symbol) ? symbol.dynamic : symbol.symtab;
 }
@@ -83,7 +84,7 @@ void FileRules::judge_file_name() {
       "name the file libcustomlabels.so or libcustomlabels-ANYTHING.so");
 }
 
-// Neither symbol is exported, and for one reason: no option, one version script.
+// Whether neither symbol is exported, for the same reason (a missing option, a version script).
 bool FileRules::are_hidden_alike() const {
   const auto& version = best_of(seen_.version);
   const auto& variable = best_of(seen_.variable);
@@ -138,7 +139,7 @@ void FileRules::judge_version() {
 
 void FileRules::judge_current_set() {
   const auto& symbol = best_of(seen_.variable);
-  // What hides both has been told of the version.
+  // If one cause hides both symbols, the finding about the version has told it.
   const bool exported =
       !are_hidden_alike() &&
       judge_export(RuleId::kCurrentSetExported, seen_.variable,
@@ -158,11 +159,11 @@ void FileRules::judge_current_set() {
   if (seen_.executable) {
     judge_executable_access(*symbol);
   } else if (exported) {
-    // The descriptor of a variable that is not exported cannot name it: that is no second mistake.
+    // If the variable is not exported, its descriptor cannot name it. That is no second mistake.
     judge_library_access();
   }
   if (!seen_.tls) return;
-  // A block starts at an address that is its p_vaddr modulo its alignment.
+  // A TLS block starts at an address that equals p_vaddr modulo p_align.
   const bool aligned = seen_.tls->alignment >= kPointerBytes &&
                        (seen_.tls->vaddr + symbol->value) % kPointerBytes == 0;
   expect(RuleId::kCurrentSetAligned, aligned,

@@ -1,9 +1,9 @@
-// The data rules on one label set. Like the walk (label_walk.cc, which has a drawing) it goes from
-// pointer to set to array to strings, but it does not stop at the first thing that is wrong unless
-// nothing can be told beyond it, and it says which rule each thing breaks.
+// The data rules on one label set. Like the walk (label_walk.cc has a drawing), the check goes from
+// pointer to set to array to strings. Unlike the walk, it goes on after a fault as far as it can,
+// and says which rule each fault breaks.
 //
-// Only what the program itself could not read breaks a rule. A process that ends while it is looked
-// at breaks none.
+// A read that fails breaks a rule only if the program itself could not read there either. If the
+// process ends during the check, that breaks no rule.
 #include "labelscope/check_set.h"
 
 #include <algorithm>
@@ -32,15 +32,15 @@ class SetChecker {
   SetCheck check(Address variable);
 
  private:
-  // Missing memory is an answer; anything else means that the process cannot be looked at.
+  // kMissing: there is no memory, which is a finding. kGone: we cannot look at the process.
   enum class Reading { kDone, kMissing, kGone };
   struct Text {
     Reading reading = Reading::kMissing;
-    std::optional<std::string> bytes;  // not of those that are there but too long to be looked at
+    std::optional<std::string> bytes;  // none if the string is readable but too long
   };
 
   Reading read(Address address, std::span<std::byte> out);
-  // Whether the first and the last byte of so many are there.
+  // Tries to read the first and the last byte of a range.
   Reading probe(Address address, std::uint64_t size);
   void check_storage(const RemoteSet& head);
   std::optional<std::vector<RemoteLabel>> read_storage(Address storage, std::uint64_t count);
@@ -55,16 +55,16 @@ class SetChecker {
 
   const MemorySource& memory_;
   SetCheck result_;
-  bool readable_ = true;  // so far: all that a reader needs of the set
+  bool readable_ = true;  // a reader could read all of the set so far
   bool gone_ = false;
   std::size_t bytes_read_ = 0;
-  // Of the set as it is walked.
+  // The state of the walk over the set.
   std::uint64_t count_ = 0;
   std::size_t index_ = 0;
   std::uint64_t with_key_ = 0;
   std::uint64_t label_bytes_ = 0;
   bool beyond_bounds_ = false;
-  std::map<std::string, std::optional<std::string>> labels_;  // without a value: it is null
+  std::map<std::string, std::optional<std::string>> labels_;  // nullopt: the value is null
 };
 
 SetChecker::Reading SetChecker::read(Address address, std::span<std::byte> out) {
@@ -111,7 +111,7 @@ void SetChecker::report(RuleId rule, std::string found, std::string fix) {
 
 SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
   result_.set = {state, std::move(labels)};
-  // What was seen of a process that then ended may be the end's doing.
+  // The process has ended: the faults that we saw may come from its end.
   if (gone_) result_.diagnostics.clear();
   std::stable_sort(result_.diagnostics.begin(), result_.diagnostics.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.rule < b.rule; });
@@ -181,7 +181,7 @@ void SetChecker::check_storage(const RemoteSet& head) {
   }
 }
 
-// The first kMaxCheckedElements; nullopt unless all are there.
+// Reads the elements, kMaxCheckedElements at most; nullopt if some cannot be read.
 std::optional<std::vector<RemoteLabel>> SetChecker::read_storage(Address storage,
                                                                  std::uint64_t count) {
   if (count > kAddressEnd / sizeof(RemoteLabel)) return std::nullopt;

@@ -1,7 +1,11 @@
-// Headers of a core file. There may be more than 65,534 program headers (a process may have that
-// many mappings): then e_phnum is PN_XNUM and the count is in the one section header, which the
-// kernel writes at the very end of the file. If the file was cut short the count follows from the
-// notes, which stand right behind the program headers.
+// The headers of a core file.
+//
+//   ELF header | program headers | notes | memory ... | (section header)
+//
+// A process may have more than 65,534 mappings, and so many program headers. Then e_phnum is
+// PN_XNUM, and the count is in the only section header, which the kernel writes at the very end of
+// the file. If the file is cut, that is missing. But the notes follow right behind the program
+// headers, so their offset tells the count.
 #include "core/core_layout.h"
 
 #include <elf.h>
@@ -38,7 +42,7 @@ struct Format {
   std::string_view program;
 };
 
-// What people have in hand when they look for a core file.
+// Recognizes other files that people take for a core file.
 std::optional<Error> other_format(std::string_view head) {
   using std::string_view_literals::operator""sv;
   constexpr std::array<Format, 5> kCompressed{{
@@ -121,7 +125,7 @@ Status add_header(const Elf64_Phdr& ph, CoreLayout& layout) {
   return {};
 }
 
-// An honest core has no overlaps; of two segments the one that starts first wins.
+// An honest core has no overlaps. Of two overlapping segments, the one that starts first wins.
 void cut_overlaps(std::vector<CoreSegment>& segments) {
   std::stable_sort(segments.begin(), segments.end(),
                    [](const CoreSegment& a, const CoreSegment& b) { return a.start < b.start; });

@@ -1,5 +1,5 @@
 // What a core file's headers say: the machine, which memory is where in the file, and where the
-// notes are. Nothing of it is believed: sizes and counts are bounded, and segments that overlap are
+// notes are. The file may be hostile: sizes and counts are bounded, and overlapping segments are
 // cut.
 //
 // Source: System V gABI chapters 4 and 5; the kernel's fs/binfmt_elf.c (elf_core_dump).
@@ -14,8 +14,8 @@
 
 namespace labelscope {
 
-// A mapping of the process. Of its memory the core holds the first file_size bytes; what follows
-// was not dumped (which is not the same as zero).
+// A mapping of the process. The core has the first file_size bytes of its memory. The rest was not
+// dumped, which does not mean that it is zero.
 struct CoreSegment {
   Address start = 0;
   Address end = 0;

@@ -1,4 +1,4 @@
-// What of the list cannot be read may hold a publisher, so that this is told.
+// If a part of the list cannot be read, a publisher may be in it. So that becomes a problem.
 #include "core/core_link_map.h"
 
 #include <elf.h>
@@ -48,7 +48,7 @@ class LinkMapWalk {
   void walk() {
     if (!add_main_executable()) return;
     const bool whole = dynamic_ && add_libraries(*dynamic_);
-    // Where there is no loader, there is no list either.
+    // A program without a loader has no list.
     if (whole || interpreter_.empty()) return;
     list_.problems.push_back(
         {{}, {}, "the loader's list of libraries cannot be read to its end", false});
@@ -59,10 +59,10 @@ class LinkMapWalk {
   bool add_libraries(Address dynamic) {
     const LinkMap map = read_link_map(dumped_, dynamic);
     for (const LoadedLink& link : map.links) {
-      // The loader's own name lies in the executable, of which it may not have been dumped.
+      // The loader's own name is in the executable, and that page may not have been dumped.
       const bool is_loader = notes_.loader == link.bias && link.bias != 0;
       const std::string name = is_loader ? interpreter_ : target_text(dumped_, link.name);
-      // The executable has no name here, and the kernel's own object no path.
+      // The executable has an empty name, and the vDSO a name without a path.
       if (name.find('/') != std::string::npos) add_library(name, link);
     }
     return map.complete;

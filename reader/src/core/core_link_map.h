@@ -1,6 +1,7 @@
-// Which files a dead process had mapped, where the core does not say it (no NT_FILE note: kernels
-// before 3.7, gdb before 7.6, emulators): from the loader's own list (link_map.h), which starts in
-// the main executable, and that is where AT_PHDR leads.
+// Which files a dead process had mapped, if the core has no NT_FILE note (kernels before 3.7, gdb
+// before 7.6, emulators). The loader's own list tells (link_map.h):
+//
+//   AT_PHDR --> main executable --> its dynamic section --> list of loaded files
 #pragma once
 
 #include <vector>
@@ -13,11 +14,12 @@ namespace labelscope {
 
 struct LinkedFiles {
   std::vector<MappedRange> ranges;
-  // Files whose segments cannot be known without them; or the list itself, without a path.
+  // Files that were not found, so that their segments are not known; or, without a path, the list
+  // itself.
   std::vector<CoreFileProblem> problems;
 };
 
-// The files themselves tell where their segments are, so they must be found.
+// The list has no segments: only the files tell where these are. So the files must be found.
 LinkedFiles list_linked_files(const CoreNotes& notes, const DumpedMemory& dumped, Machine machine,
                               FileFinder& finder);
 

@@ -1,5 +1,5 @@
-// One read may cross segments, and go to and fro between the core and files. On aarch64 every
-// address may carry a tag, as there the processor itself passes over it.
+// One read may cross segments, and may take parts from the core and parts from files. On aarch64
+// every address may have a tag, which the processor ignores, too.
 #include "core/core_memory.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Status CoreMemory::read(Address address, std::span<std::byte> out) const {
     const std::uint64_t dumped = dumped_.dumped_from(address);
     const std::uint64_t most = dumped != 0 ? dumped : dumped_.next_dumped(address) - address;
     const std::size_t count = std::min<std::uint64_t>(most, out.size());
-    // At the very last address, beyond which nothing can be dumped.
+    // This is the very last address.
     if (count == 0) return not_there("memory that was not dumped");
     Status status = dumped != 0 ? dumped_.read(address, out.first(count))
                                 : read_file(address, out.first(count));

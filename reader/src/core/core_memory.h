@@ -13,7 +13,7 @@ namespace labelscope {
 
 class ProcessFiles;
 
-// Only what was dumped. Refers to the file and the segments, which must outlive it.
+// Only the dumped memory. The file and the segments must outlive it.
 class DumpedMemory final : public MemorySource {
  public:
   DumpedMemory(const LoadedFile& core, const std::vector<CoreSegment>& segments, Machine machine)
@@ -22,9 +22,9 @@ class DumpedMemory final : public MemorySource {
   Status read(Address address, std::span<std::byte> out) const override;
   Address untagged(Address pointer) const override { return pointer & address_bits(machine_); }
 
-  // How many bytes from `address` on were dumped, in one segment; 0: this one was not.
+  // How many bytes from `address` on were dumped, within one segment; 0: this byte was not.
   std::uint64_t dumped_from(Address address) const;
-  // The first address above `address` of which that is not true; the last address if there is none.
+  // The first address above `address` that was dumped; the last address if there is none.
   Address next_dumped(Address address) const;
 
  private:
@@ -33,7 +33,7 @@ class DumpedMemory final : public MemorySource {
   Machine machine_;
 };
 
-// All of it. What was dumped counts, also where there is a file: the process may have changed it.
+// All memory. A dumped byte wins over the file: the process may have changed it.
 class CoreMemory final : public MemorySource {
  public:
   CoreMemory(const DumpedMemory& dumped, const ProcessFiles& files)

@@ -1,5 +1,5 @@
-// Notes are read one by one: a core of ten thousand threads has hundreds of megabytes of vector
-// registers among them, and none of those is wanted.
+// Reads notes one by one, and skips most: a core of ten thousand threads has hundreds of megabytes
+// of vector registers in its notes, which nobody needs here.
 #include "core/core_notes.h"
 
 #include <elf.h>
@@ -17,14 +17,14 @@ namespace {
 
 // The kernel's own limit on the number of threads in a system.
 constexpr std::size_t kMaxThreads = 4 << 20;
-// A dozen notes for each thread; a sparse file has any number of empty ones for nothing.
+// There are a dozen notes for each thread. A sparse file could have any number of empty notes.
 constexpr std::size_t kMaxNotes = 16 * kMaxThreads;
 // The kernel writes at most 16 MiB (core_file_note_size_limit).
 constexpr std::uint64_t kMaxFileTable = 64 << 20;
-// Of the other notes: some hundred bytes.
+// The other notes have some hundred bytes.
 constexpr std::uint64_t kMaxContent = 64 << 10;
 
-// struct elf_prstatus: what stands where, up to the registers.
+// Offsets in struct elf_prstatus, up to the registers.
 constexpr std::size_t kCurrentSignal = 12;
 constexpr std::size_t kThreadId = 32;
 constexpr std::size_t kRegisters = 112;
@@ -68,9 +68,9 @@ class NoteWalk {
   Status walk() {
     std::uint64_t at = 0;
     while (range_.size - at >= sizeof(Elf64_Nhdr)) {
-      // Of all ranges: any number of them may be the same bytes.
+      // Counts the notes of all ranges: many ranges may be the same bytes.
       if (++notes_.count > kMaxNotes) return Error{ErrorCode::kLimit, "its notes do not end"};
-      // A header and the owner's name in one read: 6 bytes at most, of those that matter.
+      // Reads header and owner's name at once. The names that matter have 6 bytes at most.
       std::array<std::byte, sizeof(Elf64_Nhdr) + 8> head{};
       const std::size_t head_size = std::min<std::uint64_t>(head.size(), range_.size - at);
       if (!read_head(at, std::span(head).first(head_size))) return end_early();
@@ -90,7 +90,7 @@ class NoteWalk {
   Status read(std::uint64_t offset, std::span<std::byte> out) const {
     return file_.read_offset(range_.offset + offset, out);
   }
-  // With what follows: notes that are nearly empty take no call of the system each.
+  // Reads what follows, too: so small notes do not need a system call each.
   Status read_head(std::uint64_t offset, std::span<std::byte> out) {
     if (offset < window_at_ || offset - window_at_ + out.size() > window_size_) {
       window_at_ = offset;
@@ -161,7 +161,7 @@ class NoteWalk {
   std::array<std::byte, 1024> window_{};  // bytes of the range that were read last
   std::uint64_t window_at_ = 0;
   std::size_t window_size_ = 0;
-  bool ended_early_ = false;  // this range: another one may be whole
+  bool ended_early_ = false;  // this range is cut; another one may be whole
 };
 
 }  // namespace

@@ -1,13 +1,16 @@
 // Thread pointers that a core file lost.
 //
-// Linux 5.9 to 5.15 on an x86-64 processor with FSGSBASE writes a core in which only the thread
-// that died has a thread pointer; all others have 0. There, a thread that waits for the dump has
-// already taken leave of its memory (exit_mm, mm_release, deactivate_mm), which clears its FS
-// register, and since 5.9 the register itself is what is saved. Since 5.16 threads wait before they
-// clean up anything (kernel commit 92307383082d).
+// The problem: Linux 5.9 to 5.15 on an x86-64 processor with FSGSBASE writes cores in which only
+// the thread that died has a thread pointer. All others have 0. The reason: while they wait for the
+// dump, they have already given up their memory (exit_mm, mm_release, deactivate_mm), which clears
+// their FS register; and since 5.9 the kernel saves the register itself. Since 5.16 threads wait
+// before they clean up (kernel commit 92307383082d).
 //
-// What the register pointed to is still there: the libc's thread control block, which begins with
-// its own address, as the psABI asks, and holds the thread's ID. So it is looked for.
+// The solution: the register is lost, but the thread control block to which it pointed is still in
+// memory. It begins with its own address (the psABI asks for that), and libc keeps the thread's ID
+// in it. So the memory is searched for such blocks:
+//
+//   address A:   [ A | dtv | ... | thread ID | ... ]   --> the thread pointer of this thread is A
 //
 // Sources: glibc's nptl/descr.h and sysdeps/x86_64/nptl/tls.h (struct pthread, tcbhead_t); musl's
 // src/internal/pthread_impl.h (struct pthread, 1.2).
@@ -21,8 +24,8 @@
 
 namespace labelscope {
 
-// Sets the thread pointers that are 0 to what is found, or to none: not found, or not within the
-// first 256 MiB of writable memory, or found twice. Other threads are left alone.
+// Replaces thread pointers that are 0: by the address that was found; or by none, if there is none
+// in the first 256 MiB of writable memory, or more than one. Other threads are not touched.
 void find_lost_thread_pointers(const std::vector<CoreSegment>& segments, const DumpedMemory& memory,
                                std::vector<CoreThread>& threads);
 

@@ -6,8 +6,9 @@
 //                                |                 |
 //                                +-> bytes         +-> bytes
 //
-// Reading costs calls, not bytes: the array is read at once, and the strings in one read where they
-// lie close together (a writer that packs them, or a heap that happened to).
+// A read costs its call and hardly its bytes. So this reads the whole array at once, and all
+// strings at once if they lie close together (many writers pack them, and a heap may place them
+// so).
 #include "labelscope/label_walk.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@
 namespace labelscope {
 namespace {
 
-// A span may hold this many bytes that belong to no label; more is read string by string.
+// A span may have this many bytes that belong to no label. If there are more, each string is read
+// by itself.
 constexpr std::uint64_t kSpanSlack = 512;
 
 bool possible(const MemorySource& memory, const RemoteString& string) {
@@ -29,7 +31,7 @@ bool possible(const MemorySource& memory, const RemoteString& string) {
 
 Observation unreadable(ls_outcome outcome, std::uint32_t flags) { return {outcome, flags, {}}; }
 
-// What becomes of an element, given what was kept before it.
+// Decides whether to keep an element, from what is kept already.
 ElementFate judge(const MemorySource& memory, const RemoteLabel& slot, std::size_t labels,
                   std::uint64_t bytes) {
   if (slot.key.address == 0) return ElementFate::kNoKey;
@@ -42,7 +44,7 @@ ElementFate judge(const MemorySource& memory, const RemoteLabel& slot, std::size
   return ElementFate::kKept;
 }
 
-// The elements to keep, in order, unless one is impossible.
+// The elements to keep, in order; or the fact that one is impossible.
 struct Selection {
   std::vector<RemoteLabel> labels;
   std::uint64_t bytes = 0;
@@ -89,7 +91,7 @@ Selection select(const MemorySource& memory, std::span<const RemoteLabel> slots,
   return chosen;
 }
 
-// Reads strings, through one span where that is cheaper.
+// Reads strings, in one span if that is cheaper.
 class StringReader {
  public:
   StringReader(const MemorySource& memory, const Selection& chosen) : memory_(memory) {
@@ -130,7 +132,7 @@ class StringReader {
 
 namespace {
 
-// The kept element after `last`, as the strings are read in their order.
+// The trace of the next kept element after `last`.
 ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
   std::size_t i = last == nullptr ? 0 : static_cast<std::size_t>(last - trace.elements.data()) + 1;
   while (trace.elements[i].fate != ElementFate::kKept) ++i;

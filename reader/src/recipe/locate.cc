@@ -1,4 +1,4 @@
-// A TlsRecipe applied; the meaning of each field is in tls_recipe.h.
+// Applies a TLS recipe. tls_recipe.h has the rules.
 #include "labelscope/locate.h"
 
 #include <array>
@@ -16,11 +16,11 @@ Located unreadable(ls_outcome outcome) { return {std::nullopt, outcome, 0}; }
 
 struct DtvHead {
   std::uint64_t length = 0;
-  std::uint64_t generation = 0;  // 0 where it is not asked for
+  std::uint64_t generation = 0;  // stays 0 if the recipe does not need it
 };
 
-// glibc's length is two words before its generation: one read for both. A layout in which they lie
-// elsewhere, which no known libc has, takes two.
+// In glibc the length is two words before the generation, so one read takes both. Another layout,
+// which no known libc has, takes two reads.
 constexpr std::int16_t kGlibcLengthOffset = -16;
 
 Result<DtvHead> read_head(const ls_tls_recipe& recipe, Address dtv, const MemorySource& memory) {
