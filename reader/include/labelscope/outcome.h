@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What became of one observation of one thread. Plain C: the BPF programs, the reader and the
- * recording file use the same numbers, and every number has a name in words (outcome_name() in
- * label.h).
+/* The outcome of one observation of one thread. Plain C: the BPF programs, the reader and the
+ * recording file use the same numbers. outcome_name() in label.h has a word for each.
  *
- * Absence is a value, not an error: labelled, unlabelled and unreadable-because stay three
+ * Absence is a value, not an error: labelled, unlabelled and unreadable (with a reason) stay three
  * different things up to the last line of output. */
 #ifndef LABELSCOPE_OUTCOME_H
 #define LABELSCOPE_OUTCOME_H
@@ -13,16 +12,15 @@ enum ls_outcome {
   LS_LABELLED = 0,
   /* The thread's pointer is null, its set is empty, or it never touched the variable. */
   LS_UNLABELLED = 1,
-  /* All following: there may be labels, but they could not be read. */
-  LS_UNREADABLE_NO_RECIPE =
-      2, /* a publisher's variable cannot be located (see the plan's reasons) */
+  /* All of the following: there may be labels, but they could not be read. */
+  LS_UNREADABLE_NO_RECIPE = 2, /* a publisher's variable cannot be located (the plan says why) */
   LS_UNREADABLE_NOT_RELOCATED = 3, /* the loader has not filled the publisher's slot yet */
   LS_UNREADABLE_NO_THREAD_POINTER = 4,
   LS_UNREADABLE_BAD_DTV = 5,      /* the thread's DTV could not be read */
   LS_UNREADABLE_NOT_RESIDENT = 6, /* a page is not in memory (or not mapped at all) */
   LS_UNREADABLE_MALFORMED = 7,    /* impossible lengths, counts or pointers */
-  LS_UNREADABLE_VANISHED =
-      8, /* the thread ended, or never ran again, before the read was repeated */
+  /* The thread ended, or never ran again, before the read was repeated. */
+  LS_UNREADABLE_VANISHED = 8,
   LS_OUTCOME_COUNT = 9
 };
 
@@ -31,15 +29,13 @@ enum ls_sample_flag {
   LS_TRUNCATED_SLOTS = 1 << 0,  /* the storage array is longer than LS_MAX_SLOTS */
   LS_TRUNCATED_LABELS = 1 << 1, /* more than LS_MAX_LABELS labels */
   LS_TRUNCATED_BYTES = 1 << 2,  /* keys and values together exceed LS_MAX_LABEL_BYTES */
-  LS_NULL_VALUE =
-      1 << 3, /* a key whose value.buf is null: ABI violation, that label is not shown */
-  LS_DUPLICATE_KEY = 1 << 4, /* legal: the first of two equal keys counts */
+  LS_NULL_VALUE = 1 << 3,       /* a key whose value.buf is null: against the ABI, and not shown */
+  LS_DUPLICATE_KEY = 1 << 4,    /* legal: the first of two equal keys counts */
   LS_NEVER_TOUCHED = 1 << 5, /* unlabelled because the thread has no TLS block for the variable */
   LS_RETRIED = 1 << 6,       /* read a second time with page faults allowed */
   LS_PARTLY_UNREADABLE = 1 << 7, /* another publisher of the same process was unreadable */
-  LS_KEY_CONFLICT =
-      1 << 8, /* two publishers set the same key to different values; both are shown */
-  LS_STACK_CUT = 1 << 9 /* unwinding took too long for a thread that is held (--max-stop) */
+  LS_KEY_CONFLICT = 1 << 8, /* two publishers set one key to different values; both are shown */
+  LS_STACK_CUT = 1 << 9     /* unwinding took too long for a thread that is held (--max-stop) */
 };
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)
 

@@ -1,10 +1,10 @@
-// Opening files whose names are a stranger's: out of a core file or of a process's mappings, or
-// found below a directory.
+// Opens files whose names we cannot trust: from a core file, from a process's mappings, or found
+// below a directory.
 //
-// Opening is no harmless act everywhere: a device does something, a FIFO waits, and files below
-// /proc, /sys and the like are made by the kernel as they are opened or read, some for a price
-// (tracing that starts, hardware that is asked). So a file is looked at without being opened
-// (O_PATH, open(2)) and opened only if it is a regular one of a file system that stores files.
+// The problem: to open a file is not always harmless. A device may do something, a FIFO blocks, and
+// the kernel makes files below /proc, /sys and the like when they are opened or read, which may
+// start tracing or ask the hardware. So this first looks at the file without opening it (O_PATH,
+// open(2)). It opens the file only if it is a regular file in a file system that stores files.
 #pragma once
 
 #include <string>

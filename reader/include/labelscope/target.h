@@ -44,7 +44,7 @@ class LiveProcess final : public Target {
   std::optional<Address> program_headers_address() const override;
 
   Pid pid() const { return pid_; }
-  // The thread through which it is seen at this moment: mostly its first one.
+  // The thread through whose /proc folder we see the process now. Mostly its first thread.
   Tid seen_through() const { return door_; }
   // "/proc/TID/name" of that thread, for what is the same in all threads (maps, auxv, root).
   std::string proc_path(const char* name) const;
@@ -56,11 +56,11 @@ class LiveProcess final : public Target {
   std::string comm() const;
   // Its arguments with spaces between them, the first 4,096 bytes; empty where it has none. Bytes.
   std::string command_line() const;
-  // What it runs now, told from every other program and run (not from a fork's): bytes to compare.
-  // Empty if it has ended.
+  // Identifies the program that it runs now, and this run of it: bytes to compare. A forked child
+  // has the same. Empty if the process has ended.
   std::string program() const;
-  // The process has executed another program since it was opened: what was learned of its memory is
-  // no longer true. (Or it has ended.)
+  // Whether the process has executed another program since open(), or has ended. Then nothing that
+  // was learned of its memory is true any more.
   bool has_replaced_program() const { return program() != program_; }
 
  private:

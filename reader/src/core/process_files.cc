@@ -1,7 +1,9 @@
-// Is a file that was found the one that the process ran? The build ID decides where the core has
-// it; without one, the first page, if that was dumped. If neither is there, the file must at least
-// have segments where the process had them, and the user hears that nothing better could be
-// checked.
+// Is a file that was found the one that the process ran?
+//
+//   the core has its build ID         the build ID decides
+//   else: its first page was dumped   the first page decides
+//   else                              its segments must be where the process had them, and the user
+//                                     is told that no better check was possible
 #include "core/process_files.h"
 
 #include <elf.h>
@@ -43,8 +45,9 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
   });
 }
 
-// Every stack was written to. A kernel that dumps private memory at all (coredump_filter) leaves
-// out only mappings to which nothing was ever written.
+// Whether the core has a stack. Every stack was written to. So if one is there, the kernel has
+// dumped private memory (coredump_filter), and has left out only mappings to which nothing was ever
+// written.
 bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
   const std::size_t stack_pointer = stack_pointer_number(machine);
   return std::any_of(notes.threads.begin(), notes.threads.end(), [&](const CoreThread& thread) {
@@ -89,7 +92,8 @@ const FileRange* ProcessFiles::range_of(Address address) const {
   return address < candidate.end ? &candidate : nullptr;
 }
 
-// With the mutex held. Where nothing was dumped it may be an ELF file, of an unknown build ID.
+// Call it with the mutex held. If nothing was dumped, the file may be an ELF file, and its build ID
+// is not known.
 const LoadedHeaders& ProcessFiles::headers_of(File& file) const {
   if (file.headers) return *file.headers;
   file.headers = LoadedHeaders{true, {}};
@@ -162,7 +166,8 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
   return Proof::kNone;
 }
 
-// With the mutex held. What becomes read-only after relocation counts: the loader writes to it.
+// Call it with the mutex held. Memory that becomes read-only after relocation counts as written:
+// the loader writes to it.
 bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::size_t size) const {
   const File& file = files_[range.file];
   if (file.segments.empty()) return false;

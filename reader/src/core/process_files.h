@@ -1,5 +1,5 @@
-// The files that a dead process had mapped: found on this machine when first asked for, and held
-// against what the core has of them before a byte of them counts.
+// The files that a dead process had mapped. This finds them on this machine when they are first
+// needed, and compares them with the core before it uses a byte of them.
 #pragma once
 
 #include <mutex>
@@ -33,12 +33,13 @@ class ProcessFiles {
   const FileRange* range_of(Address address) const;
   const std::string& path(std::size_t file) const { return files_[file].path; }
 
-  // False if the core shows that it is none. Not if it was found: that is asked by open().
+  // False if the core shows that the file is not ELF. Does not look for the file; open() does.
   bool may_be_elf(std::size_t file) const;
   // kNotFound, or kMalformed for what is no ELF file, with a reason that names the build ID.
   Result<UniqueFd> open(std::size_t file) const;
-  // Bytes of a file at their runtime address. Not of what the process may have written to, unless
-  // the core shows that it has all such memory: then what is not in it was never written to.
+  // Reads bytes of a file at their runtime address. Refuses memory that the process may have
+  // written to, unless the core has all written memory: then a byte that is not in it was never
+  // written.
   Status read(const FileRange& range, Address address, std::span<std::byte> out) const;
   std::vector<CoreFileProblem> problems() const;
 
@@ -47,7 +48,7 @@ class ProcessFiles {
     std::string path;
     std::vector<std::size_t> ranges;
     std::optional<Address> first_page;     // where it was mapped, if it was dumped
-    std::optional<LoadedHeaders> headers;  // what it says, once somebody asked
+    std::optional<LoadedHeaders> headers;  // from the first page, read when first needed
     std::optional<Result<UniqueFd>> found;
     std::vector<LoadSegment> segments;  // of the file that was found
   };

@@ -17,7 +17,7 @@
 namespace labelscope {
 namespace {
 
-// Those that a mount table has; none of them stores what somebody has put there.
+// File systems that the kernel makes up. None of them stores files that a user has put there.
 bool is_made_up(const struct statfs& system) {
   constexpr std::uint32_t kMadeUp[] = {
       PROC_SUPER_MAGIC,   SYSFS_MAGIC,         TRACEFS_MAGIC,      DEBUGFS_MAGIC, BPF_FS_MAGIC,
@@ -47,7 +47,8 @@ Result<UniqueFd> open_regular_file(const UniqueFd& place) {
     return Error{ErrorCode::kUnsupported,
                  "lies in a file system that the kernel makes up (/proc, /sys or the like)"};
   }
-  // The very file that was looked at, whatever has its name now. Not to wait for a lease's holder.
+  // Opens the very file that was looked at, whatever has its name now. O_NONBLOCK: does not wait
+  // for the holder of a lease.
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   UniqueFd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.valid()) return fd;

@@ -1,5 +1,5 @@
-// /proc/PID/task/TID/children where the kernel has it (CONFIG_PROC_CHILDREN), else every process is
-// asked for its parent.
+// Reads /proc/PID/task/TID/children, if the kernel has it (CONFIG_PROC_CHILDREN). Otherwise reads
+// the parent of every process.
 #include "labelscope/child_processes.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
-// Work on a thread made for it: what ptrace has seized is let go at the latest when that ends.
+// Runs work on a thread of its own. ptrace belongs to a thread: when this one ends, the kernel lets
+// go of everything that it has seized.
 #pragma once
 
 #include <functional>
@@ -7,10 +8,10 @@
 
 namespace labelscope {
 
-// Does it on a thread of its own, to which no signal is delivered: handlers of the program that we
-// are in expect to run elsewhere. The caller hears its signals as before, so that Ctrl-C ends a
-// program that reads memory which nobody supplies; but Ctrl-Z would stop a held thread with us.
-// What `work` throws is thrown here.
+// The new thread gets no signals, because the program's signal handlers expect to run on other
+// threads. The calling thread gets them as before: so Ctrl-C still ends a program whose read hangs.
+// But it does not get Ctrl-Z, which would stop us while we hold a thread. Throws what `work`
+// throws.
 Status run_on_own_thread(const std::function<void()>& work);
 
 }  // namespace labelscope
