@@ -2,9 +2,8 @@
 // one to read it, whole or in part, even executable. A loader maps each PT_LOAD segment at the load
 // bias plus its address, and code executable:
 //
-//   file      | headers, rodata | code | data |
-//                    |             |       |
-//   memory    bias + | r--         | r-x   | rw-     at bias + p_vaddr each
+//   in the file    [ headers, constants ][  code  ][  data  ]
+//   in memory      [        r--         ][  r-x   ]    [  rw-   ]      each at bias + p_vaddr
 //
 // A file that lies in memory like this is a module. Any other is none.
 #include "process/modules.h"
