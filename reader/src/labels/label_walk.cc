@@ -21,8 +21,8 @@
 namespace labelscope {
 namespace {
 
-// A span may have this many bytes that belong to no label. If there are more, each string is read
-// by itself.
+// A span may hold bytes that belong to no label: as many as the labels have, and this many more.
+// Otherwise each string is read by itself.
 constexpr std::uint64_t kSpanSlack = 512;
 
 bool possible(const MemorySource& memory, const RemoteString& string) {
