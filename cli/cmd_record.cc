@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <future>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include "cli/record/signals.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record_report.h"
+#include "cli/symbol/kernel_symbols.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -94,6 +96,7 @@ class Recording {
   std::optional<HoldWatch> watch_;  // while the targets' memory is read
   Profile profile_;
   std::vector<ModuleFile> files_;
+  std::shared_future<Result<KernelSymbols>> kernel_symbols_;
   bool names_given_up_ = false;
   std::set<std::string> announced_;  // paths of publishers
   std::optional<std::uint64_t> announced_plans_;
@@ -238,6 +241,10 @@ Ended Recording::record() {
       log::error("reading samples failed: " + status.error().context);
       break;
     }
+    // While there is time: at the end somebody would wait for them.
+    if (recorder_->in_kernel() && !kernel_symbols_.valid()) {
+      kernel_symbols_ = begin_reading_kernel_symbols();
+    }
     if (announced_plans_ != recorder_->plans()) {
       progress.clear();
       announce_publishers();
@@ -298,6 +305,7 @@ void Recording::finish_profile() {
   symbolizing.progress = [&](std::size_t done, std::size_t all) {
     progress.working("Naming addresses:", done, all);
   };
+  symbolizing.kernel = kernel_symbols_;
   symbolize(profile_, files_, symbolizing);
   count_stack_ends(profile_);
   names_given_up_ = signals_.give_up_requested();

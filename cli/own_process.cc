@@ -40,6 +40,10 @@ void Precedence::take() {
   raised_ = before_ <= 0 && set_own_nice(kFirst);
 }
 
+void Precedence::forgo() {
+  if (own_nice() == kFirst) set_own_nice(own().before_);
+}
+
 void Precedence::start_again() { used_before_ = used(); }
 
 void Precedence::give_back_after(std::chrono::nanoseconds most) {

@@ -27,6 +27,8 @@ class Precedence {
   void take();
   // Also for a forked child: the command that the user wants to measure must not have precedence.
   void give_back();
+  // The calling thread, which has it from the thread that made it, goes without.
+  static void forgo();
   // Starts the time of give_back_after() again, for the next piece of work.
   void start_again();
   // Gives the precedence back when this thread has used a processor for `most`. To be called now

@@ -54,6 +54,8 @@ class Recorder final : private EventHandler {
   std::uint64_t dropped() const;
   // Changes with each planning of a process.
   std::uint64_t plans() const { return plans_; }
+  // Some stack so far has a part in the kernel.
+  bool in_kernel() const { return in_kernel_; }
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   const Sampler& sampler() const { return *sampler_; }
 
@@ -88,6 +90,7 @@ class Recorder final : private EventHandler {
       processes_;                                  // ended ones stay: their samples are here
   std::map<std::string, std::uint64_t> counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
+  bool in_kernel_ = false;
   Pid first_{};  // the process that was added first
   Pid last_pid_{};
   TrackedProcess* last_process_ = nullptr;

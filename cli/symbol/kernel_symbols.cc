@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "cli/own_process.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
@@ -120,6 +121,17 @@ Result<std::string> read_kallsyms() {
   }
   text.resize(size);
   return text;
+}
+
+std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols() {
+  return std::async(std::launch::async,
+                    []() -> Result<KernelSymbols> {
+                      Precedence::forgo();
+                      Result<std::string> text = read_kallsyms();
+                      if (!text) return std::move(text).error();
+                      return KernelSymbols::parse(std::move(*text));
+                    })
+      .share();
 }
 
 }  // namespace labelscope::cli

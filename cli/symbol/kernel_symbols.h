@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,5 +52,9 @@ class KernelSymbols {
 
 // Reads /proc/kallsyms. kPermission when the kernel refuses.
 Result<std::string> read_kallsyms();
+
+// Reads and parses it on a thread of its own, without precedence. It takes a tenth of a second, for
+// most of which the kernel prints its 200,000 names.
+std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols();
 
 }  // namespace labelscope::cli

@@ -67,12 +67,6 @@ bool fills_range(std::span<const std::byte> image, const ProfileModule& module) 
   return module.end > module.start && size >= image.size() && size - image.size() < kLargestPage;
 }
 
-Result<KernelSymbols> read_kernel_symbols() {
-  Result<std::string> text = read_kallsyms();
-  if (!text) return std::move(text).error();
-  return KernelSymbols::parse(std::move(*text));
-}
-
 class Run {
  public:
   Run(Profile& profile, const std::vector<ModuleFile>& files, const SymbolizerOptions& options)
@@ -87,9 +81,9 @@ class Run {
       ++counts_[module].all;
       groups[source_of(module)].push_back(i);
     }
-    // Runs beside the files. Most of that time the kernel prints its 200,000 names.
+    // Runs beside the files, unless it has begun already.
     if (groups.contains({Source::Kind::kKernel})) {
-      kernel_ = std::async(std::launch::async, &read_kernel_symbols);
+      kernel_ = options_.kernel.valid() ? options_.kernel : begin_reading_kernel_symbols();
     }
     for (auto& [source, locations] : groups) {
       if (stopped()) break;
@@ -129,7 +123,7 @@ class Run {
   }
 
   void symbolize_kernel(const std::vector<Index>& locations) {
-    const Result<KernelSymbols> kernel = kernel_.get();
+    const Result<KernelSymbols>& kernel = kernel_.get();
     if (!kernel) return remember(locations, kernel.error().context);
     for (Index i : locations) {
       std::optional<KernelSymbol> symbol = kernel->find(profile_.locations[i].address);
@@ -272,7 +266,7 @@ class Run {
   const std::vector<ModuleFile>& files_;
   const SymbolizerOptions& options_;
   DebugFiles debug_files_;
-  std::future<Result<KernelSymbols>> kernel_;  // valid if there are locations in the kernel
+  std::shared_future<Result<KernelSymbols>> kernel_;  // valid if there are locations in the kernel
   std::vector<Count> counts_;
   std::map<Index, std::string> reasons_;
   std::size_t done_ = 0;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "cli/profile/profile.h"
+#include "cli/symbol/kernel_symbols.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
@@ -22,6 +24,8 @@ struct SymbolizerOptions {
   // Called now and then. True ends the work early and leaves the rest without names (second
   // Ctrl-C).
   std::function<bool()> cancelled;
+  // The names of the kernel, if somebody has begun to read them already.
+  std::shared_future<Result<KernelSymbols>> kernel;
   // Called with (locations done, locations in all).
   std::function<void(std::size_t, std::size_t)> progress;
 };
