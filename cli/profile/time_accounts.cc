@@ -92,9 +92,10 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
 }
 
 void TimeAccounts::end_thread(Pid pid, Tid tid, std::uint64_t thread_ns) {
-  auto known = threads_.extract(raw(tid));
-  if (known && known.mapped().pid == pid) {
-    close(known.mapped(), thread_ns);
+  const auto known = threads_.find(raw(tid));
+  if (known != threads_.end() && known->second.pid == pid) {
+    close(known->second, thread_ns);
+    threads_.erase(known);
     return;
   }
   OpenThread unseen{};

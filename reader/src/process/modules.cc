@@ -126,4 +126,9 @@ ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappin
   return list;
 }
 
+bool is_main_executable(const Module& module, std::optional<Address> program_headers) {
+  const auto linked = module.image->program_headers_address();
+  return program_headers && linked && module.load_bias + *linked == *program_headers;
+}
+
 }  // namespace labelscope

@@ -41,4 +41,7 @@ struct ModuleList {
 ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappings,
                         const std::function<bool(const FileId&)>& wanted);
 
+// `program_headers`: Target::program_headers_address(), which the kernel told the process.
+bool is_main_executable(const Module& module, std::optional<Address> program_headers);
+
 }  // namespace labelscope

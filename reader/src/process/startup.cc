@@ -143,12 +143,10 @@ class StartupSearch {
 
 const Module* find_main_executable(const ModuleList& list, const Target& target) {
   const auto headers = target.program_headers_address();
-  if (!headers) return nullptr;
-  for (const Module& module : list.modules) {
-    const auto linked = module.image->program_headers_address();
-    if (linked && module.load_bias + *linked == *headers) return &module;
-  }
-  return nullptr;
+  const auto main =
+      std::find_if(list.modules.begin(), list.modules.end(),
+                   [&](const Module& module) { return is_main_executable(module, headers); });
+  return main == list.modules.end() ? nullptr : &*main;
 }
 
 // Empty: there is no list, or we cannot rely on it.

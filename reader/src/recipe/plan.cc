@@ -33,11 +33,6 @@ namespace {
 // So many refusals are told in words. A process may have any number of them.
 constexpr std::size_t kMostTold = 5;
 
-bool is_main_executable(const Module& module, std::optional<Address> program_headers) {
-  auto headers = module.image->program_headers_address();
-  return program_headers && headers && module.load_bias + *headers == *program_headers;
-}
-
 std::string libc_clause(const LibcTls& libc) {
   switch (libc.kind()) {
     case LibcTls::Kind::kGlibc:

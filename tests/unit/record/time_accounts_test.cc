@@ -214,3 +214,28 @@ TEST_CASE("time_accounts: a part of a nanosecond is not lost") {
   bench.settle();
   CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == kStretch + 2);
 }
+
+TEST_CASE("time_accounts: nor is it among the samples of a thread with an account") {
+  Bench bench;
+  const Index before = bench.row();
+  std::vector<Index> rows;
+  for (int i = 0; i < 3; ++i) rows.push_back(bench.row());
+  bench.sample(5, kStretch, before);
+  for (Index row : rows) bench.sample(5, kStretch + kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 3 * kMs + 2);
+  bench.settle();
+  CHECK(bench.weight(before) == kStretch);
+  CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == 3 * kMs + 2);
+}
+
+TEST_CASE("time_accounts: the end of another process's thread of that number ends nothing") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kStretch, row);
+  bench.accounts.end_thread(kOther, Tid{5}, kMs);
+  bench.sample(5, 2 * kStretch, row);
+  bench.accounts.end_thread(kPid, Tid{5}, 2 * kStretch);
+  bench.settle(0, 2 * kStretch);
+  CHECK(bench.weight(row) >= 2 * kStretch);
+  CHECK(bench.weight(row) <= 2 * kStretch + kMs);
+}
