@@ -27,8 +27,8 @@ T load(const std::byte* at) {
 
 #if defined(__x86_64__)
 
-// A displacement or an immediate of 32 bits; behind a displacement that is relative to the next
-// instruction there may be an immediate of 1 or 4 bytes.
+// A displacement or an immediate of 32 bits. What reaches a slot (mov, add, lea) has nothing behind
+// its displacement, which is relative to the next instruction.
 bool refers(const std::byte* at, Address address, const VariableReferences& wanted) {
   const auto number = std::int64_t{load<std::int32_t>(at)};
   for (std::int64_t offset : wanted.tp_offsets) {
@@ -36,7 +36,7 @@ bool refers(const std::byte* at, Address address, const VariableReferences& want
   }
   const Address next = address + sizeof(std::int32_t) + static_cast<Address>(number);
   for (Address slot : wanted.slots) {
-    if (slot == next || slot == next + 1 || slot == next + 4) return true;
+    if (slot == next) return true;
   }
   return false;
 }

@@ -235,6 +235,23 @@ TEST_CASE("elf_hostile: a string table that ends within the name has no such nam
   const auto found = look_up({"STRSZ=0x18"});
   REQUIRE(found);
   CHECK_FALSE(*found);
+  // The name comes first in the table. Its last byte is the zero behind it, or the one before.
+  const std::size_t end = 1 + std::strlen(kSet) + 1;
+  const auto whole = look_up({"STRSZ=" + std::to_string(end)});
+  REQUIRE(whole);
+  CHECK(*whole);
+  const auto without_zero = look_up({"STRSZ=" + std::to_string(end - 1)});
+  REQUIRE(without_zero);
+  CHECK_FALSE(*without_zero);
+}
+
+TEST_CASE("elf_hostile: a System V chain that leads past the last symbol is malformed") {
+  const auto last = look_up({"GNU_HASH_TAG=DT_DEBUG", "SYSV_CHAINS=4"});
+  REQUIRE(last);
+  CHECK(*last);
+  const auto past = look_up({"GNU_HASH_TAG=DT_DEBUG", "SYSV_CHAINS=3"});
+  REQUIRE_FALSE(past);
+  CHECK(past.error().code == ErrorCode::kMalformed);
 }
 
 TEST_CASE("elf_hostile: a relocation table larger than the file is malformed") {
