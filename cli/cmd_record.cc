@@ -317,7 +317,7 @@ void Recording::finish_profile() {
 int Recording::command_status() {
   if (!child_->ended()) {
     if (signals_.forwardable() != 0) ::kill(raw(child_->pid()), signals_.forwardable());
-    if (!signals_.stop_requested()) log::info("The command goes on; waiting for it to end");
+    log::info("The command goes on; waiting for it to end");
   }
   int forwarded = signals_.forwardable();
   while (!child_->ended()) {

@@ -57,7 +57,8 @@ constexpr CounterText kCounterTexts[] = {
      "they were worked out again from what exists"},
     {"ticks", "", ""},
     {"ticks-skipped", "ticks that were skipped",
-     "stopping all threads took longer than the time between two: a lower -F helps"},
+     "labelscope had no processor at their time, or stopping threads took longer than a tick: "
+     "--backend bpf, or a lower -F"},
     {"threads-ended-first", "", ""},
     {"threads-waiting-again", "", ""},
     {"threads-not-stopped", "samples with neither labels nor stack",

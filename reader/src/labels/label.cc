@@ -41,7 +41,7 @@ std::string_view outcome_text(unsigned outcome) {
     case LS_UNREADABLE_NOT_RELOCATED:
       return "the library was not relocated yet";
     case LS_UNREADABLE_NO_THREAD_POINTER:
-      return "the thread pointer is not known yet";
+      return "the thread pointer could not be had";
     case LS_UNREADABLE_BAD_DTV:
       return "the thread's DTV could not be read";
     case LS_UNREADABLE_NOT_RESIDENT:
