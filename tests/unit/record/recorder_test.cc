@@ -91,8 +91,8 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
   const SamplerOfAnExec& sampler = *owned;
   Recorder recorder(std::move(owned), {.period_ns = 1000});
   REQUIRE(recorder.add(Pid{getpid()}));
-  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // tells of an exec
   const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // tells of an exec
   while (sampler.plans() < 4 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
     REQUIRE(recorder.step(std::chrono::milliseconds(0)));
   CHECK(sampler.plans() == 4);
