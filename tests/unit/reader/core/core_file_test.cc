@@ -132,12 +132,13 @@ TEST_CASE("core_file: of segments that overlap, each byte has one, and reading e
   made.add_memory(kData, "aaaa", 8);
   made.add_memory(kData + 2, "bbbb");
   made.add_memory(kData + 1, "c");
-  made.add_memory(kData + 6, "defg");
+  made.add_memory(kData + 6, "defg", 12);
   const MadeCore core(made.bytes());
   REQUIRE(core.opened());
   CHECK(text_at(*core, kData, 4) == "aaaa");
   CHECK(contains(text_at(*core, kData, 5), "not dumped"));
   CHECK(text_at(*core, kData + 8, 2) == "fg");
+  CHECK(contains(text_at(*core, kData + 8, 3), "not dumped"));
   const auto mappings = core->mappings();
   REQUIRE(mappings);
   CHECK(mappings->size() == 2);
