@@ -3,6 +3,7 @@
 #include <map>
 
 #include "kernel/sampling.h"
+#include "labelscope/saved_pointer.h"
 #include "support/catch.h"
 #include "support/rivals.h"
 
@@ -16,7 +17,9 @@ constexpr std::size_t kSamplesOfEach = 5;
 
 std::map<Tid, std::size_t> count_by_thread(const Taken& taken) {
   std::map<Tid, std::size_t> counts;
-  for (const TakenSample& sample : taken.samples) counts[sample.tid]++;
+  for (const TakenSample& sample : taken.samples) {
+    if (sample.seen.outcome == LS_LABELLED) counts[sample.tid]++;
+  }
   return counts;
 }
 
@@ -44,6 +47,11 @@ TEST_CASE("sampler: three publishers that disagree are all in every sample, each
     const LabelSet expected = rival_labels(target, plan, truth);
     for (const TakenSample& sample : taken.samples) {
       if (sample.tid != truth.tid) continue;
+      // As in sample_until(): a first thread that did not stop in time has such samples first.
+      if (kSavedPointerLags && raw(sample.tid) == raw(target.pid()) &&
+          sample.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER) {
+        continue;
+      }
       REQUIRE(sample.seen.outcome == LS_LABELLED);
       REQUIRE((sample.seen.flags & ~std::uint32_t{LS_RETRIED}) == LS_KEY_CONFLICT);
       REQUIRE(sample.seen.labels == expected);
