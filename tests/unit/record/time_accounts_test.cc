@@ -239,3 +239,13 @@ TEST_CASE("time_accounts: the end of another process's thread of that number end
   CHECK(bench.weight(row) >= 2 * kStretch);
   CHECK(bench.weight(row) <= 2 * kStretch + kMs);
 }
+
+TEST_CASE("time_accounts: an end of which nothing is known is the last sample") {
+  Bench bench;
+  const Index row = bench.row();
+  bench.sample(5, kStretch, row);
+  bench.sample(5, kStretch + 5 * kMs, row);
+  bench.accounts.end_thread(kPid, Tid{5}, 0);
+  bench.settle();
+  CHECK(bench.weight(row) == kStretch + 5 * kMs);
+}
