@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -302,14 +303,13 @@ TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
 // Works for a moment and sleeps for longer, again and again.
 class Napper {
  public:
-  explicit Napper(std::chrono::microseconds work = std::chrono::microseconds(300))
-      : pid_(::fork()) {
+  Napper() : pid_(::fork()) {
     REQUIRE(pid_ >= 0);
     if (pid_ != 0) return;
     for (;;) {
-      const auto end = std::chrono::steady_clock::now() + work;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
       while (std::chrono::steady_clock::now() < end) continue;
-      std::this_thread::sleep_for(3 * work + std::chrono::microseconds(100));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
   Napper(const Napper&) = delete;
@@ -348,9 +348,37 @@ TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
   CHECK(asleep * 5 < handler.samples.size());
 }
 
-TEST_CASE("ptrace_sampler: a thread that was found waiting is looked for again") {
+// Computes without end, on the last of the processors that we may use.
+class Rival {
+ public:
+  Rival() : pid_(::fork()) {
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    cpu_set_t ours;
+    if (::sched_getaffinity(0, sizeof ours, &ours) != 0) ::_exit(1);
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &ours)) --last;
+    CPU_ZERO(&ours);
+    CPU_SET(last, &ours);
+    if (::sched_setaffinity(0, sizeof ours, &ours) != 0) ::_exit(1);
+    for (;;) (void)std::chrono::steady_clock::now();
+  }
+  Rival(const Rival&) = delete;
+  Rival& operator=(const Rival&) = delete;
+  ~Rival() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Pid pid() const { return Pid{pid_}; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_CASE("ptrace_sampler: a thread that was found waiting for a processor is looked for again") {
   if (run_time_of(Pid{::getpid()}).count() == 0) skip_test("this kernel has no schedstat");
-  const Napper target(std::chrono::microseconds(10));
+  const Rival target;
+  const Rival other_one;
   Handler handler;
   PtraceSamplerOptions options;
   options.frequency_hz = 999;

@@ -6,7 +6,8 @@
 // Each THREAD does its work again and again:
 //   a:6,b:3/10.1   6 ms under the label tenant=a, 3 under b, then sleep until 10.1 ms have passed
 //                  since it began; without "/10.1" it never sleeps. "~3": 3 ms on average, at
-//                  random
+//                  random. "@3": 3 ms of passing a byte to another thread and waiting for it to
+//                  come back
 //   thread!a:1     a new thread for each 1 ms
 //   process!a:1    a new process for each 1 ms
 //   switch!a       hands a byte to and fro with another thread, as fast as it can
@@ -63,8 +64,34 @@ struct Turn {
   std::string label;
   double ms = 0;
   bool random = false;
+  bool passing = false;
   Tally* tally = nullptr;
 };
+
+// Another thread that sends back what it gets.
+class Echo {
+ public:
+  Echo() {
+    if (pipe(there_) != 0 || pipe(back_) != 0) std::abort();
+    std::thread([from = there_[0], to = back_[1]] {
+      char byte = 0;
+      while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1) continue;
+    }).detach();
+  }
+  void pass() {
+    char byte = 0;
+    if (write(there_[1], &byte, 1) != 1 || read(back_[0], &byte, 1) != 1) std::abort();
+  }
+
+ private:
+  int there_[2];
+  int back_[2];
+};
+
+void pass_a_byte() {
+  thread_local Echo echo;
+  echo.pass();
+}
 
 // CPU time, not time: a turn is as long on a busy machine.
 void work(const Turn& turn, std::mt19937& random) {
@@ -74,7 +101,10 @@ void work(const Turn& turn, std::mt19937& random) {
   const std::int64_t start = now(CLOCK_THREAD_CPUTIME_ID);
   const std::int64_t end = start + static_cast<std::int64_t>(ms * 1e6);
   std::int64_t at = start;
-  while (at < end) at = now(CLOCK_THREAD_CPUTIME_ID);
+  while (at < end) {
+    if (turn.passing) pass_a_byte();
+    at = now(CLOCK_THREAD_CPUTIME_ID);
+  }
   turn.tally->ns += static_cast<std::uint64_t>(at - start);
 }
 
@@ -105,8 +135,9 @@ Job parse(std::string_view text) {
     const auto colon = one.find(':');
     turn.label = one.substr(0, colon);
     if (colon != std::string::npos) {
-      turn.random = one.substr(colon + 1).starts_with("~");
-      turn.ms = std::stod(one.substr(colon + (turn.random ? 2 : 1)));
+      turn.random = one[colon + 1] == '~';
+      turn.passing = one[colon + 1] == '@';
+      turn.ms = std::stod(one.substr(colon + (turn.random || turn.passing ? 2 : 1)));
     }
     turn.tally = tally_of(turn.label);
     job.turns.push_back(turn);

@@ -24,11 +24,11 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid);
 // nanoseconds; nothing once it is gone. A zombie is not gone.
 std::optional<std::uint64_t> process_time(Pid pid);
 
-// The first and the last of the three numbers in /proc/PID/task/TID/schedstat
+// The first two of the three numbers in /proc/PID/task/TID/schedstat
 // (Documentation/scheduler/sched-stats.rst).
 struct RunTime {
   std::uint64_t ran_ns = 0;
-  std::uint64_t turns = 0;  // how often it was given a processor
+  std::uint64_t waited_ns = 0;  // for a processor
 };
 std::optional<RunTime> parse_run_time(std::string_view schedstat);
 

@@ -25,7 +25,7 @@ std::optional<RunTime> parse_run_time(std::string_view schedstat) {
     if (parsed.ec != std::errc{}) return std::nullopt;
     at = parsed.ptr;
   }
-  return RunTime{numbers[0], numbers[2]};
+  return RunTime{numbers[0], numbers[1]};
 }
 
 Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {

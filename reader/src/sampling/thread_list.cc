@@ -23,10 +23,10 @@
 //   - It is in the system call in which it waited: its wait has just ended, or it waits again. If
 //     such samples counted, a thread that works for less time than it waits would mostly be sampled
 //     in that call.
-//   - It waited for a processor and stopped when it got one, where its last turn had ended. On a
-//     busy machine turns end at the scheduler's ticks. If the work repeats with nearly that period,
-//     all samples would fall on the same part of it. (With kMostWaiting credits the thread is
-//     sampled all the same: it may never be found on a processor.)
+//   - It waited long for a processor and stopped when it got one, where its last turn had ended.
+//     On a busy machine turns end at the scheduler's ticks. If the work repeats with nearly that
+//     period, all samples would fall on the same part of it. (With kMostWaiting credits the thread
+//     is sampled all the same: it may never be found on a processor.)
 //
 // A thread that is never found in state R gets no sample. Its credit has a bound (kMaxCredit), so
 // that one long oversight does not lead to a sample at every tick for long.
@@ -53,6 +53,9 @@ constexpr int kMaxCredit = 8;
 // In periods. With so much credit a thread is sampled even where it waits for a processor. On a
 // machine with one processor it is never seen on it: labelscope has the processor at that moment.
 constexpr int kMostWaiting = 4;
+// A thread that another one wakes waits for a processor for less than that; one that others keep
+// from it, for the rest of their turns: milliseconds.
+constexpr std::chrono::microseconds kShortWait{500};
 // A thread's name is read again after so many listings. Most programs set a name only once.
 constexpr std::uint64_t kListingsPerName = 64;
 
@@ -171,7 +174,7 @@ bool ThreadList::read_run_time(ListedThread& thread) {
   const auto run = parse_run_time({text.data(), static_cast<std::size_t>(size)});
   if (!run) return false;
   const std::chrono::nanoseconds ran(run->ran_ns);
-  thread.turns = run->turns;
+  thread.waited = std::chrono::nanoseconds(run->waited_ns);
   thread.credit += ran - thread.ran;
   thread.ran = ran;
   return true;
@@ -202,8 +205,9 @@ bool ThreadList::runs_and_is_due(ListedThread& thread) {
 
 bool ThreadList::was_on_processor(ListedThread& thread) {
   if (!thread.run_time.valid()) return true;
-  const std::uint64_t turns = thread.turns;
-  return !read_run_time(thread) || thread.turns == turns || thread.credit >= period_ * kMostWaiting;
+  const std::chrono::nanoseconds waited = thread.waited;
+  return !read_run_time(thread) || thread.waited - waited < kShortWait ||
+         thread.credit >= period_ * kMostWaiting;
 }
 
 void ThreadList::refresh_name(ListedThread& thread) {

@@ -24,7 +24,7 @@ struct ListedThread {
   // none.
   UniqueFd run_time;
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
-  std::uint64_t turns = 0;             // how often it was given a processor, as last read
+  std::chrono::nanoseconds waited{};   // for a processor, as last read
   std::chrono::nanoseconds before{0};  // the part of `ran` from before sampling began
   std::chrono::nanoseconds credit{0};  // the part of `ran` that no sample stands for yet
   std::chrono::steady_clock::time_point seen_first{};  // since sampling began

@@ -10,11 +10,11 @@
 
 namespace labelscope::test {
 
-TEST_CASE("cpu_times: of schedstat the first number is time and the last one turns") {
+TEST_CASE("cpu_times: of schedstat the first number is time on a processor, the second one before it") {
   const auto run = parse_run_time("123 456 789\n");
   REQUIRE(run);
   CHECK(run->ran_ns == 123);
-  CHECK(run->turns == 789);
+  CHECK(run->waited_ns == 456);
   for (const char* text : {"", "123", "123 456", "123 456 x", "-1 2 3"}) {
     CHECK_FALSE(parse_run_time(text));
   }
