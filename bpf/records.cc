@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "labelscope/label_walk.h"
-
 namespace labelscope {
 namespace {
 
@@ -44,7 +42,7 @@ Result<WireLabels> take_labels(Cursor& cursor) {
   if (!head) return malformed("no label head");
   auto bytes = cursor.take_bytes(sizeof(*head) + head->size);
   if (!bytes.data()) return malformed("labels that do not fit");
-  return decode_labels(bytes);
+  return open_labels(bytes);
 }
 
 Result<Record> decode_sample(Cursor& cursor) {
@@ -98,27 +96,7 @@ Result<Record> decode_thread_end(Cursor& cursor) {
       ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid), end->thread_ns});
 }
 
-// What stands before each label's bytes in a label key.
-struct KeyHead {
-  std::uint16_t publisher;
-  std::uint16_t key_length;
-  std::uint16_t value_length;
-};
-
 }  // namespace
-
-Result<WireLabels> decode_labels(std::span<const std::byte> bytes) {
-  WireLabels labels;
-  const auto* first = reinterpret_cast<const unsigned char*>(bytes.data());
-  if (const char* problem = ls_open_labels(&labels.start, first, bytes.size())) {
-    return malformed(problem);
-  }
-  ls_label_head head{};
-  std::memcpy(&head, bytes.data(), sizeof(head));
-  labels.outcome = static_cast<ls_outcome>(head.outcome);
-  labels.flags = head.flags;
-  return labels;
-}
 
 Result<Record> decode_record(std::span<const std::byte> bytes) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
@@ -144,66 +122,6 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
     default:
       return malformed("an unknown type");
   }
-}
-
-void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
-  ls_label_view label{};
-  std::size_t size = 0;
-  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
-    size += sizeof(KeyHead) + label.key_length + label.value_length;
-  }
-  const std::size_t start = key.size();
-  key.resize(start + size);  // once: this is done for every sample
-  std::byte* out = key.data() + start;
-  auto put = [&out](const void* from, std::size_t count) {
-    if (count != 0) std::memcpy(out, from, count);
-    out += count;
-  };
-  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
-    KeyHead head{label.publisher, label.key_length, label.value_length};
-    put(&head, sizeof(head));
-    put(label.key, label.key_length);
-    put(label.value, label.value_length);
-  }
-}
-
-Observation decode_label_key(std::span<const std::byte> key) {
-  Observation total;
-  Observation one;
-  Cursor cursor(key);
-  bool first = true;
-  auto finish_publisher = [&] {
-    if (one.labels.empty()) return;
-    keep_first_keys(one.labels, one.flags);
-    one.outcome = LS_LABELLED;
-    merge_observation(total, std::exchange(one, {}), std::exchange(first, false));
-  };
-  while (!cursor.empty()) {
-    KeyHead head{};
-    auto bytes = cursor.take_bytes(sizeof(head));
-    if (!bytes.data()) break;
-    std::memcpy(&head, bytes.data(), sizeof(head));
-    auto name = cursor.take_bytes(head.key_length);
-    auto value = cursor.take_bytes(head.value_length);
-    if (name.size() != head.key_length || value.size() != head.value_length) break;
-    if (!one.labels.empty() && one.labels.back().publisher != head.publisher) finish_publisher();
-    Label label;
-    label.key.assign(reinterpret_cast<const char*>(name.data()), name.size());
-    label.value.assign(reinterpret_cast<const char*>(value.data()), value.size());
-    label.publisher = static_cast<std::uint8_t>(head.publisher);
-    one.labels.push_back(std::move(label));
-  }
-  finish_publisher();
-  return total;
-}
-
-Observation observation_of(const WireLabels& labels) {
-  std::vector<std::byte> key;
-  append_label_key(labels, key);
-  Observation seen = decode_label_key(key);
-  seen.outcome = labels.outcome;
-  seen.flags |= labels.flags;
-  return seen;
 }
 
 }  // namespace labelscope

@@ -294,7 +294,6 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_key = label_key_;
-  handed.decode_labels = &decode_label_key;
   handler_->on_sample(handed);
 }
 

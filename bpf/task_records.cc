@@ -60,7 +60,7 @@ char state_letter(std::uint32_t state, std::uint32_t exit_state) {
 Result<ThreadRecord> decode_thread(std::span<const std::byte> record) {
   const auto head = head_of<ls_thread_head>(record);
   if (!head) return malformed("no thread head");
-  auto labels = decode_labels(record.subspan(sizeof(*head)));
+  auto labels = open_labels(record.subspan(sizeof(*head)));
   if (!labels) return std::move(labels).error();
   ThreadRecord result;
   ThreadSnapshot& thread = result.thread;

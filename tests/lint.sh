@@ -29,7 +29,7 @@ forbid_but() {
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
 # The rooms of the reader, likewise. A public header belongs to the room that implements it.
-rooms=(base elf process recipe labels ptrace unwind core sampling explain check c_api)
+rooms=(base elf process recipe labels sources plan ptrace unwind core sampling explain check c_api)
 room_of() {
   local name=${1%.h}
   case $1 in
@@ -42,7 +42,7 @@ left=()
 for room in "${rooms[@]}"; do
   [[ -d reader/src/$room ]] || { echo "FAILED: reader/src/$room is not there"; failed=1; }
   left+=("$room")
-  for used in $(sed -n 's/^#include "\(.*\)"$/\1/p' reader/src/"$room"/*.{h,cc} 2>/dev/null | sort -u); do
+  for used in $(sed -n 's/^#include "\(.*\)"$/\1/p' reader/src/"$room"/{*,*/*}.{h,cc} 2>/dev/null | sort -u); do
     its=$(room_of "$used")
     [[ -z $its || $used == customlabels/* || " ${left[*]} " == *" $its "* ]] && continue
     echo "FAILED: reader/src/$room uses $used of a room that stands to its right: ${rooms[*]}"

@@ -31,7 +31,7 @@ Error nothing_published(const FileInspection& seen) {
 
 // Whether a process that loads it knows it by a name for publishers.
 bool named_as_publisher(const std::string& path) {
-  return is_abi_library_name(path) || is_abi_library_name(mapped_path(path));
+  return is_publisher_name(path) || is_publisher_name(mapped_path(path));
 }
 
 bool is_empty(const UniqueFd& file) {

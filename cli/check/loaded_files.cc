@@ -56,7 +56,7 @@ void LoadedFiles::open(const LiveProcess& process, const Mapping& mapping) {
   files_[mapping.file].path = mapping.path;
   if (fd) {
     waiting_.push_back({mapping.file, *std::move(fd)});
-  } else if (is_abi_library_name(mapping.path)) {
+  } else if (is_publisher_name(mapping.path)) {
     problems_.push_back({mapping.path, fd.error()});
   }
 }
@@ -68,7 +68,7 @@ void LoadedFiles::judge_waiting() {
     if (!check) {
       // An executable mapping may be of a file that is not ELF (a JIT's cache, say). That is no
       // problem, unless the file has the name of a publisher.
-      if (is_abi_library_name(file.path)) problems_.push_back({file.path, check.error()});
+      if (is_publisher_name(file.path)) problems_.push_back({file.path, check.error()});
       continue;
     }
     if (check->rules.empty()) continue;

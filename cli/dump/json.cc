@@ -69,6 +69,7 @@ Json publisher_json(const ProcessDump& dump, std::size_t index) {
   return {{"path", bytes_json(publisher.path)},
           {"name", bytes_json(publisher_name(dump, index))},
           {"load_bias", address_json(publisher.load_bias)},
+          {"variable", variable_name(publisher)},
           {"access_model", access_model_name(publisher.model)},
           {"recipe", recipe_json(publisher.recipe)},
           {"findings", array_json(publisher.findings, finding_json)}};

@@ -163,7 +163,7 @@ void Renderer::render_publishers() const {
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
     out_ << "  labels from " << escape_terminal(publisher.path) << " ("
-         << access_model_name(publisher.model) << ')';
+         << access_text(publisher) << ')';
     if (plan.publishers.size() > 1) out_ << " @" << escape_terminal(publisher_name(dump_, i));
     out_ << '\n';
     for (const Finding& finding : publisher.findings) note("  " + finding_clause(finding));

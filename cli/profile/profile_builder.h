@@ -15,7 +15,7 @@
 #include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
-#include "labelscope/label.h"
+#include "labelscope/label_codec.h"
 #include "labelscope/sampler.h"
 
 namespace labelscope::cli {
@@ -50,6 +50,8 @@ struct ProcessContext {
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
   virtual ~ProcessContext() = default;
+  // The labels of a label key (label_codec.h) of this process.
+  virtual Observation decode(std::span<const std::byte> key) const { return decode_label_key(key); }
 
   struct Caches {
     std::uint64_t address_epoch = 0;

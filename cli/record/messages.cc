@@ -120,7 +120,7 @@ std::string describe_labels(const TrackedProcess& process) {
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path) + " (" +
-            std::string(access_model_name(publisher.model)) + ")";
+            access_text(publisher) + ")";
     for (const Finding& finding : publisher.findings) {
       text += "; " + escape_terminal(finding_clause(finding));
     }

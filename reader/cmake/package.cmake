@@ -14,6 +14,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 # Not here: child_processes.h, cpu_times.h, tls_layout.h, sampler.h, ptrace_sampler.h, regular_file.h,
 # section_count.h and startup.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
+  include/labelscope/access_model.h
   include/labelscope/check_file.h
   include/labelscope/check_rule.h
   include/labelscope/check_set.h
@@ -26,11 +27,13 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/ids.h
   include/labelscope/inspect.h
   include/labelscope/label.h
-  include/labelscope/label_walk.h
+  include/labelscope/label_blocks.h
+  include/labelscope/label_codec.h
   include/labelscope/labelscope.h
   include/labelscope/locate.h
   include/labelscope/mapping.h
   include/labelscope/memory.h
+  include/labelscope/observe.h
   include/labelscope/outcome.h
   include/labelscope/plan.h
   include/labelscope/plan_trace.h

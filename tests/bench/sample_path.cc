@@ -32,7 +32,6 @@ bool SamplePath::add(std::span<const std::byte> record) {
   view.outcome = sample->labels.outcome;
   view.flags = sample->labels.flags;
   view.label_key = label_key_;
-  view.decode_labels = &decode_label_key;
   builder_.add(view, process_);
   return true;
 }

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "fuzz/fuzzer_check.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/locate.h"
 
 namespace {

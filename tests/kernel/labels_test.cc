@@ -7,7 +7,7 @@
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
 #include "support/catch.h"

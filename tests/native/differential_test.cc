@@ -2,7 +2,8 @@
 // them.
 #include <random>
 
-#include "labelscope/label_walk.h"
+#include "customlabels/thread_context.h"
+#include "labelscope/observe.h"
 #include "native/label_memory.h"
 #include "native/native_reader.h"
 
@@ -56,6 +57,17 @@ void put_random_set(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : set);
 }
 
+// A whole record, but one in three; small numbers, so that some IDs are 0.
+void put_random_context(Chance& chance, FakeMemory& memory, Address variable) {
+  thread_context_record_t record{};
+  record.span_id = chance.below(4) << chance.below(64);
+  record.root_span_id = chance.below(4) << chance.below(64);
+  record.checksum = thread_context_checksum(record.span_id, record.root_span_id);
+  for (std::uint32_t& tag : record.tags) tag = static_cast<std::uint32_t>(chance.below(3));
+  if (chance.one_in(3)) record.checksum = chance.below(3);
+  memory.put(variable, record);
+}
+
 ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
   Address variable = chance.in_arena() & ~Address{7};
   ls_tls_recipe recipe{};
@@ -79,7 +91,13 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
     memory.put(dtv + Address{recipe.module_id} * recipe.entry_size, block);
     memory.put(kTp + 8, chance.one_in(20) ? Address{0} : dtv);
   }
-  put_random_set(chance, memory, variable);
+  if (chance.one_in(4)) {
+    recipe.source =
+        static_cast<std::uint16_t>(chance.one_in(30) ? LS_SOURCE_COUNT : LS_SOURCE_THREAD_CONTEXT);
+    put_random_context(chance, memory, variable);
+  } else {
+    put_random_set(chance, memory, variable);
+  }
   return recipe;
 }
 
@@ -88,6 +106,7 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
 TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on random memory") {
   unsigned labelled = 0;
   unsigned unreadable = 0;
+  unsigned torn = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Chance chance(seed);
     FakeMemory memory;
@@ -113,8 +132,10 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     REQUIRE(kernel.labels == reader.labels);
     labelled += reader.outcome == LS_LABELLED;
     unreadable += is_unreadable(reader.outcome);
+    torn += reader.outcome == LS_UNREADABLE_TORN;
   }
   // Otherwise chance does not reach what this is about.
   REQUIRE(labelled > 500);
   REQUIRE(unreadable > 500);
+  REQUIRE(torn > 50);
 }

@@ -91,14 +91,37 @@ TEST_CASE("label_blocks: without labels there is nothing to show, at any alignme
   }
 }
 
+TEST_CASE("label_blocks: a raw block is one label without a key") {
+  struct {
+    ls_label_head head{0, LS_LABELLED, 2, 40, 0};
+    ls_label_block raw{0, LS_SOURCE_THREAD_CONTEXT, 0, 3};
+    char bytes[8] = {'r', 'a', 'w', 0, 0, 0, 0, 0};
+    ls_label_block block{1, LS_SOURCE_CUSTOM_LABELS, 1, 2};
+    ls_label_ref ref{0, 1, 1, 1};
+    char strings[8] = {'k', 'v', 0, 0, 0, 0, 0, 0};
+  } made;
+  const auto opened = [&] {
+    std::vector<unsigned char> bytes(sizeof(made));
+    std::memcpy(bytes.data(), &made, sizeof(made));
+    return bytes;
+  };
+  CHECK(all_of(opened()) == std::vector<Shown>{{"", "raw", 0, false}, {"k", "v", 1, false}});
+  ls_label_cursor cursor;
+  made.raw.label_count = 1;  // a reference would lie in the raw bytes
+  CHECK(ls_open_labels(&cursor, opened().data(), sizeof(made)) != nullptr);
+  made.raw.label_count = 0;
+  made.raw.source = LS_SOURCE_COUNT;
+  CHECK(ls_open_labels(&cursor, opened().data(), sizeof(made)) != nullptr);
+}
+
 TEST_CASE("label_blocks: a block without labels is passed over") {
   struct {
     ls_label_head head{0, LS_LABELLED, 3, 40, 0};
-    ls_label_block empty{0, 0, 0};
-    ls_label_block block{1, 1, 2};
+    ls_label_block empty{0, 0, 0, 0};
+    ls_label_block block{1, 0, 1, 2};
     ls_label_ref ref{0, 1, 1, 1};
     char bytes[8] = {'k', 'v', 0, 0, 0, 0, 0, 0};
-    ls_label_block last{2, 0, 0};
+    ls_label_block last{2, 0, 0, 0};
   } made;
   std::vector<unsigned char> bytes(sizeof(made));
   std::memcpy(bytes.data(), &made, sizeof(made));

@@ -15,7 +15,7 @@ std::vector<std::uint64_t> sample_words() {
   struct {
     ls_sample_head sample{};
     ls_label_head head{};
-    ls_label_block block{0, 1, 5};
+    ls_label_block block{0, 0, 1, 5};
     ls_label_ref ref{0, 2, 2, 3};
     char bytes[8] = {'i', 'd', 'a', 'b', 'c', 0, 0, 0};
     std::uint64_t stack[3] = {0x1111, 0x2222, 0xffffffff80000000};

@@ -17,7 +17,7 @@ namespace {
 struct WholeThread {
   ls_thread_head thread{};
   ls_label_head head{};
-  ls_label_block block{0, 1, 5};
+  ls_label_block block{0, 0, 1, 5};
   ls_label_ref ref{0, 2, 2, 3};
   char bytes[8] = {'i', 'd', 'a', 'b', 'c', 0, 0, 0};
 };

@@ -1,4 +1,4 @@
-// labelscope/bpf/walk_labels.bpf.h: what ABI v1 says, and the bounds.
+// labelscope/bpf/custom_labels.bpf.h: what ABI v1 says, and the bounds.
 #include <algorithm>
 
 #include "native/label_memory.h"

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "c_api/boundary.h"
+#include "labelscope/label_blocks.h"
 #include "labelscope/labelscope.h"
 #include "support/catch.h"
 #include "support/rights.h"
@@ -358,6 +359,40 @@ TEST_CASE("c_api: a core without its files is not called unlabelled") {
     const OwnedObservation seen = read_thread(target.get(), plan.get(), thread.tid);
     CHECK(ls_observed_outcome(seen.get()) == LS_UNREADABLE_NO_RECIPE);
   }
+}
+
+TEST_CASE("c_api: label blocks of a BPF program become labels, raw ones too") {
+  struct {
+    ls_label_head head{0, LS_LABELLED, 2, 24 + 72, 0};
+    ls_label_block words{0, LS_SOURCE_CUSTOM_LABELS, 1, 2};
+    ls_label_ref ref{0, 1, 1, 1};
+    char bytes[8] = {'k', 'v', 0, 0, 0, 0, 0, 0};
+    ls_label_block raw{1, LS_SOURCE_THREAD_CONTEXT, 0, 64};
+    // The checksum of these IDs: 1 * the multiplier.
+    std::uint64_t context[8] = {1, 0, 0x9E3779B97F4A7C15U, 5, 0, 0, 0, 0};
+  } made;
+  ls_observation* seen = nullptr;
+  ls_error error{};
+  require_ok(ls_decode_labels(&made, sizeof made, &seen, &error), error);
+  const Owned<ls_observation, ls_free_observation> held(seen);
+  CHECK(ls_observed_outcome(seen) == LS_LABELLED);
+  REQUIRE(ls_label_count(seen) == 4);
+  CHECK(text_of(ls_label_key(seen, 0)) == "k");
+  CHECK(text_of(ls_label_key(seen, 1)) == "span_id");
+  CHECK(text_of(ls_label_value(seen, 1)) == "0000000000000001");
+  CHECK(text_of(ls_label_key(seen, 3)) == "tag0");
+  CHECK(text_of(ls_label_value(seen, 3)) == "5");
+  CHECK(ls_label_publisher(seen, 3) == 1);
+
+  ls_observation* none = nullptr;
+  made.raw.byte_count = 4096;
+  CHECK(ls_decode_labels(&made, sizeof made, &none, &error) == LS_ERROR_MALFORMED);
+  made.raw.byte_count = 64;
+  made.raw.source = LS_SOURCE_COUNT;
+  CHECK(ls_decode_labels(&made, sizeof made, &none, &error) == LS_ERROR_MALFORMED);
+  CHECK(ls_decode_labels(&made, 8, &none, &error) == LS_ERROR_MALFORMED);
+  CHECK(ls_decode_labels(nullptr, 8, &none, &error) == LS_ERROR_ARGUMENT);
+  CHECK(none == nullptr);
 }
 
 TEST_CASE("c_api: several threads may read one target at the same time") {

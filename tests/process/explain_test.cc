@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
 #include "support/rights.h"

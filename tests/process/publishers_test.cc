@@ -1,6 +1,6 @@
 // Several publishers in one process, read from its stopped threads: all of them, each under its own
 // index, and their disagreement flagged.
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
 #include "support/rights.h"

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "bpf/sampler.h"
+#include "labelscope/label_codec.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 #include "process/resolver_matrix.h"
@@ -55,7 +56,7 @@ class Tally final : public EventHandler {
       last_unreadable_ = outcome_text(sample.outcome);
       return;
     }
-    const Observation seen = sample.decode_labels(sample.label_key);
+    const Observation seen = decode_label_key(sample.label_key);
     const LabelPairs labels = sorted_pairs(seen.labels);
     const std::uint32_t flags = sample.flags | seen.flags;
     if (labels != thread.expected || (sample.outcome == LS_LABELLED) == labels.empty()) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bpf/task_snapshot.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "bpf/sampler.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/label_codec.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
@@ -84,7 +85,7 @@ class SampleCheck final : public EventHandler {
   void on_sample(const Sample& sample) override {
     const unsigned thread = child_.number_of(raw(sample.tid));
     if (thread == StressedChild::kMostThreads) return;  // the child's first thread, which waits
-    Observation one = sample.decode_labels(sample.label_key);
+    Observation one = decode_label_key(sample.label_key);
     one.outcome = sample.outcome;
     one.flags |= sample.flags & ~static_cast<std::uint32_t>(LS_RETRIED);
     // How old the sample is we do not know, only that it is not of the future.

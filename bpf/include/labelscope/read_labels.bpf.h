@@ -92,7 +92,7 @@
 #ifdef __bpf__ /* tests compile the rest for the host */
 #include "labelscope/bpf/thread_pointer.bpf.h"
 #endif
-#include "labelscope/bpf/walk_labels.bpf.h"
+#include "labelscope/bpf/sources.bpf.h"
 
 /* One observation of one thread: its result, and what ls_read_labels() needs for it. */
 struct ls_reading {
@@ -100,6 +100,7 @@ struct ls_reading {
   struct ls_walk walk;
   struct ls_fault fault; /* size 0: every read has succeeded */
   struct ls_recipes recipes;
+  __u64 source; /* of the publisher that is read now */
 };
 
 /* Your program defines this. It returns null only if its map has no such entry. */
@@ -134,7 +135,8 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
   struct ls_memory memory = LS_MEMORY(reading);
-  return ls_walk_labels(&memory, &reading->walk, &reading->labels, variable, publisher);
+  return ls_walk_source(&memory, &reading->walk, &reading->labels, reading->source, variable,
+                        publisher);
 }
 
 /* Reads the labels of publisher number `i`. False: there is none. */
@@ -147,6 +149,7 @@ static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls
   ls_reload();
   ls_keep_together(i);
   if (i >= LS_MAX_PUBLISHERS || i >= reading->recipes.count) return 0;
+  reading->source = reading->recipes.recipe[i].source;
   ls_locate(&memory, &reading->recipes.recipe[i], thread_pointer, &where);
   head->flags |= where.flags;
   if (where.outcome == LS_LABELLED)

@@ -31,6 +31,8 @@ enum class FindingCode {
   kBadPointer,    // a pointer leads to memory that is not there
   kMalformedSet,  // impossible lengths, counts or pointers
   kNullValue,     // a key whose value is null
+  kContextSize,   // context_tls_v1 is not 64 bytes
+  kTornRecord,    // its checksum does not fit
 };
 
 // A stable word for machines: "not-exported", "file-name", ...

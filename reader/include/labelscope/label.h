@@ -40,4 +40,8 @@ constexpr bool is_unreadable(unsigned outcome) { return outcome > LS_UNLABELLED;
 // Drops all but the first of equal keys; sets LS_DUPLICATE_KEY in `flags` if there were any.
 void keep_first_keys(LabelSet& labels, std::uint32_t& flags);
 
+// Adds one publisher's observation to `total`. `first`: it is the first publisher's, and `total` is
+// default-constructed.
+void merge_observation(Observation& total, Observation&& one, bool first);
+
 }  // namespace labelscope

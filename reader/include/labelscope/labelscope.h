@@ -188,6 +188,12 @@ LS_API ls_error_code ls_read_thread(const ls_target* target, const ls_plan* plan
 LS_API ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* plan,
                                        uint64_t thread_pointer, ls_observation** observation,
                                        ls_error* error);
+/* Labels that a BPF program of yours has read (read_labels.bpf.h): a ls_label_head and what follows
+ * it, exactly `size` bytes, as label_blocks.h draws them. Makes labels of raw blocks, too, and
+ * merges publishers, as ls_read_thread() does. LS_ERROR_MALFORMED: the bytes contradict themselves.
+ */
+LS_API ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
+                                      ls_error* error);
 LS_API void ls_free_observation(ls_observation* observation);
 
 LS_API enum ls_outcome ls_observed_outcome(const ls_observation* observation);

@@ -21,7 +21,8 @@ enum ls_outcome {
   LS_UNREADABLE_MALFORMED = 7,    /* impossible lengths, counts or pointers */
   /* The thread ended, or never ran again, before the read was repeated. */
   LS_UNREADABLE_VANISHED = 8,
-  LS_OUTCOME_COUNT = 9
+  LS_UNREADABLE_TORN = 9, /* the thread was just writing its record */
+  LS_OUTCOME_COUNT = 10
 };
 
 /* Facts about a sample that do not change its outcome. */

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "labelscope/access_model.h"
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
@@ -19,22 +20,11 @@
 
 namespace labelscope {
 
-enum class AccessModel {
-  kLocalExec,       // main executable: a constant of the linker
-  kInitialExec,     // offset from the thread pointer in a GOT slot
-  kTlsDescStatic,   // TLS descriptor whose argument is that offset
-  kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
-  kGeneralDynamic,  // {module ID, offset} in two GOT slots
-  kLinkMap,         // no usable relocation: what the loader recorded about the module
-  kUnresolved,      // not known, or not known yet
-};
-std::string_view access_model_name(AccessModel model);
-
 // A module that declares labels.
 struct Publisher {
   std::string path;  // as the target names it
   Address load_bias = 0;
-  ElfSymbol variable;
+  ElfSymbol variable;  // what it holds: recipe.source
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
@@ -74,7 +64,13 @@ class Planner {
   std::map<FileId, Verdict> verdicts_;
 };
 
-// True if the name is one that ABI v1 asks of a library.
-bool is_abi_library_name(std::string_view path);
+// True if a file of this name may be meant as a publisher: one that ABI v1 asks of a library, for
+// instance.
+bool is_publisher_name(std::string_view path);
+// "custom_labels_current_set", "context_tls_v1".
+std::string_view variable_name(const Publisher& publisher);
+// How its variable is reached: "TLSDESC (static)"; with another source than ABI v1 also which
+// variable: "context_tls_v1, TLSDESC (static)".
+std::string access_text(const Publisher& publisher);
 
 }  // namespace labelscope

@@ -11,12 +11,13 @@
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
+#include "labelscope/tls_recipe.h"
 
 namespace labelscope {
 
-// The two symbols of ABI v1 as one file defines them.
+// The symbols of one label source as one file defines them.
 struct Publication {
-  std::optional<ElfSymbol> version;
+  std::optional<ElfSymbol> version;  // a source may have none
   std::optional<ElfSymbol> variable;
   // It keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
   bool async_local_storage = false;
@@ -40,8 +41,9 @@ struct LoaderRecordTrace {
   std::optional<std::int64_t> static_offset;  // of the block from the thread pointer
 };
 
-// One loaded module that has either symbol.
+// One loaded module that has symbols of one label source.
 struct ModuleTrace {
+  ls_source source{};
   std::string path;
   Machine machine{};
   Address load_bias = 0;
@@ -64,7 +66,7 @@ struct MainExecutableTrace {
 
 struct PlanTrace {
   std::vector<ModuleTrace> modules;  // by address
-  std::size_t without_symbols = 0;   // modules with neither symbol
+  std::size_t without_symbols = 0;   // modules without symbols of any source
   std::string libc;                  // a clause about the libc; empty if it made no difference
   MainExecutableTrace main_executable;
 };

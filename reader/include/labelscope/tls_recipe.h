@@ -32,6 +32,13 @@ enum ls_recipe_kind {
   LS_RECIPE_NOT_RELOCATED = 3 /* plan again later: samples are LS_UNREADABLE_NOT_RELOCATED */
 };
 
+/* What the variable holds: which label source its bytes belong to (label_blocks.h has the rest). */
+enum ls_source {
+  LS_SOURCE_CUSTOM_LABELS = 0,  /* pointer to a label set: Custom Labels ABI v1 */
+  LS_SOURCE_THREAD_CONTEXT = 1, /* 64 bytes: context_tls_v1 (customlabels/thread_context.h) */
+  LS_SOURCE_COUNT = 2
+};
+
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */
   __u64 generation;    /* least DTV generation that knows this module; 0 = not checked */
@@ -40,7 +47,7 @@ struct ls_tls_recipe {
   __s16 dtv_offset;    /* bytes from the thread pointer to the pointer to the DTV */
   __s16 length_offset; /* bytes from dtv[0] to the word that holds the largest valid module ID */
   __u16 entry_size;    /* bytes of one DTV entry */
-  __u16 reserved;      /* 0 */
+  __u16 source;        /* enum ls_source */
 };
 
 /* All recipes of a process, in the order of its publishers: the value of a BPF map. */

@@ -16,6 +16,13 @@ inline std::string hex(std::uint64_t value) {
   return text.data();
 }
 
+// "000000000000002a": all 16 digits.
+inline std::string hex_digits(std::uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
 inline std::string signed_hex(std::int64_t value) {
   return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
                    : hex(static_cast<std::uint64_t>(value));

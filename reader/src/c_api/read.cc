@@ -8,7 +8,8 @@
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
 #include "c_api/plan.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/label_codec.h"
+#include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "ptrace/holding.h"
 
@@ -65,6 +66,14 @@ Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, con
   return observation;
 }
 
+Result<std::unique_ptr<ls_observation>> decode(std::span<const std::byte> bytes) {
+  auto labels = open_labels(bytes);
+  if (!labels) return std::move(labels).error();
+  auto observation = std::make_unique<ls_observation>();
+  observation->seen = observation_of(*labels);
+  return observation;
+}
+
 }  // namespace
 
 Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const ls_plan& plan,
@@ -118,6 +127,17 @@ ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* plan,
     return fail(error, LS_ERROR_ARGUMENT, "ls_read_thread_at: an argument is NULL");
   }
   return hand_out(observation, error, [&] { return read_at(*target, *plan, thread_pointer); });
+}
+
+ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
+                               ls_error* error) {
+  if (observation != nullptr) *observation = nullptr;
+  if (bytes == nullptr || observation == nullptr) {
+    return fail(error, LS_ERROR_ARGUMENT, "ls_decode_labels: an argument is NULL");
+  }
+  return hand_out(observation, error, [&] {
+    return decode({static_cast<const std::byte*>(bytes), size});
+  });
 }
 
 void ls_free_observation(ls_observation* observation) { delete observation; }

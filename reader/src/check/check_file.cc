@@ -15,7 +15,7 @@
 #include "elf/foreign_file.h"
 #include "explain/inspect_image.h"
 #include "labelscope/elf_names.h"
-#include "recipe/publication.h"
+#include "sources/custom_labels/publication.h"
 
 namespace labelscope {
 namespace {

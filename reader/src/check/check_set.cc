@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "labels/remote_set.h"
+#include "sources/custom_labels/remote_set.h"
 #include "labelscope/outcome.h"
 
 namespace labelscope {

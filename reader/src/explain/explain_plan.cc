@@ -6,15 +6,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "customlabels/label_abi.h"
 #include "labelscope/elf_names.h"
 #include "labelscope/explain.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
 namespace {
-
-constexpr const char* kBothSymbols =
-    CUSTOM_LABELS_VERSION_SYMBOL " and " CUSTOM_LABELS_CURRENT_SET_SYMBOL;
 
 std::string files(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " file" : " files");
@@ -35,10 +32,10 @@ std::string kind_of_symbol(const ElfSymbol& symbol) {
   return text;
 }
 
-std::string version_line(const ModuleTrace& module) {
+std::string version_line(const char* name, const ModuleTrace& module) {
   const auto& version = module.publication.version;
-  if (!version) return "  " CUSTOM_LABELS_VERSION_SYMBOL " is not defined";
-  std::string text = "  " CUSTOM_LABELS_VERSION_SYMBOL " in " +
+  if (!version) return "  " + std::string(name) + " is not defined";
+  std::string text = "  " + std::string(name) + " in " +
                      std::string(symbol_table_name(version->table)) + ": " +
                      kind_of_symbol(*version) + ", at " + runtime_address(module, version->value);
   if (module.version_word) {
@@ -47,12 +44,11 @@ std::string version_line(const ModuleTrace& module) {
   return text;
 }
 
-std::string variable_line(const ModuleTrace& module) {
+std::string variable_line(const char* name, const ModuleTrace& module) {
   const auto& variable = module.publication.variable;
-  if (!variable) return "  " CUSTOM_LABELS_CURRENT_SET_SYMBOL " is not defined";
-  return "  " CUSTOM_LABELS_CURRENT_SET_SYMBOL " in " +
-         std::string(symbol_table_name(variable->table)) + ": " + kind_of_symbol(*variable) +
-         ", at " + hex(variable->value) +
+  if (!variable) return "  " + std::string(name) + " is not defined";
+  return "  " + std::string(name) + " in " + std::string(symbol_table_name(variable->table)) +
+         ": " + kind_of_symbol(*variable) + ", at " + hex(variable->value) +
          (variable->type == STT_TLS ? " of the module's TLS block" : "");
 }
 
@@ -114,8 +110,11 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    steps.push_back(version_line(module));
-    steps.push_back(variable_line(module));
+    const LabelSource& source = *label_sources()[module.source];
+    if (source.version_symbol() != nullptr) {
+      steps.push_back(version_line(source.version_symbol(), module));
+    }
+    steps.push_back(variable_line(source.variable_symbol(), module));
   }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));
@@ -166,7 +165,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
                 "it has any, cannot be found",
             "strip it with --strip-debug, or keep the symbols with --keep-symbol"};
   }
-  std::string text = none_defines(plan) + kBothSymbols;
+  std::string text = none_defines(plan) + publisher_symbols();
   if (!main.path.empty() && !main.has_symtab) {
     text += " (" + main.path + " is stripped: what it does not export cannot be seen)";
   }
@@ -203,8 +202,8 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
 Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   Explanation told;
   std::string looked = "looked at " + files(plan.modules) + ": " +
-                       std::to_string(trace.without_symbols) + " without " + kBothSymbols + ", " +
-                       std::to_string(trace.modules.size()) + " with either";
+                       std::to_string(trace.without_symbols) + " without " + publisher_symbols() +
+                       ", " + std::to_string(plan.modules - trace.without_symbols) + " with some";
   told.steps.push_back(std::move(looked));
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);

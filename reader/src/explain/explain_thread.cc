@@ -1,23 +1,19 @@
 // explain_thread(): the plan's recipes applied to one thread, and what each read gave in sentences.
 //
-// locate() and walk_label_set() do the work and keep a trace (thread_trace.h); here it is told.
+// locate() does its work and keeps a trace, which is told here. What the variable holds, its source
+// tells.
 #include <optional>
 
 #include "base/text.h"
-#include "labels/walk_trace.h"
 #include "labelscope/explain.h"
-#include "labelscope/label_walk.h"
 #include "recipe/locate_trace.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
 namespace {
 
 std::string at(Address base, std::int64_t offset) {
   return hex(base + static_cast<std::uint64_t>(offset));
-}
-
-std::string bytes(std::uint64_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
 }
 
 // One publisher in one thread.
@@ -30,7 +26,7 @@ class ThreadStory {
         told_(told) {}
 
   void tell_location(const Located& located, const LocateTrace& trace);
-  void tell_labels(Address variable, const Observation& seen, const WalkTrace& trace);
+  void tell_reading(ReadingStory reading);
 
  private:
   void step(std::string text) { told_.steps.push_back("  " + std::move(text)); }
@@ -39,19 +35,12 @@ class ThreadStory {
   }
   void tell_dtv(const Located& located, const LocateTrace& trace);
   void tell_never_touched(const LocateTrace& trace);
-  void tell_element(std::size_t index, const WalkTrace& trace);
-  void tell_missing_array(const WalkTrace::Head& head);
-  void tell_elements(const WalkTrace& trace);
 
   const Publisher& publisher_;
   const ls_tls_recipe& recipe_;
   Address thread_pointer_;
   Explanation& told_;
 };
-
-constexpr const char* kWriterFault =
-    "the writer must set the pointer only when all that it leads to is in place, and set it to "
-    "null before it frees the set";
 
 void ThreadStory::tell_location(const Located& located, const LocateTrace& trace) {
   if (recipe_.kind == LS_RECIPE_NOT_RELOCATED || recipe_.kind == LS_RECIPE_NONE) {
@@ -119,124 +108,11 @@ void ThreadStory::tell_never_touched(const LocateTrace& trace) {
        "set a label in this thread; until then it has none");
 }
 
-void ThreadStory::tell_labels(Address variable, const Observation& seen, const WalkTrace& trace) {
-  if (!trace.set) {
-    step("the variable at " + hex(variable) + " cannot be read");
-    find(FindingCode::kBadPointer,
-         "the memory of the variable, " + hex(variable) + ", is not there or not resident", {});
-    return;
+void ThreadStory::tell_reading(ReadingStory reading) {
+  for (std::string& text : reading.steps) step(std::move(text));
+  for (Finding& finding : reading.findings) {
+    find(finding.code, finding.text, std::move(finding.fix));
   }
-  if (*trace.set == 0) {
-    step("it is null: the thread has no labels now");
-    return;
-  }
-  if (!trace.head) {
-    step("it holds " + hex(*trace.set) + ", where no label set can be read");
-    find(FindingCode::kBadPointer,
-         "the pointer to the label set, " + hex(*trace.set) + ", leads to memory that is not there",
-         kWriterFault);
-    return;
-  }
-  step("it holds " + hex(*trace.set) + ": a label set with storage " + hex(trace.head->storage) +
-       ", count " + std::to_string(trace.head->count) + ", capacity " +
-       std::to_string(trace.head->capacity));
-  if (trace.head->count == 0) {
-    step("count is 0: the thread has no labels now");
-    return;
-  }
-  if (trace.head->storage == 0) {
-    find(FindingCode::kMalformedSet,
-         "the label set at " + hex(*trace.set) + " has a count of " +
-             std::to_string(trace.head->count) + " and no storage",
-         kWriterFault);
-  } else if (!trace.array_read) {
-    tell_missing_array(*trace.head);
-  } else {
-    tell_elements(trace);
-  }
-  step("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
-       std::to_string(seen.labels.size()) + (seen.labels.size() == 1 ? " label" : " labels"));
-}
-
-void ThreadStory::tell_missing_array(const WalkTrace::Head& head) {
-  step("the array at " + hex(head.storage) + " cannot be read");
-  if (head.count > LS_MAX_SLOTS) {
-    find(FindingCode::kMalformedSet,
-         "the label set has a count of " + std::to_string(head.count) + ", but no such array at " +
-             hex(head.storage),
-         kWriterFault);
-    return;
-  }
-  find(FindingCode::kBadPointer,
-       "the array of labels, " + hex(head.storage) + ", leads to memory that is not there",
-       kWriterFault);
-}
-
-void ThreadStory::tell_elements(const WalkTrace& trace) {
-  for (std::size_t i = 0; i < trace.elements.size(); ++i) tell_element(i, trace);
-  if (trace.head->count <= LS_MAX_SLOTS) return;
-  step("only the first " + std::to_string(LS_MAX_SLOTS) + " elements are looked at");
-  // The end of the address space, in elements of 32 bytes: no array is longer.
-  constexpr std::uint64_t kMostElements = (1ULL << 57) / 32;
-  if (trace.head->count > kMostElements) {
-    find(FindingCode::kMalformedSet,
-         "the label set has an impossible count, " + std::to_string(trace.head->count),
-         kWriterFault);
-  }
-}
-
-void ThreadStory::tell_element(std::size_t index, const WalkTrace& trace) {
-  const ElementTrace& element = trace.elements[index];
-  const std::string head = "element " + std::to_string(index) + ": ";
-  const std::string key = "key of " + bytes(element.key_length) + " at " + hex(element.key_address);
-  const std::string value =
-      "value of " + bytes(element.value_length) + " at " + hex(element.value_address);
-  switch (element.fate) {
-    case ElementFate::kNoKey:
-      step(head + "no key, so it is skipped");
-      return;
-    case ElementFate::kNullValue:
-      step(head + key + ", but its value is null: not shown");
-      find(FindingCode::kNullValue,
-           "element " + std::to_string(index) + " has a key and a null value",
-           "an empty value needs a pointer that is not null; to remove a label, set its key to "
-           "null");
-      return;
-    case ElementFate::kImpossible:
-      step(head + key + ", " + value + ": this leaves the address space");
-      find(FindingCode::kMalformedSet,
-           "element " + std::to_string(index) + " has an impossible pointer or length",
-           kWriterFault);
-      return;
-    case ElementFate::kBeyondLabels:
-      step(head + "one label more than the " + std::to_string(LS_MAX_LABELS) +
-           " that are read of a set");
-      return;
-    case ElementFate::kBeyondBytes:
-      step(head + key + ", " + value + ": left out, a set is read up to " +
-           bytes(LS_MAX_LABEL_BYTES));
-      return;
-    case ElementFate::kUnreadable:
-      step(head + key + ", " + value + ": cannot be read, so nothing of the set counts");
-      find(FindingCode::kBadPointer,
-           "the strings of element " + std::to_string(index) + " (" + key + ", " + value +
-               ") are not there",
-           kWriterFault);
-      return;
-    case ElementFate::kKept:
-      break;
-  }
-  if (!element.read) {
-    step(head + key + ", " + value + ": not read");
-    return;
-  }
-  for (std::size_t i = 0; i < index; ++i) {
-    if (trace.elements[i].fate != ElementFate::kKept || trace.elements[i].key != element.key)
-      continue;
-    step(head + "the key of element " + std::to_string(i) + " again, so it does not count");
-    return;
-  }
-  step(head + key + ", " + value + ": " + element.key + "=" + element.value);
 }
 
 }  // namespace
@@ -253,17 +129,15 @@ Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
   }
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
-    told.steps.push_back(publisher.path + " (" + std::string(access_model_name(publisher.model)) +
-                         "):");
+    told.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
     ThreadStory story(publisher, thread_pointer, told);
     LocateTrace way;
     const Located located = locate(publisher.recipe, thread_pointer, memory, &way);
     story.tell_location(located, way);
     if (!located.address) continue;
-    WalkTrace walk;
-    const Observation seen =
-        walk_label_set(memory, *located.address, static_cast<std::uint8_t>(i), &walk);
-    story.tell_labels(*located.address, seen, walk);
+    const LabelSource* source = find_source(publisher.recipe.source);
+    if (source == nullptr) continue;
+    story.tell_reading(source->explain({memory, *located.address, static_cast<std::uint8_t>(i)}));
   }
   return told;
 }

@@ -9,7 +9,7 @@
 #include "elf/debug_information.h"
 #include "explain/inspect_image.h"
 #include "labelscope/plan.h"
-#include "recipe/publication.h"
+#include "sources/custom_labels/publication.h"
 
 namespace labelscope {
 namespace {

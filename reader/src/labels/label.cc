@@ -1,4 +1,4 @@
-// Names of outcomes, and the rule that the first of equal keys counts.
+// Names of outcomes, and how labels of several publishers become one set.
 #include "labelscope/label.h"
 
 #include <algorithm>
@@ -25,6 +25,8 @@ std::string_view outcome_name(unsigned outcome) {
       return "malformed";
     case LS_UNREADABLE_VANISHED:
       return "vanished";
+    case LS_UNREADABLE_TORN:
+      return "torn";
     default:
       return "unknown";
   }
@@ -50,6 +52,8 @@ std::string_view outcome_text(unsigned outcome) {
       return "the label set contradicts itself";
     case LS_UNREADABLE_VANISHED:
       return "the thread did not run again before the repeated read";
+    case LS_UNREADABLE_TORN:
+      return "the thread was just writing its record";
     default:
       return "unknown outcome";
   }
@@ -69,6 +73,35 @@ void keep_first_keys(LabelSet& labels, std::uint32_t& flags) {
     }
   }
   labels = std::move(kept);
+}
+
+void merge_observation(Observation& total, Observation&& one, bool first) {
+  if (first) {
+    total = std::move(one);
+    return;
+  }
+  std::uint32_t flags = total.flags | one.flags;
+  bool any_unreadable = is_unreadable(total.outcome) || is_unreadable(one.outcome);
+  if (total.outcome == LS_LABELLED || one.outcome == LS_LABELLED) {
+    if (any_unreadable) flags |= LS_PARTLY_UNREADABLE;
+    total.outcome = LS_LABELLED;
+  } else if (any_unreadable && !is_unreadable(total.outcome)) {
+    total.outcome = one.outcome;
+  }
+  if (total.outcome != LS_UNLABELLED) flags &= ~static_cast<std::uint32_t>(LS_NEVER_TOUCHED);
+  for (Label& label : one.labels) {
+    bool known = false;
+    for (const Label& earlier : total.labels) {
+      if (earlier.key != label.key) continue;
+      if (earlier.value == label.value) {
+        known = true;
+      } else {
+        flags |= LS_KEY_CONFLICT;
+      }
+    }
+    if (!known) total.labels.push_back(std::move(label));
+  }
+  total.flags = flags;
 }
 
 }  // namespace labelscope

@@ -32,9 +32,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "customlabels/label_abi.h"
 #include "labelscope/tls_layout.h"
-#include "recipe/publication.h"
 
 namespace labelscope {
 namespace {
@@ -265,9 +263,29 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const 
 
 }  // namespace
 
-AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const Target& target,
-                       ModuleTrace* trace) {
+std::string_view access_model_name(AccessModel model) {
+  switch (model) {
+    case AccessModel::kLocalExec:
+      return "local exec";
+    case AccessModel::kInitialExec:
+      return "initial exec";
+    case AccessModel::kTlsDescStatic:
+      return "TLSDESC (static)";
+    case AccessModel::kTlsDescDynamic:
+      return "TLSDESC (dynamic)";
+    case AccessModel::kGeneralDynamic:
+      return "general dynamic";
+    case AccessModel::kLinkMap:
+      return "loader's records";
+    case AccessModel::kUnresolved:
+      return "unresolved";
+  }
+  return "unknown";
+}
+
+AccessPlan plan_access(const Module& module, bool main_executable, const char* name,
+                       const ElfSymbol& variable, const std::function<const LibcTls&()>& libc,
+                       const Target& target, ModuleTrace* trace) {
   AccessPlan plan;
   if (main_executable && module.image->tls()) {
     plan.model = AccessModel::kLocalExec;
@@ -275,14 +293,13 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
         tp_offset(local_exec_offset(module.image->machine(), *module.image->tls(), variable.value));
     return plan;
   }
-  auto relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  auto relocations = module.image->tls_relocations(name);
   std::vector<std::string> reasons;
   if (!relocations) {
     reasons.push_back("its relocations cannot be read: " + relocations.error().context);
     relocations = std::vector<TlsRelocation>{};
-  } else if (auto finding = find_missing_descriptor(module.image->machine(), *relocations)) {
-    plan.findings.push_back(*std::move(finding));
   }
+  plan.relocations = *relocations;
   std::stable_sort(
       relocations->begin(), relocations->end(),
       [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });

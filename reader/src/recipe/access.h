@@ -1,4 +1,4 @@
-// Finds the TLS recipe for one publisher's variable, from the relocations in its file and the words
+// Finds the TLS recipe for one thread-local variable of a module, from the relocations in its file and the words
 // that the loader has put into their slots.
 #pragma once
 
@@ -6,7 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/plan.h"
+#include "labelscope/access_model.h"
+#include "labelscope/finding.h"
+#include "labelscope/plan_trace.h"
+#include "labelscope/target.h"
+#include "labelscope/tls_recipe.h"
 #include "process/modules.h"
 #include "recipe/libc_tls.h"
 
@@ -15,17 +19,18 @@ namespace labelscope {
 struct AccessPlan {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};
-  std::vector<Finding> findings;
+  std::vector<TlsRelocation> relocations;  // of a library, by which its code reaches the variable
+  std::vector<Finding> findings;           // why there is no recipe
 };
 
 // The fix if a core file lacks memory that is needed.
 inline constexpr const char* kWholeCore =
     "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
 
-// Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
+// `name`: the variable's. Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
 // not null, fills its slots and its record.
-AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
-                       const std::function<const LibcTls&()>& libc, const Target& target,
-                       ModuleTrace* trace);
+AccessPlan plan_access(const Module& module, bool main_executable, const char* name,
+                       const ElfSymbol& variable, const std::function<const LibcTls&()>& libc,
+                       const Target& target, ModuleTrace* trace);
 
 }  // namespace labelscope

@@ -47,6 +47,10 @@ std::string_view finding_name(FindingCode code) {
       return "bad-pointer";
     case FindingCode::kMalformedSet:
       return "malformed-set";
+    case FindingCode::kContextSize:
+      return "context-size";
+    case FindingCode::kTornRecord:
+      return "torn-record";
     case FindingCode::kNullValue:
       return "null-value";
   }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/snapshot.h"
 
 namespace labelscope {
@@ -58,7 +58,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
 
 }  // namespace
 
-// A publisher is the main executable or bears a name that the ABI gives.
+// A publisher is the main executable, or its name tells.
 bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
   if (plan.modules == 0) return true;
   std::string executable;
@@ -71,7 +71,7 @@ bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
     if (problem.used) return false;
     // Without a path, it is about which files there are.
     return executable.empty() || problem.path.empty() || problem.path == executable ||
-           is_abi_library_name(problem.path);
+           is_publisher_name(problem.path);
   };
   const std::vector<CoreFileProblem> problems = core.problems();
   return std::any_of(problems.begin(), problems.end(), missing);

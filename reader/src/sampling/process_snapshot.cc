@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "labelscope/label_walk.h"
+#include "labelscope/observe.h"
 #include "labelscope/snapshot.h"
 #include "labelscope/stopped_thread.h"
 #include "process/proc_fs.h"

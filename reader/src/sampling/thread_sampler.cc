@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "labels/label_key.h"
-#include "labelscope/label_walk.h"
+#include "labelscope/label_codec.h"
+#include "labelscope/observe.h"
 #include "ptrace/holding.h"
 #include "ptrace/marked_stop.h"
 
@@ -119,7 +119,6 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   sample.outcome = seen.labels.outcome;
   sample.flags = seen.labels.flags;
   sample.label_key = label_key_;
-  sample.decode_labels = &decode_plain_labels;
   if (seen.stack.out_of_time) {
     sample.flags |= LS_STACK_CUT;
     ++cut_by_max_stop_;

@@ -1,5 +1,5 @@
 // Prints the labels of one thread: read_thread PID TID. The form is that of ../c/print_labels.c.
-#include <labelscope/label_walk.h>
+#include <labelscope/observe.h>
 #include <labelscope/plan.h>
 #include <labelscope/stopped_thread.h>
 #include <labelscope/target.h>

@@ -11,29 +11,10 @@ using namespace labelscope::cli;
 
 namespace {
 
-class FakeProcess final : public ProcessContext {
- public:
-  Index module_at(Address address) override {
-    ++look_ups;
-    return address < 0x1000 ? kNoIndex : module;
-  }
-  Index kernel_module() override { return 99; }
-  std::uint64_t address_epoch() const override { return addresses; }
-  std::uint64_t publisher_epoch() const override { return publishers; }
-  std::uint8_t publisher(std::uint8_t index) const override {
-    return static_cast<std::uint8_t>(index + shift);
-  }
-  Index module = 7;
-  std::uint64_t addresses = 0;
-  std::uint64_t publishers = 0;
-  std::uint8_t shift = 0;
-  int look_ups = 0;
-};
-
 int decodings = 0;
 
 // The encoding of these tests: each byte is a value of the label "k"; 0xff sets a flag.
-Observation decode(std::span<const std::byte> bytes) {
+Observation decode_bytes(std::span<const std::byte> bytes) {
   ++decodings;
   Observation observation;
   for (std::byte byte : bytes) {
@@ -45,6 +26,26 @@ Observation decode(std::span<const std::byte> bytes) {
   }
   return observation;
 }
+
+class FakeProcess final : public ProcessContext {
+ public:
+  Index module_at(Address address) override {
+    ++look_ups;
+    return address < 0x1000 ? kNoIndex : module;
+  }
+  Index kernel_module() override { return 99; }
+  Observation decode(std::span<const std::byte> key) const override { return decode_bytes(key); }
+  std::uint64_t address_epoch() const override { return addresses; }
+  std::uint64_t publisher_epoch() const override { return publishers; }
+  std::uint8_t publisher(std::uint8_t index) const override {
+    return static_cast<std::uint8_t>(index + shift);
+  }
+  Index module = 7;
+  std::uint64_t addresses = 0;
+  std::uint64_t publishers = 0;
+  std::uint8_t shift = 0;
+  int look_ups = 0;
+};
 
 struct Input {
   std::vector<std::uint64_t> user{0x2000, 0x3001};
@@ -67,7 +68,6 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.outcome = input.outcome;
   view.flags = input.flags;
   view.label_key = input.labels;
-  view.decode_labels = &decode;
   builder.add(view, process);
 }
 
@@ -248,7 +248,6 @@ TEST_CASE("profile_builder: a thread keeps the last name it had") {
   renamed.pid = Pid{1};
   renamed.tid = Tid{1};
   renamed.comm = "renamed";
-  renamed.decode_labels = &decode;
   builder.add(renamed, process);
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.threads.size() == 1);

@@ -7,7 +7,6 @@
 
 #include <fstream>
 
-#include "labelscope/label_walk.h"
 #include "labelscope/plan.h"
 #include "labelscope/snapshot.h"
 #include "support/catch.h"

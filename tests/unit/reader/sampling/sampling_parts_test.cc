@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "labels/label_key.h"
 #include "ptrace/stop_times.h"
 #include "sampling/thread_list.h"
 #include "support/catch.h"
@@ -57,33 +56,6 @@ TEST_CASE("stop_times: one stop is all quantiles, and no time is out of bounds")
   times.add(nanoseconds::max());
   CHECK(times.longest() == nanoseconds::max());
   CHECK(times.quantile(1.0) == nanoseconds::max());
-}
-
-TEST_CASE("label_key: labels come back as they were, whatever their bytes are") {
-  const LabelSet labels{make_label("tenant", "acme", 0), make_label("", "", 0),
-                        make_label(std::string("k\0\xff", 3), std::string(4096, '\0'), 3)};
-  std::vector<std::byte> key;
-  append_label_key(labels, key);
-  const Observation seen = decode_plain_labels(key);
-  CHECK(seen.outcome == LS_LABELLED);
-  CHECK(seen.labels == labels);
-  CHECK(seen.flags == 0);
-
-  const Observation none = decode_plain_labels({});
-  CHECK(none.outcome == LS_UNLABELLED);
-  CHECK(none.labels.empty());
-}
-
-TEST_CASE("label_key: different labels are different bytes") {
-  const auto key_of = [](const LabelSet& labels) {
-    std::vector<std::byte> key;
-    append_label_key(labels, key);
-    return key;
-  };
-  CHECK(key_of({make_label("ab", "c", 0)}) != key_of({make_label("a", "bc", 0)}));
-  CHECK(key_of({make_label("a", "b", 0)}) != key_of({make_label("a", "b", 1)}));
-  CHECK(key_of({make_label("a", "", 0), make_label("b", "", 0)}) !=
-        key_of({make_label("a", "b", 0)}));
 }
 
 TEST_CASE("thread_list: a thread that is there again has not ended") {

@@ -1,13 +1,13 @@
 // ABI v1's conditions, one by one. The names are the ABI's, the sizes those of a 64-bit process.
-#include "recipe/publication.h"
+#include "sources/custom_labels/publication.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "customlabels/label_abi.h"
-#include "labelscope/plan.h"
 
 namespace labelscope {
 namespace {
@@ -55,6 +55,19 @@ Finding in_symtab_only(const ElfSymbol& symbol, const char* name, Linkage linkag
 }
 
 }  // namespace
+
+// CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
+// and the target chooses the length of the name.
+bool is_abi_library_name(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
+  constexpr std::string_view kLibrary = "libcustomlabels";
+  constexpr std::string_view kSuffix = ".so";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  const std::string_view name = base_name(path);
+  if (name.ends_with("customlabels.node")) return true;
+  const std::size_t at = name.find(kLibrary);
+  return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
+}
 
 Result<bool> keeps_async_labels(const ElfImage& image) {
   auto symbol = image.find_dynamic_symbol(kAsyncSymbol);
@@ -118,11 +131,6 @@ std::optional<Finding> disqualify_version(std::uint32_t version) {
   if (version == CUSTOM_LABELS_ABI_VERSION) return std::nullopt;
   return Finding{FindingCode::kVersionUnknown, "ABI version " + std::to_string(version),
                  "define it as 1, the only version that is known"};
-}
-
-Linkage linkage_of(bool executable, bool has_dynamic_symbols) {
-  if (!executable) return Linkage::kLibrary;
-  return has_dynamic_symbols ? Linkage::kExecutable : Linkage::kStatic;
 }
 
 std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/label_walk.h"
+#include "sources/custom_labels/label_walk.h"
 #include "support/catch.h"
 #include "unit/reader/label_memory.h"
 

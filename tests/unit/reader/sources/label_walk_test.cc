@@ -1,5 +1,5 @@
 // The rules of label_walk.h, one test each.
-#include "labelscope/label_walk.h"
+#include "sources/custom_labels/label_walk.h"
 
 #include "support/catch.h"
 #include "unit/reader/label_memory.h"

@@ -14,6 +14,7 @@
 #include "customlabels/label_abi.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
+#include "sources/custom_labels/publication.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* The labels of one thread as bytes. read_labels.bpf.h makes them; any language that has C's
  * structures can take them apart. Plain C of fixed width, without pointers, with explicit padding.
  *
@@ -8,6 +8,12 @@
  *   block:  ls_label_block | ls_label_ref[label_count] | strings, byte_count bytes | zeros
  *                                 |                       ^
  *                                 +-- offset, length -----+
+ *
+ *   raw block:  ls_label_block | byte_count bytes as they lie in the thread | zeros
+ *
+ * A raw block is of a label source whose labels are no strings in memory (enum ls_source). It shows
+ * as one label without a key, whose value is these bytes: what they say, the source's documents
+ * tell. ls_decode_labels() of labelscope.h makes labels of all blocks.
  *
  * Between the strings there may be bytes that belong to no label. The zeros fill the block up to a
  * multiple of 8, so every part starts 8-aligned if the head does. To take it apart:
@@ -26,6 +32,7 @@
 #define LABELSCOPE_LABEL_BLOCKS_H
 
 #include "labelscope/outcome.h"
+#include "labelscope/tls_recipe.h"
 
 #ifndef __VMLINUX_H__ /* of bpftool, which has the kernel's types already */
 #include <linux/types.h>
@@ -42,8 +49,9 @@ struct ls_label_head {
 };
 
 struct ls_label_block {
-  __u16 publisher; /* index of the recipe that led to it */
-  __u16 label_count;
+  __u8 publisher;    /* index of the recipe that led to it */
+  __u8 source;       /* enum ls_source; other than LS_SOURCE_CUSTOM_LABELS: a raw block */
+  __u16 label_count; /* 0 in a raw block */
   __u32 byte_count;
 };
 
@@ -75,7 +83,8 @@ struct ls_label_view {
   const unsigned char* value;
   __u16 key_length;
   __u16 value_length;
-  __u16 publisher;
+  __u8 publisher;
+  __u8 source; /* other than LS_SOURCE_CUSTOM_LABELS: no key, and a value as in a raw block */
 };
 
 /* A place between two labels. */
@@ -105,11 +114,21 @@ static inline int ls_is_inside(size_t offset, size_t length, size_t size) {
   return length <= size && offset <= size - length;
 }
 
+static inline int ls_is_raw(const struct ls_label_block* head) {
+  return head->source != LS_SOURCE_CUSTOM_LABELS;
+}
+
+/* How many labels a block shows. */
+static inline __u32 ls_shown_labels(const struct ls_label_block* head) {
+  return ls_is_raw(head) ? head->byte_count != 0 : head->label_count;
+}
+
 static inline int ls_is_sound_block(const unsigned char* block, size_t room) {
   struct ls_label_block head;
   if (room < sizeof(head)) return 0;
   memcpy(&head, block, sizeof(head));
-  if (head.publisher >= LS_MAX_PUBLISHERS || head.label_count > LS_MAX_LABELS ||
+  if (head.publisher >= LS_MAX_PUBLISHERS || head.source >= LS_SOURCE_COUNT ||
+      head.label_count > LS_MAX_LABELS || (ls_is_raw(&head) && head.label_count != 0) ||
       head.byte_count > LS_MAX_LABEL_BYTES || ls_block_size(&head) > room)
     return 0;
   for (__u32 i = 0; i < head.label_count; i++) {
@@ -154,7 +173,7 @@ static inline const char* ls_open_labels(struct ls_label_cursor* cursor, const u
 
 /* Shows the next label and moves past it. Returns 0 if there is none left. */
 static inline int ls_next_label(struct ls_label_cursor* cursor, struct ls_label_view* label) {
-  while (cursor->next == cursor->head.label_count) {
+  while (cursor->next == ls_shown_labels(&cursor->head)) {
     if (cursor->block == cursor->end) return 0;
     cursor->block += ls_block_size(&cursor->head);
     cursor->next = 0;
@@ -164,13 +183,19 @@ static inline int ls_next_label(struct ls_label_cursor* cursor, struct ls_label_
     }
     memcpy(&cursor->head, cursor->block, sizeof(cursor->head));
   }
-  struct ls_label_ref ref = ls_ref_of(cursor->block, cursor->next++);
+  struct ls_label_ref ref = {0, 0, 0, 0};
+  if (ls_is_raw(&cursor->head))
+    ref.value_length = cursor->head.byte_count;
+  else
+    ref = ls_ref_of(cursor->block, cursor->next);
+  cursor->next++;
   const unsigned char* strings = cursor->block + ls_strings_offset(&cursor->head);
   label->key = strings + ref.key_offset;
   label->value = strings + ref.value_offset;
   label->key_length = ref.key_length;
   label->value_length = ref.value_length;
   label->publisher = cursor->head.publisher;
+  label->source = cursor->head.source;
   return 1;
 }
 

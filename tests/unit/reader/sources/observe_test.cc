@@ -1,7 +1,8 @@
 // Several publishers of one process seen as one, and the words for outcomes.
+#include "labelscope/observe.h"
+
 #include <set>
 
-#include "labelscope/label_walk.h"
 #include "support/catch.h"
 #include "unit/reader/label_memory.h"
 

@@ -11,9 +11,12 @@
 #include "labelscope/finding.h"
 #include "labelscope/plan_trace.h"
 #include "labelscope/result.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
 
+// True if the name is one that ABI v1 asks of a library.
+bool is_abi_library_name(std::string_view path);
 // Whether the file is the addon for node that has labels in AsyncLocalStorage.
 Result<bool> keeps_async_labels(const ElfImage& image);
 // Defined symbols only: a file that imports the variable publishes nothing.
@@ -23,10 +26,6 @@ Result<Publication> find_publication(const ElfImage& image, bool symtab_too);
 std::optional<Finding> disqualify(const Publication& publication);
 // The same for the version that was found.
 std::optional<Finding> disqualify_version(std::uint32_t version);
-
-// How a file is linked, as far as it decides what makes its symbols dynamic.
-enum class Linkage { kLibrary, kExecutable, kStatic };
-Linkage linkage_of(bool executable, bool has_dynamic_symbols);
 
 // Whether a symbol is not dynamic, so that only .symtab has it.
 std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage);

@@ -4,9 +4,9 @@
 //   mappings of the process
 //     |  list_modules(): each file once, without those known to be no publisher
 //     v
-//   module --- neither of the two symbols ------------------> ignored
+//   module, for each label source --- none of its symbols --> ignored
 //     |
-//     |  symbols found, judge(): kind, size, version 1 in memory
+//     |  symbols found; the source judges: kind, size, what is in memory
 //     +------- not a publisher after all -------------------> refusal, with a finding
 //     |
 //     |  plan_access(): which TLS recipe (access.cc)
@@ -25,7 +25,7 @@
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"
-#include "recipe/publication.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
 namespace {
@@ -46,9 +46,18 @@ std::string libc_clause(const LibcTls& libc) {
   return "not one that is known, so glibc's layout is assumed";
 }
 
+// "ABI v1, context_tls_v1"
+std::string source_names() {
+  std::string text;
+  for (const LabelSource* source : label_sources()) {
+    text += (text.empty() ? "" : ", ") + std::string(source->name());
+  }
+  return text;
+}
+
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
   return (a.kind == LS_TP_OFFSET || a.kind == LS_DTV_SLOT) && a.kind == b.kind &&
-         a.offset == b.offset && a.module_id == b.module_id;
+         a.offset == b.offset && a.module_id == b.module_id && a.source == b.source;
 }
 
 Linkage linkage(const Module& module, const ModuleTrace& seen) {
@@ -66,45 +75,30 @@ AccessPlan unlocated(Finding why, bool alive) {
 
 }  // namespace
 
-// CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
-// and the target chooses the length of the name.
-bool is_abi_library_name(std::string_view path) {
-  constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
-  constexpr std::string_view kLibrary = "libcustomlabels";
-  constexpr std::string_view kSuffix = ".so";
-  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-  const std::string_view name = base_name(path);
-  if (name.ends_with("customlabels.node")) return true;
-  const std::size_t at = name.find(kLibrary);
-  return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
+bool is_publisher_name(std::string_view path) {
+  const auto sources = label_sources();
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const LabelSource* source) { return source->is_publisher_name(path); });
 }
 
-std::string_view access_model_name(AccessModel model) {
-  switch (model) {
-    case AccessModel::kLocalExec:
-      return "local exec";
-    case AccessModel::kInitialExec:
-      return "initial exec";
-    case AccessModel::kTlsDescStatic:
-      return "TLSDESC (static)";
-    case AccessModel::kTlsDescDynamic:
-      return "TLSDESC (dynamic)";
-    case AccessModel::kGeneralDynamic:
-      return "general dynamic";
-    case AccessModel::kLinkMap:
-      return "loader's records";
-    case AccessModel::kUnresolved:
-      return "unresolved";
-  }
-  return "unknown";
+std::string_view variable_name(const Publisher& publisher) {
+  const LabelSource* source = find_source(publisher.recipe.source);
+  return source == nullptr ? "unknown" : source->variable_symbol();
+}
+
+std::string access_text(const Publisher& publisher) {
+  std::string text(access_model_name(publisher.model));
+  if (publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS) return text;
+  return std::string(variable_name(publisher)) + ", " + text;
 }
 
 std::string ProcessPlan::absence() const {
   if (!publishers.empty()) return {};
   if (modules == 0) return "none of its files could be read";
-  std::string text = modules == 1 ? "the one file that it has loaded publishes no labels (ABI v1)"
-                                  : "none of its " + std::to_string(modules) +
-                                        " loaded files publishes labels (ABI v1)";
+  std::string text =
+      modules == 1 ? "the one file that it has loaded publishes no labels"
+                   : "none of its " + std::to_string(modules) + " loaded files publishes labels";
+  text += " (" + source_names() + ")";
   for (std::size_t i = 0; i < std::min(refusals.size(), kMostTold); ++i) {
     text += "; " + refusals[i].path + ": " + finding_clause(refusals[i].finding);
   }
@@ -132,10 +126,12 @@ class Planner::Round {
 
  private:
   const LibcTls& libc(Machine machine);
-  void look_closer(const Module& module, ModuleTrace& seen);
-  std::optional<Finding> judge(const Module& module, ModuleTrace& seen) const;
-  AccessPlan plan_access_to(const Module& module, ModuleTrace& seen);
-  void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
+  enum class Found { kNothing, kSymbols, kUnreadable };
+  Found look_for(const LabelSource& source, const Module& module, ModuleTrace seen);
+  void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen);
+  AccessPlan plan_access_to(const LabelSource& source, const Module& module, ModuleTrace& seen);
+  void publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
+               AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
     seen.refused = std::move(finding);
@@ -177,7 +173,7 @@ void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
   for (const ModuleProblem& problem : problems) {
     // An executable mapping of a file that is not ELF (a JIT's cache, say): there is nothing to
     // tell.
-    if (problem.error.code == ErrorCode::kMalformed && !is_abi_library_name(problem.path)) continue;
+    if (problem.error.code == ErrorCode::kMalformed && !is_publisher_name(problem.path)) continue;
     plan_.refusals.push_back(
         {problem.path, {FindingCode::kUnreadableFile, problem.error.context, {}}});
   }
@@ -194,66 +190,68 @@ void Planner::Round::look_at(const Module& module) {
     trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
                                module.image->has_symtab()};
   }
-  // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that the
-  // ABI names as publishers, and only if they have thread-local variables at all.
-  const bool symtab_too = seen.tls && (seen.main_executable || is_abi_library_name(module.path));
-  auto publication = find_publication(*module.image, symtab_too);
+  const std::size_t traces = trace_ == nullptr ? 0 : trace_->modules.size();
+  bool may_publish = false;
+  for (const LabelSource* source : label_sources()) {
+    const Found found = look_for(*source, module, seen);
+    may_publish |= found != Found::kNothing;
+    if (found == Found::kUnreadable) break;  // one refusal is enough
+  }
+  verdicts_[module.file].may_publish = may_publish;
+  if (trace_ != nullptr && trace_->modules.size() == traces) ++trace_->without_symbols;
+}
+
+Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const Module& module,
+                                               ModuleTrace seen) {
+  seen.source = source.number();
+  // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that are
+  // meant as publishers, and only if they have thread-local variables at all.
+  const bool symtab_too =
+      seen.tls && (seen.main_executable || source.is_publisher_name(module.path));
+  auto publication = source.find(*module.image, symtab_too);
   if (!publication) {
     refuse(seen, {FindingCode::kUnreadableFile, publication.error().context, {}});
-  } else {
-    verdicts_[module.file].may_publish = !publication->none();
-    seen.publication = *publication;
-    if (publication->none()) {
-      if (trace_ != nullptr) look_closer(module, seen);
-    } else if (auto reason = judge(module, seen)) {
-      if (reason->code == FindingCode::kVersionUnreadable) {
-        // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
-        publish(module, seen, unlocated(*std::move(reason), target_.is_alive()));
-      } else {
-        refuse(seen, *std::move(reason));
-      }
+  } else if (seen.publication = *publication; publication->none()) {
+    if (trace_ != nullptr) look_closer(source, module, seen);
+  } else if (auto reason = source.disqualify(seen.publication)) {
+    refuse(seen, *std::move(reason));
+  } else if (auto doubt = source.confirm(target_.memory(), target_.is_alive(), seen)) {
+    if (doubt->code == FindingCode::kVersionUnreadable) {
+      // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
+      publish(source, module, seen, unlocated(*std::move(doubt), target_.is_alive()));
     } else {
-      publish(module, seen, plan_access_to(module, seen));
+      refuse(seen, *std::move(doubt));
     }
-  }
-  if (trace_ == nullptr) return;
-  if (seen.publication.none() && !seen.refused) {
-    ++trace_->without_symbols;
   } else {
+    publish(source, module, seen, plan_access_to(source, module, seen));
+  }
+  if (trace_ != nullptr && (!seen.publication.none() || seen.refused)) {
     trace_->modules.push_back(std::move(seen));
   }
+  if (!publication) return Found::kUnreadable;
+  return publication->none() ? Found::kNothing : Found::kSymbols;
 }
 
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
-void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
-  auto hidden = find_publication(*module.image, /*symtab_too=*/true);
+void Planner::Round::look_closer(const LabelSource& source, const Module& module,
+                                 ModuleTrace& seen) {
+  auto hidden = source.find(*module.image, /*symtab_too=*/true);
   if (!hidden || hidden->none()) return;
   seen.publication = *hidden;
-  seen.refused = find_hidden(*hidden, linkage(module, seen));
+  seen.refused = source.find_hidden(*hidden, linkage(module, seen));
 }
 
-// Says why the module is no publisher; nullopt if it is one.
-std::optional<Finding> Planner::Round::judge(const Module& module, ModuleTrace& seen) const {
-  if (auto reason = disqualify(seen.publication)) return reason;
-  auto version = read_value<std::uint32_t>(target_.memory(),
-                                           module.load_bias + seen.publication.version->value);
-  if (!version) {
-    return Finding{FindingCode::kVersionUnreadable,
-                   "the ABI version cannot be read: " + version.error().context,
-                   target_.is_alive() ? "look again when the library is loaded" : kWholeCore};
-  }
-  seen.version_word = *version;
-  return disqualify_version(*version);
-}
-
-AccessPlan Planner::Round::plan_access_to(const Module& module, ModuleTrace& seen) {
+AccessPlan Planner::Round::plan_access_to(const LabelSource& source, const Module& module,
+                                          ModuleTrace& seen) {
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
-  return plan_access(module, seen.main_executable, *seen.publication.variable, libc_of_target,
-                     target_, trace_ ? &seen : nullptr);
+  return plan_access(module, seen.main_executable, source.variable_symbol(),
+                     *seen.publication.variable, libc_of_target, target_, trace_ ? &seen : nullptr);
 }
 
-void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
+void Planner::Round::publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
+                             AccessPlan access) {
+  access.recipe.source = static_cast<std::uint16_t>(seen.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
   const auto first = std::find_if(
@@ -271,7 +269,8 @@ void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan
   }
   Publisher publisher{module.path,  module.load_bias, *seen.publication.variable,
                       access.model, access.recipe,    std::move(access.findings)};
-  for (Finding& deviation : find_deviations(seen.publication, module.path, linkage(module, seen))) {
+  for (Finding& deviation : source.deviations({seen.publication, module.path, seen.machine,
+                                               linkage(module, seen), access.relocations})) {
     publisher.findings.push_back(std::move(deviation));
   }
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;

@@ -9,14 +9,12 @@
 // A read costs its call and hardly its bytes. So this reads the whole array at once, and all
 // strings at once if they lie close together (many writers pack them, and a heap may place them
 // so).
-#include "labelscope/label_walk.h"
+#include "sources/custom_labels/label_walk.h"
 
 #include <algorithm>
 #include <array>
 
-#include "labels/remote_set.h"
-#include "labels/walk_trace.h"
-#include "labelscope/locate.h"
+#include "sources/custom_labels/remote_set.h"
 
 namespace labelscope {
 namespace {
@@ -141,10 +139,6 @@ ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
 
 }  // namespace
 
-Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher) {
-  return walk_label_set(memory, variable, publisher, nullptr);
-}
-
 Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher,
                            WalkTrace* trace) {
   auto set_address = read_value<Address>(memory, variable);
@@ -191,48 +185,6 @@ Observation walk_label_set(const MemorySource& memory, Address variable, std::ui
   seen.outcome = seen.labels.empty() ? LS_UNLABELLED : LS_LABELLED;
   seen.flags = flags;
   return seen;
-}
-
-void merge_observation(Observation& total, Observation&& one, bool first) {
-  if (first) {
-    total = std::move(one);
-    return;
-  }
-  std::uint32_t flags = total.flags | one.flags;
-  bool any_unreadable = is_unreadable(total.outcome) || is_unreadable(one.outcome);
-  if (total.outcome == LS_LABELLED || one.outcome == LS_LABELLED) {
-    if (any_unreadable) flags |= LS_PARTLY_UNREADABLE;
-    total.outcome = LS_LABELLED;
-  } else if (any_unreadable && !is_unreadable(total.outcome)) {
-    total.outcome = one.outcome;
-  }
-  if (total.outcome != LS_UNLABELLED) flags &= ~static_cast<std::uint32_t>(LS_NEVER_TOUCHED);
-  for (Label& label : one.labels) {
-    bool known = false;
-    for (const Label& earlier : total.labels) {
-      if (earlier.key != label.key) continue;
-      if (earlier.value == label.value) {
-        known = true;
-      } else {
-        flags |= LS_KEY_CONFLICT;
-      }
-    }
-    if (!known) total.labels.push_back(std::move(label));
-  }
-  total.flags = flags;
-}
-
-Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
-                    const MemorySource& memory) {
-  Observation total;
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    Located where = locate(recipes[i], thread_pointer, memory);
-    Observation one = where.address
-                          ? walk_label_set(memory, *where.address, static_cast<std::uint8_t>(i))
-                          : Observation{where.outcome, where.flags, {}};
-    merge_observation(total, std::move(one), i == 0);
-  }
-  return total;
 }
 
 }  // namespace labelscope

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From the address of the variable to a label block (label_blocks.h), by ABI v1 and within the
- * bounds of outcome.h. The reader's label_walk.h follows the same rules in C++; tests/native runs
+/* Custom labels: from the address of the variable to a label block (label_blocks.h), by ABI v1 and within the
+ * bounds of outcome.h. The reader's custom_labels/label_walk.h follows the same rules in C++; tests/native runs
  * both on the same memory and compares.
  *
  *                                                                  reads
@@ -16,15 +16,13 @@
  * Why the cursors live in struct ls_walk and not in variables: the verifier follows every
  * combination of values that it finds in registers. It does not track what map memory contains. So
  * a cursor there costs it nothing, but each use must check the bound again (ls_reload, ls_at). */
-#ifndef LABELSCOPE_WALK_LABELS_BPF_H
-#define LABELSCOPE_WALK_LABELS_BPF_H
+#ifndef LABELSCOPE_CUSTOM_LABELS_BPF_H
+#define LABELSCOPE_CUSTOM_LABELS_BPF_H
 
 #include "customlabels/label_abi.h"
+#include "labelscope/bpf/label_room.bpf.h"
 #include "labelscope/bpf/read_user.bpf.h"
-#include "labelscope/label_blocks.h"
 
-/* No user address on either processor has a bit above (57-bit addresses of 5-level page tables). */
-#define LS_ADDRESS_END (1ULL << 57)
 /* A span may hold bytes that belong to no label: as many as the labels have, and this many more. */
 #define LS_SPAN_SLACK 512
 
@@ -34,19 +32,6 @@
 /* That read stays within the set's page, because the next page might not be in memory. This is the
  * smallest page size of both processors. */
 #define LS_PAGE_SIZE 4096
-
-#define LS_BLOCK_LIMIT \
-  (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
-#define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
-/* The verifier adds the bound of a cursor to the bound of a length. So there is room for one length
- * more than is ever used. The sampler puts the stacks of a sample there. */
-#define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_MAX_LABEL_BYTES)
-
-/* The result of a walk: this part goes into a record. */
-struct ls_labels {
-  struct ls_label_head head;
-  __u8 blocks[LS_BLOCKS_ROOM];
-};
 
 /* The state of one walk. */
 struct ls_walk {
@@ -80,15 +65,6 @@ static __always_inline void ls_widen(struct ls_walk* walk, const custom_labels_s
   if (string->len == 0) return; /* legal, and its pointer need not point anywhere */
   if (address < walk->low) walk->low = address;
   if (address + string->len > walk->high) walk->high = address + string->len;
-}
-
-/* ls_select_labels() has counted, so a cursor is always within bounds. The verifier does not know
- * that, and up to Linux 5.15 it forgets the bounds of a number that the compiler spills to the
- * stack. So each use loads the cursor and checks it again. */
-static __always_inline __u8* ls_at(struct ls_labels* out, __u64 cursor) {
-  ls_keep_together(cursor);
-  if (cursor > LS_BLOCKS_LIMIT) cursor = 0;
-  return out->blocks + cursor;
 }
 
 /* Moves the element behind those that are kept already, at the front of `slots`. */
@@ -250,13 +226,10 @@ static __always_inline _Bool ls_read_strings(const struct ls_memory* memory, str
   ls_reload();
   struct ls_label_block* block = (struct ls_label_block*)ls_at(out, walk->block);
   block->publisher = publisher;
+  block->source = LS_SOURCE_CUSTOM_LABELS;
   block->label_count = walk->label_count;
   block->byte_count = walk->cursor;
-  __u64 end = walk->strings + walk->cursor;
-  __u8* fill = ls_at(out, end);
-  for (__u32 i = 0; i < 8; i++) fill[i] = 0;
-  out->head.size = (end + 7) & ~7ULL;
-  out->head.block_count++;
+  ls_end_block(out, walk->strings + walk->cursor);
   return 1;
 }
 
@@ -320,4 +293,4 @@ static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, stru
   return outcome;
 }
 
-#endif /* LABELSCOPE_WALK_LABELS_BPF_H */
+#endif /* LABELSCOPE_CUSTOM_LABELS_BPF_H */

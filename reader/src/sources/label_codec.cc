@@ -1,0 +1,156 @@
+#include "labelscope/label_codec.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "sources/label_source.h"
+
+namespace labelscope {
+namespace {
+
+// What stands before the bytes of each label. With a source that sends raw bytes there is no key,
+// and the value is these bytes.
+struct KeyHead {
+  std::uint8_t publisher;
+  std::uint8_t source;  // enum ls_source
+  std::uint16_t key_length;
+  std::uint16_t value_length;
+};
+
+class KeyWriter {
+ public:
+  KeyWriter(std::vector<std::byte>& key, std::size_t size) : out_(grow(key, size)) {}
+  void put(const KeyHead& head, const void* name, const void* value) {
+    put(&head, sizeof head);
+    put(name, head.key_length);
+    put(value, head.value_length);
+  }
+
+ private:
+  // Once: this is done for every sample.
+  static std::byte* grow(std::vector<std::byte>& key, std::size_t size) {
+    const std::size_t start = key.size();
+    key.resize(start + size);
+    return key.data() + start;
+  }
+  void put(const void* from, std::size_t count) {
+    if (count != 0) std::memcpy(out_, from, count);
+    out_ += count;
+  }
+
+  std::byte* out_;
+};
+
+// Takes a key apart. The bytes are our own, so a key that breaks off merely ends.
+class KeyReader {
+ public:
+  explicit KeyReader(std::span<const std::byte> key) : rest_(key) {}
+  bool next() {
+    if (rest_.size() < sizeof head) return false;
+    std::memcpy(&head, rest_.data(), sizeof head);
+    const std::size_t size = sizeof head + head.key_length + head.value_length;
+    if (rest_.size() < size) return false;
+    name = rest_.subspan(sizeof head, head.key_length);
+    value = rest_.subspan(sizeof head + head.key_length, head.value_length);
+    rest_ = rest_.subspan(size);
+    return true;
+  }
+
+  KeyHead head{};
+  std::span<const std::byte> name;
+  std::span<const std::byte> value;
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void append_labels(const KeyReader& from, LabelSet& labels) {
+  if (from.head.source == LS_SOURCE_CUSTOM_LABELS) {
+    labels.push_back({text_of(from.name), text_of(from.value), from.head.publisher});
+    return;
+  }
+  const LabelSource* source = find_source(from.head.source);
+  if (source == nullptr) return;
+  for (Label& label : source->decode(from.value, from.head.publisher)) {
+    labels.push_back(std::move(label));
+  }
+}
+
+}  // namespace
+
+Result<WireLabels> open_labels(std::span<const std::byte> bytes) {
+  WireLabels labels;
+  const auto* first = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (const char* problem = ls_open_labels(&labels.start, first, bytes.size())) {
+    return Error{ErrorCode::kMalformed, std::string("a record of the BPF programs has ") + problem};
+  }
+  ls_label_head head{};
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  labels.outcome = static_cast<ls_outcome>(head.outcome);
+  labels.flags = head.flags;
+  return labels;
+}
+
+void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
+  ls_label_view label{};
+  std::size_t size = 0;
+  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
+    size += sizeof(KeyHead) + label.key_length + label.value_length;
+  }
+  KeyWriter writer(key, size);
+  for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
+    writer.put({label.publisher, label.source, label.key_length, label.value_length}, label.key,
+               label.value);
+  }
+}
+
+void append_label_key(const LabelSet& labels, std::vector<std::byte>& key) {
+  std::size_t size = 0;
+  for (const Label& label : labels) {
+    size += sizeof(KeyHead) + label.key.size() + label.value.size();
+  }
+  KeyWriter writer(key, size);
+  for (const Label& label : labels) {
+    // LS_MAX_LABEL_BYTES is far below 2^16.
+    writer.put(
+        {label.publisher, LS_SOURCE_CUSTOM_LABELS, static_cast<std::uint16_t>(label.key.size()),
+         static_cast<std::uint16_t>(label.value.size())},
+        label.key.data(), label.value.data());
+  }
+}
+
+Observation decode_label_key(std::span<const std::byte> key) {
+  Observation total;
+  Observation one;
+  bool first = true;
+  auto finish_publisher = [&] {
+    if (one.labels.empty()) return;
+    keep_first_keys(one.labels, one.flags);
+    one.outcome = LS_LABELLED;
+    merge_observation(total, std::exchange(one, {}), std::exchange(first, false));
+  };
+  for (KeyReader reader(key); reader.next();) {
+    if (!one.labels.empty() && one.labels.back().publisher != reader.head.publisher) {
+      finish_publisher();
+    }
+    append_labels(reader, one.labels);
+  }
+  finish_publisher();
+  return total;
+}
+
+Observation observation_of(const WireLabels& labels) {
+  std::vector<std::byte> key;
+  append_label_key(labels, key);
+  Observation seen = decode_label_key(key);
+  seen.outcome = labels.outcome;
+  seen.flags |= labels.flags;
+  return seen;
+}
+
+}  // namespace labelscope
