@@ -18,14 +18,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-Label make_label(std::string key, std::string value, std::uint8_t publisher) {
-  Label label;
-  label.key = std::move(key);
-  label.value = std::move(value);
-  label.publisher = publisher;
-  return label;
-}
-
 }  // namespace
 
 TEST_CASE("stop_times: quantiles are right to within an eighth, the longest exactly") {
