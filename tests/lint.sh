@@ -54,6 +54,21 @@ for entry in reader/src/*; do
   echo "FAILED: $entry is in no room of the reader"
   failed=1
 done
+# The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined beside it.
+order=(bytes label_block label_handle thread_state label_set current_set thread_draft thread_labels thread_scope
+  label_set_api run_with)
+left=()
+for file in "${order[@]}"; do
+  left+=("$file")
+  for used in $(sed -n 's/^#include "\([^/]*\)\.h"$/\1/p' writer-lib/src/"$file".[ch] 2>/dev/null); do
+    [[ " ${left[*]} " == *" $used "* ]] && continue
+    echo "FAILED: $file in writer-lib/src uses $used, which stands to its right: ${order[*]}"
+    failed=1
+  done
+  for name in $(grep -oE '\bcl_[a-z_]+\(' "writer-lib/src/$file.h" 2>/dev/null); do
+    grep -qE "^[a-z].*[ *]${name%(}\(" "writer-lib/src/${file}.c" || { echo "FAILED: $name of $file.h is not in $file.c"; failed=1; }
+  done
+done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 forbid "stepping knows nothing of the check that it is a part of" '#include "cli/check/' cli/step
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib

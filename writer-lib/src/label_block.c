@@ -33,6 +33,17 @@ static void copy_strings(struct label_block* to, size_t at, const struct label_b
   copy_bytes(block_strings(to) + at, block_strings(from) + start, end - start);
 }
 
+const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
+                                           custom_labels_string_t key) {
+  for (size_t i = 0; labels != NULL && i < labels->count; i++) {
+    const custom_labels_string_t* candidate = &labels->storage[i].key;
+    if (candidate->buf != NULL && candidate->len == key.len &&
+        equal_bytes(candidate->buf, key.buf, key.len))
+      return &labels->storage[i];
+  }
+  return NULL;
+}
+
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 void cl_block_init(struct label_block* block, size_t capacity) {

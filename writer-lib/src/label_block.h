@@ -35,6 +35,8 @@ struct block_relation {
   bool one_value;
 };
 
+static const struct block_relation kUnrelated = {0, false};
+
 enum block_change { kBlockAdded, kBlockReplaced, kBlockFull };
 
 static inline unsigned char* block_strings(const struct label_block* block) {
@@ -64,6 +66,10 @@ static inline size_t block_find(const struct label_block* block, custom_labels_s
   }
   return i;
 }
+
+/* The label with the key in any set by the ABI: packed or not, with absent keys or without. */
+const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
+                                           custom_labels_string_t key);
 
 /* Makes `to` the first n labels of `from`. `from` may have been moved since it was built: its
  * pointers are taken relative to its own storage pointer. The relation becomes that of the two. */

@@ -37,23 +37,4 @@ static inline bool is_thread_set(const custom_labels_labelset_t* set) {
   return (const void*)set->storage == (const void*)&set->count;
 }
 
-/* The labels of a handle or of a set by the ABI: what is published when it is installed; null for
- * null and for a thread's own set without labels. */
-const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set);
-
-/* The set object that is meant, or null; *set becomes its handle where it is the variable's value.
- */
-struct label_set* cl_object_of(custom_labels_labelset_t** set);
-
-/* The label with the key in any set by the ABI: packed or not, with absent keys or without. */
-const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
-                                           custom_labels_string_t key);
-
-/* 0 if this is the handle of the calling thread's own set and that is current, so that fixed-buffer
- * calls change what it stands for; else why it cannot be changed. */
-int cl_check_own(const custom_labels_labelset_t* set);
-
-/* A result of fixed-buffer mode in the words of label-set mode. */
-int cl_error_of(custom_labels_result_t result);
-
 #endif /* CUSTOMLABELS_SRC_LABEL_HANDLE_H */

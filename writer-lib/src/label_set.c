@@ -7,8 +7,6 @@
 
 #include "thread_state.h"
 
-static const struct block_relation kUnrelated = {0, false};
-
 static bool is_current(const struct label_set* set) {
   return *current_slot(this_thread()) == set->live;
 }

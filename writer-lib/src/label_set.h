@@ -16,8 +16,6 @@
 #include "label_block.h"
 #include "label_handle.h"
 
-struct label_set;
-
 struct set_block {
   size_t room; /* bytes for strings */
   struct label_set* owner;
@@ -30,7 +28,6 @@ struct label_set {
   const custom_labels_labelset_t* live; /* a block's set; or handle.empty before there is one */
   struct set_block* spare;              /* may be null */
   struct block_relation relation;       /* between live and spare */
-  size_t capacity;                      /* labels that the next block shall have room for */
   uint64_t changes;
 };
 

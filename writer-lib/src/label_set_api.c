@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "thread_draft.h"
+#include "current_set.h"
 
 API custom_labels_labelset_t* custom_labels_new(size_t capacity) {
   struct label_set* set = cl_set_create(capacity);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "thread_draft.h"
+#include "current_set.h"
 
 struct run {
   struct label_set* set;
@@ -57,8 +57,7 @@ static void put_back(struct run* run) {
     return;
   }
   /* Nothing is known about a block that the callback has changed. */
-  const struct block_relation unrelated = {0, false};
-  cl_set_switch(set, run->before, untouched ? run->relation : unrelated, true);
+  cl_set_switch(set, run->before, untouched ? run->relation : kUnrelated, true);
   /* For a run around this one, nothing has happened. */
   if (untouched) set->changes = run->changes_before;
 }

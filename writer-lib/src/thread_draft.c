@@ -2,8 +2,6 @@
  * that. */
 #include "thread_draft.h"
 
-#include "bytes.h"
-
 static const custom_labels_string_t kSpanId = {sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1,
                                                (const unsigned char*)CUSTOM_LABELS_SPAN_ID_KEY};
 static const custom_labels_string_t kRootSpanId = {
@@ -141,7 +139,7 @@ static custom_labels_result_t fill(struct thread_state* thread, struct draft* dr
   else
     result = import(draft, *thread->slot, start, without);
   /* Nothing is known about a block that is never finished. */
-  thread->relation = (struct block_relation){0, false};
+  thread->relation = kUnrelated;
   return result;
 }
 
@@ -162,7 +160,7 @@ custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct
   for (size_t i = 0; i < 2; i++)
     block_append(draft->block, trace->labels[i].key, trace->labels[i].value);
   draft->trace = 2;
-  return fill(thread, draft, kProgramLabels, (custom_labels_string_t){0, NULL});
+  return fill(thread, draft, kProgramLabels, kNone);
 }
 
 void cl_publish_draft(struct thread_state* thread, const struct draft* draft) {
@@ -170,4 +168,60 @@ void cl_publish_draft(struct thread_state* thread, const struct draft* draft) {
   thread->trace = draft->trace;
   thread->relation = draft->relation;
   publish_own(thread, draft->block->set.count == 0 ? NULL : draft->block);
+}
+
+/* Puts labels into a block that is being built. SET, TRUNCATED, FULL, INVALID, RESERVED. */
+static inline custom_labels_result_t put_labels(struct label_block* block,
+                                                struct block_relation* relation,
+                                                const custom_labels_label_t* labels, size_t n,
+                                                size_t limit) {
+  bool cut = false;
+  for (size_t i = 0; i < n; i++) {
+    custom_labels_string_t key = {labels[i].key.len, labels[i].key.buf};
+    custom_labels_string_t value = {labels[i].value.len, labels[i].value.buf};
+    const custom_labels_result_t refused = check_label(key, value);
+    if (refused != CUSTOM_LABELS_SET) return refused;
+    cut |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
+    cut |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+    if (block_put(block, relation, key, value, limit) == kBlockFull) return CUSTOM_LABELS_FULL;
+  }
+  return cut ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_SET;
+}
+
+/* On top of an installed set, or of nothing. */
+static custom_labels_result_t update_other(struct thread_state* thread, enum draft_start start,
+                                           const custom_labels_label_t* labels, size_t n) {
+  struct draft draft;
+  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
+  custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone);
+  if (result < 0) return result;
+  result = put_labels(draft.block, &draft.relation, labels, n,
+                      draft.trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
+  if (result < 0) return result;
+  cl_publish_draft(thread, &draft);
+  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : result;
+}
+
+custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start start,
+                                 const custom_labels_label_t* labels, size_t n) {
+  const struct label_block* from = thread->live;
+  if (labels == NULL) return CUSTOM_LABELS_INVALID;
+  if (thread->blocks == NULL || !own_is_current(thread))
+    return update_other(thread, start, labels, n);
+  struct label_block* block = begin_build(thread);
+  if (from == NULL) {
+    thread->trace = 0;
+    thread->relation.common = 0;
+    block->set.count = 0;
+  } else {
+    cl_block_take(block, from, &thread->relation,
+                  start == kTraceLabels ? thread->trace : from->set.count);
+  }
+  const custom_labels_result_t result = put_labels(
+      block, &thread->relation, labels, n, thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
+  if (result >= 0)
+    publish_own(thread, block);
+  else
+    thread->relation = kUnrelated;
+  return result;
 }

@@ -2,7 +2,7 @@
 #ifndef CUSTOMLABELS_SRC_THREAD_DRAFT_H
 #define CUSTOMLABELS_SRC_THREAD_DRAFT_H
 
-#include "thread_state.h"
+#include "current_set.h"
 
 struct draft {
   struct label_block* block;
@@ -20,8 +20,11 @@ struct trace_labels {
 /* What of the current labels a draft starts with. */
 enum draft_start { kAllLabels, kTraceLabels, kProgramLabels };
 
+/* No key: all labels stay. */
+static const custom_labels_string_t kNone = {0, NULL};
+
 /* Begins the next own set with labels that a reader sees now, except for the one with the key
- * `without` (a null buf: all). SET, or FULL or NO_MEMORY. The thread has its memory. */
+ * `without`. SET, or FULL or NO_MEMORY. The thread has its memory. */
 custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
                                       enum draft_start start, custom_labels_string_t without);
 
@@ -52,6 +55,13 @@ static inline bool is_reserved(custom_labels_string_t key) {
   if (key.len == sizeof CUSTOM_LABELS_ROOT_SPAN_ID_KEY - 1)
     return memcmp(key.buf, CUSTOM_LABELS_ROOT_SPAN_ID_KEY, key.len) == 0;
   return false;
+}
+
+/* SET if the label can be set, or why not. */
+static inline custom_labels_result_t check_label(custom_labels_string_t key,
+                                                 custom_labels_string_t value) {
+  if (key.buf == NULL || key.len == 0 || !is_string(value)) return CUSTOM_LABELS_INVALID;
+  return is_reserved(key) ? CUSTOM_LABELS_RESERVED : CUSTOM_LABELS_SET;
 }
 
 /* How many labels of the trace context a reader sees now. */

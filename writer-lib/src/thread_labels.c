@@ -2,72 +2,6 @@
  * published (thread_state.h). */
 #include "thread_draft.h"
 
-static const custom_labels_string_t kNone = {0, NULL};
-
-/* SET if the label can be set, or why not. */
-static inline custom_labels_result_t check(custom_labels_string_t key,
-                                           custom_labels_string_t value) {
-  if (key.buf == NULL || key.len == 0 || (value.buf == NULL && value.len > 0))
-    return CUSTOM_LABELS_INVALID;
-  return is_reserved(key) ? CUSTOM_LABELS_RESERVED : CUSTOM_LABELS_SET;
-}
-
-/* Puts labels into a block that is being built. SET, TRUNCATED, FULL, INVALID, RESERVED. */
-static inline custom_labels_result_t put_labels(struct label_block* block,
-                                                struct block_relation* relation,
-                                                const custom_labels_label_t* labels, size_t n,
-                                                size_t limit) {
-  bool cut = false;
-  for (size_t i = 0; i < n; i++) {
-    custom_labels_string_t key = {labels[i].key.len, labels[i].key.buf};
-    custom_labels_string_t value = {labels[i].value.len, labels[i].value.buf};
-    const custom_labels_result_t refused = check(key, value);
-    if (refused != CUSTOM_LABELS_SET) return refused;
-    cut |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
-    cut |= cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
-    if (block_put(block, relation, key, value, limit) == kBlockFull) return CUSTOM_LABELS_FULL;
-  }
-  return cut ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_SET;
-}
-
-/* On top of an installed set, or of nothing. */
-static custom_labels_result_t update_other(struct thread_state* thread, enum draft_start start,
-                                           const custom_labels_label_t* labels, size_t n) {
-  struct draft draft;
-  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
-  custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone);
-  if (result < 0) return result;
-  result = put_labels(draft.block, &draft.relation, labels, n,
-                      draft.trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
-  if (result < 0) return result;
-  cl_publish_draft(thread, &draft);
-  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : result;
-}
-
-custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start start,
-                                 const custom_labels_label_t* labels, size_t n) {
-  const struct label_block* from = thread->live;
-  if (labels == NULL) return CUSTOM_LABELS_INVALID;
-  if (thread->blocks == NULL || !own_is_current(thread))
-    return update_other(thread, start, labels, n);
-  struct label_block* block = begin_build(thread);
-  if (from == NULL) {
-    thread->trace = 0;
-    thread->relation.common = 0;
-    block->set.count = 0;
-  } else {
-    cl_block_take(block, from, &thread->relation,
-                  start == kTraceLabels ? thread->trace : from->set.count);
-  }
-  const custom_labels_result_t result = put_labels(
-      block, &thread->relation, labels, n, thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
-  if (result >= 0)
-    publish_own(thread, block);
-  else
-    thread->relation = (struct block_relation){0, false};
-  return result;
-}
-
 /* One label, the own set current and not empty: nothing is copied only to be overwritten. */
 static inline custom_labels_result_t set_in_own(struct thread_state* thread,
                                                 custom_labels_string_t key,
@@ -106,7 +40,7 @@ API custom_labels_result_t custom_labels_thread_set(const void* key, size_t key_
   struct thread_state* thread = this_thread();
   const custom_labels_string_t key_string = {key_len, key};
   const custom_labels_string_t value_string = {value_len, value};
-  custom_labels_result_t result = check(key_string, value_string);
+  custom_labels_result_t result = check_label(key_string, value_string);
   if (result != CUSTOM_LABELS_SET) return result;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   if (thread->live != NULL && own_is_current(thread))

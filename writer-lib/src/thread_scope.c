@@ -10,7 +10,7 @@
 
 /* In place of a thread's blocks: this scope was entered in a signal handler that interrupted
  * another call, so nothing was saved. */
-static const char refused;
+static const char kRefused;
 
 static inline void save(struct thread_state* thread, custom_labels_saved_t* saved) {
   const struct label_block* own = thread->live;
@@ -35,7 +35,7 @@ API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* sav
                                                       const custom_labels_label_t* labels,
                                                       size_t n) {
   struct thread_state* thread = this_thread();
-  saved->blocks = &refused;
+  saved->blocks = &kRefused;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   save(thread, saved);
   const custom_labels_result_t result =
@@ -47,7 +47,7 @@ API custom_labels_result_t custom_labels_thread_enter(custom_labels_saved_t* sav
 API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t* saved,
                                                           custom_labels_labelset_t* set) {
   struct thread_state* thread = this_thread();
-  saved->blocks = &refused;
+  saved->blocks = &kRefused;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
   if (set != NULL) (void)cl_object_of(&set);
   save(thread, saved);
@@ -74,9 +74,9 @@ static bool restore_own(struct thread_state* thread, const custom_labels_saved_t
   if (!has_memory(thread)) return false;
   const struct label_block* image = (const struct label_block*)(const void*)saved->image;
   *block = begin_build(thread);
-  thread->relation = (struct block_relation){0, false};
+  thread->relation = kUnrelated;
   cl_block_take(*block, image, &thread->relation, image->set.count);
-  thread->relation = (struct block_relation){0, false};
+  thread->relation = kUnrelated;
   return true;
 }
 
@@ -123,7 +123,7 @@ static __attribute__((noinline)) custom_labels_result_t leave(struct thread_stat
 
 API custom_labels_result_t custom_labels_thread_leave(const custom_labels_saved_t* saved) {
   struct thread_state* thread = this_thread();
-  if (saved->blocks == &refused || !enter_call(thread)) return CUSTOM_LABELS_BUSY;
+  if (saved->blocks == &kRefused || !enter_call(thread)) return CUSTOM_LABELS_BUSY;
   custom_labels_result_t result = saved->own == NULL ? CUSTOM_LABELS_REMOVED : CUSTOM_LABELS_SET;
   if (!leave_in_place(thread, saved)) result = leave(thread, saved);
   leave_call(thread);

@@ -21,7 +21,6 @@
 
 #include "label_block.h"
 #include "label_handle.h"
-#include "label_set.h"
 
 #define API __attribute__((visibility("default")))
 
@@ -62,18 +61,6 @@ static inline void publish(custom_labels_labelset_t** slot,
   __atomic_store_n(slot, (custom_labels_labelset_t*)(uintptr_t)labels, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
-
-/* Publishes what the handle stands for. The slot first: a signal handler that comes between takes
- * the set for one that is not ours, which it can read and put back. */
-static inline void install(struct thread_state* thread, const custom_labels_labelset_t* set) {
-  const struct label_set* object = set == NULL ? NULL : set_object(set);
-  const custom_labels_labelset_t* labels = object == NULL ? cl_labels_of(set) : object->live;
-  publish(current_slot(thread), labels);
-  thread->shown = object == NULL ? NULL : labels;
-}
-
-/* The handle of what is current; a set that is not ours is its own. */
-custom_labels_labelset_t* cl_current_handle(struct thread_state* thread);
 
 /* Whether the labels that a reader sees are the thread's own set (or that there are none). */
 static inline bool own_is_current(const struct thread_state* thread) {

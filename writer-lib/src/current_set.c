@@ -1,11 +1,6 @@
-/* From what a program passes as a set to labels, and from the variable back to what it passed. */
-#include "label_handle.h"
+#include "current_set.h"
 
 #include <errno.h>
-
-#include "bytes.h"
-#include "label_set.h"
-#include "thread_state.h"
 
 const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set) {
   if (set == NULL) return NULL;
@@ -15,17 +10,6 @@ const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set
   const struct thread_state* thread = this_thread();
   if ((const void*)set != (const void*)thread->handle || thread->live == NULL) return NULL;
   return &thread->live->set;
-}
-
-const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
-                                           custom_labels_string_t key) {
-  for (size_t i = 0; labels != NULL && i < labels->count; i++) {
-    const custom_labels_string_t* candidate = &labels->storage[i].key;
-    if (candidate->buf != NULL && candidate->len == key.len &&
-        equal_bytes(candidate->buf, key.buf, key.len))
-      return &labels->storage[i];
-  }
-  return NULL;
 }
 
 custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {

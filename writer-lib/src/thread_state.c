@@ -1,9 +1,9 @@
 /* The memory of a thread that sets labels: two blocks and two handles in one piece, from its first
  * call to its end. */
+#include "thread_state.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-
-#include "thread_state.h"
 
 __thread struct thread_state cl_own_thread;
 
@@ -57,7 +57,7 @@ bool cl_allocate_blocks(struct thread_state* thread) {
   thread->blocks = (struct label_block*)(void*)memory->blocks[0];
   thread->next = thread->blocks;
   thread->handle = &memory->handles[0];
-  thread->relation = (struct block_relation){0, false};
+  thread->relation = kUnrelated;
   for (int i = 0; i < 2; i++) {
     cl_block_init((struct label_block*)(void*)memory->blocks[i], CUSTOM_LABELS_THREAD_MAX_LABELS);
     handle_init_thread(&memory->handles[i]);
