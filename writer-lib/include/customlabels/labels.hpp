@@ -19,16 +19,19 @@ namespace customlabels {
 
 using Result = custom_labels_result_t;
 
+namespace detail {
+inline custom_labels_string_t raw(std::string_view text) noexcept {
+  return {text.size(), reinterpret_cast<const unsigned char*>(text.data())};
+}
+}  // namespace detail
+
 // A view of one label: it owns nothing, and the library copies what it points to.
 class Label {
  public:
   Label(std::string_view key, std::string_view value) noexcept
-      : raw_{{key.size(), bytes(key)}, {value.size(), bytes(value)}} {}
+      : raw_{detail::raw(key), detail::raw(value)} {}
 
  private:
-  static const unsigned char* bytes(std::string_view text) noexcept {
-    return reinterpret_cast<const unsigned char*>(text.data());
-  }
   custom_labels_label_t raw_;
 };
 
@@ -67,20 +70,23 @@ inline Result replace(std::initializer_list<Label> labels) noexcept {
   return custom_labels_thread_replace(detail::raw(labels.begin()), labels.size());
 }
 
-// Adds labels; on every exit from the scope, exceptions included, the set from before is current
-// again, absence included. Stays on its thread and on the stack (it has room for a thread's set,
-// some 3.5 KiB, and never allocates beyond the thread's memory).
+// Adds labels, or makes another set current. On every exit from the scope, exceptions included, the
+// set from before is current again, absence included. Stays on its thread and on the stack (it has
+// room for a thread's set, some 3.5 KiB, and never allocates beyond the thread's memory).
 class Scope {
  public:
   Scope(const Label* labels, std::size_t count) noexcept
       : result_(custom_labels_thread_enter(&saved_, detail::raw(labels), count)) {}
   Scope(std::initializer_list<Label> labels) noexcept : Scope(labels.begin(), labels.size()) {}
   Scope(std::string_view key, std::string_view value) noexcept : Scope({Label(key, value)}) {}
+  // With a set of customlabels/customlabels.h in place of the thread's labels, or none for null.
+  explicit Scope(custom_labels_labelset_t* set) noexcept
+      : result_(custom_labels_thread_enter_set(&saved_, set)) {}
   ~Scope() { custom_labels_thread_leave(&saved_); }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // What adding the labels came to; when it failed, the scope has the labels from before.
+  // What entering came to; when it failed, the scope has the labels from before.
   Result result() const noexcept { return result_; }
 
  private:

@@ -58,11 +58,15 @@ Stored<Text> stored(Text&& text) {
   }
 }
 
-inline custom_labels_string_t raw(std::string_view text) noexcept {
-  return {text.size(), reinterpret_cast<const unsigned char*>(text.data())};
-}
 inline std::string_view view(const custom_labels_string_t& text) noexcept {
   return {reinterpret_cast<const char*>(text.buf), text.len};
+}
+
+inline std::optional<std::string_view> find(custom_labels_labelset_t* set,
+                                            std::string_view key) noexcept {
+  const custom_labels_label_t* label = custom_labels_get(set, customlabels::detail::raw(key));
+  if (label == nullptr) return std::nullopt;
+  return view(label->value);
 }
 
 [[noreturn]] inline void out_of_memory() {
@@ -154,16 +158,12 @@ class Context {
 // top. Stays on its thread and on the stack, so not across a co_await.
 class Adopted {
  public:
-  explicit Adopted(Context context) noexcept : context_(std::move(context)) {
-    custom_labels_thread_enter_set(&saved_, context_.set());
-  }
-  ~Adopted() { custom_labels_thread_leave(&saved_); }
-  Adopted(const Adopted&) = delete;
-  Adopted& operator=(const Adopted&) = delete;
+  explicit Adopted(Context context) noexcept
+      : context_(std::move(context)), scope_(context_.set()) {}
 
  private:
-  Context context_;  // alive until the thread has left it
-  custom_labels_saved_t saved_;
+  Context context_;  // before scope_: alive until the thread has left it
+  Scope scope_;
 };
 
 // Calls fn() with these labels added to the thread's; on return, or when it throws, the labels from
@@ -218,16 +218,12 @@ template <class Fn>
 
 // The value of one of the thread's labels, or nothing. Valid until the thread's labels change.
 inline std::optional<std::string_view> Label(std::string_view key) noexcept {
-  const custom_labels_label_t* label = custom_labels_get(custom_labels_current(), detail::raw(key));
-  if (label == nullptr) return std::nullopt;
-  return detail::view(label->value);
+  return detail::find(custom_labels_current(), key);
 }
 // Of a context: valid as long as a copy of it.
 inline std::optional<std::string_view> Label(const Context& context,
                                              std::string_view key) noexcept {
-  const custom_labels_label_t* label = custom_labels_get(context.set(), detail::raw(key));
-  if (label == nullptr) return std::nullopt;
-  return detail::view(label->value);
+  return detail::find(context.set(), key);
 }
 
 namespace detail {
