@@ -16,7 +16,6 @@
 #include <thread>
 #include <utility>
 
-#include "cli/step/stepped_process.h"
 #include "cli/step/tracee.h"
 #include "labelscope/target.h"
 
@@ -172,7 +171,7 @@ void ProgramHold::begin_program() {
   breakpoints_.reset();
   auto process = LiveProcess::open(pid_);
   if (!process) return;
-  const auto entry = entry_point(**process);
+  const auto entry = (*process)->entry_point();
   auto breakpoints = Breakpoints::open(pid_);
   if (!entry || !breakpoints) return;
   breakpoints_.emplace(*std::move(breakpoints));

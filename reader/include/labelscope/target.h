@@ -42,6 +42,8 @@ class LiveProcess final : public Target {
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
+  // The first instruction of the program itself. The loader has done its work by then.
+  std::optional<Address> entry_point() const;
 
   Pid pid() const { return pid_; }
   // The thread through whose /proc folder we see the process now. Mostly its first thread.
@@ -66,6 +68,7 @@ class LiveProcess final : public Target {
  private:
   class Memory;
   LiveProcess(Pid pid, Tid door);
+  std::optional<Address> auxiliary_value(std::uint64_t type) const;
   // Looks for another thread to see it through. False: there is none, or the one that there is
   // has not ended.
   bool find_other_door() const;

@@ -201,15 +201,21 @@ std::string LiveProcess::program() const {
   return bytes ? *std::move(bytes) : std::string();
 }
 
-std::optional<Address> LiveProcess::program_headers_address() const {
+std::optional<Address> LiveProcess::auxiliary_value(std::uint64_t type) const {
   const std::string bytes = program();
   for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
     Elf64_auxv_t entry;
     std::memcpy(&entry, bytes.data() + at, sizeof entry);
-    if (entry.a_type == AT_PHDR) return entry.a_un.a_val;
+    if (entry.a_type == type) return entry.a_un.a_val;
   }
   return std::nullopt;
 }
+
+std::optional<Address> LiveProcess::program_headers_address() const {
+  return auxiliary_value(AT_PHDR);
+}
+
+std::optional<Address> LiveProcess::entry_point() const { return auxiliary_value(AT_ENTRY); }
 
 Result<std::vector<Tid>> LiveProcess::threads() const {
   auto tids = list_threads(pid_);
