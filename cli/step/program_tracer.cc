@@ -2,16 +2,15 @@
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <span>
 
-#include "cli/step/thread_status.h"
 #include "cli/step/ticks.h"
-#include "labelscope/stopped_thread.h"
+#include "cli/step/watchpoint.h"
 
 namespace labelscope::cli {
 namespace {
@@ -29,50 +28,22 @@ ProgramTracer::ProgramTracer(Pid pid, const DeclaredUpdates& declared, DebugFile
       declared_(declared),
       debug_files_(debug_files),
       options_(std::move(options)),
-      record_(record) {}
-
-Status ProgramTracer::seize() {
-  if (::ptrace(PTRACE_SEIZE, raw(pid_), nullptr, trace_options()) != 0) {
-    return StoppedThread::refusal(Tid{raw(pid_)});
-  }
-  TracedThread& thread = threads_[Tid{raw(pid_)}];
-  thread.tid = Tid{raw(pid_)};
-  thread.running = true;
-  return {};
-}
-
-std::optional<ProgramTracer::Event> ProgramTracer::next_event() {
-  if (!waiting_.empty()) {
-    const Event event = waiting_.front();
-    waiting_.pop_front();
-    return event;
-  }
-  while (true) {
-    int status = 0;
-    const pid_t tid = ::waitpid(-1, &status, kOurs);
-    if (tid > 0) return Event{Tid{tid}, status};
-    if (errno != EINTR) return std::nullopt;
-    interrupt_for_looks();
-  }
-}
+      record_(record),
+      threads_(pid) {}
 
 void ProgramTracer::run() {
   const Ticks ticks(kTick);
   auto before = Clock::now();
-  while (true) {
-    const auto event = next_event();
-    if (!event) return;
-    const auto thread = threads_.find(event->tid);
-    const bool was_stepping =
-        thread != threads_.end() && thread->second.stepping && !is_in_call(thread->second);
+  while (const auto event = threads_.next([this] { interrupt_for_looks(); })) {
+    const TracedThread* thread = threads_.find(event->tid);
+    const bool was_stepping = thread != nullptr && thread->stepping && !is_in_call(*thread);
     handle(*event);
     tell_counts();
     const auto now = Clock::now();
     if (was_stepping) record_.effort.stepping += now - before;
     before = now;
-    if (options_.max_updates != 0 && record_.effort.updates >= options_.max_updates && !blind_) {
-      stop_looking();
-    }
+    const bool enough = options_.max_updates != 0 && record_.effort.updates >= options_.max_updates;
+    if (enough && !is_over_) stop_looking();
   }
 }
 
@@ -88,206 +59,255 @@ bool ProgramTracer::is_in_call(const TracedThread& thread) {
   return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
 }
 
-void ProgramTracer::handle(const Event& event) {
+void ProgramTracer::handle(const TracedThreads::Event& event) {
   if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
-  if (threads_.count(event.tid) == 0) {
-    if (!is_there(event.tid)) return;
-    adopt(event.tid);
-    // The program forked it and has ended since. This process has not run yet.
-    if (wait_status_) ::kill(raw(event.tid), SIGKILL);
-  }
-  TracedThread& thread = threads_[event.tid];
-  thread.running = false;
-  handle_stop(thread, event.status);
+  TracedThread* thread = threads_.find(event.tid);
+  if (thread == nullptr) thread = adopt(event.tid);
+  if (thread == nullptr) return;
+  thread->running = false;
+  handle_stop(*thread, event.status);
 }
 
 // A new thread, or a new process.
-void ProgramTracer::adopt(Tid tid) {
-  TracedThread& thread = threads_[tid];
-  thread.tid = tid;
-  if (belongs_to(tid, pid_)) {
-    if (process_ && !blind_) {
-      thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
-    }
-    return;
+TracedThread* ProgramTracer::adopt(Tid tid) {
+  const Kin kin = kin_of(tid, pid_);
+  if (kin == Kin::kGone) return nullptr;
+  TracedThread& thread = threads_.add(tid, kin);
+  if (kin != Kin::kThread) {
+    ++record_.other_processes;
+    if (kin == Kin::kOther && process_) process_->breakpoints().clean(Pid{raw(tid)});
+  } else if (process_ && !is_over_) {
+    thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
   }
-  ++record_.other_processes;
-  if (!has_own_memory(tid, pid_)) return;
-  thread.shares_memory = false;
-  if (process_) process_->breakpoints().clean(Pid{raw(tid)});
+  // The program forked it and has ended since. This process has not run yet.
+  if (wait_status_) ::kill(raw(tid), SIGKILL);
+  return &thread;
 }
 
 // The fast path: nearly every stop is a plain step, and this handles it with few system calls.
 // False if the thread has not moved, or may have trapped by itself: then the kernel must tell more.
-bool ProgramTracer::handle_plain_step(TracedThread& thread, int status) {
+bool ProgramTracer::is_plain_step(const TracedThread& thread, int status,
+                                  const Position& position) {
   constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
-  if (status != kTrapped || !thread.stepping || !thread.stepper || blind_) return false;
+  if (status != kTrapped || !thread.stepping || !thread.stepper || thread.signalled) return false;
   const Flow flow = process_->facts_at(thread.at.pc).instruction.flow;
-  if (thread.entering_handler || flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
-  const auto position = read_position(thread.tid);
-  if (!position || position->pc == thread.at.pc) return false;
-  // It has executed a breakpoint instruction, which was put there for another thread.
-  if (position->pc == thread.at.pc + kTrapAdvance) return false;
-  thread.stepper->after_step(thread.at, *position);
-  notice_breakpoint(thread, *position);
-  resume_at(thread, *position, 0);
-  return true;
+  if (flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
+  // One byte on: it has executed a breakpoint instruction, which was put there for another thread.
+  return position.pc != thread.at.pc && position.pc != thread.at.pc + kTrapAdvance;
 }
 
 void ProgramTracer::handle_stop(TracedThread& thread, int status) {
   take_back_exits(thread);
-  if (handle_plain_step(thread, status)) return;
-  const Stop stop = explain_stop(thread.tid, status);
+  const auto position = read_position(thread.tid);
+  if (!position) return;  // somebody killed it while it was stopped
+  ThreadStepper* stepper = thread.stepper.get();
+  const Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
+                                                             : explain_stop(thread.tid, status);
   switch (stop.kind) {
     case Stop::Kind::kStep:
-    case Stop::Kind::kBreakpoint:
+      if (stepper != nullptr && thread.stepping) stepper->after_step(thread.at, *position);
+      break;
+    case Stop::Kind::kHandler:
+      if (stepper != nullptr && thread.stepping) stepper->enter_handler(thread.at);
+      break;
     case Stop::Kind::kWatchpoint:
-      return handle_trap(thread, stop.kind);
+      if (stepper != nullptr) stepper->at_watchpoint(*position);
+      break;
+    case Stop::Kind::kBreakpoint:
+      return handle_breakpoint(thread, *position);
     case Stop::Kind::kSignal:
-      if (thread.stepper && thread.stepping && !blind_) thread.stepper->interrupted_at(thread.at);
-      return resume(thread, stop.signal);
+      if (stepper != nullptr && thread.stepping) stepper->interrupted_at(thread.at);
+      return resume(thread, *position, stop.signal);
     case Stop::Kind::kGroupStop:
       ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
       return;
     case Stop::Kind::kExec:
-      return handle_exec(thread);
+      handle_exec(thread);
+      break;
     case Stop::Kind::kInterrupted:
       look_at(thread);
-      // It may stand at a breakpoint that it has not executed: resume() executes what is under it.
-      if (const auto position = read_position(thread.tid); position && thread.stepper && !blind_) {
-        notice_breakpoint(thread, *position);
-      }
-      return resume(thread);
+      break;
     case Stop::Kind::kEnding:
       look_at(thread);
       // The current update is over. Judge it now, while the memory can still be read.
-      if (thread.stepper && !blind_) thread.stepper->end();
-      return resume(thread);
-    case Stop::Kind::kClone:
-    case Stop::Kind::kFork:
-    case Stop::Kind::kVfork:
+      if (stepper != nullptr) stepper->end();
+      thread.stepper.reset();
+      break;
+    case Stop::Kind::kChild:
     case Stop::Kind::kEnded:
-      return resume(thread);
+      break;
   }
-}
-
-void ProgramTracer::handle_trap(TracedThread& thread, Stop::Kind kind) {
-  const auto position = read_position(thread.tid);
-  if (!position) return;  // somebody killed it while it was stopped
-  if (kind == Stop::Kind::kBreakpoint) return handle_breakpoint(thread, *position);
-  if (thread.stepper && !blind_) {
-    if (kind == Stop::Kind::kWatchpoint) {
-      thread.stepper->at_watchpoint(*position);
-    } else if (thread.stepping && thread.entering_handler) {
-      thread.stepper->enter_handler(thread.at);
-    } else if (thread.stepping) {
-      thread.stepper->after_step(thread.at, *position);
-    }
-    notice_breakpoint(thread, *position);
-  }
-  resume(thread);
-}
-
-// A thread may stand at the address of a breakpoint without having executed it, before it runs on
-// from there. Its stepper must hear of the breakpoint, too.
-void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& position) {
-  if (thread.stepper->next() != Resume::kRun || !process_->breakpoints().has(position.pc)) return;
-  thread.stepper->at_breakpoint(position);
-  tell_what_is_loaded();
+  resume(thread, *position);
 }
 
 void ProgramTracer::handle_breakpoint(TracedThread& thread, Position position) {
+  const Position after = position;
   position.pc -= kTrapAdvance;
-  const bool ours = process_ && thread.shares_memory && process_->breakpoints().has(position.pc);
   // Another thread may have removed the breakpoint while this one was stopped at it.
-  const bool was_ours =
-      !ours && process_ && thread.shares_memory && !process_->breakpoints().is_trap(position.pc);
-  if (!ours && !was_ours) return resume(thread, SIGTRAP);
+  const bool ours =
+      has_breakpoint(thread, position.pc) ||
+      (process_ && thread.kin != Kin::kOther && !process_->breakpoints().is_trap(position.pc));
+  if (!ours) return resume(thread, after, SIGTRAP);
   write_pc(thread.tid, position.pc);
-  if (ours && thread.stepper && !thread.stepping && !blind_) {
-    thread.stepper->at_breakpoint(position);
-    tell_what_is_loaded();
-  }
-  resume(thread);
+  resume(thread, position);
 }
 
 void ProgramTracer::handle_exec(TracedThread& thread) {
-  thread.shares_memory = true;
   if (raw(thread.tid) != raw(pid_)) {
-    thread.shares_memory = false;
-    return resume(thread);
+    thread.kin = Kin::kOther;
+    return;
   }
   stop_at_end(thread.tid);
   // The other threads are gone, and the one that goes on has the first one's number.
-  std::erase_if(threads_, [&](const auto& entry) {
-    return entry.first != thread.tid && entry.second.stepper != nullptr;
-  });
+  threads_.remove_all_but_first();
   if (thread.stepper) thread.stepper->finish();
   thread.stepper.reset();
   thread.watched.clear();
   process_.reset();
-  looks_told_ = 0;
-  if (blind_) return resume(thread);
-  auto process = SteppedProcess::open(pid_, declared_, debug_files_);
-  if (process) {
-    process_ = *std::move(process);
-    thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
-    tell_what_is_loaded();
-  } else {
+  if (is_over_) return;
+  auto process = SteppedProcess::open(pid_, declared_, debug_files_, options_.on_loaded);
+  if (!process) {
     failure_ = std::move(process).error();
+    return;
   }
-  resume(thread);
-}
-
-void ProgramTracer::tell_what_is_loaded() {
-  if (!process_ || process_->looks() == looks_told_) return;
-  looks_told_ = process_->looks();
-  if (options_.on_loaded) options_.on_loaded(*process_);
+  process_ = *std::move(process);
+  thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
 }
 
 void ProgramTracer::handle_end(Tid tid, int status) {
-  auto entry = threads_.find(tid);
-  if (entry != threads_.end()) {
-    take_back_exits(entry->second);
-    if (entry->second.stepper && !blind_) entry->second.stepper->end();
-    threads_.erase(entry);
+  if (TracedThread* thread = threads_.find(tid)) {
+    take_back_exits(*thread);
+    if (thread->stepper) thread->stepper->end();
+    threads_.remove(tid);
   }
   if (raw(tid) != raw(pid_)) return;
   wait_status_ = status;
-  kill_rest();
+  threads_.kill_all();
 }
 
 // Stops threads that run freely, to look at their labels: an unknown function that changes labels
 // can only be noticed by its effect.
 void ProgramTracer::interrupt_for_looks() {
-  if (!process_ || !process_->has_begun() || blind_ || wait_status_) return;
+  if (!process_ || !process_->has_begun() || wait_status_) return;
   const auto now = Clock::now();
-  for (auto& [tid, thread] : threads_) {
-    if (!thread.stepper || !thread.running || thread.stepping || now < thread.next_look) continue;
+  threads_.for_each([&](TracedThread& thread) {
+    if (!thread.stepper || !thread.running || thread.stepping || now < thread.next_look) return;
     thread.next_look = now + thread.look_interval;
     thread.look_interval = std::min<Clock::duration>(2 * thread.look_interval, kLongestInterval);
-    ::ptrace(PTRACE_INTERRUPT, raw(tid), nullptr, nullptr);
-  }
+    ::ptrace(PTRACE_INTERRUPT, raw(thread.tid), nullptr, nullptr);
+  });
 }
 
 void ProgramTracer::look_at(TracedThread& thread) {
-  if (!thread.stepper || blind_) return;
-  const std::uint64_t unseen = record_.effort.unseen_updates;
-  thread.stepper->at_any_point();
-  if (record_.effort.unseen_updates != unseen) thread.look_interval = kFirstLook;
-}
-
-void ProgramTracer::kill_rest() {
-  for (const auto& [tid, thread] : threads_) ::kill(raw(tid), SIGKILL);
+  const bool changed = thread.stepper && thread.stepper->at_any_point();
+  if (changed) thread.look_interval = TracedThread::kFirstLook;
 }
 
 void ProgramTracer::stop_looking() {
-  blind_ = true;
-  if (!process_) return;
-  for (auto& [tid, thread] : threads_) {
+  is_over_ = true;
+  threads_.for_each([](TracedThread& thread) {
     if (thread.stepper) thread.stepper->finish();
+    thread.stepper.reset();
+  });
+  if (process_) process_->triggers().remove_all();
+}
+
+void ProgramTracer::resume(TracedThread& thread, const Position& position, int signal) {
+  if (signal == 0) notice_breakpoint(thread, position);
+  const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+  set_watchpoints(thread, how);
+  if (signal == 0 && has_breakpoint(thread, position.pc)) return execute_alone(thread, position);
+  if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
+  thread.at = position;
+  thread.stepping = how == Resume::kStep;
+  thread.signalled = signal != 0;
+  thread.running = resume_thread(thread.tid, how, signal);
+}
+
+bool ProgramTracer::has_breakpoint(const TracedThread& thread, Address pc) const {
+  return process_ && thread.kin != Kin::kOther && process_->breakpoints().has(pc);
+}
+
+// A thread that is to run may stand at the address of a breakpoint, whether it has executed the
+// breakpoint or not. Its stepper must hear of it.
+void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& position) {
+  const bool runs = thread.stepper && thread.stepper->next() == Resume::kRun;
+  if (runs && has_breakpoint(thread, position.pc)) thread.stepper->at_breakpoint(position);
+}
+
+void ProgramTracer::set_watchpoints(TracedThread& thread, Resume how) {
+  if (!thread.stepper || record_.no_watchpoints) return;
+  std::vector<Address> wanted;
+  if (how == Resume::kRun) {
+    wanted = thread.stepper->words_to_watch();
+  } else if (!kWatchTrapsBefore) {
+    return;  // a step shows what the instruction writes, so watchpoints have nothing to add
   }
-  process_->triggers().remove_all();
+  if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
+  if (wanted == thread.watched) return;
+  if (watch_words(thread.tid, wanted)) {
+    thread.watched = std::move(wanted);
+  } else if (read_position(thread.tid)) {
+    record_.no_watchpoints = true;
+  }
+}
+
+// Executes the instruction under a breakpoint while no other thread runs.
+void ProgramTracer::execute_alone(TracedThread& thread, const Position& position) {
+  const std::vector<TracedThread*> held = threads_.hold_others(thread);
+  process_->breakpoints().lift(position.pc);
+  thread.at = position;
+  thread.stepping = true;
+  thread.signalled = false;
+  // A system call may wait for another thread. So the others are held only until it has begun.
+  const bool call = is_in_call(thread);
+  thread.running =
+      call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
+  const auto status = thread.running ? threads_.wait_for(thread) : std::nullopt;
+  process_->breakpoints().put_back(position.pc);
+  for (TracedThread* other : held) {
+    const bool steps = other->stepping && other->exits.empty();
+    other->running = resume_thread(other->tid, steps ? Resume::kStep : Resume::kRun, 0);
+  }
+  if (!status) return;
+  const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+  const bool stepped =
+      WIFSTOPPED(*status) && explain_stop(thread.tid, *status).kind == Stop::Kind::kStep;
+  if (stepped && call) {
+    thread.stepping = how == Resume::kStep;
+    thread.running = resume_thread(thread.tid, how, 0);
+  } else if (stepped && how == Resume::kRun) {
+    thread.stepping = false;
+    if (const auto after = read_position(thread.tid)) resume(thread, *after);
+  } else {
+    threads_.put_first({thread.tid, *status});
+  }
+}
+
+// aarch64: lets the thread run from an exclusive load past its store, as if that were one
+// instruction. The code may wait for another thread (a lock), so this does not wait for its end.
+bool ProgramTracer::run_through_exclusives(TracedThread& thread, const Position& position) {
+  if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
+  std::array<std::byte, kExclusiveCode> code{};
+  const std::size_t size = process_->breakpoints().read(position.pc, code);
+  const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
+  for (Address exit : exits) {
+    if (process_->breakpoints().add(exit)) thread.exits.push_back(exit);
+  }
+  if (thread.exits.empty()) return false;
+  ++record_.exclusive_sequences;
+  thread.at = position;
+  thread.stepping = true;
+  thread.signalled = false;
+  thread.running = resume_thread(thread.tid, Resume::kRun, 0);
+  return true;
+}
+
+void ProgramTracer::take_back_exits(TracedThread& thread) {
+  if (process_) {
+    for (Address exit : thread.exits) process_->breakpoints().remove(exit);
+  }
+  thread.exits.clear();
 }
 
 }  // namespace labelscope::cli

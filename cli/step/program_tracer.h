@@ -1,43 +1,36 @@
-// Traces all threads of a program: waits for a stop, tells the thread's ThreadStepper, and lets the
-// thread go on.
+// Steps a program: says what each stop of a thread means, tells the thread's ThreadStepper, and
+// lets the thread go on.
 //
-//   waitpid() --> stop of a thread --> its ThreadStepper: next()?  --> run until a breakpoint,
-//      ^                                                           |   a watchpoint or a signal
-//      |                                                           +-> step one instruction
-//      +------------------------------------------------------------------+
-//
-// ptrace belongs to the calling thread: call everything here on the thread that has started the
-// program.
+//   TracedThreads: whose event is it?
+//        |
+//        v
+//   handle_stop(): what does it mean?  --> ThreadStepper: where is the thread, what has it done?
+//        |                                     --> ThreadLabels: have its labels changed?
+//        v                                             --> UpdateJudge: was that an update?
+//   resume(): step one instruction, or run until                 --> StepFindings
+//   a breakpoint, a watchpoint or a signal
 //
 // Breakpoints are in memory that all threads share. A thread at a breakpoint must execute the
-// replaced instruction. No other thread may run past the breakpoint meanwhile, so all others are
-// held for that one instruction (program_tracer_resume.cc).
+// replaced instruction, which must be in memory for that one step. Another thread could run past
+// the breakpoint meanwhile. So all others are held for that step (execute_alone()).
 //
 // Processes that the program forks are not checked. They stay traced, so that they end with the
 // program. They run without breakpoints, unless they share its memory.
 #pragma once
 
-#include <sys/wait.h>
-
-#include <chrono>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "cli/step/step_record.h"
 #include "cli/step/stepped_process.h"
-#include "cli/step/thread_stepper.h"
-#include "cli/step/tracee.h"
+#include "cli/step/traced_threads.h"
 
 namespace labelscope::cli {
 
 struct TracerOptions {
   std::uint64_t max_updates = 0;  // 0: no bound
-  // Called when the loaded files may have changed. The program is stopped then.
-  std::function<void(const SteppedProcess&)> on_loaded;
+  SteppedProcess::OnLoaded on_loaded;
 };
 
 class ProgramTracer {
@@ -47,7 +40,7 @@ class ProgramTracer {
 
   // Call it before the program is executed. kPermission: the kernel refuses ptrace; the error tells
   // why.
-  Status seize();
+  Status seize() { return threads_.seize(); }
   // Returns when the program has ended. Kills the processes that it has started and that still run.
   void run();
 
@@ -57,56 +50,27 @@ class ProgramTracer {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using TimePoint = Clock::time_point;
-  static constexpr std::chrono::milliseconds kFirstLook{20};
-  // Options of waitpid(): only what the calling thread has started or traces.
-  static constexpr int kOurs = __WALL | __WNOTHREAD;
+  using Clock = TracedThread::Clock;
 
-  struct TracedThread {
-    Tid tid{};
-    std::unique_ptr<ThreadStepper> stepper;  // null: a thread of another process
-    Position at;                             // where it was when it was resumed
-    bool running = false;
-    bool stepping = false;          // resumed by one instruction
-    bool entering_handler = false;  // it may stop at the first instruction of a signal handler
-    bool shares_memory = true;
-    std::vector<Address> watched;
-    // It runs through an exclusive sequence, until it comes to a breakpoint at one of these.
-    std::vector<Address> exits;
-    TimePoint next_look;
-    Clock::duration look_interval = kFirstLook;
-  };
-  struct Event {
-    Tid tid{};
-    int status = 0;
-  };
-
-  std::optional<Event> next_event();
-  void handle(const Event& event);
-  bool is_in_call(const TracedThread& thread);
-  bool handle_plain_step(TracedThread& thread, int status);
+  void handle(const TracedThreads::Event& event);
+  TracedThread* adopt(Tid tid);
   void handle_stop(TracedThread& thread, int status);
-  void handle_trap(TracedThread& thread, Stop::Kind kind);
   void handle_breakpoint(TracedThread& thread, Position position);
-  void notice_breakpoint(TracedThread& thread, const Position& position);
   void handle_exec(TracedThread& thread);
   void handle_end(Tid tid, int status);
-  void interrupt_for_looks();
+  bool is_in_call(const TracedThread& thread);
+  bool is_plain_step(const TracedThread& thread, int status, const Position& position);
   void look_at(TracedThread& thread);
-  void tell_what_is_loaded();
+  void interrupt_for_looks();
   void tell_counts();
-  void adopt(Tid tid);
   void stop_looking();
-  void kill_rest();
 
-  // In program_tracer_resume.cc.
-  void resume(TracedThread& thread, int signal = 0);
-  void resume_at(TracedThread& thread, const Position& position, int signal);
+  // How a stopped thread goes on.
+  void resume(TracedThread& thread, const Position& position, int signal = 0);
+  void notice_breakpoint(TracedThread& thread, const Position& position);
+  bool has_breakpoint(const TracedThread& thread, Address pc) const;
   void set_watchpoints(TracedThread& thread, Resume how);
   void execute_alone(TracedThread& thread, const Position& position);
-  std::vector<TracedThread*> hold_others(const TracedThread& thread);
-  bool hold(TracedThread& thread);
   bool run_through_exclusives(TracedThread& thread, const Position& position);
   void take_back_exits(TracedThread& thread);
 
@@ -116,12 +80,10 @@ class ProgramTracer {
   TracerOptions options_;
   StepRecord& record_;
   std::unique_ptr<SteppedProcess> process_;  // null before the first exec
-  std::map<Tid, TracedThread> threads_;
-  std::deque<Event> waiting_;  // stops that came while we waited for other threads
-  std::uint64_t looks_told_ = 0;
+  TracedThreads threads_;
   std::optional<int> wait_status_;
   std::optional<Error> failure_;
-  bool blind_ = false;  // the check is over: threads only run
+  bool is_over_ = false;  // the check, not the program: threads only run, without steppers
 };
 
 }  // namespace labelscope::cli

@@ -1,12 +1,7 @@
 #include "cli/step/stepped_process.h"
 
-#include <elf.h>
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <fstream>
 
 #include "cli/format/text.h"
 
@@ -32,42 +27,33 @@ bool is_servant(std::string_view function) {
 
 }  // namespace
 
-std::optional<Address> entry_point(const LiveProcess& process) {
-  std::ifstream file(process.proc_path("auxv"), std::ios::binary);
-  std::array<std::uint64_t, 2> entry{};
-  // The kernel's vector has some twenty entries.
-  for (int i = 0; i < 256; ++i) {
-    if (!file.read(reinterpret_cast<char*>(entry.data()), sizeof entry)) break;
-    if (entry[0] == AT_NULL) break;
-    if (entry[0] == AT_ENTRY) return entry[1];
-  }
-  return std::nullopt;
-}
-
 SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
                                Breakpoints breakpoints, const DeclaredUpdates& declared,
-                               DebugFiles& debug_files)
+                               DebugFiles& debug_files, OnLoaded on_loaded)
     : pid_(pid),
       process_(std::move(process)),
       breakpoints_(std::move(breakpoints)),
       code_(debug_files),
       triggers_(breakpoints_, code_, declared),
-      max_update_steps_(declared.max_steps) {}
+      max_update_steps_(declared.max_steps),
+      on_loaded_(std::move(on_loaded)) {}
 
 Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
                                                              const DeclaredUpdates& declared,
-                                                             DebugFiles& debug_files) {
+                                                             DebugFiles& debug_files,
+                                                             OnLoaded on_loaded) {
   auto process = LiveProcess::open(pid);
   if (!process) return std::move(process).error();
   auto breakpoints = Breakpoints::open(pid);
   if (!breakpoints) return std::move(breakpoints).error();
-  const auto entry = entry_point(**process);
+  const auto entry = (*process)->entry_point();
   if (!entry) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid)) + " ended before its first instruction"};
   }
-  std::unique_ptr<SteppedProcess> opened(
-      new SteppedProcess(pid, *std::move(process), *std::move(breakpoints), declared, debug_files));
+  std::unique_ptr<SteppedProcess> opened(new SteppedProcess(pid, *std::move(process),
+                                                            *std::move(breakpoints), declared,
+                                                            debug_files, std::move(on_loaded)));
   opened->triggers_.add(*entry, kProgramTrigger);
   opened->look_again();
   opened->watch_loader();
@@ -90,16 +76,20 @@ void SteppedProcess::watch_loader() {
   }
 }
 
-void SteppedProcess::look_again() {
+void SteppedProcess::look(bool all_code) {
   ++looks_;
   auto plan = planner_.plan(*process_);
   if (plan) plan_ = *std::move(plan);
   auto changes = code_.refresh(*process_);
   for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
-  if (!changes) return;
-  forget_facts();
-  for (const MappedCode& range : changes->gone) forget(range);
-  for (const MappedCode* range : changes->added) triggers_.add_range(*range, plan_);
+  if (changes) {
+    facts_.clear();
+    for (const MappedCode& range : changes->gone) forget(range);
+    for (const MappedCode* range : all_code ? code_.all() : changes->added) {
+      triggers_.add_range(*range, plan_);
+    }
+  }
+  on_loaded_(*this);
 }
 
 // Unloaded code is gone with our breakpoints, and other code may be loaded there.
@@ -116,15 +106,15 @@ void SteppedProcess::plan_if_due() {
   ++looks_;
   auto plan = planner_.plan(*process_);
   if (plan) plan_ = *std::move(plan);
+  on_loaded_(*this);
 }
 
 void SteppedProcess::begin_program() {
   if (begun_) return;
   begun_ = true;
-  look_again();
-  // Now the loader has relocated everything that is loaded at start, so the plan is final.
-  for (const MappedCode* range : code_.all()) triggers_.add_range(*range, plan_);
-  forget_facts();
+  // Now the loader has relocated everything that is loaded at start, so the plan is final. What it
+  // says of the variable leads to more triggers.
+  look(true);
 }
 
 const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
@@ -135,7 +125,6 @@ const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
   const std::size_t size = breakpoints_.read(address, bytes);
   facts.instruction = disassembler_.decode(address, std::span(bytes).first(size));
   facts.role = code_.role_at(address);
-  facts.triggers = triggers_.at(address);
   const auto function = code_.function_at(address);
   const MappedCode* range = code_.find(address);
   facts.loader = range == nullptr || is_loader(range->file->path);

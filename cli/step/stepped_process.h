@@ -2,8 +2,8 @@
 // stepping has learned about its functions.
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,14 +18,13 @@
 
 namespace labelscope::cli {
 
-// The first instruction of the program itself. The loader has done its work by then.
-std::optional<Address> entry_point(const LiveProcess& process);
-
 class SteppedProcess {
  public:
+  // Called when the loaded files, or the plan, may have changed. The process is stopped then.
+  using OnLoaded = std::function<void(const SteppedProcess&)>;
   // A process that has just executed its program, and is stopped.
   static Result<std::unique_ptr<SteppedProcess>> open(Pid pid, const DeclaredUpdates& declared,
-                                                      DebugFiles& debug_files);
+                                                      DebugFiles& debug_files, OnLoaded on_loaded);
 
   Pid pid() const { return pid_; }
   const MemorySource& memory() const { return process_->memory(); }
@@ -35,8 +34,8 @@ class SteppedProcess {
   Triggers& triggers() { return triggers_; }
   const Disassembler& disassembler() const { return disassembler_; }
 
-  // Call it when the loader has changed the mappings, or when it is time to plan again.
-  void look_again();
+  // Call it when the loader has changed the mappings.
+  void look_again() { look(false); }
   // How often it has looked.
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
@@ -56,13 +55,10 @@ class SteppedProcess {
   struct CodeFacts {
     Instruction instruction;
     CodeRole role = CodeRole::kRuntime;
-    unsigned triggers = 0;
     bool allocates = false;  // in malloc, free and the like, wherever they are
     bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
-  // Call it when triggers have changed.
-  void forget_facts() { facts_.clear(); }
 
   // Functions that have run for long without changing labels, by entry address.
   std::unordered_set<Address> long_functions;
@@ -71,7 +67,8 @@ class SteppedProcess {
 
  private:
   SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process, Breakpoints breakpoints,
-                 const DeclaredUpdates& declared, DebugFiles& debug_files);
+                 const DeclaredUpdates& declared, DebugFiles& debug_files, OnLoaded on_loaded);
+  void look(bool all_code);
   void watch_loader();
   void forget(const MappedCode& range);
 
@@ -81,6 +78,7 @@ class SteppedProcess {
   CodeMap code_;
   Triggers triggers_;
   std::uint64_t max_update_steps_;
+  OnLoaded on_loaded_;
   Disassembler disassembler_;
   Planner planner_;
   ProcessPlan plan_;

@@ -21,6 +21,16 @@ constexpr std::size_t kMaxDepth = 4096;
 // After so many writes to watched words that changed no labels, only the variable is watched.
 constexpr std::uint64_t kMaxVainWatches = 100;
 
+// A call from a library that publishes into code of another author: into the program, or through a
+// pointer into any other file (free() and puts() can be callbacks, too). Calls of the loader do not
+// count, although they go through a pointer: the library makes one for each access to a
+// thread-local variable.
+bool is_callback(const SteppedProcess::CodeFacts& before, const SteppedProcess::CodeFacts& now) {
+  if (before.role != CodeRole::kPublisher) return false;
+  if (now.role == CodeRole::kProgram && !now.allocates) return true;
+  return before.instruction.through_register && now.role != CodeRole::kPublisher && !now.loader;
+}
+
 }  // namespace
 
 ThreadStepper::ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& record)
@@ -143,13 +153,14 @@ void ThreadStepper::learn(Address pc, bool changed) {
     unseen.proven = false;
   }
   process_.triggers().add(function->start, kWriterTrigger);
-  process_.forget_facts();
 }
 
-void ThreadStepper::at_any_point() {
-  if (is_stepping()) return;
+bool ThreadStepper::at_any_point() {
+  if (is_stepping()) return false;
   labels_.locate();
-  if (labels_.look_after_run() != 0) since_.ran_free = true;
+  if (labels_.look_after_run() == 0) return false;
+  since_.ran_free = true;
+  return true;
 }
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
@@ -185,7 +196,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   const unsigned reasons = process_.triggers().at(after.pc);
   if (reasons != 0) note_triggers(reasons);
   if (region_ == 0) {
-    leave_out(after, facts);
+    leave_out(after, facts, reasons);
   } else if (++region_steps_ > process_.max_update_steps()) {
     ++record_.endless_regions;
     region_ = 0;
@@ -243,24 +254,15 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
   while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, after)) pop();
 }
 
-// A call from a library that publishes into code of another author: into the program, or through a
-// pointer into any other file (free() and puts() can be callbacks, too). Calls of the loader do not
-// count, although they go through a pointer: the library makes one for each access to a
-// thread-local variable.
-bool ThreadStepper::is_callback(const SteppedProcess::CodeFacts& before,
-                                const SteppedProcess::CodeFacts& now) const {
-  if (before.role != CodeRole::kPublisher || now.triggers != 0) return false;
-  if (now.role == CodeRole::kProgram && !now.allocates) return true;
-  return before.instruction.through_register && now.role != CodeRole::kPublisher && !now.loader;
-}
-
-void ThreadStepper::leave_out(const Position& after, const SteppedProcess::CodeFacts& before) {
+// What need not be stepped is left to run. `reasons`: the triggers at `after`.
+void ThreadStepper::leave_out(const Position& after, const SteppedProcess::CodeFacts& before,
+                              unsigned reasons) {
   const SteppedProcess::CodeFacts& now = process_.facts_at(after.pc);
   const Flow flow = before.instruction.flow;
   Frame& top = calls_.top();
   if (!top.open_ended && (flow == Flow::kCall || flow == Flow::kJump)) {
     // A callback runs freely. If it calls the writer, that is a trigger like any other.
-    const bool callback = is_callback(before, now);
+    const bool callback = reasons == 0 && is_callback(before, now);
     // Known as long from earlier calls. Only before the first change: after it, this call may be
     // short, and part of the update.
     const bool known_as_long = flow == Flow::kCall && calls_.size() > 1 &&
@@ -299,7 +301,6 @@ void ThreadStepper::leave_out_quiet() {
   const Address function = base.entry;
   abandon();
   process_.triggers().narrow_to_references(function, process_.disassembler());
-  process_.forget_facts();
 }
 
 void ThreadStepper::run_until_return(std::size_t depth) {

@@ -48,8 +48,8 @@ class ThreadStepper {
   void at_breakpoint(const Position& position);
   // The thread ran and wrote to a watched word, or (kWatchTrapsBefore) is about to.
   void at_watchpoint(const Position& position);
-  // The thread ran and was stopped for a look, or is about to end.
-  void at_any_point();
+  // The thread ran and was stopped for a look, or is about to end. True if its labels had changed.
+  bool at_any_point();
   // The thread executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
   // A signal came while the thread executed the instruction at `before`.
@@ -86,9 +86,7 @@ class ThreadStepper {
   void begin_region();
   void end_region();
   void learn(Address pc, bool changed);
-  void leave_out(const Position& after, const SteppedProcess::CodeFacts& before);
-  bool is_callback(const SteppedProcess::CodeFacts& before,
-                   const SteppedProcess::CodeFacts& now) const;
+  void leave_out(const Position& after, const SteppedProcess::CodeFacts& before, unsigned reasons);
   void leave_out_quiet();
   void run_until_return(std::size_t depth);
   void abandon();

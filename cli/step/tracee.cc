@@ -1,12 +1,15 @@
 #include "cli/step/tracee.h"
 
 #include <elf.h>
+#include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace labelscope::cli {
@@ -42,7 +45,8 @@ Stop explain_trap(Tid tid) {
   const int code = trap.si_code;
   const bool stepped_call =
       code == kStepTrap && (code > 0 || (trap.si_pid == 0 && trap.si_uid == 0));
-  if (code == TRAP_TRACE || stepped_call || code == kHandlerEntered) return {Stop::Kind::kStep};
+  if (code == TRAP_TRACE || stepped_call) return {Stop::Kind::kStep};
+  if (code == kHandlerEntered) return {Stop::Kind::kHandler};
   if (code == kBreakpointTrap) return {Stop::Kind::kBreakpoint, SIGTRAP};
   if (code == kHardwareTrap) return {Stop::Kind::kWatchpoint};
   return {Stop::Kind::kSignal, SIGTRAP};  // a process has sent it
@@ -51,11 +55,9 @@ Stop explain_trap(Tid tid) {
 Stop explain_event(int event, int signal) {
   switch (event) {
     case PTRACE_EVENT_CLONE:
-      return {Stop::Kind::kClone};
     case PTRACE_EVENT_FORK:
-      return {Stop::Kind::kFork};
     case PTRACE_EVENT_VFORK:
-      return {Stop::Kind::kVfork};
+      return {Stop::Kind::kChild};
     case PTRACE_EVENT_EXEC:
       return {Stop::Kind::kExec};
     case PTRACE_EVENT_EXIT:
@@ -215,6 +217,13 @@ Stop explain_stop(Tid tid, int wait_status) {
   if (event != 0) return explain_event(event, signal);
   if (signal == SIGTRAP) return explain_trap(tid);
   return {Stop::Kind::kSignal, signal};
+}
+
+Kin kin_of(Tid tid, Pid program) {
+  if (::syscall(SYS_tgkill, raw(program), raw(tid), 0) == 0 || errno != ESRCH) return Kin::kThread;
+  const long order = ::syscall(SYS_kcmp, raw(tid), raw(program), KCMP_VM, 0, 0);
+  if (order < 0 && errno == ESRCH && ::kill(raw(tid), 0) != 0) return Kin::kGone;
+  return order > 0 ? Kin::kOther : Kin::kSharesMemory;
 }
 
 long trace_options() {

@@ -57,22 +57,30 @@ bool resume_into_call(Tid tid);
 struct Stop {
   enum class Kind {
     kEnded,       // exited or killed
-    kStep,        // one instruction was executed, or a signal handler is about to begin
+    kStep,        // one instruction was executed
+    kHandler,     // stepped into the first instruction of a signal handler
     kBreakpoint,  // a breakpoint instruction
     kWatchpoint,
     kSignal,       // on the way to `signal`
     kGroupStop,    // job control: stays stopped until SIGCONT
     kInterrupted,  // by PTRACE_INTERRUPT, or a thread's first stop
     kEnding,       // its last stop, with its memory still there
-    kClone,
-    kFork,
-    kVfork,
+    kChild,        // it has made a thread or a process
     kExec,
   };
   Kind kind = Kind::kEnded;
   int signal = 0;
 };
 Stop explain_stop(Tid tid, int wait_status);
+
+// Whose a new tracee is.
+enum class Kin {
+  kThread,        // a thread of the program
+  kSharesMemory,  // of another process in the program's memory, or the kernel does not tell
+  kOther,         // of another process
+  kGone,
+};
+Kin kin_of(Tid tid, Pid program);
 
 // The options with which every tracee is seized.
 long trace_options();
