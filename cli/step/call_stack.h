@@ -29,25 +29,6 @@ struct JumpBack {
   Address from = 0;
 };
 
-class CallStack {
- public:
-  bool empty() const { return frames_.empty(); }
-  std::size_t size() const { return frames_.size(); }
-  Frame& top() { return frames_.back(); }
-  const Frame& top() const { return frames_.back(); }
-  Frame& bottom() { return frames_.front(); }
-  std::vector<Frame>& frames() { return frames_; }
-  const std::vector<Frame>& frames() const { return frames_; }
-
-  void push(Frame frame) { frames_.push_back(frame); }
-  void pop() { frames_.pop_back(); }
-  void clear() { frames_.clear(); }
-
-  // Program counters, innermost first, where `pc` is that of the innermost frame.
-  std::vector<Address> addresses(Address pc) const;
-
- private:
-  std::vector<Frame> frames_;
-};
+using CallStack = std::vector<Frame>;  // the outermost first
 
 }  // namespace labelscope::cli

@@ -94,11 +94,8 @@ void SteppedProcess::look(bool all_code) {
 
 // Unloaded code is gone with our breakpoints, and other code may be loaded there.
 void SteppedProcess::forget(const MappedCode& range) {
-  const auto inside = [&](Address at) { return at >= range.start && at < range.end; };
   triggers_.forget(range.start, range.end);
   breakpoints_.forget(range.start, range.end);
-  std::erase_if(long_functions, inside);
-  std::erase_if(changing_functions, inside);
 }
 
 void SteppedProcess::plan_if_due() {

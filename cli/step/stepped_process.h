@@ -1,12 +1,10 @@
-// One address space whose threads are stepped: its code, its breakpoints, its plan, and what
-// stepping has learned about its functions.
+// One address space whose threads are stepped: its code, its breakpoints, its triggers, its plan.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "cli/step/breakpoints.h"
@@ -59,11 +57,6 @@ class SteppedProcess {
     bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
-
-  // Functions that have run for long without changing labels, by entry address.
-  std::unordered_set<Address> long_functions;
-  // Functions in which a change of labels was missed. They are always stepped from then on.
-  std::unordered_set<Address> changing_functions;
 
  private:
   SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process, Breakpoints breakpoints,

@@ -7,6 +7,20 @@
 #include "labelscope/locate.h"
 
 namespace labelscope::cli {
+namespace {
+
+// Program counters, innermost first, where `pc` is that of the innermost frame.
+std::vector<Address> addresses_of(const CallStack& calls, Address pc) {
+  // Of a deep recursion the innermost calls are enough.
+  constexpr std::size_t kMost = 64;
+  std::vector<Address> all{pc};
+  for (auto frame = calls.rbegin(); frame != calls.rend() && all.size() < kMost; ++frame) {
+    if (frame->called_from != 0) all.push_back(frame->called_from);
+  }
+  return all;
+}
+
+}  // namespace
 
 ThreadLabels::ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record)
     : tid_(tid), process_(process), record_(record) {}
@@ -86,11 +100,11 @@ std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::siz
   std::vector<std::string> chain;
   CodeMap& code = process_.code();
   for (std::size_t i = 0; i <= depth && i < calls.size(); ++i) {
-    const Address at = i == depth ? pc : calls.frames()[i + 1].called_from;
+    const Address at = i == depth ? pc : calls[i + 1].called_from;
     if (!code.is_authors(at)) continue;
     const std::vector<SourceLine>& lines = code.lines_at(at);
     // With the name: a function that ends in a jump to another leaves it its frame.
-    chain.push_back("#" + std::to_string(calls.frames()[i].id) + " " +
+    chain.push_back("#" + std::to_string(calls[i].id) + " " +
                     (lines.empty() ? std::string() : source_name(lines.back().function)));
     for (std::size_t level = lines.size(); level > 1; --level) {
       const SourceLine& inlined = lines[level - 2];
@@ -108,11 +122,10 @@ Change ThreadLabels::describe(const Variable& variable, const CallStack& calls, 
   change.by_runtime = !process_.code().is_authors(pc);
   change.chain = chain_of(calls, calls.size() - 1, pc);
   change.region = region;
-  change.addresses = calls.addresses(pc);
-  const auto& frames = calls.frames();
-  const auto outermost = std::find_if(frames.begin(), frames.end(),
-                                      [](const Frame& frame) { return frame.publisher; });
-  if (outermost != frames.end()) change.publisher_call = outermost->id;
+  change.addresses = addresses_of(calls, pc);
+  const auto outermost =
+      std::find_if(calls.begin(), calls.end(), [](const Frame& frame) { return frame.publisher; });
+  if (outermost != calls.end()) change.publisher_call = outermost->id;
   return change;
 }
 
@@ -127,11 +140,10 @@ bool ThreadLabels::look_after_step(const CallStack& calls, Address pc, std::uint
     count(variable->watch.seen());
     Interval interval = since;
     for (const JumpBack& jump : jumps) {
-      const auto& frames = calls.frames();
-      const auto frame = std::find_if(frames.begin(), frames.end(),
+      const auto frame = std::find_if(calls.begin(), calls.end(),
                                       [&](const Frame& f) { return f.id == jump.frame; });
-      if (frame == frames.end()) continue;
-      const auto depth = static_cast<std::size_t>(frame - frames.begin());
+      if (frame == calls.end()) continue;
+      const auto depth = static_cast<std::size_t>(frame - calls.begin());
       interval.jumps_back.push_back(chain_of(calls, depth, jump.from));
     }
     variable->judge.add(describe(*variable, calls, pc, region), interval);

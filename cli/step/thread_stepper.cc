@@ -26,6 +26,8 @@ constexpr std::uint64_t kMaxVainWatches = 100;
 // count, although they go through a pointer: the library makes one for each access to a
 // thread-local variable.
 bool is_callback(const SteppedProcess::CodeFacts& before, const SteppedProcess::CodeFacts& now) {
+  const Flow flow = before.instruction.flow;
+  if (flow != Flow::kCall && flow != Flow::kJump) return false;
   if (before.role != CodeRole::kPublisher) return false;
   if (now.role == CodeRole::kProgram && !now.allocates) return true;
   return before.instruction.through_register && now.role != CodeRole::kPublisher && !now.loader;
@@ -43,7 +45,7 @@ void ThreadStepper::push(Frame frame) {
   frame.begun_at_change = changes_;
   frame.begun_at_step = steps_;
   frame.publisher = process_.facts_at(frame.entry).role == CodeRole::kPublisher;
-  calls_.push(frame);
+  calls_.push_back(frame);
 }
 
 void ThreadStepper::push_open_ended(Address pc) {
@@ -55,15 +57,15 @@ void ThreadStepper::push_open_ended(Address pc) {
 }
 
 void ThreadStepper::pop() {
-  const Frame frame = calls_.top();
-  calls_.pop();
+  const Frame frame = calls_.back();
+  calls_.pop_back();
   if (frame.free) process_.breakpoints().remove(frame.call.return_address);
   if (frame.begun_at_change == changes_) since_.callee_steps += frame.program_steps;
   if (frame.returns_region) end_region();
 }
 
 void ThreadStepper::drop_dead_frames(const Position& position) {
-  while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, position)) {
+  while (!calls_.empty() && !calls_.back().open_ended && has_left(calls_.back().call, position)) {
     pop();
   }
   if (calls_.empty()) labels_.finish_updates();
@@ -107,9 +109,9 @@ void ThreadStepper::note_triggers(unsigned reasons) {
   if ((reasons & kLoaderTrigger) != 0) process_.look_again();
   if (region_ == 0 && (reasons & (kUpdateTrigger | kUpdateBeginTrigger)) != 0) {
     begin_region();
-    if ((reasons & kUpdateTrigger) != 0) calls_.top().returns_region = true;
+    if ((reasons & kUpdateTrigger) != 0) calls_.back().returns_region = true;
   }
-  if (region_ != 0 && (reasons & kUpdateEndTrigger) != 0) calls_.top().returns_region = true;
+  if (region_ != 0 && (reasons & kUpdateEndTrigger) != 0) calls_.back().returns_region = true;
 }
 
 void ThreadStepper::begin_region() {
@@ -192,15 +194,19 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
     }
   }
   const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
-  if (next.role == CodeRole::kPublisher) calls_.top().publisher = true;
+  if (next.role == CodeRole::kPublisher) calls_.back().publisher = true;
   const unsigned reasons = process_.triggers().at(after.pc);
   if (reasons != 0) note_triggers(reasons);
-  if (region_ == 0) {
-    leave_out(after, facts, reasons);
-  } else if (++region_steps_ > process_.max_update_steps()) {
+  if (region_ != 0) {
+    if (++region_steps_ <= process_.max_update_steps()) return;
     ++record_.endless_regions;
     region_ = 0;
     abandon();
+  } else if (reasons == 0 && !calls_.back().open_ended && is_callback(facts, next)) {
+    // If it calls the writer, that is a trigger like any other.
+    run_until_return(calls_.size() - 1);
+  } else {
+    leave_out_quiet();
   }
 }
 
@@ -208,7 +214,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
 // stepped from their first instruction, no longer count as unseen.
 void ThreadStepper::note_proven() {
   if (record_.unseen_functions.empty()) return;
-  for (const Frame& frame : calls_.frames()) {
+  for (const Frame& frame : calls_) {
     if (frame.open_ended) continue;
     const auto unseen = record_.unseen_functions.find(frame.entry);
     if (unseen != record_.unseen_functions.end()) unseen->second.proven = true;
@@ -227,7 +233,7 @@ void ThreadStepper::note_step(const SteppedProcess::CodeFacts& facts) {
   ++quiet_;
   ++since_.steps;
   if (facts.role != CodeRole::kProgram || facts.allocates) return;
-  ++calls_.top().program_steps;
+  ++calls_.back().program_steps;
   ++since_.program_steps;
 }
 
@@ -241,59 +247,34 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
     push(frame);
   }
   if (flow == Flow::kJump && after.pc < before.pc && jumps_.size() < kMaxJumps) {
-    const Frame& top = calls_.top();
+    const Frame& top = calls_.back();
     const bool known = std::any_of(jumps_.begin(), jumps_.end(), [&](const JumpBack& jump) {
       return jump.frame == top.id && jump.from == before.pc;
     });
     if (!known) jumps_.push_back({top.id, before.pc});
   }
-  if (flow == Flow::kReturn && calls_.top().open_ended) {
+  if (flow == Flow::kReturn && calls_.back().open_ended) {
     pop();
     return;
   }
-  while (!calls_.empty() && !calls_.top().open_ended && has_left(calls_.top().call, after)) pop();
+  while (!calls_.empty() && !calls_.back().open_ended && has_left(calls_.back().call, after)) pop();
 }
 
-// What need not be stepped is left to run. `reasons`: the triggers at `after`.
-void ThreadStepper::leave_out(const Position& after, const SteppedProcess::CodeFacts& before,
-                              unsigned reasons) {
-  const SteppedProcess::CodeFacts& now = process_.facts_at(after.pc);
-  const Flow flow = before.instruction.flow;
-  Frame& top = calls_.top();
-  if (!top.open_ended && (flow == Flow::kCall || flow == Flow::kJump)) {
-    // A callback runs freely. If it calls the writer, that is a trigger like any other.
-    const bool callback = reasons == 0 && is_callback(before, now);
-    // Known as long from earlier calls. Only before the first change: after it, this call may be
-    // short, and part of the update.
-    const bool known_as_long = flow == Flow::kCall && calls_.size() > 1 &&
-                               calls_.bottom().begun_at_change == changes_ &&
-                               process_.long_functions.count(top.entry) != 0;
-    if (callback || known_as_long) {
-      run_until_return(calls_.size() - 1);
-      return;
-    }
-  }
-  leave_out_quiet();
-}
-
+// Nothing has changed for long: a callee is left to run until it returns, or stepping ends.
 void ThreadStepper::leave_out_quiet() {
-  const Frame& base = calls_.bottom();
+  const Frame& base = calls_.front();
   if (quiet_ <= (base.open_ended ? kQuietInTheMiddle : kStableSteps)) return;
-  auto& frames = calls_.frames();
   // The outermost callee that has been stepped for long and has changed nothing.
-  const auto quiet = std::find_if(frames.begin() + 1, frames.end(), [&](const Frame& frame) {
+  const auto quiet = std::find_if(calls_.begin() + 1, calls_.end(), [&](const Frame& frame) {
     return frame.begun_at_change == changes_ && !frame.open_ended &&
            steps_ - frame.begun_at_step > kLongCallee;
   });
-  if (quiet != frames.end()) {
-    if (process_.changing_functions.count(quiet->entry) == 0) {
-      process_.long_functions.insert(quiet->entry);
-    }
-    run_until_return(static_cast<std::size_t>(quiet - frames.begin()));
+  if (quiet != calls_.end()) {
+    run_until_return(static_cast<std::size_t>(quiet - calls_.begin()));
     return;
   }
   if (quiet_ <= 3 * kStableSteps && !base.open_ended) return;
-  if (frames.size() > 1 && !frames[1].open_ended) {
+  if (calls_.size() > 1 && !calls_[1].open_ended) {
     run_until_return(1);
     return;
   }
@@ -305,7 +286,7 @@ void ThreadStepper::leave_out_quiet() {
 
 void ThreadStepper::run_until_return(std::size_t depth) {
   while (calls_.size() > depth + 1) pop();
-  Frame& frame = calls_.top();
+  Frame& frame = calls_.back();
   if (!process_.breakpoints().add(frame.call.return_address)) {
     abandon();
     return;
@@ -317,7 +298,7 @@ void ThreadStepper::run_until_return(std::size_t depth) {
 
 void ThreadStepper::abandon() {
   while (!calls_.empty()) {
-    calls_.top().returns_region = false;
+    calls_.back().returns_region = false;
     pop();
   }
   // We do not see the end of a declared update that is left here.
@@ -328,19 +309,14 @@ void ThreadStepper::abandon() {
 }
 
 bool ThreadStepper::return_from_free(const Position& position) {
-  auto& frames = calls_.frames();
-  const auto returned = std::find_if(frames.rbegin(), frames.rend(), [&](const Frame& frame) {
+  const auto returned = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Frame& frame) {
     return frame.free && frame.call.return_address == position.pc && has_left(frame.call, position);
   });
-  if (returned == frames.rend()) return false;
-  const Address entry = returned->entry;
-  const auto depth = static_cast<std::size_t>(frames.rend() - returned) - 1;
+  if (returned == calls_.rend()) return false;
+  const auto depth = static_cast<std::size_t>(calls_.rend() - returned) - 1;
   while (calls_.size() > depth) pop();
   since_.ran_free = true;
-  if (labels_.look_after_run() != 0) {
-    process_.changing_functions.insert(entry);
-    process_.long_functions.erase(entry);
-  }
+  labels_.look_after_run();
   if (calls_.empty()) labels_.finish_updates();
   return true;
 }

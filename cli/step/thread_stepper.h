@@ -14,8 +14,7 @@
 //
 //   - A thread runs until it comes to a trigger (triggers.h). From there it is stepped, callees
 //     included, until the function in which it was triggered has returned.
-//   - A callee that goes on for long without changing labels (log()) runs until it returns. Its
-//     later calls run from their start, if the update has not changed anything yet.
+//   - A callee that goes on for long without changing labels (log()) runs until it returns.
 //   - If the function itself goes on for long without changing labels, its stepping ends.
 //   - In a declared update everything is stepped.
 //
@@ -71,7 +70,7 @@ class ThreadStepper {
     std::uint64_t region = 0;
   };
 
-  bool is_stepping() const { return !calls_.empty() && !calls_.top().free; }
+  bool is_stepping() const { return !calls_.empty() && !calls_.back().free; }
   bool resume_interrupted(const Position& position);
   bool return_from_free(const Position& position);
   void drop_dead_frames(const Position& position);
@@ -86,7 +85,6 @@ class ThreadStepper {
   void begin_region();
   void end_region();
   void learn(Address pc, bool changed);
-  void leave_out(const Position& after, const SteppedProcess::CodeFacts& before, unsigned reasons);
   void leave_out_quiet();
   void run_until_return(std::size_t depth);
   void abandon();
