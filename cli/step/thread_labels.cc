@@ -152,7 +152,7 @@ bool ThreadLabels::look_after_step(const CallStack& calls, Address pc, std::uint
   return changed;
 }
 
-unsigned ThreadLabels::look_after_run() {
+bool ThreadLabels::look_after_run() {
   unsigned unseen = 0;
   for (auto& variable : variables_) {
     if (!variable->watch.look(true)) continue;
@@ -164,7 +164,7 @@ unsigned ThreadLabels::look_after_run() {
   }
   count_updates();
   record_.effort.unseen_updates += unseen;
-  return unseen;
+  return unseen != 0;
 }
 
 void ThreadLabels::finish_updates() {

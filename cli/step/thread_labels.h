@@ -28,8 +28,8 @@ class ThreadLabels {
   bool look_after_step(const CallStack& calls, Address pc, std::uint64_t region,
                        const Interval& since, const std::vector<JumpBack>& jumps,
                        bool mapping_changed);
-  // Call it after the thread has run freely. Returns the number of changes that were missed.
-  unsigned look_after_run();
+  // Call it after the thread has run freely. True if changes were missed.
+  bool look_after_run();
   void finish_updates();
 
   // For watchpoints: the variables, and with `contents` some words of the sets too.

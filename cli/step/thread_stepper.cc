@@ -64,20 +64,20 @@ void ThreadStepper::pop() {
   if (frame.returns_region) end_region();
 }
 
-void ThreadStepper::drop_dead_frames(const Position& position) {
+void ThreadStepper::pop_left(const Position& position) {
   while (!calls_.empty() && !calls_.back().open_ended && has_left(calls_.back().call, position)) {
     pop();
   }
-  if (calls_.empty()) labels_.finish_updates();
 }
 
 void ThreadStepper::at_breakpoint(const Position& position) {
   if (resume_interrupted(position)) return;
-  if (!return_from_free(position)) drop_dead_frames(position);
+  if (!return_from_free(position)) pop_left(position);
+  if (calls_.empty()) labels_.finish_updates();
   const unsigned reasons = process_.triggers().at(position.pc);
   if (reasons == 0) return;
   labels_.locate();
-  if (labels_.look_after_run() != 0) since_.ran_free = true;
+  labels_.look_after_run();
   if ((reasons & kProgramTrigger) != 0) {
     process_.triggers().remove(position.pc, kProgramTrigger);
     process_.begin_program();
@@ -132,7 +132,7 @@ void ThreadStepper::at_watchpoint(const Position& position) {
   const Address writer = kWatchTrapsBefore ? position.pc : position.pc - 1;
   const auto function = process_.code().function_at(writer);
   const bool known = function && (process_.triggers().at(function->start) & kWriterTrigger) != 0;
-  const bool changed = labels_.look_after_run() != 0;
+  const bool changed = labels_.look_after_run();
   if (!changed) ++vain_watches_;
   const bool vain = !changed && (known || vain_watches_ > kMaxVainWatches);
   // If the trap comes before the instruction, what it writes is not known yet, and only a step gets
@@ -160,20 +160,18 @@ void ThreadStepper::learn(Address pc, bool changed) {
 bool ThreadStepper::at_any_point() {
   if (is_stepping()) return false;
   labels_.locate();
-  if (labels_.look_after_run() == 0) return false;
-  since_.ran_free = true;
-  return true;
+  return labels_.look_after_run();
 }
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
   if (calls_.empty()) return;
   const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
   note_step(facts);
-  const bool system_call = facts.instruction.flow == Flow::kSystemCall;
   // A thread's TLS block may be allocated at its first use, by a function of the loader. When that
   // returns, the variable can be located.
   if (facts.instruction.flow == Flow::kReturn) labels_.locate();
-  if (system_call && is_waiting_call(before, process_.memory())) since_.waited = true;
+  const bool system_call = facts.instruction.flow == Flow::kSystemCall;
+  if (system_call) note_call(before);
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
     jumps_.clear();
@@ -223,8 +221,11 @@ void ThreadStepper::note_proven() {
 
 void ThreadStepper::interrupted_at(const Position& before) {
   if (!is_stepping()) return;
-  const bool system_call = process_.facts_at(before.pc).instruction.flow == Flow::kSystemCall;
-  if (system_call && is_waiting_call(before, process_.memory())) since_.waited = true;
+  if (process_.facts_at(before.pc).instruction.flow == Flow::kSystemCall) note_call(before);
+}
+
+void ThreadStepper::note_call(const Position& before) {
+  if (is_waiting_call(before, process_.memory())) since_.waited = true;
 }
 
 void ThreadStepper::note_step(const SteppedProcess::CodeFacts& facts) {
@@ -257,7 +258,7 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
     pop();
     return;
   }
-  while (!calls_.empty() && !calls_.back().open_ended && has_left(calls_.back().call, after)) pop();
+  pop_left(after);
 }
 
 // Nothing has changed for long: a callee is left to run until it returns, or stepping ends.
@@ -317,7 +318,6 @@ bool ThreadStepper::return_from_free(const Position& position) {
   while (calls_.size() > depth) pop();
   since_.ran_free = true;
   labels_.look_after_run();
-  if (calls_.empty()) labels_.finish_updates();
   return true;
 }
 
@@ -337,7 +337,7 @@ bool ThreadStepper::resume_interrupted(const Position& position) {
   const Interruption& last = interrupted_.back();
   if (last.resumed.pc != position.pc || last.resumed.sp != position.sp) return false;
   if (!calls_.empty()) abandon();
-  if (labels_.look_after_run() != 0) since_.ran_free = true;
+  labels_.look_after_run();
   process_.breakpoints().remove(position.pc);
   calls_ = std::move(interrupted_.back().calls);
   region_ = interrupted_.back().region;

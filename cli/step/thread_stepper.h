@@ -73,11 +73,12 @@ class ThreadStepper {
   bool is_stepping() const { return !calls_.empty() && !calls_.back().free; }
   bool resume_interrupted(const Position& position);
   bool return_from_free(const Position& position);
-  void drop_dead_frames(const Position& position);
+  void pop_left(const Position& position);
   void begin_activation(const Position& position, unsigned reasons);
   void push(Frame frame);
   void push_open_ended(Address pc);
   void pop();
+  void note_call(const Position& before);
   void note_step(const SteppedProcess::CodeFacts& facts);
   void follow_flow(const Position& before, const Position& after, Flow flow, std::size_t size);
   void note_triggers(unsigned reasons);
