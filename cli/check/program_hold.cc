@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/step/tracee.h"
+#include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
 
 namespace labelscope::cli {
@@ -129,7 +130,8 @@ bool ProgramHold::is_awaited() const {
 std::optional<HeldThread> ProgramHold::thread() const {
   if (!traced_) return std::nullopt;
   HeldThread held{Tid{raw(pid_)}, std::nullopt};
-  if (standing_) held.thread_pointer = read_thread_pointer(held.tid);
+  if (!standing_) return held;
+  if (auto pointer = StoppedThread::thread_pointer_of(held.tid)) held.thread_pointer = *pointer;
   return held;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/check_effort.h"
 #include "labelscope/locate.h"
+#include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
 namespace {
@@ -50,7 +51,7 @@ void ThreadLabels::locate() {
   drop_unloaded();
   if (variables_.size() == process_.plan().publishers.size()) return;
   process_.plan_if_due();
-  const auto pointer = read_thread_pointer(tid_);
+  const auto pointer = StoppedThread::thread_pointer_of(tid_);
   // A thread that has none yet is at its very beginning.
   if (!pointer || *pointer == 0) return;
   for (const Publisher& publisher : process_.plan().publishers) {

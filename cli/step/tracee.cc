@@ -91,12 +91,6 @@ bool write_pc(Tid tid, Address pc) {
   return write_registers(tid, registers);
 }
 
-std::optional<Address> read_thread_pointer(Tid tid) {
-  KernelRegisters registers;
-  if (!read_registers(tid, registers)) return std::nullopt;
-  return registers.fs_base;
-}
-
 // A call pushes the return address; a return pops it.
 CallSite call_site_at_entry(const Position& position, Address stack_word) {
   return {stack_word, position.sp + sizeof(Address)};
@@ -120,13 +114,6 @@ bool write_pc(Tid tid, Address pc) {
   if (!read_registers(tid, registers)) return false;
   registers.pc = pc;
   return write_registers(tid, registers);
-}
-
-std::optional<Address> read_thread_pointer(Tid tid) {
-  Address pointer = 0;
-  iovec io{&pointer, sizeof pointer};
-  if (::ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_TLS, &io) != 0) return std::nullopt;
-  return pointer;
 }
 
 // A call leaves the stack alone, and a leaf function may never touch it.

@@ -31,8 +31,6 @@ std::optional<Position> read_position(Tid tid);
 // futex(): it waits for other threads, and a lock in the middle of an update does so, too.
 bool is_waiting_call(const Position& position, const MemorySource& memory);
 bool write_pc(Tid tid, Address pc);
-// fs base (x86-64), TPIDR_EL0 (aarch64).
-std::optional<Address> read_thread_pointer(Tid tid);
 
 // Where a function returns to and the stack pointer that its caller then has, at its very first
 // instruction. `stack_word` is what lies at the top of the stack.

@@ -65,7 +65,9 @@ class StoppedThread {
   ~StoppedThread();
 
   // fs base (x86-64), TPIDR_EL0 (aarch64).
-  Result<Address> thread_pointer() const;
+  Result<Address> thread_pointer() const { return thread_pointer_of(tid_); }
+  // The same for a thread that the calling thread has stopped in another way.
+  static Result<Address> thread_pointer_of(Tid tid);
   // The general registers, in DWARF order.
   Result<Registers> registers() const;
   // Whether it stopped in a system call in which it waited, or right after one. Then it was on no

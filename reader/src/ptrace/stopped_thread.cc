@@ -299,16 +299,16 @@ StoppedThread::~StoppedThread() {
   let_go_soon({tid_, process_, since_});
 }
 
-Result<Address> StoppedThread::thread_pointer() const {
+Result<Address> StoppedThread::thread_pointer_of(Tid tid) {
 #if defined(__x86_64__)
-  auto set = read_register_set(tid_);
+  auto set = read_register_set(tid);
   if (!set) return std::move(set).error();
   return *set->thread_pointer;
 #elif defined(__aarch64__)
   std::uint64_t pointer = 0;
   iovec io{&pointer, sizeof pointer};
-  if (ptrace(PTRACE_GETREGSET, raw(tid_), NT_ARM_TLS, &io) != 0) {
-    return system_error(errno, "TPIDR_EL0 of " + name_of(tid_));
+  if (ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_TLS, &io) != 0) {
+    return system_error(errno, "TPIDR_EL0 of " + name_of(tid));
   }
   return Address{pointer};
 #endif
