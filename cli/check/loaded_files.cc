@@ -25,7 +25,7 @@ Diagnostic found_in(const std::string& path, RuleId rule, std::string found, std
   Diagnostic diagnostic;
   diagnostic.rule = rule;
   diagnostic.subject = path;
-  diagnostic.found = std::move(found);
+  diagnostic.text = std::move(found);
   diagnostic.fix = std::move(fix);
   return diagnostic;
 }

@@ -40,11 +40,7 @@ Json relocations_json(const FileInspection& seen) {
 
 Json findings_json(const FileInspection& seen) {
   Json findings = Json::array();
-  for (const Finding& finding : seen.findings) {
-    findings.push_back(Json{{"code", finding_name(finding.code)},
-                            {"text", bytes_json(finding.text)},
-                            {"fix", bytes_json(finding.fix)}});
-  }
+  for (const Finding& finding : seen.findings) findings.push_back(finding_json(finding));
   return findings;
 }
 

@@ -45,8 +45,7 @@ void append_row(const Row& row, const std::array<std::size_t, 5>& widths, std::s
 
 void append_findings(const FileInspection& seen, const char* indent, std::string& text) {
   for (const Finding& finding : seen.findings) {
-    text += indent + std::string(finding_name(finding.code)) + ": " +
-            escape_terminal(finding.text) + "\n";
+    text += indent + finding_title(finding) + ": " + escape_terminal(finding.text) + "\n";
     if (!finding.fix.empty()) {
       text += indent + std::string("  fix: ") + escape_terminal(finding.fix) + "\n";
     }

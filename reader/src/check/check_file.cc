@@ -52,7 +52,7 @@ class FileRules {
     Diagnostic diagnostic;
     diagnostic.rule = rule;
     diagnostic.subject = name_;
-    diagnostic.found = otherwise.text;
+    diagnostic.text = otherwise.text;
     diagnostic.fix = otherwise.fix;
     check_.diagnostics.push_back(std::move(diagnostic));
     return false;
@@ -221,7 +221,7 @@ FileCheck check_foreign(const std::string& platform, std::string_view name) {
   Diagnostic diagnostic;
   diagnostic.rule = RuleId::kPlatform;
   diagnostic.subject = name;
-  diagnostic.found = "it is for " + platform + " and defines the ABI's symbols";
+  diagnostic.text = "it is for " + platform + " and defines the ABI's symbols";
   diagnostic.fix = "leave the two symbols out of builds for this platform";
   check.diagnostics.push_back(std::move(diagnostic));
   return check;

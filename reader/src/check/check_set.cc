@@ -104,7 +104,7 @@ void SetChecker::report(RuleId rule, std::string found, std::string fix) {
   }
   Diagnostic diagnostic;
   diagnostic.rule = rule;
-  diagnostic.found = std::move(found);
+  diagnostic.text = std::move(found);
   diagnostic.fix = std::move(fix);
   result_.diagnostics.push_back(std::move(diagnostic));
 }

@@ -3,8 +3,10 @@
 
 namespace labelscope {
 
-std::string_view finding_name(FindingCode code) {
-  switch (code) {
+std::string_view finding_name(const Finding& finding) {
+  switch (finding.code) {
+    case FindingCode::kRule:
+      return rule_of(finding.rule).name;
     case FindingCode::kNotExported:
       return "not-exported";
     case FindingCode::kNoPublisher:
@@ -51,6 +53,12 @@ std::string_view finding_name(FindingCode code) {
       return "null-value";
   }
   return "unknown";
+}
+
+std::string finding_title(const Finding& finding) {
+  const std::string name(finding_name(finding));
+  return finding.rule == RuleId::kNone ? name
+                                       : std::string(rule_of(finding.rule).code) + " " + name;
 }
 
 std::string finding_clause(const Finding& finding) {

@@ -74,7 +74,7 @@ void expect_clean(const std::string& path) {
   const FileCheck check = check_of(path);
   CHECK(check.rules.size() >= 9);
   for (const Diagnostic& diagnostic : check.diagnostics) {
-    FAIL_CHECK(rule_of(diagnostic.rule).code << ": " << diagnostic.found);
+    FAIL_CHECK(rule_of(diagnostic.rule).code << ": " << diagnostic.text);
   }
 }
 

@@ -37,7 +37,7 @@ Planned plan_traced(const Target& target) {
 std::string names_of(const Explanation& told) {
   std::string names;
   for (const Finding& finding : told.findings) {
-    names += (names.empty() ? "" : " ") + std::string(finding_name(finding.code));
+    names += (names.empty() ? "" : " ") + std::string(finding_name(finding));
   }
   return names;
 }

@@ -33,7 +33,7 @@ FileInspection inspect_fixture(const std::string& name) {
 std::string findings_of(const FileInspection& seen) {
   std::string names;
   for (const Finding& finding : seen.findings) {
-    names += (names.empty() ? "" : " ") + std::string(finding_name(finding.code));
+    names += (names.empty() ? "" : " ") + std::string(finding_name(finding));
   }
   return names;
 }
