@@ -14,7 +14,6 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 # Not here: child_processes.h, cpu_times.h, tls_layout.h, sampler.h, ptrace_sampler.h, regular_file.h,
 # section_count.h and startup.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
-  include/labelscope/check_file.h
   include/labelscope/check_rule.h
   include/labelscope/check_set.h
   include/labelscope/core_file.h

@@ -32,9 +32,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "customlabels/label_abi.h"
 #include "labelscope/tls_layout.h"
-#include "recipe/publication.h"
 
 namespace labelscope {
 namespace {
@@ -266,6 +264,7 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const 
 }  // namespace
 
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       Result<std::vector<TlsRelocation>> relocations,
                        const std::function<const LibcTls&()>& libc, const Target& target,
                        ModuleTrace* trace) {
   AccessPlan plan;
@@ -275,13 +274,10 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
         tp_offset(local_exec_offset(module.image->machine(), *module.image->tls(), variable.value));
     return plan;
   }
-  auto relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   std::vector<std::string> reasons;
   if (!relocations) {
     reasons.push_back("its relocations cannot be read: " + relocations.error().context);
     relocations = std::vector<TlsRelocation>{};
-  } else if (auto finding = find_missing_descriptor(module.image->machine(), *relocations)) {
-    plan.findings.push_back(*std::move(finding));
   }
   std::stable_sort(
       relocations->begin(), relocations->end(),
@@ -306,7 +302,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
                     : !waiting            ? "build the library with TLS descriptors"
                     : target.is_alive()   ? "look again when the library is loaded"
                                           : "";  // it died while it loaded the library
-  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting, fix));
+  plan.findings.push_back(unresolved(reasons, waiting, fix));
   plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;
 }

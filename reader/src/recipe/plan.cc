@@ -6,7 +6,7 @@
 //     v
 //   module --- neither of the two symbols ------------------> ignored
 //     |
-//     |  symbols found, judge(): kind, size, version 1 in memory
+//     |  symbols found, judge_file(): kind, size, version 1 in memory (publication.cc)
 //     +------- not a publisher after all -------------------> refusal, with a finding
 //     |
 //     |  plan_access(): which TLS recipe (access.cc)
@@ -21,6 +21,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "customlabels/label_abi.h"
 #include "labelscope/outcome.h"
 #include "process/modules.h"
 #include "recipe/access.h"
@@ -51,16 +52,11 @@ bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
          a.offset == b.offset && a.module_id == b.module_id;
 }
 
-Linkage linkage(const Module& module, const ModuleTrace& seen) {
-  return linkage_of(seen.main_executable, module.image->has_dynamic_symbols());
-}
-
 // A publisher of which only the symbols are known. The loader maps a library's writable segment
 // last, so its memory may be missing for now.
-AccessPlan unlocated(Finding why, bool alive) {
+AccessPlan unlocated(bool alive) {
   AccessPlan access;
   access.recipe.kind = alive ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
-  access.findings.push_back(std::move(why));
   return access;
 }
 
@@ -133,8 +129,8 @@ class Planner::Round {
  private:
   const LibcTls& libc(Machine machine);
   void look_closer(const Module& module, ModuleTrace& seen);
-  std::optional<Finding> judge(const Module& module, ModuleTrace& seen) const;
-  AccessPlan plan_access_to(const Module& module, ModuleTrace& seen);
+  std::optional<Error> read_version(const Module& module, FileInspection& file) const;
+  void judge(const Module& module, ModuleTrace& seen);
   void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
@@ -186,38 +182,30 @@ void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
 void Planner::Round::look_at(const Module& module) {
   ModuleTrace seen;
   seen.path = module.path;
-  seen.machine = module.image->machine();
   seen.load_bias = module.load_bias;
-  seen.main_executable = is_main_executable(module, program_headers_);
-  seen.tls = module.image->tls();
-  if (trace_ != nullptr && seen.main_executable) {
-    trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
-                               module.image->has_symtab()};
+  FileInspection& file = seen.file;
+  file.machine = module.image->machine();
+  file.executable = is_main_executable(module, program_headers_);
+  file.has_dynamic_symbols = module.image->has_dynamic_symbols();
+  file.abi_name = is_abi_library_name(module.path);
+  file.tls = module.image->tls();
+  if (trace_ != nullptr && file.executable) {
+    trace_->main_executable = {module.path, file.has_dynamic_symbols, module.image->has_symtab()};
   }
-  // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that the
-  // ABI names as publishers, and only if they have thread-local variables at all.
-  const bool symtab_too = seen.tls && (seen.main_executable || is_abi_library_name(module.path));
-  auto publication = find_publication(*module.image, symtab_too);
-  if (!publication) {
-    refuse(seen, {FindingCode::kUnreadableFile, publication.error().context, {}});
+  bool declares = false;
+  if (Status found = find_symbols(*module.image, /*everything=*/false, file); !found) {
+    refuse(seen, {FindingCode::kUnreadableFile, found.error().context, {}});
   } else {
-    verdicts_[module.file].may_publish = !publication->none();
-    seen.publication = *publication;
-    if (publication->none()) {
-      if (trace_ != nullptr) look_closer(module, seen);
-    } else if (auto reason = judge(module, seen)) {
-      if (reason->code == FindingCode::kVersionUnreadable) {
-        // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
-        publish(module, seen, unlocated(*std::move(reason), target_.is_alive()));
-      } else {
-        refuse(seen, *std::move(reason));
-      }
-    } else {
-      publish(module, seen, plan_access_to(module, seen));
+    declares = declares_labels(file);
+    verdicts_[module.file].may_publish = declares;
+    if (declares) {
+      judge(module, seen);
+    } else if (trace_ != nullptr) {
+      look_closer(module, seen);
     }
   }
   if (trace_ == nullptr) return;
-  if (seen.publication.none() && !seen.refused) {
+  if (!declares && !seen.refused) {
     ++trace_->without_symbols;
   } else {
     trace_->modules.push_back(std::move(seen));
@@ -227,30 +215,48 @@ void Planner::Round::look_at(const Module& module) {
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
 void Planner::Round::look_closer(const Module& module, ModuleTrace& seen) {
-  auto hidden = find_publication(*module.image, /*symtab_too=*/true);
-  if (!hidden || hidden->none()) return;
-  seen.publication = *hidden;
-  seen.refused = find_hidden(*hidden, linkage(module, seen));
+  if (!find_symbols(*module.image, /*everything=*/true, seen.file)) return;
+  judge_file(module.path, seen.file);
+  if (!seen.file.findings.empty()) seen.refused = seen.file.findings.front();
 }
 
-// Says why the module is no publisher; nullopt if it is one.
-std::optional<Finding> Planner::Round::judge(const Module& module, ModuleTrace& seen) const {
-  if (auto reason = disqualify(seen.publication)) return reason;
-  auto version = read_value<std::uint32_t>(target_.memory(),
-                                           module.load_bias + seen.publication.version->value);
-  if (!version) {
-    return Finding{FindingCode::kVersionUnreadable,
-                   "the ABI version cannot be read: " + version.error().context,
-                   target_.is_alive() ? "look again when the library is loaded" : kWholeCore};
+// Why there is a version that cannot be read.
+std::optional<Error> Planner::Round::read_version(const Module& module,
+                                                  FileInspection& file) const {
+  const auto& symbol = best_of(file.version);
+  if (!symbol || !can_be_version(*symbol)) return std::nullopt;
+  auto value = read_value<std::uint32_t>(target_.memory(), module.load_bias + symbol->value);
+  if (!value) return value.error();
+  file.version_value = *value;
+  file.version_writable = module.image->stays_writable(symbol->value);
+  return std::nullopt;
+}
+
+void Planner::Round::judge(const Module& module, ModuleTrace& seen) {
+  FileInspection& file = seen.file;
+  const auto no_version = read_version(module, file);
+  Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
+  if (!file.executable) {
+    relocations = module.image->tls_relocations(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+    file.relocations_read = relocations.has_value();
+    if (relocations) keep_relocations(*relocations, file);
   }
-  seen.version_word = *version;
-  return disqualify_version(*version);
-}
-
-AccessPlan Planner::Round::plan_access_to(const Module& module, ModuleTrace& seen) {
+  judge_file(module.path, file);
+  for (Finding& finding : file.findings) {
+    if (finding.harm != Harm::kUnreadable) continue;
+    if (finding.code != FindingCode::kVersionUnreadable) return refuse(seen, finding);
+    finding.text = "the ABI version cannot be read: " + no_version->context;
+    finding.fix = target_.is_alive() ? "look again when the library is loaded" : kWholeCore;
+  }
+  if (no_version) {
+    // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
+    publish(module, seen, unlocated(target_.is_alive()));
+    return;
+  }
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
-  return plan_access(module, seen.main_executable, *seen.publication.variable, libc_of_target,
-                     target_, trace_ ? &seen : nullptr);
+  publish(module, seen,
+          plan_access(module, file.executable, *best_of(file.variable), std::move(relocations),
+                      libc_of_target, target_, trace_ ? &seen : nullptr));
 }
 
 void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
@@ -269,11 +275,10 @@ void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan
                   "let one library publish the labels of all"});
     return;
   }
-  Publisher publisher{module.path,  module.load_bias, *seen.publication.variable,
+  Publisher publisher{module.path,  module.load_bias, *best_of(seen.file.variable),
                       access.model, access.recipe,    std::move(access.findings)};
-  for (Finding& deviation : find_deviations(seen.publication, module.path, linkage(module, seen))) {
-    publisher.findings.push_back(std::move(deviation));
-  }
+  publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
+                            seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
   seen.publisher = plan_.publishers.size();
   plan_.publishers.push_back(std::move(publisher));

@@ -1,16 +1,27 @@
-// ABI v1's conditions, one by one. The names are the ABI's, the sizes those of a 64-bit process.
+// The rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes those of a 64-bit
+// process.
+//
+// One cause is reported once. For example, if the symbol is no thread-local variable, then the rules
+// about thread-local variables are not checked; they do not count as met either.
 #include "recipe/publication.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
+#include "base/text.h"
 #include "customlabels/label_abi.h"
+#include "labelscope/elf_names.h"
 #include "labelscope/plan.h"
 
 namespace labelscope {
 namespace {
+
+constexpr const char* kVersion = CUSTOM_LABELS_VERSION_SYMBOL;
+constexpr const char* kCurrentSet = CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+constexpr std::uint64_t kPointerBytes = 8;
 
 #define LABELSCOPE_EXPORT_OPTIONS                             \
   "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL \
@@ -24,151 +35,337 @@ constexpr const char* kMakeGlobal =
     "define both symbols without static (in C++ const makes a symbol local, too: put extern \"C\" "
     "in front of const), with default visibility, and name them in the linker's version script if "
     "it has one";
+constexpr const char* kDefineVersion =
+    "define it as const uint32_t custom_labels_abi_version = 1; in C++ as "
+    "extern \"C\" const uint32_t custom_labels_abi_version = 1; also within extern \"C\" { }";
 
 // The addon of Polar Signals for node exports it in all of its versions.
 constexpr const char* kAsyncSymbol = "custom_labels_als_identity_hash";
 
-Finding in_async_local_storage() {
-  return {FindingCode::kAsyncLocalStorage,
-          std::string("its labels are in the AsyncLocalStorage of node (it exports ") +
-              kAsyncSymbol +
-              "), which labelscope cannot read yet; only labels that native code sets are seen",
-          "record these labels with a profiler that reads the heap of V8, such as parca-agent"};
+bool is_version_data(const ElfSymbol& symbol) {
+  return symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE;
 }
 
-Finding in_symtab_only(const ElfSymbol& symbol, const char* name, Linkage linkage) {
-  if (linkage == Linkage::kStatic && symbol.binding != STB_LOCAL) {
-    return {FindingCode::kNotExported,
-            std::string(name) +
-                " is in .symtab only: the file has no dynamic symbols at all, it is linked "
-                "statically",
-            kLinkOtherwise};
+// A symbol-less relocation means some place in the module's block: of interest is the variable's
+// own, and the start of the block, to which code may add the variable's offset itself.
+bool reaches(const TlsRelocation& relocation, const std::optional<ElfSymbol>& variable) {
+  if (relocation.by_name) return true;
+  if (!variable) return false;
+  return relocation.kind == TlsRelocationKind::kDtpMod ||
+         relocation.addend == static_cast<std::int64_t>(variable->value) ||
+         (relocation.addend == 0 && relocation.kind == TlsRelocationKind::kTlsDesc);
+}
+
+FileAccess access_of(const TlsRelocation& relocation) {
+  switch (relocation.kind) {
+    case TlsRelocationKind::kTlsDesc:
+      return FileAccess::kTlsDesc;
+    case TlsRelocationKind::kTpOff:
+      return FileAccess::kInitialExec;
+    case TlsRelocationKind::kDtpMod:
+      break;
   }
-  if (symbol.binding == STB_LOCAL) {
-    return {FindingCode::kLocalSymbol,
-            std::string(name) + " is a local symbol, not a dynamic one as the ABI asks",
-            kMakeGlobal};
+  return relocation.by_name ? FileAccess::kGeneralDynamic : FileAccess::kLocalDynamic;
+}
+
+void add_once(std::vector<FileAccess>& all, FileAccess access) {
+  if (std::find(all.begin(), all.end(), access) == all.end()) all.push_back(access);
+}
+
+class FileJudge {
+ public:
+  FileJudge(std::string_view path, FileInspection& file)
+      : file_(file), version_(best_of(file.version)), variable_(best_of(file.variable)) {
+    judge(std::string(base_name(path)));
+    std::sort(file_.rules.begin(), file_.rules.end());
+    std::stable_sort(file_.findings.begin(), file_.findings.end(),
+                     [](const Finding& a, const Finding& b) {
+                       return std::tie(a.harm, a.rule) < std::tie(b.harm, b.rule);
+                     });
+    file_.verdict = verdict();
   }
-  return {FindingCode::kNotExported,
-          std::string(name) + " is in .symtab only, not a dynamic symbol as the ABI asks",
-          linkage == Linkage::kLibrary ? kMakeGlobal : kExport};
+
+ private:
+  void judge(const std::string& name) {
+    if (file_.async_local_storage) judge_async_storage();
+    if (!version_ && !variable_) return;
+    if (!file_.foreign_platform.empty()) return judge_foreign(file_);
+    file_.rules.push_back(RuleId::kPlatform);
+    if (!file_.executable) judge_name(name);
+    judge_exports();
+    if (version_) judge_version(*version_);
+    if (variable_) judge_variable(*variable_);
+  }
+
+  Verdict verdict() const {
+    if (file_.findings.empty()) {
+      return file_.rules.empty() ? Verdict::kNothing : Verdict::kCompliant;
+    }
+    switch (file_.findings.front().harm) {
+      case Harm::kUnreadable:
+        return Verdict::kBroken;
+      case Harm::kOverlooked:
+        return Verdict::kReadable;
+      case Harm::kSlight:
+        break;
+    }
+    return Verdict::kCompliant;
+  }
+
+  // The file is asked about the rule. True if it is met; otherwise there is a finding.
+  bool expect(RuleId rule, bool met, std::string found, const char* fix,
+              Harm harm = Harm::kUnreadable, FindingCode code = FindingCode::kRule) {
+    file_.rules.push_back(rule);
+    if (!met) file_.findings.push_back({code, std::move(found), fix, rule, harm});
+    return met;
+  }
+
+  void judge_async_storage();
+  void judge_name(const std::string& name);
+  void judge_exports();
+  void judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
+                    const std::string& name, const char* other);
+  void find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names, bool both);
+  void judge_version(const ElfSymbol& symbol);
+  void judge_variable(const ElfSymbol& symbol);
+  void judge_executable_access(const ElfSymbol& variable);
+  void judge_library_access();
+
+  FileInspection& file_;
+  const std::optional<ElfSymbol>& version_;
+  const std::optional<ElfSymbol>& variable_;
+};
+
+void FileJudge::judge_async_storage() {
+  file_.findings.push_back(
+      {FindingCode::kAsyncLocalStorage,
+       std::string("its labels are in the AsyncLocalStorage of node (it exports ") + kAsyncSymbol +
+           "), which labelscope cannot read yet; only labels that native code sets are seen",
+       "record these labels with a profiler that reads the heap of V8, such as parca-agent",
+       RuleId::kNone, version_ || variable_ ? Harm::kOverlooked : Harm::kUnreadable});
+}
+
+void FileJudge::judge_name(const std::string& name) {
+  expect(RuleId::kLibraryFileName, file_.abi_name,
+         "the file name " + name +
+             " matches neither libcustomlabels.*\\.so$ nor customlabels\\.node$: other readers "
+             "will not find it",
+         "name the file libcustomlabels.so or libcustomlabels-ANYTHING.so", Harm::kOverlooked,
+         FindingCode::kFileName);
+}
+
+void FileJudge::judge_exports() {
+  // Neither may be exported for the same reason: a missing option, a version script.
+  const bool hidden_alike =
+      version_ && variable_ && !is_exported(file_.version) && !is_exported(file_.variable) &&
+      (!file_.has_dynamic_symbols ||
+       (version_->binding == variable_->binding && version_->visibility == variable_->visibility));
+  if (hidden_alike) {
+    return find_hidden(RuleId::kVersionExported, *version_,
+                       std::string(kVersion) + " and " + kCurrentSet, /*both=*/true);
+  }
+  judge_export(RuleId::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
+               kCurrentSet);
+  judge_export(RuleId::kCurrentSetExported, file_.variable, FindingCode::kCurrentSetMissing,
+               kCurrentSet, kVersion);
+}
+
+void FileJudge::judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
+                             const std::string& name, const char* other) {
+  if (!is_exported(symbol) && symbol.symtab) {
+    return find_hidden(rule, *symbol.symtab, name, /*both=*/false);
+  }
+  expect(rule, is_exported(symbol), std::string("it defines ") + other + " without " + name,
+         "define both symbols in this file and export them", Harm::kUnreadable, missing);
+}
+
+void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names,
+                            bool both) {
+  const bool local = symbol.binding == STB_LOCAL;
+  const bool is_static = file_.executable && !file_.has_dynamic_symbols;
+  std::string text = names + (both ? " are " : " is ");
+  if (local) {
+    text += both ? "local symbols, not dynamic ones as the ABI asks"
+                 : "a local symbol, not a dynamic one as the ABI asks";
+  } else if (is_static) {
+    text += "in .symtab only: the file has no dynamic symbols at all, it is linked statically";
+  } else {
+    text += both ? "in .symtab only, not dynamic symbols as the ABI asks"
+                 : "in .symtab only, not a dynamic symbol as the ABI asks";
+  }
+  const char* fix = local               ? kMakeGlobal
+                    : is_static         ? kLinkOtherwise
+                    : !file_.executable ? kMakeGlobal
+                                        : kExport;
+  file_.rules.push_back(rule);
+  file_.findings.push_back({local ? FindingCode::kLocalSymbol : FindingCode::kNotExported,
+                            std::move(text), fix, rule,
+                            reads_symtab(file_) ? Harm::kOverlooked : Harm::kUnreadable});
+}
+
+void FileJudge::judge_version(const ElfSymbol& symbol) {
+  const std::string name = kVersion;
+  if (!expect(
+          RuleId::kVersionKind, is_version_data(symbol),
+          name + " is of type " + std::string(symbol_type_name(symbol.type)) + " instead of OBJECT",
+          kDefineVersion)) {
+    return;
+  }
+  if (!expect(RuleId::kVersionSize, can_be_version(symbol),
+              name + " has " + std::to_string(symbol.size) + " bytes",
+              "define it as a 4-byte integer (uint32_t)", Harm::kUnreadable,
+              FindingCode::kVersionSize)) {
+    return;
+  }
+  const auto& value = file_.version_value;
+  expect(RuleId::kVersionValue, value == CUSTOM_LABELS_ABI_VERSION,
+         value ? name + " is " + std::to_string(*value)
+               : name + " is not in the file: it lies outside of the loaded data",
+         "initialize it with 1 where it is defined", Harm::kUnreadable,
+         value ? FindingCode::kVersionUnknown : FindingCode::kVersionUnreadable);
+  if (!value) return;
+  expect(RuleId::kVersionConstant, !file_.version_writable,
+         name + " lies in a segment that the program can write to", kDefineVersion, Harm::kSlight);
+}
+
+void FileJudge::judge_variable(const ElfSymbol& symbol) {
+  const std::string name = kCurrentSet;
+  if (!expect(RuleId::kCurrentSetThreadLocal, symbol.type == STT_TLS,
+              name + " is not thread-local: its type is " +
+                  std::string(symbol_type_name(symbol.type)) +
+                  " instead of TLS, so there is one for all threads",
+              "declare it __thread", Harm::kUnreadable, FindingCode::kNotThreadLocal)) {
+    return;
+  }
+  if (!expect(RuleId::kCurrentSetSize, symbol.size == kPointerBytes,
+              name + " has " + std::to_string(symbol.size) + " bytes, a pointer has 8",
+              "define it as a pointer to a label set", Harm::kUnreadable,
+              FindingCode::kCurrentSetSize)) {
+    return;
+  }
+  if (file_.executable) {
+    judge_executable_access(symbol);
+  } else if (is_exported(file_.variable) && file_.relocations_read) {
+    // If the variable is not exported, its descriptor cannot name it. That is no second mistake.
+    judge_library_access();
+  }
+  if (!file_.tls) return;
+  // A TLS block starts at an address that equals p_vaddr modulo p_align.
+  const bool aligned = file_.tls->alignment >= kPointerBytes &&
+                       (file_.tls->vaddr + symbol.value) % kPointerBytes == 0;
+  expect(RuleId::kCurrentSetAligned, aligned,
+         name + " is at offset " + std::to_string(symbol.value) +
+             " of a block that is aligned to " + std::to_string(file_.tls->alignment),
+         "align it to 8 bytes: no packed structure and no aligned attribute below 8",
+         Harm::kSlight);
+}
+
+void FileJudge::judge_executable_access(const ElfSymbol& variable) {
+  const std::uint64_t block = file_.tls ? file_.tls->memory_size : 0;
+  const bool inside = block >= kPointerBytes && variable.value <= block - kPointerBytes;
+  expect(RuleId::kExecutableStaticOffset, inside,
+         file_.tls
+             ? std::string(kCurrentSet) + " is at offset " + std::to_string(variable.value) +
+                   ", outside of the thread-local block of " + std::to_string(block) + " bytes"
+             : "the file has no thread-local block (no PT_TLS segment)",
+         "link with the linker's own layout of thread-local data");
+}
+
+void FileJudge::judge_library_access() {
+  std::string how;
+  bool described = file_.descriptor_names_variable;
+  for (const FileAccess access : file_.access) {
+    described |= access == FileAccess::kTlsDesc;
+    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
+  }
+  expect(RuleId::kLibraryTlsDescriptor, described,
+         how.empty() ? "no relocation of the file reaches the variable: its code does not use it"
+                     : "its code reaches the variable by " + how +
+                           " access, not by a TLS descriptor: other readers will not find it",
+         how.empty() ? "use the variable in the library that defines it, compiled for TLS "
+                       "descriptors"
+         : file_.machine == Machine::kX86_64
+             ? "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=gnu2 (gcc, or clang 19 "
+               "and newer)"
+             : "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=desc",
+         Harm::kOverlooked, FindingCode::kNoTlsDesc);
+  if (!described) return;
+  expect(RuleId::kDescriptorNamed, file_.descriptor_names_variable,
+         "the relocation " +
+             std::string(relocation_name(file_.machine, TlsRelocationKind::kTlsDesc)) +
+             " does not name " + kCurrentSet +
+             ", it has only an offset: other readers will not "
+             "find it",
+         "define the variable with default visibility and link without -Bsymbolic",
+         Harm::kOverlooked, FindingCode::kNoTlsDesc);
 }
 
 }  // namespace
 
-Result<bool> keeps_async_labels(const ElfImage& image) {
-  auto symbol = image.find_dynamic_symbol(kAsyncSymbol);
-  if (!symbol) return std::move(symbol).error();
-  return *symbol && (*symbol)->defined;
+bool reads_symtab(const FileInspection& file) {
+  return file.tls && (file.executable || file.abi_name);
 }
 
-Result<Publication> find_publication(const ElfImage& image, bool symtab_too) {
-  auto find = [&](const char* name) -> Result<std::optional<ElfSymbol>> {
-    auto found = image.find_dynamic_symbol(name);
-    if (!found) return found;
-    if (*found && !(*found)->defined) found->reset();
-    if (!*found && symtab_too) return image.find_symtab_symbol(name);
-    return found;
-  };
-  auto version = find(CUSTOM_LABELS_VERSION_SYMBOL);
+Status find_symbols(const ElfImage& image, bool everything, FileInspection& file) {
+  auto find = [&](const char* name) { return image.find_dynamic_symbol(name); };
+  auto version = find(kVersion);
   if (!version) return std::move(version).error();
-  auto variable = find(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
+  auto variable = find(kCurrentSet);
   if (!variable) return std::move(variable).error();
-  auto async = keeps_async_labels(image);
+  auto async = find(kAsyncSymbol);
   if (!async) return std::move(async).error();
-  return Publication{*version, *variable, *async};
+  file.version.dynamic = *version;
+  file.variable.dynamic = *variable;
+  file.async_local_storage = *async && (*async)->defined;
+  const bool any = is_exported(file.version) || is_exported(file.variable);
+  if (!everything && !any && !reads_symtab(file)) return {};
+  for (auto [name, symbol] : {std::pair(kVersion, &file.version), {kCurrentSet, &file.variable}}) {
+    if (!everything && is_exported(*symbol)) continue;
+    auto found = image.find_symtab_symbol(name);
+    if (!found) return std::move(found).error();
+    symbol->symtab = *found;
+  }
+  return {};
 }
 
-std::optional<Finding> disqualify(const Publication& publication) {
-  if (publication.async_local_storage && !publication.version && !publication.variable) {
-    return in_async_local_storage();
-  }
-  if (!publication.version) {
-    return Finding{FindingCode::kVersionMissing,
-                   "declares " CUSTOM_LABELS_CURRENT_SET_SYMBOL
-                   " without " CUSTOM_LABELS_VERSION_SYMBOL,
-                   "define both in one module"};
-  }
-  if (!publication.variable) {
-    return Finding{FindingCode::kCurrentSetMissing,
-                   "declares " CUSTOM_LABELS_VERSION_SYMBOL
-                   " without " CUSTOM_LABELS_CURRENT_SET_SYMBOL,
-                   "define both in one module and export them"};
-  }
-  if (publication.version->size != sizeof(std::uint32_t)) {
-    return Finding{
-        FindingCode::kVersionSize,
-        CUSTOM_LABELS_VERSION_SYMBOL " has " + std::to_string(publication.version->size) + " bytes",
-        "define it as a 4-byte integer (uint32_t)"};
-  }
-  if (publication.variable->type != STT_TLS) {
-    return Finding{FindingCode::kNotThreadLocal,
-                   CUSTOM_LABELS_CURRENT_SET_SYMBOL " is not thread-local", "declare it __thread"};
-  }
-  if (publication.variable->size != sizeof(std::uint64_t)) {
-    return Finding{FindingCode::kCurrentSetSize,
-                   CUSTOM_LABELS_CURRENT_SET_SYMBOL " has " +
-                       std::to_string(publication.variable->size) + " bytes",
-                   "define it as a pointer"};
-  }
-  return std::nullopt;
+const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol) {
+  return is_exported(symbol) ? symbol.dynamic : symbol.symtab;
 }
 
-std::optional<Finding> disqualify_version(std::uint32_t version) {
-  if (version == CUSTOM_LABELS_ABI_VERSION) return std::nullopt;
-  return Finding{FindingCode::kVersionUnknown, "ABI version " + std::to_string(version),
-                 "define it as 1, the only version that is known"};
+bool declares_labels(const FileInspection& file) {
+  return is_exported(file.version) || is_exported(file.variable) || file.async_local_storage ||
+         (reads_symtab(file) && (file.version.symtab || file.variable.symtab));
 }
 
-Linkage linkage_of(bool executable, bool has_dynamic_symbols) {
-  if (!executable) return Linkage::kLibrary;
-  return has_dynamic_symbols ? Linkage::kExecutable : Linkage::kStatic;
+void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& file) {
+  const auto& variable = best_of(file.variable);
+  const bool thread_local_here = variable && variable->type == STT_TLS;
+  for (const TlsRelocation& relocation : all) {
+    if (!reaches(relocation, variable)) continue;
+    ++file.relocation_count;
+    if (file.relocations.size() < FileInspection::kMaxRelocations) {
+      file.relocations.push_back(relocation);
+    }
+    file.descriptor_names_variable |=
+        relocation.by_name && relocation.kind == TlsRelocationKind::kTlsDesc;
+    if (thread_local_here) add_once(file.access, access_of(relocation));
+  }
+  file.imports_variable = !variable && !file.relocations.empty();
+  if (thread_local_here && file.executable) add_once(file.access, FileAccess::kLocalExec);
 }
 
-std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage) {
-  if (publication.variable && publication.variable->table == SymbolTable::kSymtab) {
-    return in_symtab_only(*publication.variable, CUSTOM_LABELS_CURRENT_SET_SYMBOL, linkage);
-  }
-  if (publication.version && publication.version->table == SymbolTable::kSymtab) {
-    return in_symtab_only(*publication.version, CUSTOM_LABELS_VERSION_SYMBOL, linkage);
-  }
-  return std::nullopt;
+bool can_be_version(const ElfSymbol& symbol) {
+  return is_version_data(symbol) && symbol.size == sizeof(std::uint32_t);
 }
 
-std::vector<Finding> find_deviations(const Publication& publication, std::string_view path,
-                                     Linkage linkage) {
-  std::vector<Finding> found;
-  if (publication.async_local_storage) found.push_back(in_async_local_storage());
-  if (auto hidden = find_hidden(publication, linkage)) found.push_back(*std::move(hidden));
-  if (linkage == Linkage::kLibrary && !is_abi_library_name(path)) {
-    found.push_back({FindingCode::kFileName,
-                     "the file name is not one that the ABI names: other readers will not find it",
-                     "name it libcustomlabels.so, or libcustomlabels-<anything>.so"});
-  }
-  return found;
+void judge_foreign(FileInspection& file) {
+  file.rules = {RuleId::kPlatform};
+  file.findings = {{FindingCode::kRule,
+                    "it is for " + file.foreign_platform + " and defines the ABI's symbols",
+                    "leave the two symbols out of builds for this platform", RuleId::kPlatform}};
+  file.verdict = Verdict::kBroken;
 }
 
-std::optional<Finding> find_missing_descriptor(Machine machine,
-                                               std::span<const TlsRelocation> relocations) {
-  auto is_descriptor = [](const TlsRelocation& relocation) {
-    return relocation.kind == TlsRelocationKind::kTlsDesc;
-  };
-  auto is_named = [&](const TlsRelocation& relocation) {
-    return is_descriptor(relocation) && relocation.by_name;
-  };
-  if (std::any_of(relocations.begin(), relocations.end(), is_named)) return std::nullopt;
-  if (std::any_of(relocations.begin(), relocations.end(), is_descriptor)) {
-    return Finding{FindingCode::kNoTlsDesc,
-                   "its TLS descriptor does not name " CUSTOM_LABELS_CURRENT_SET_SYMBOL
-                   ": other readers will not find it",
-                   "define the variable with default visibility and link without -Bsymbolic"};
-  }
-  return Finding{FindingCode::kNoTlsDesc,
-                 "its code reaches the variable without a TLS descriptor: other readers will not "
-                 "find it",
-                 machine == Machine::kX86_64
-                     ? "compile with -mtls-dialect=gnu2 and -ftls-model=global-dynamic"
-                     : "compile with -mtls-dialect=desc and -ftls-model=global-dynamic"};
-}
+void judge_file(std::string_view path, FileInspection& file) { FileJudge(path, file); }
 
 }  // namespace labelscope

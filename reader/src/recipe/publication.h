@@ -1,41 +1,42 @@
-// What one file publishes, as far as its symbols and relocations tell: shared by the planner, which
-// asks a loaded module, and by inspect(), which has nothing but the file.
+// What one file publishes, and the rules of ABI v1 about files: one judge for the planner, which asks
+// a loaded module, and for inspect_file(), which has nothing but the file.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "labelscope/elf_image.h"
-#include "labelscope/finding.h"
-#include "labelscope/plan_trace.h"
+#include "labelscope/inspect.h"
 #include "labelscope/result.h"
 
 namespace labelscope {
 
-// Whether the file is the addon for node that has labels in AsyncLocalStorage.
-Result<bool> keeps_async_labels(const ElfImage& image);
-// Defined symbols only: a file that imports the variable publishes nothing.
-Result<Publication> find_publication(const ElfImage& image, bool symtab_too);
+// Whether labelscope takes a symbol that only .symtab has. It looks there only in files that the ABI
+// names as publishers, and only if they have thread-local variables at all.
+bool reads_symtab(const FileInspection& file);
 
-// Why symbols like these make no publisher; nullopt if they make one.
-std::optional<Finding> disqualify(const Publication& publication);
-// The same for the version that was found.
-std::optional<Finding> disqualify_version(std::uint32_t version);
+// Fills in the symbols. `everything`: of both tables. Otherwise .symtab, which is slow to search, is
+// asked only for what is not exported, where labelscope would take it, or where the other symbol is
+// exported, so that the file is a publisher gone wrong.
+Status find_symbols(const ElfImage& image, bool everything, FileInspection& file);
 
-// How a file is linked, as far as it decides what makes its symbols dynamic.
-enum class Linkage { kLibrary, kExecutable, kStatic };
-Linkage linkage_of(bool executable, bool has_dynamic_symbols);
+// The symbol that readers look for; without one, the symbol in .symtab.
+const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol);
 
-// Whether a symbol is not dynamic, so that only .symtab has it.
-std::optional<Finding> find_hidden(const Publication& publication, Linkage linkage);
-// What in a publisher keeps other readers, which follow the letter of ABI v1, from finding it.
-// `path` is the file's name.
-std::vector<Finding> find_deviations(const Publication& publication, std::string_view path,
-                                     Linkage linkage);
-// Whether a library's relocations have the TLS descriptor that ABI v1 asks for.
-std::optional<Finding> find_missing_descriptor(Machine machine,
-                                               std::span<const TlsRelocation> relocations);
+// Whether planning has anything to do with the file: it declares labels, well or not.
+bool declares_labels(const FileInspection& file);
+
+// Of all thread-local relocations of the file, keeps those that reach the variable, and how.
+void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& file);
+
+// Whether the symbol can be the version: data of 4 bytes. Only then it has a value to be read.
+bool can_be_version(const ElfSymbol& symbol);
+
+// For a file that declares labels and is for another platform than ABI v1 knows: the one rule that
+// counts.
+void judge_foreign(FileInspection& file);
+
+// Judges all that the rest of `file` says: fills in rules, findings and verdict. `path`: its name.
+void judge_file(std::string_view path, FileInspection& file);
 
 }  // namespace labelscope

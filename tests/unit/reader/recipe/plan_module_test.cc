@@ -184,7 +184,7 @@ TEST_CASE("plan_module: four publishers are read, the fifth is refused with a re
 }
 
 TEST_CASE("plan_module: another ABI version is refused by its number") {
-  check_refusal("libcustomlabels_WRONG_VERSION.so", "ABI version 2");
+  check_refusal("libcustomlabels_WRONG_VERSION.so", "custom_labels_abi_version is 2");
 }
 
 TEST_CASE("plan_module: a version of 8 bytes is refused") {

@@ -1,13 +1,14 @@
 // The static rules over files that differ in one field of one table: which rules are broken, and
 // which are not asked any more. Writers that a compiler makes are in tests/targets/violators.
-#include "labelscope/check_file.h"
-
 #include <elf.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 
+#include "labelscope/check_rule.h"
+#include "labelscope/inspect.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -19,21 +20,21 @@ constexpr const char* kAbiName = "/usr/lib/libcustomlabels.so";
 constexpr std::size_t kVersionSymbol = 0x300 + sizeof(Elf64_Sym);
 constexpr std::size_t kVariableSymbol = 0x300 + 2 * sizeof(Elf64_Sym);
 
-FileCheck check_bytes(const std::string& bytes, const std::string& name = kAbiName) {
-  auto check = check_file(open_bytes(bytes), name);
+FileInspection check_bytes(const std::string& bytes, const std::string& name = kAbiName) {
+  auto check = inspect_file(open_bytes(bytes), name);
   if (!check) FAIL(check.error().context);
   return *std::move(check);
 }
 
-std::string codes_of(const FileCheck& check) {
+std::string codes_of(const FileInspection& check) {
+  std::set<std::string> broken;
+  for (const Finding& finding : check.findings) broken.insert(rule_of(finding.rule).code);
   std::string codes;
-  for (const Diagnostic& diagnostic : check.diagnostics) {
-    codes += (codes.empty() ? "" : " ") + std::string(rule_of(diagnostic.rule).code);
-  }
+  for (const std::string& code : broken) codes += (codes.empty() ? "" : " ") + code;
   return codes;
 }
 
-bool asked(const FileCheck& check, const char* code) {
+bool asked(const FileInspection& check, const char* code) {
   return std::any_of(check.rules.begin(), check.rules.end(),
                      [&](RuleId rule) { return std::string(rule_of(rule).code) == code; });
 }
@@ -65,7 +66,7 @@ TEST_CASE("check file: a correct library meets every rule that applies to it") {
   for (const char* machine : {"EM_X86_64", "EM_AARCH64"}) {
     INFO(machine);
     const bool arm = std::string(machine) == "EM_AARCH64";
-    const FileCheck check = check_bytes(elf_from_yaml(
+    const FileInspection check = check_bytes(elf_from_yaml(
         "one_slot", {std::string("MACHINE=") + machine,
                      arm ? "RELOCATION=R_AARCH64_TLSDESC" : "RELOCATION=R_X86_64_TLSDESC"}));
     CHECK(codes_of(check).empty());
@@ -115,12 +116,12 @@ TEST_CASE("check file: one field that is wrong is one rule that is broken") {
 TEST_CASE("check file: two mistakes are two, and the first hides what follows from it") {
   const std::string both =
       patched(elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"}), 0x700, std::uint32_t{2});
-  const FileCheck check = check_bytes(both, "liblabels.so");
+  const FileInspection check = check_bytes(both, "liblabels.so");
   CHECK(codes_of(check) == "LS003 LS012 LS021");
   CHECK_FALSE(asked(check, "LS022"));
   CHECK_FALSE(asked(check, "LS031"));
   CHECK(asked(check, "LS013"));
-  const FileCheck wide = check_bytes(elf_from_yaml("one_slot", {"VERSION_SIZE=8"}));
+  const FileInspection wide = check_bytes(elf_from_yaml("one_slot", {"VERSION_SIZE=8"}));
   CHECK_FALSE(asked(wide, "LS012"));
 }
 
@@ -128,7 +129,7 @@ TEST_CASE("check file: of an executable the place in its block is asked, not its
   const std::string good = elf_from_yaml("one_slot");
   const std::string program =
       patched(good, offsetof(Elf64_Ehdr, e_type), static_cast<std::uint16_t>(ET_EXEC));
-  const FileCheck check = check_bytes(program, "/usr/bin/server");
+  const FileInspection check = check_bytes(program, "/usr/bin/server");
   CHECK(codes_of(check).empty());
   CHECK(asked(check, "LS030"));
   CHECK_FALSE(asked(check, "LS003"));
@@ -164,7 +165,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   for (const std::string& bytes :
        {patched(good, machine, static_cast<std::uint16_t>(EM_RISCV)),
         patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_FREEBSD))}) {
-    const FileCheck check = check_bytes(bytes);
+    const FileInspection check = check_bytes(bytes);
     CHECK(codes_of(check) == "LS001");
     CHECK(check.rules == std::vector{RuleId::kPlatform});
   }
@@ -175,7 +176,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   std::string importer = patched(good, kVersionSymbol + section, std::uint16_t{SHN_UNDEF});
   importer = patched(importer, kVariableSymbol + section, std::uint16_t{SHN_UNDEF});
   CHECK(check_bytes(importer).rules.empty());
-  auto foreign = check_file(
+  auto foreign = inspect_file(
       open_bytes(patched(importer, machine, static_cast<std::uint16_t>(EM_RISCV))), kAbiName);
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().code == ErrorCode::kUnsupported);
@@ -193,12 +194,12 @@ TEST_CASE("check file: what the loader copies from a library is the library's") 
   for (const auto& [machine, relocation] :
        {std::pair("EM_X86_64", "R_X86_64_COPY"), std::pair("EM_AARCH64", "R_AARCH64_COPY")}) {
     INFO(machine);
-    const FileCheck check = check_bytes(reader_of_version(machine, relocation, "0x1900"));
+    const FileInspection check = check_bytes(reader_of_version(machine, relocation, "0x1900"));
     CHECK(check.rules.empty());
-    CHECK(check.inspection.verdict == Verdict::kNothing);
-    REQUIRE(check.inspection.version.dynamic);
-    CHECK_FALSE(check.inspection.version.dynamic->defined);
-    CHECK_FALSE(check.inspection.version_value);
+    CHECK(check.verdict == Verdict::kNothing);
+    REQUIRE(check.version.dynamic);
+    CHECK_FALSE(check.version.dynamic->defined);
+    CHECK_FALSE(check.version_value);
     // Another variable's.
     CHECK(codes_of(check_bytes(reader_of_version(machine, relocation, "0x1908"))) ==
           "LS012 LS013 LS020");
@@ -210,10 +211,10 @@ TEST_CASE("check file: a file cut or altered anywhere is an answer or an error")
   std::size_t answers = 0;
   std::size_t errors = 0;
   auto look = [&](const std::string& bytes) {
-    auto check = check_file(open_bytes(bytes), kAbiName);
+    auto check = inspect_file(open_bytes(bytes), kAbiName);
     check ? ++answers : ++errors;
     if (check) {
-      CHECK(check->diagnostics.size() <= check->rules.size());
+      CHECK(check->findings.size() <= check->rules.size());
     } else {
       CHECK_FALSE(check.error().context.empty());
     }
