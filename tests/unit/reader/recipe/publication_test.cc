@@ -9,6 +9,7 @@
 
 #include "labelscope/check_rule.h"
 #include "labelscope/inspect.h"
+#include "labelscope/plan.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -60,6 +61,37 @@ std::size_t program_header(const std::string& bytes, std::uint32_t type) {
   return 0;
 }
 
+struct Case {
+  const char* code;
+  Verdict verdict;
+  std::string bytes;
+};
+
+std::vector<Case> wrong_fields() {
+  const std::string good = elf_from_yaml("one_slot");
+  const auto version_info = kVersionSymbol + offsetof(Elf64_Sym, st_info);
+  return {
+      {"LS011", Verdict::kBroken, elf_from_yaml("one_slot", {"VERSION_SIZE=0"})},
+      {"LS012", Verdict::kBroken, patched(good, 0x700, std::uint32_t{0})},
+      {"LS012", Verdict::kBroken,
+       patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x7000000UL)},
+      {"LS013", Verdict::kCompliant,
+       patched(patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL), 0x1900,
+               std::uint32_t{1})},
+      {"LS014", Verdict::kBroken,
+       patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_FUNC))},
+      {"LS014", Verdict::kBroken,
+       patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_TLS))},
+      {"LS021", Verdict::kBroken, elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"})},
+      {"LS022", Verdict::kBroken, elf_from_yaml("one_slot", {"SET_SIZE=24"})},
+      {"LS023", Verdict::kCompliant,
+       patched(good, program_header(good, PT_TLS) + offsetof(Elf64_Phdr, p_align), 4UL)},
+      {"LS031", Verdict::kReadable, elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"})},
+      {"LS031", Verdict::kReadable, elf_from_yaml("one_slot", {"RELASZ=0"})},
+      {"LS032", Verdict::kReadable, elf_from_yaml("one_slot", {"SYMBOL=0", "ADDEND=0x18"})},
+  };
+}
+
 }  // namespace
 
 TEST_CASE("check file: a correct library meets every rule that applies to it") {
@@ -79,30 +111,13 @@ TEST_CASE("check file: a correct library meets every rule that applies to it") {
 
 TEST_CASE("check file: one field that is wrong is one rule that is broken") {
   const std::string good = elf_from_yaml("one_slot");
-  struct Case {
-    const char* code;
-    std::string bytes;
-  };
   const auto version_info = kVersionSymbol + offsetof(Elf64_Sym, st_info);
   const auto variable_value = kVariableSymbol + offsetof(Elf64_Sym, st_value);
-  const Case cases[] = {
-      {"LS011", elf_from_yaml("one_slot", {"VERSION_SIZE=0"})},
-      {"LS012", patched(good, 0x700, std::uint32_t{0})},
-      {"LS012", patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x7000000UL)},
-      {"LS013", patched(patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL),
-                        0x1900, std::uint32_t{1})},
-      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_FUNC))},
-      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_TLS))},
-      {"LS021", elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"})},
-      {"LS022", elf_from_yaml("one_slot", {"SET_SIZE=24"})},
-      {"LS023", patched(good, program_header(good, PT_TLS) + offsetof(Elf64_Phdr, p_align), 4UL)},
-      {"LS031", elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"})},
-      {"LS031", elf_from_yaml("one_slot", {"RELASZ=0"})},
-      {"LS032", elf_from_yaml("one_slot", {"SYMBOL=0", "ADDEND=0x18"})},
-  };
-  for (const Case& one : cases) {
+  for (const Case& one : wrong_fields()) {
     INFO(one.code);
-    CHECK(codes_of(check_bytes(one.bytes)) == one.code);
+    const FileInspection seen = check_bytes(one.bytes);
+    CHECK(codes_of(seen) == one.code);
+    CHECK(verdict_name(seen.verdict) == verdict_name(one.verdict));
   }
   // What an assembler defines without saying what it is, is data.
   CHECK(codes_of(check_bytes(patched(good, version_info,
@@ -111,6 +126,33 @@ TEST_CASE("check file: one field that is wrong is one rule that is broken") {
   // The relocation names the symbol, wherever that is.
   CHECK(codes_of(check_bytes(patched(good, variable_value, 0x14UL))) == "LS023");
   CHECK(codes_of(check_bytes(good, "/usr/lib/liblabels.so")) == "LS003");
+}
+
+TEST_CASE("check file: the planner judges a loaded file by the same rules, in the same words") {
+  std::vector<Case> cases = wrong_fields();
+  cases.push_back({"LS030", Verdict::kBroken,
+                   patched(patched(elf_from_yaml("one_slot"), offsetof(Elf64_Ehdr, e_type),
+                                   static_cast<std::uint16_t>(ET_EXEC)),
+                           kVariableSymbol + offsetof(Elf64_Sym, st_value), 0x20UL)});
+  for (const Case& one : cases) {
+    INFO(one.code);
+    const FileInspection seen = check_bytes(one.bytes);
+    REQUIRE_FALSE(seen.findings.empty());
+    FakeTarget target;
+    target.load(kAbiName, one.bytes, seen.executable ? 0 : 0x7f0000000000, seen.executable);
+    auto plan = Planner().plan(target);
+    REQUIRE(plan);
+    // That its memory is not there is another thing than that a file does not have it.
+    if (seen.findings[0].code == FindingCode::kVersionUnreadable) continue;
+    CHECK(plan->refusals.size() == (one.verdict == Verdict::kBroken ? 1 : 0));
+    std::vector<Finding> told;
+    if (!plan->refusals.empty()) told.push_back(plan->refusals[0].finding);
+    if (!plan->publishers.empty()) told = plan->publishers[0].findings;
+    CHECK(std::any_of(told.begin(), told.end(), [&](const Finding& finding) {
+      return finding_title(finding) == finding_title(seen.findings[0]) &&
+             finding_clause(finding) == finding_clause(seen.findings[0]);
+    }));
+  }
 }
 
 TEST_CASE("check file: two mistakes are two, and the first hides what follows from it") {
