@@ -1,10 +1,12 @@
 // explain_thread(): the plan's recipes applied to one thread, and what each read gave in sentences.
 //
-// locate() and walk_label_set() do the work and keep a trace (thread_trace.h); here it is told.
+// locate() and walk_label_set() do the work and keep a trace (locate_trace.h, walk_trace.h); here it
+// is told. What is wrong with a label set, check_label_set() says.
 #include <optional>
 
 #include "base/text.h"
 #include "labels/walk_trace.h"
+#include "labelscope/check_set.h"
 #include "labelscope/explain.h"
 #include "labelscope/label_walk.h"
 #include "recipe/locate_trace.h"
@@ -31,16 +33,17 @@ class ThreadStory {
 
   void tell_location(const Located& located, const LocateTrace& trace);
   void tell_labels(Address variable, const Observation& seen, const WalkTrace& trace);
+  void tell_broken_rules(const SetCheck& check);
 
  private:
   void step(std::string text) { told_.steps.push_back("  " + std::move(text)); }
-  void find(FindingCode code, const std::string& text, std::string fix) {
-    told_.findings.push_back({code, publisher_.path + ": " + text, std::move(fix)});
+  void find(Finding finding) {
+    finding.text = publisher_.path + ": " + finding.text;
+    told_.findings.push_back(std::move(finding));
   }
   void tell_dtv(const Located& located, const LocateTrace& trace);
   void tell_never_touched(const LocateTrace& trace);
   void tell_element(std::size_t index, const WalkTrace& trace);
-  void tell_missing_array(const WalkTrace::Head& head);
   void tell_elements(const WalkTrace& trace);
 
   const Publisher& publisher_;
@@ -48,10 +51,6 @@ class ThreadStory {
   Address thread_pointer_;
   Explanation& told_;
 };
-
-constexpr const char* kWriterFault =
-    "the writer must set the pointer only when all that it leads to is in place, and set it to "
-    "null before it frees the set";
 
 void ThreadStory::tell_location(const Located& located, const LocateTrace& trace) {
   if (recipe_.kind == LS_RECIPE_NOT_RELOCATED || recipe_.kind == LS_RECIPE_NONE) {
@@ -77,7 +76,7 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
   const char* fix = "check that the process is one of glibc or musl and not in the middle of exec";
   if (!trace.dtv) {
     step("the word at " + pointer_at + ", which leads to the thread's DTV, cannot be read");
-    find(FindingCode::kBadPointer, "the thread's DTV cannot be found", fix);
+    find({FindingCode::kBadPointer, "the thread's DTV cannot be found", fix});
     return;
   }
   step("the word at " + pointer_at + " (" +
@@ -102,8 +101,8 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
   } else if (!located.address) {
     step(*trace.dtv == 0 ? std::string("the thread has no DTV (yet)")
                          : "the DTV at " + hex(*trace.dtv) + " cannot be read");
-    find(FindingCode::kBadPointer, "the thread's DTV at " + hex(*trace.dtv) + " cannot be read",
-         fix);
+    find({FindingCode::kBadPointer, "the thread's DTV at " + hex(*trace.dtv) + " cannot be read",
+          fix});
   }
 }
 
@@ -115,15 +114,13 @@ void ThreadStory::tell_never_touched(const LocateTrace& trace) {
     why = "its DTV is older than the module";
   }
   step("so this thread has never touched the variable, and has no labels");
-  find(FindingCode::kNeverTouched, "this thread has never touched the variable: " + why,
-       "set a label in this thread; until then it has none");
+  find({FindingCode::kNeverTouched, "this thread has never touched the variable: " + why,
+        "set a label in this thread; until then it has none"});
 }
 
 void ThreadStory::tell_labels(Address variable, const Observation& seen, const WalkTrace& trace) {
   if (!trace.set) {
     step("the variable at " + hex(variable) + " cannot be read");
-    find(FindingCode::kBadPointer,
-         "the memory of the variable, " + hex(variable) + ", is not there or not resident", {});
     return;
   }
   if (*trace.set == 0) {
@@ -132,9 +129,6 @@ void ThreadStory::tell_labels(Address variable, const Observation& seen, const W
   }
   if (!trace.head) {
     step("it holds " + hex(*trace.set) + ", where no label set can be read");
-    find(FindingCode::kBadPointer,
-         "the pointer to the label set, " + hex(*trace.set) + ", leads to memory that is not there",
-         kWriterFault);
     return;
   }
   step("it holds " + hex(*trace.set) + ": a label set with storage " + hex(trace.head->storage) +
@@ -144,50 +138,34 @@ void ThreadStory::tell_labels(Address variable, const Observation& seen, const W
     step("count is 0: the thread has no labels now");
     return;
   }
-  if (trace.head->storage == 0) {
-    find(FindingCode::kMalformedSet,
-         "the label set at " + hex(*trace.set) + " has a count of " +
-             std::to_string(trace.head->count) + " and no storage",
-         kWriterFault);
-  } else if (!trace.array_read) {
-    tell_missing_array(*trace.head);
-  } else {
+  if (trace.array_read) {
     tell_elements(trace);
+  } else if (trace.head->storage != 0) {
+    step("the array at " + hex(trace.head->storage) + " cannot be read");
   }
   step("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
        std::to_string(seen.labels.size()) + (seen.labels.size() == 1 ? " label" : " labels"));
-}
-
-void ThreadStory::tell_missing_array(const WalkTrace::Head& head) {
-  step("the array at " + hex(head.storage) + " cannot be read");
-  if (head.count > LS_MAX_SLOTS) {
-    find(FindingCode::kMalformedSet,
-         "the label set has a count of " + std::to_string(head.count) + ", but no such array at " +
-             hex(head.storage),
-         kWriterFault);
-    return;
-  }
-  find(FindingCode::kBadPointer,
-       "the array of labels, " + hex(head.storage) + ", leads to memory that is not there",
-       kWriterFault);
 }
 
 void ThreadStory::tell_elements(const WalkTrace& trace) {
   for (std::size_t i = 0; i < trace.elements.size(); ++i) tell_element(i, trace);
   if (trace.head->count <= LS_MAX_SLOTS) return;
   step("only the first " + std::to_string(LS_MAX_SLOTS) + " elements are looked at");
-  // The end of the address space, in elements of 32 bytes: no array is longer.
-  constexpr std::uint64_t kMostElements = (1ULL << 57) / 32;
-  if (trace.head->count > kMostElements) {
-    find(FindingCode::kMalformedSet,
-         "the label set has an impossible count, " + std::to_string(trace.head->count),
-         kWriterFault);
+}
+
+// What the strict check of the set finds. Notes are about what is legal, and keep no label away.
+void ThreadStory::tell_broken_rules(const SetCheck& check) {
+  for (const Diagnostic& broken : check.diagnostics) {
+    if (rule_of(broken.rule).severity == Severity::kNote) continue;
+    Finding finding = broken;
+    if (broken.count > 1) finding.text += " (" + std::to_string(broken.count) + " times)";
+    find(std::move(finding));
   }
 }
 
 void ThreadStory::tell_element(std::size_t index, const WalkTrace& trace) {
   const ElementTrace& element = trace.elements[index];
-  const std::string head = "element " + std::to_string(index) + ": ";
+  const std::string head = "element " + std::to_string(index + 1) + ": ";
   const std::string key = "key of " + bytes(element.key_length) + " at " + hex(element.key_address);
   const std::string value =
       "value of " + bytes(element.value_length) + " at " + hex(element.value_address);
@@ -197,16 +175,9 @@ void ThreadStory::tell_element(std::size_t index, const WalkTrace& trace) {
       return;
     case ElementFate::kNullValue:
       step(head + key + ", but its value is null: not shown");
-      find(FindingCode::kNullValue,
-           "element " + std::to_string(index) + " has a key and a null value",
-           "an empty value needs a pointer that is not null; to remove a label, set its key to "
-           "null");
       return;
     case ElementFate::kImpossible:
       step(head + key + ", " + value + ": this leaves the address space");
-      find(FindingCode::kMalformedSet,
-           "element " + std::to_string(index) + " has an impossible pointer or length",
-           kWriterFault);
       return;
     case ElementFate::kBeyondLabels:
       step(head + "one label more than the " + std::to_string(LS_MAX_LABELS) +
@@ -218,10 +189,6 @@ void ThreadStory::tell_element(std::size_t index, const WalkTrace& trace) {
       return;
     case ElementFate::kUnreadable:
       step(head + key + ", " + value + ": cannot be read, so nothing of the set counts");
-      find(FindingCode::kBadPointer,
-           "the strings of element " + std::to_string(index) + " (" + key + ", " + value +
-               ") are not there",
-           kWriterFault);
       return;
     case ElementFate::kKept:
       break;
@@ -233,7 +200,7 @@ void ThreadStory::tell_element(std::size_t index, const WalkTrace& trace) {
   for (std::size_t i = 0; i < index; ++i) {
     if (trace.elements[i].fate != ElementFate::kKept || trace.elements[i].key != element.key)
       continue;
-    step(head + "the key of element " + std::to_string(i) + " again, so it does not count");
+    step(head + "the key of element " + std::to_string(i + 1) + " again, so it does not count");
     return;
   }
   step(head + key + ", " + value + ": " + element.key + "=" + element.value);
@@ -264,6 +231,7 @@ Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
     const Observation seen =
         walk_label_set(memory, *located.address, static_cast<std::uint8_t>(i), &walk);
     story.tell_labels(*located.address, seen, walk);
+    story.tell_broken_rules(check_label_set(memory, *located.address));
   }
   return told;
 }
