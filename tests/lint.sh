@@ -75,11 +75,10 @@ for header in reader/include/labelscope/*.h; do
   failed=1
 done
 # Whoever meets a finding looks it up in the page, and whoever reads the page believes it.
-codes=$(sed -n '/^std::string_view finding_name/,/^}/s/.*return "\(.*\)";.*/\1/p' reader/src/findings/finding.cc |
-  grep -vx unknown | sort)
+codes=$(sed -n '/kNames/,/^}/s/.*, "\(.*\)"}.*/\1/p' reader/src/findings/finding.cc | sort)
 told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 | sort)
 if [[ $codes != "$told" ]]; then
-  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and finding_name() in reader/src/findings/finding.cc differ:"
+  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and kNames in reader/src/findings/finding.cc differ:"
   diff - <(echo "$told") <<<"$codes"
   failed=1
 fi

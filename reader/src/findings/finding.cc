@@ -1,58 +1,46 @@
 // The names of findings, as output shows them.
 #include "labelscope/finding.h"
 
+#include <utility>
+
 namespace labelscope {
 
+namespace {
+
+using enum FindingCode;
+
+constexpr std::pair<FindingCode, std::string_view> kNames[] = {
+    {kNotExported, "not-exported"},
+    {kNoPublisher, "no-publisher"},
+    {kNoSymbols, "no-symbols"},
+    {kLocalSymbol, "local-symbol"},
+    {kVersionMissing, "version-missing"},
+    {kCurrentSetMissing, "current-set-missing"},
+    {kVersionSize, "version-size"},
+    {kVersionUnknown, "version-unknown"},
+    {kVersionUnreadable, "version-unreadable"},
+    {kNotThreadLocal, "not-thread-local"},
+    {kCurrentSetSize, "current-set-size"},
+    {kFileName, "file-name"},
+    {kAsyncLocalStorage, "async-local-storage"},
+    {kNoTlsDesc, "no-tlsdesc"},
+    {kNotRelocated, "not-relocated"},
+    {kUnresolved, "unresolved"},
+    {kUnreadableFile, "unreadable-file"},
+    {kTooManyPublishers, "too-many-publishers"},
+    {kNeverTouched, "never-touched"},
+    {kBadPointer, "bad-pointer"},
+    {kMalformedSet, "malformed-set"},
+    {kNullValue, "null-value"},
+};
+
+}  // namespace
+
 std::string_view finding_name(const Finding& finding) {
-  switch (finding.code) {
-    case FindingCode::kRule:
-      return rule_of(finding.rule).name;
-    case FindingCode::kNotExported:
-      return "not-exported";
-    case FindingCode::kNoPublisher:
-      return "no-publisher";
-    case FindingCode::kNoSymbols:
-      return "no-symbols";
-    case FindingCode::kLocalSymbol:
-      return "local-symbol";
-    case FindingCode::kVersionMissing:
-      return "version-missing";
-    case FindingCode::kCurrentSetMissing:
-      return "current-set-missing";
-    case FindingCode::kVersionSize:
-      return "version-size";
-    case FindingCode::kVersionUnknown:
-      return "version-unknown";
-    case FindingCode::kVersionUnreadable:
-      return "version-unreadable";
-    case FindingCode::kNotThreadLocal:
-      return "not-thread-local";
-    case FindingCode::kCurrentSetSize:
-      return "current-set-size";
-    case FindingCode::kFileName:
-      return "file-name";
-    case FindingCode::kAsyncLocalStorage:
-      return "async-local-storage";
-    case FindingCode::kNoTlsDesc:
-      return "no-tlsdesc";
-    case FindingCode::kNotRelocated:
-      return "not-relocated";
-    case FindingCode::kUnresolved:
-      return "unresolved";
-    case FindingCode::kUnreadableFile:
-      return "unreadable-file";
-    case FindingCode::kTooManyPublishers:
-      return "too-many-publishers";
-    case FindingCode::kNeverTouched:
-      return "never-touched";
-    case FindingCode::kBadPointer:
-      return "bad-pointer";
-    case FindingCode::kMalformedSet:
-      return "malformed-set";
-    case FindingCode::kNullValue:
-      return "null-value";
+  for (const auto& [code, name] : kNames) {
+    if (code == finding.code) return name;
   }
-  return "unknown";
+  return rule_of(finding.rule).name;
 }
 
 std::string finding_title(const Finding& finding) {
