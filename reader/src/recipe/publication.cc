@@ -125,7 +125,7 @@ class FileJudge {
   void judge_exports();
   void judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
                     const std::string& name, const char* other);
-  void find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names, bool both);
+  void find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names);
   void judge_version(const ElfSymbol& symbol);
   void judge_variable(const ElfSymbol& symbol);
   void judge_executable_access(const ElfSymbol& variable);
@@ -162,7 +162,7 @@ void FileJudge::judge_exports() {
        (version_->binding == variable_->binding && version_->visibility == variable_->visibility));
   if (hidden_alike) {
     return find_hidden(RuleId::kVersionExported, *version_,
-                       std::string(kVersion) + " and " + kCurrentSet, /*both=*/true);
+                       std::string(kVersion) + " and " + kCurrentSet + " are");
   }
   judge_export(RuleId::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
                kCurrentSet);
@@ -173,33 +173,25 @@ void FileJudge::judge_exports() {
 void FileJudge::judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
                              const std::string& name, const char* other) {
   if (!is_exported(symbol) && symbol.symtab) {
-    return find_hidden(rule, *symbol.symtab, name, /*both=*/false);
+    return find_hidden(rule, *symbol.symtab, name + " is");
   }
   expect(rule, is_exported(symbol), std::string("it defines ") + other + " without " + name,
          "define both symbols in this file and export them", Harm::kUnreadable, missing);
 }
 
-void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names,
-                            bool both) {
+// `names`: what is hidden, with its verb.
+void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names) {
   const bool local = symbol.binding == STB_LOCAL;
   const bool is_static = file_.executable && !file_.has_dynamic_symbols;
-  std::string text = names + (both ? " are " : " is ");
-  if (local) {
-    text += both ? "local symbols, not dynamic ones as the ABI asks"
-                 : "a local symbol, not a dynamic one as the ABI asks";
-  } else if (is_static) {
-    text += "in .symtab only: the file has no dynamic symbols at all, it is linked statically";
-  } else {
-    text += both ? "in .symtab only, not dynamic symbols as the ABI asks"
-                 : "in .symtab only, not a dynamic symbol as the ABI asks";
-  }
-  const char* fix = local               ? kMakeGlobal
-                    : is_static         ? kLinkOtherwise
-                    : !file_.executable ? kMakeGlobal
-                                        : kExport;
+  const char* text = local ? " local, not dynamic as the ABI asks"
+                     : is_static
+                         ? " in .symtab only: the file has no dynamic symbols at all, it is "
+                           "linked statically"
+                         : " in .symtab only, not dynamic as the ABI asks";
+  const char* fix = local || !file_.executable ? kMakeGlobal : is_static ? kLinkOtherwise : kExport;
   file_.rules.push_back(rule);
   file_.findings.push_back({local ? FindingCode::kLocalSymbol : FindingCode::kNotExported,
-                            std::move(text), fix, rule,
+                            names + text, fix, rule,
                             reads_symtab(file_) ? Harm::kOverlooked : Harm::kUnreadable});
 }
 
@@ -294,8 +286,7 @@ void FileJudge::judge_library_access() {
          "the relocation " +
              std::string(relocation_name(file_.machine, TlsRelocationKind::kTlsDesc)) +
              " does not name " + kCurrentSet +
-             ", it has only an offset: other readers will not "
-             "find it",
+             ", it has only an offset: other readers will not find it",
          "define the variable with default visibility and link without -Bsymbolic",
          Harm::kOverlooked, FindingCode::kNoTlsDesc);
 }
