@@ -29,7 +29,7 @@ forbid_but() {
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
 # The rooms of the reader, likewise. A public header belongs to the room that implements it.
-rooms=(base elf process recipe labels sources plan ptrace unwind core sampling explain check c_api)
+rooms=(base findings elf process recipe labels sources plan ptrace unwind core sampling explain c_api)
 room_of() {
   local name=${1%.h}
   case $1 in
@@ -90,11 +90,10 @@ for header in reader/include/labelscope/*.h; do
   failed=1
 done
 # Whoever meets a finding looks it up in the page, and whoever reads the page believes it.
-codes=$(sed -n '/^std::string_view finding_name/,/^}/s/.*return "\(.*\)";.*/\1/p' reader/src/recipe/finding.cc |
-  grep -vx unknown | sort)
+codes=$(sed -n '/kNames/,/^}/s/.*, "\(.*\)"}.*/\1/p' reader/src/findings/finding.cc | sort)
 told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 | sort)
 if [[ $codes != "$told" ]]; then
-  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and finding_name() in reader/src/recipe/finding.cc differ:"
+  echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and kNames in reader/src/findings/finding.cc differ:"
   diff - <(echo "$told") <<<"$codes"
   failed=1
 fi

@@ -8,11 +8,6 @@ namespace {
 // A process may give its threads a new name for each sample.
 constexpr std::size_t kMaxDiagnostics = 200;
 
-constexpr RuleId kDataRules[] = {
-    RuleId::kSetReadable,   RuleId::kStorageReadable, RuleId::kKeyReadable,
-    RuleId::kValueReadable, RuleId::kValueNotNull,    RuleId::kKeysUnique,
-    RuleId::kKeyNotNull,    RuleId::kDataAligned,     RuleId::kReaderLimits};
-
 // A null pointer, or one that could not be looked at, puts no rule to the test.
 bool tests_rules(const SetCheck& check) {
   return !check.diagnostics.empty() || check.ranges.size() > 1;
@@ -58,7 +53,7 @@ void DataFindings::report(CheckReport& report) {
     CheckedSubject subject;
     subject.name = "process " + std::to_string(raw(process.first)) + " (" + comm + ")";
     subject.publisher = std::move(process.publisher);
-    subject.rules.assign(std::begin(kDataRules), std::end(kDataRules));
+    subject.rules = rules_of_label_sets(CheckDepth::kLive);
     for (auto& [key, diagnostic] : process.diagnostics) {
       subject.diagnostics.push_back(std::move(diagnostic));
     }

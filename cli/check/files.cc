@@ -5,11 +5,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "cli/inspect/file_walk.h"
-#include "labelscope/check_file.h"
 #include "labelscope/plan.h"
 
 namespace labelscope::cli {
@@ -96,16 +96,13 @@ class FileCheckRun {
     const bool elf = is_elf(fd);
     // A publisher for another system may have the same name, but not without a byte in it.
     if (!elf && !found.named && !(is_empty(fd) && named_as_publisher(found.path))) return false;
-    auto checked = check_file(std::move(fd), mapped_path(found.path));
-    if (!checked) return cannot_check(found, std::move(checked).error(), elf);
-    if (checked->rules.empty()) {
-      if (found.named)
-        report_.problems.push_back({found.path, nothing_published(checked->inspection)});
+    auto seen = inspect_file(std::move(fd), mapped_path(found.path));
+    if (!seen) return cannot_check(found, std::move(seen).error(), elf);
+    if (seen->rules.empty()) {
+      if (found.named) report_.problems.push_back({found.path, nothing_published(*seen)});
       return false;
     }
-    CheckedSubject subject{found.path, std::move(checked->rules), std::move(checked->diagnostics)};
-    for (Diagnostic& diagnostic : subject.diagnostics) diagnostic.subject = found.path;
-    report_.subjects.push_back(std::move(subject));
+    report_.subjects.push_back(checked_file(found.path, *std::move(seen)));
     return true;
   }
 
@@ -126,6 +123,16 @@ class FileCheckRun {
 };
 
 }  // namespace
+
+CheckedSubject checked_file(const std::string& path, FileInspection seen) {
+  CheckedSubject subject{path, std::move(seen.rules), {}};
+  for (Finding& finding : seen.findings) {
+    if (finding.rule == RuleId::kNone) continue;
+    subject.diagnostics.push_back({std::move(finding), path});
+  }
+  std::ranges::stable_sort(subject.diagnostics, {}, &Diagnostic::rule);
+  return subject;
+}
 
 void check_files(const std::vector<std::string>& paths, CheckReport& report) {
   FileCheckRun(report).check(paths);

@@ -51,7 +51,7 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     add(base_name(place.module));
     add(place.function);
     // A function may be wrong in several ways; its words name keys and no values.
-    if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.found);
+    if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.text);
   }
   std::array<char, 20> text;
   std::snprintf(text.data(), text.size(), "%016llx",

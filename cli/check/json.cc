@@ -29,7 +29,7 @@ Json diagnostic_json(const JudgedDiagnostic& judged) {
             {"accepted", judged.accepted},
             {"fingerprint", judged.fingerprint},
             {"subject", bytes_json(diagnostic.subject)},
-            {"found", bytes_json(diagnostic.found)},
+            {"found", bytes_json(diagnostic.text)},
             {"fix", text_or_null(diagnostic.fix)},
             {"count", diagnostic.count}};
   json["places"] = Json::array();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "labelscope/check_file.h"
+#include "cli/check/files.h"
 #include "labelscope/startup.h"
 
 namespace labelscope::cli {
@@ -19,15 +19,6 @@ constexpr int kMostQuestions = 100;
 bool breaks(const CheckedSubject& subject, RuleId rule) {
   return std::any_of(subject.diagnostics.begin(), subject.diagnostics.end(),
                      [&](const Diagnostic& diagnostic) { return diagnostic.rule == rule; });
-}
-
-Diagnostic found_in(const std::string& path, RuleId rule, std::string found, std::string fix) {
-  Diagnostic diagnostic;
-  diagnostic.rule = rule;
-  diagnostic.subject = path;
-  diagnostic.found = std::move(found);
-  diagnostic.fix = std::move(fix);
-  return diagnostic;
 }
 
 }  // namespace
@@ -64,16 +55,14 @@ void LoadedFiles::open(const LiveProcess& process, const Mapping& mapping) {
 void LoadedFiles::judge_waiting() {
   for (Waiting& each : waiting_) {
     File& file = files_[each.id];
-    auto check = check_file(std::move(each.fd), file.path);
-    if (!check) {
+    auto seen = inspect_file(std::move(each.fd), file.path);
+    if (!seen) {
       // An executable mapping may be of a file that is not ELF (a JIT's cache, say). That is no
       // problem, unless the file has the name of a publisher.
-      if (is_publisher_name(file.path)) problems_.push_back({file.path, check.error()});
+      if (is_publisher_name(file.path)) problems_.push_back({file.path, seen.error()});
       continue;
     }
-    if (check->rules.empty()) continue;
-    file.subject =
-        CheckedSubject{file.path, std::move(check->rules), std::move(check->diagnostics)};
+    if (!seen->rules.empty()) file.subject = checked_file(file.path, *std::move(seen));
   }
   waiting_.clear();
 }
@@ -107,15 +96,17 @@ void LoadedFiles::add_live_rules(File& file) const {
   if (file.loaded_later) subject.rules.push_back(RuleId::kLoadedAtStartup);
   if (file.loaded_later.value_or(false)) {
     subject.diagnostics.push_back(
-        found_in(file.path, RuleId::kLoadedAtStartup,
-                 "it was loaded when the program was already running (by dlopen or a dependency of "
-                 "what was)",
-                 "link the program against it, or preload it"));
+        {{FindingCode::kRule,
+          "it was loaded when the program was already running (by dlopen or a dependency of what "
+          "was)",
+          "link the program against it, or preload it", RuleId::kLoadedAtStartup},
+         file.path});
   }
   if (!file.version_in_memory.empty() && !breaks(subject, RuleId::kVersionValue)) {
-    subject.diagnostics.push_back(found_in(file.path, RuleId::kVersionValue,
-                                           "in memory it is " + file.version_in_memory,
-                                           "make the variable const, and never write to it"));
+    subject.diagnostics.push_back(
+        {{FindingCode::kVersionUnknown, "in memory " + file.version_in_memory,
+          "make the variable const, and never write to it", RuleId::kVersionValue},
+         file.path});
   }
   std::sort(subject.rules.begin(), subject.rules.end());
   std::stable_sort(subject.diagnostics.begin(), subject.diagnostics.end(),

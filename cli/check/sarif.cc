@@ -82,7 +82,7 @@ Json result_json(const CheckedSubject& subject, const JudgedDiagnostic& judged) 
   std::string text = std::string(rule.title) + "; but: " + found_text(diagnostic);
   for (const std::string& line : detail_lines(diagnostic)) text += "\n" + line;
   Json result{{"ruleId", rule.code},
-              {"ruleIndex", static_cast<std::size_t>(rule.id)},
+              {"ruleIndex", &rule - all_rules().data()},
               {"level", severity_name(rule.severity)},
               {"message", message(text)},
               {"locations", Json::array({location_json(subject, diagnostic)})},

@@ -144,10 +144,7 @@ void StepCheck::report_process(CheckReport& report) {
   CheckedSubject subject;
   subject.name = process_name_;
   subject.publisher = publisher_;
-  for (const Rule& rule : all_rules()) {
-    const bool data = rule.id >= RuleId::kSetReadable && rule.id <= RuleId::kTornUpdate;
-    if (data) subject.rules.push_back(rule.id);
-  }
+  subject.rules = rules_of_label_sets(CheckDepth::kStep);
   subject.diagnostics = record_.findings.take();
   report.subjects.push_back(std::move(subject));
   report.effort = record_.effort;

@@ -96,7 +96,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     sample.thread = thread.name;
     sample.publisher = publisher.path;
     if (where.address) {
-      sample.check = check_label_set(memory, *where.address);
+      sample.check = check_variable(publisher.recipe, memory, *where.address);
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
       ++round.unread;

@@ -25,7 +25,7 @@ std::string place_text(const CodePlace& place) {
 }
 
 std::string found_text(const Diagnostic& diagnostic) {
-  std::string text = escape_terminal(diagnostic.found);
+  std::string text = escape_terminal(diagnostic.text);
   if (diagnostic.subject.starts_with("thread ")) {
     text += " (" + escape_terminal(diagnostic.subject);
     text += diagnostic.count > 1 ? ", " + std::to_string(diagnostic.count) + " times)" : ")";

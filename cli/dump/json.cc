@@ -37,12 +37,6 @@ Json array_json(const List& list, Convert convert) {
   return array;
 }
 
-Json finding_json(const Finding& finding) {
-  return {{"code", finding_name(finding.code)},
-          {"text", bytes_json(finding.text)},
-          {"fix", bytes_json(finding.fix)}};
-}
-
 Json explanation_json(const Explanation& explanation) {
   return {{"steps", array_json(explanation.steps, bytes_json)},
           {"findings", array_json(explanation.findings, finding_json)}};

@@ -306,7 +306,7 @@ void Renderer::render_findings() const {
     render_sentence("not read: " + reason + in_threads(count), "  ", kYellow);
   }
   for (const CountedFinding& each : findings) {
-    std::string text = std::string(finding_name(each.finding.code)) + ": " + each.finding.text;
+    std::string text = finding_title(each.finding) + ": " + each.finding.text;
     if (each.threads > 0) text += in_threads(each.threads);
     render_sentence(text, "  ", kYellow);
     if (!each.finding.fix.empty()) render_sentence("fix: " + each.finding.fix, "    ", "");

@@ -15,6 +15,14 @@ nlohmann::ordered_json bytes_json(std::string_view bytes) {
   return nlohmann::ordered_json{{"base64", base64_encode(bytes)}};
 }
 
+nlohmann::ordered_json finding_json(const Finding& finding) {
+  const bool of_rule = finding.rule != RuleId::kNone;
+  return {{"code", finding_name(finding)},
+          {"rule", of_rule ? nlohmann::ordered_json(rule_of(finding.rule).code) : nullptr},
+          {"text", bytes_json(finding.text)},
+          {"fix", bytes_json(finding.fix)}};
+}
+
 std::string_view error_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotFound:

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "labelscope/finding.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
@@ -15,6 +16,9 @@ nlohmann::ordered_json bytes_json(std::string_view bytes);
 
 // "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
 nlohmann::ordered_json address_json(std::uint64_t address);
+
+// What keeps labels away: "code", "rule" ("LS003", or null), "text", "fix".
+nlohmann::ordered_json finding_json(const Finding& finding);
 
 // "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
 std::string_view error_name(ErrorCode code);

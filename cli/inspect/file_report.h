@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "labelscope/elf_names.h"
 #include "labelscope/inspect.h"
 #include "labelscope/result.h"
 
@@ -17,6 +18,12 @@ struct FileReport {
   std::string mapped_path;
   FileInspection inspection;
 };
+
+// The processor; of a file for a platform that the ABI does not know, that platform.
+inline std::string platform_of(const FileInspection& seen) {
+  return seen.foreign_platform.empty() ? std::string(machine_name(seen.machine))
+                                       : seen.foreign_platform;
+}
 
 struct FileProblem {
   std::string path;

@@ -40,11 +40,7 @@ Json relocations_json(const FileInspection& seen) {
 
 Json findings_json(const FileInspection& seen) {
   Json findings = Json::array();
-  for (const Finding& finding : seen.findings) {
-    findings.push_back(Json{{"code", finding_name(finding.code)},
-                            {"text", bytes_json(finding.text)},
-                            {"fix", bytes_json(finding.fix)}});
-  }
+  for (const Finding& finding : seen.findings) findings.push_back(finding_json(finding));
   return findings;
 }
 
@@ -54,8 +50,10 @@ Json file_json(const FileReport& file) {
   json["path"] = bytes_json(file.path);
   json["mapped_path"] = bytes_json(file.mapped_path);
   json["verdict"] = verdict_name(seen.verdict);
-  json["machine"] = machine_name(seen.machine);
-  json["kind"] = seen.executable ? "program" : "library";
+  json["machine"] = platform_of(seen);
+  json["kind"] = !seen.foreign_platform.empty() ? Json(nullptr)
+                 : seen.executable              ? Json("program")
+                                                : Json("library");
   json["build_id"] = seen.build_id.empty() ? Json(nullptr) : Json(seen.build_id);
   json["has_dynsym"] = seen.has_dynamic_symbols;
   json["has_symtab"] = seen.has_symtab;

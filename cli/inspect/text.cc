@@ -18,7 +18,10 @@ std::string signed_hex(std::int64_t value) {
                    : hex(static_cast<std::uint64_t>(value));
 }
 
-std::string kind_of(const FileInspection& seen) { return seen.executable ? "program" : "library"; }
+std::string kind_of(const FileInspection& seen) {
+  if (!seen.foreign_platform.empty()) return "-";
+  return seen.executable ? "program" : "library";
+}
 
 std::string access_of(const FileInspection& seen) {
   if (seen.access.empty()) return "-";
@@ -45,8 +48,7 @@ void append_row(const Row& row, const std::array<std::size_t, 5>& widths, std::s
 
 void append_findings(const FileInspection& seen, const char* indent, std::string& text) {
   for (const Finding& finding : seen.findings) {
-    text += indent + std::string(finding_name(finding.code)) + ": " +
-            escape_terminal(finding.text) + "\n";
+    text += indent + finding_title(finding) + ": " + escape_terminal(finding.text) + "\n";
     if (!finding.fix.empty()) {
       text += indent + std::string("  fix: ") + escape_terminal(finding.fix) + "\n";
     }
@@ -96,9 +98,8 @@ std::string render_table(std::span<const FileReport> files) {
   std::vector<Row> rows = {{"ABI V1", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
   for (const FileReport& file : files) {
     const FileInspection& seen = file.inspection;
-    rows.push_back({std::string(verdict_name(seen.verdict)), version_of(seen),
-                    std::string(machine_name(seen.machine)), kind_of(seen), access_of(seen),
-                    escape_terminal(file.path)});
+    rows.push_back({std::string(verdict_name(seen.verdict)), version_of(seen), platform_of(seen),
+                    kind_of(seen), access_of(seen), escape_terminal(file.path)});
   }
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows) {
@@ -118,7 +119,12 @@ std::string render_table(std::span<const FileReport> files) {
 std::string render_details(const FileReport& file) {
   const FileInspection& seen = file.inspection;
   std::string text = escape_terminal(file.path) + ": " + verdict_sentence(seen) + "\n";
-  text += "  file     " + std::string(machine_name(seen.machine)) + " " + kind_of(seen);
+  if (!seen.foreign_platform.empty()) {
+    text += "  file     " + seen.foreign_platform + "\n  findings\n";
+    append_findings(seen, "    ", text);
+    return text;
+  }
+  text += "  file     " + platform_of(seen) + " " + kind_of(seen);
   text += seen.build_id.empty() ? ", no build ID" : ", build ID " + seen.build_id;
   text += seen.has_symtab ? "" : ", stripped (no .symtab)";
   text += seen.has_dynamic_symbols ? "\n" : ", no dynamic symbols\n";

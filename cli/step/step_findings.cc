@@ -77,11 +77,7 @@ void StepFindings::add(std::string subject, const UpdateFinding& finding, CodeMa
     known_.erase(entry);
     return;
   }
-  Diagnostic diagnostic;
-  diagnostic.rule = finding.rule;
-  diagnostic.subject = std::move(subject);
-  diagnostic.found = finding.found;
-  diagnostic.fix = finding.fix;
+  Diagnostic diagnostic{finding, std::move(subject)};
   if (has_place) {
     const std::vector<Address>& addresses = finding.change->addresses;
     add_all_places(addresses, author, code, diagnostic);

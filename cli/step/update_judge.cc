@@ -172,8 +172,7 @@ void UpdateJudge::report_rules(const Change& change, const SetCheck& before) {
   for (const Diagnostic& diagnostic : change.check.diagnostics) {
     if (rule_of(diagnostic.rule).severity == Severity::kNote) continue;
     if (find_rule_in(before, diagnostic.rule) != nullptr) continue;
-    report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &change, before_.set,
-             change.check.set, changes_.back().check.set});
+    report_({diagnostic, &change, before_.set, change.check.set, changes_.back().check.set});
   }
 }
 
@@ -184,13 +183,16 @@ void UpdateJudge::close() {
     const Change& change = changes_[i];
     report_rules(change, *previous);
     if (is_torn(i)) {
-      report_({RuleId::kTornUpdate,
-               "for a moment readers see a label set that is neither the one before the update nor "
-               "the one after it: " +
-                   what_is_torn(change.check.set, before_.set, changes_.back().check.set),
-               "build the new set in memory that is not published, and then store its address to "
-               "custom_labels_current_set",
-               &change, before_.set, change.check.set, changes_.back().check.set});
+      const CheckedSet& after = changes_.back().check.set;
+      const Finding torn{
+          FindingCode::kRule,
+          "for a moment readers see a label set that is neither the one before the update nor the "
+          "one after it: " +
+              what_is_torn(change.check.set, before_.set, after),
+          "build the new set in memory that is not published, and then store its address to "
+          "custom_labels_current_set",
+          RuleId::kTornUpdate};
+      report_({torn, &change, before_.set, change.check.set, after});
     }
     previous = &change.check;
   }
@@ -201,8 +203,7 @@ void UpdateJudge::close() {
 
 void UpdateJudge::report_at_rest(const SetCheck& now) {
   for (const Diagnostic& diagnostic : now.diagnostics) {
-    report_(
-        {diagnostic.rule, diagnostic.found, diagnostic.fix, nullptr, now.set, now.set, now.set});
+    report_({diagnostic, nullptr, now.set, now.set, now.set});
   }
 }
 
@@ -213,7 +214,7 @@ bool UpdateJudge::finish(const SetCheck& now) {
   // Notes count only for a set that stays. A writer may pass through such states.
   for (const Diagnostic& diagnostic : now.diagnostics) {
     if (rule_of(diagnostic.rule).severity != Severity::kNote) continue;
-    report_({diagnostic.rule, diagnostic.found, diagnostic.fix, &last, now.set, now.set, now.set});
+    report_({diagnostic, &last, now.set, now.set, now.set});
   }
   before_ = now;
   return true;

@@ -65,10 +65,7 @@ struct Interval {
   std::vector<std::vector<std::string>> jumps_back;  // chains of the jumps to lower addresses
 };
 
-struct UpdateFinding {
-  RuleId rule{};
-  std::string found;
-  std::string fix;
+struct UpdateFinding : Finding {
   const Change* change = nullptr;  // made the state; null: the set was found like this
   CheckedSet before;
   CheckedSet seen;

@@ -15,7 +15,6 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 # section_count.h and startup.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/access_model.h
-  include/labelscope/check_file.h
   include/labelscope/check_rule.h
   include/labelscope/check_set.h
   include/labelscope/core_file.h

@@ -58,5 +58,5 @@ run dump --explain -p "$target"
 expect_status "$exit_ok" "text"
 expect_shown 'custom_labels_current_set in \.symtab: TLS, GLOBAL'
 expect_shown 'the variable is at 0x[0-9a-f]+, the thread pointer minus 0x'
-expect_shown 'not-exported: .*not-exported: custom_labels_current_set is in \.symtab only'
+expect_shown 'LS010 not-exported: .*not-exported: custom_labels_abi_version and custom_labels_current_set are in \.symtab only'
 expect_shown 'fix: link with .*--export-dynamic-symbol=custom_labels_current_set'

@@ -36,7 +36,7 @@ expect_said 'big: '
 patched sparc '\2' 18
 run inspect sparc
 expect_status "$exit_error" "another processor"
-expect_said 'neither x86-64 nor aarch64'
+expect_shown 'LS001 platform: it is for sparc '
 : >empty
 run inspect empty
 expect_status "$exit_error" "an empty file"

@@ -53,7 +53,7 @@ std::string told(const CheckReport& report) {
     text += subject.name + "\n";
     for (const Diagnostic& diagnostic : subject.diagnostics) {
       text += std::string("  ") + rule_of(diagnostic.rule).code + " " + diagnostic.subject + ": " +
-              diagnostic.found + " x" + std::to_string(diagnostic.count) + "\n";
+              diagnostic.text + " x" + std::to_string(diagnostic.count) + "\n";
     }
   }
   for (const auto& problem : report.problems) {

@@ -29,7 +29,7 @@ struct Case {
 
 std::string names_of(const std::vector<Finding>& findings) {
   std::string names;
-  for (const Finding& finding : findings) names += std::string(finding_name(finding.code)) + " ";
+  for (const Finding& finding : findings) names += std::string(finding_name(finding)) + " ";
   return names;
 }
 

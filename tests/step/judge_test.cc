@@ -79,7 +79,7 @@ TEST_CASE("update_judge: a torn state is told by keys, not by values") {
     judged.judge.add(in_place(set_of(seen)), {});
     judged.judge.add(in_place(set_of(after)), {});
     judged.judge.finish(set_of(after));
-    return judged.findings.size() == 1 ? judged.findings[0].found : "nothing";
+    return judged.findings.size() == 1 ? judged.findings[0].text : "nothing";
   };
   using Catch::Matchers::EndsWith;
   CHECK_THAT(said({kOld}, {kMixed}, {kNew}), EndsWith(R"(: the value of "k" is none of theirs)"));

@@ -72,7 +72,7 @@ std::string Stepped::told() const {
     out << subject.name << '\n';
     for (const Diagnostic& diagnostic : subject.diagnostics) {
       out << "  " << rule_of(diagnostic.rule).code << " (" << diagnostic.count << ") "
-          << diagnostic.found << " [" << diagnostic.instruction << "] " << diagnostic.set_before
+          << diagnostic.text << " [" << diagnostic.instruction << "] " << diagnostic.set_before
           << " -> " << diagnostic.set_seen << " -> " << diagnostic.set_after << '\n';
       for (const CodePlace& place : diagnostic.places) {
         out << "    " << place.function << " " << place.file << ":" << place.line << " "

@@ -1,4 +1,4 @@
-// What `labelscope check` has to say: a rule, what breaks it, where, and what helps.
+// What `labelscope check` has to say: a finding, and where it was made.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/check_rule.h"
+#include "labelscope/finding.h"
 #include "labelscope/ids.h"
 
 namespace labelscope {
@@ -20,27 +20,25 @@ struct CodePlace {
   std::uint32_t line = 0;
 };
 
-struct Diagnostic {
-  RuleId rule{};
-  // What it is about: a file's path, or a thread ("thread 12 (worker)"). Like all strings here that
-  // come from the target, these are raw bytes: escape them before you print them.
-  std::string subject;
-  std::string found;        // a clause: "its value is 2"
-  std::string fix;          // the smallest fix for this very case, a clause; may be empty
+// A finding that breaks a rule. Like all strings here that come from the target, its text is raw
+// bytes: escape them before you print them.
+struct Diagnostic : Finding {
+  // What it is about: a file's path, or a thread ("thread 12 (worker)").
+  std::string subject = {};
   std::uint64_t count = 1;  // how often it was seen
 
   // Where the state came up: the instruction, then its callers, innermost first. Only for updates
   // that were stepped through.
-  std::vector<CodePlace> places;
+  std::vector<CodePlace> places = {};
   // Index of the place that the writer's author should look at: the instruction, or the call of
   // free(), memcpy(), ... if the instruction is in these.
   std::size_t author_place = 0;
-  std::string instruction;  // disassembled; empty if unknown
+  std::string instruction = {};  // disassembled; empty if unknown
   // Label sets as people read them ("{http.route=/pay, tenant=42}", "(none)", "(unreadable)"),
   // escaped: before the update, at this moment, and after it. Empty if there was no update.
-  std::string set_before;
-  std::string set_seen;
-  std::string set_after;
+  std::string set_before = {};
+  std::string set_seen = {};
+  std::string set_after = {};
 };
 
 }  // namespace labelscope

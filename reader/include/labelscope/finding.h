@@ -1,14 +1,18 @@
 // Something about a publisher of labels that keeps readers from finding or reading it, or that
-// deviates from the ABI: with a stable name, what was found, and the smallest fix. Made while
-// planning (plan.h), inspecting a file (inspect.h) and explaining a thread (explain.h).
+// deviates from the ABI: with a stable name, what was found, the smallest fix, and the rule that it
+// breaks. Made while planning (plan.h), inspecting a file (inspect.h), checking a label set
+// (check_set.h) and explaining a thread (explain.h): the same words for the same fact everywhere.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "labelscope/check_rule.h"
+
 namespace labelscope {
 
 enum class FindingCode {
+  kRule,               // no word of its own: the name of the rule is its word
   kNotExported,        // defined, but only in .symtab
   kNoPublisher,        // no loaded file has either symbol
   kNoSymbols,          // no symbol table that could have them (stripped, static)
@@ -35,14 +39,25 @@ enum class FindingCode {
   kTornRecord,    // its checksum does not fit
 };
 
-// A stable word for machines: "not-exported", "file-name", ...
-std::string_view finding_name(FindingCode code);
+// Who gets the labels in spite of a finding.
+enum class Harm {
+  kUnreadable,  // nobody
+  kOverlooked,  // labelscope does; readers that keep to the letter of the ABI do not find them
+  kSlight,      // everybody, but some readers will have trouble, or all of them at some moments
+};
 
 struct Finding {
-  FindingCode code{};
-  std::string text;  // what was found, a clause
-  std::string fix;   // the smallest fix, a clause; may be empty
+  FindingCode code = FindingCode::kRule;
+  std::string text;             // what was found, a clause
+  std::string fix;              // the smallest fix, a clause; may be empty
+  RuleId rule = RuleId::kNone;  // that it breaks
+  Harm harm = Harm::kUnreadable;
 };
+
+// A stable word for machines: "not-exported", "file-name", ...
+std::string_view finding_name(const Finding& finding);
+// The same for people, with the rule: "LS003 file-name".
+std::string finding_title(const Finding& finding);
 
 // Both in one clause: "what was found: the fix".
 std::string finding_clause(const Finding& finding);

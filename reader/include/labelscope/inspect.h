@@ -1,6 +1,6 @@
-// What an ELF file publishes, as far as the file alone tells: without process and loader. The
-// conditions are those of the planner (plan.h), so the verdict on a file fits a process that loads
-// it.
+// What an ELF file publishes, and which rules of the ABI (check_rule.h) it breaks, as far as the file
+// alone tells: without process and loader. The planner (plan.h) asks the same judge, so the verdict
+// on a file fits a process that loads it.
 //
 // Source: Custom Labels ABI v1 (writer-lib/ABI.md). Thread-safe: nothing is shared.
 #pragma once
@@ -14,6 +14,7 @@
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
 #include "labelscope/result.h"
+#include "labelscope/tls_recipe.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -44,32 +45,47 @@ inline bool is_exported(const InspectedSymbol& symbol) {
 }
 
 struct FileInspection {
+  ls_source source{};  // that all of this is about
   Machine machine{};
+  // If it is for another platform than the ABI knows: its name ("riscv", "x86-64 with FreeBSD"). Such
+  // a file is inspected only if it declares labels; `machine` means nothing then.
+  std::string foreign_platform;
   bool executable = false;  // a program, otherwise a library
   std::string build_id;     // lower-case hex; empty if there is none
   bool has_dynamic_symbols = false;
   bool has_symtab = false;  // false: stripped
-  bool abi_name = false;    // the file's name is one that ABI v1 asks of a library
+  bool abi_name = false;    // the file's name is one that the source gives to publishers
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
-  // From the file's data; nullopt if there is no symbol, or it is not 4 bytes, or lies outside.
+  // It keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
+  bool async_local_storage = false;
+  // From the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or lies
+  // outside. The planner takes it from the target's memory.
   std::optional<std::uint32_t> version_value;
+  bool version_writable = false;  // the program may change it
   // The relocations by which code of this file may reach the variable: at most kMaxRelocations of
   // them, and their number. Relocations without a symbol count if they mean the variable or the
   // start of its TLS block.
   static constexpr std::size_t kMaxRelocations = 64;
   std::vector<TlsRelocation> relocations;
   std::size_t relocation_count = 0;
-  std::vector<FileAccess> access;  // each once
-  bool imports_variable = false;   // uses another file's variable
+  bool relocations_read = true;            // false: nothing is known of them
+  bool descriptor_names_variable = false;  // there is a TLS descriptor by name
+  std::vector<FileAccess> access;          // each once
+  bool imports_variable = false;           // uses another file's variable
   Verdict verdict = Verdict::kNothing;
-  std::vector<Finding> findings;  // why it is not compliant, most important first
+  // The rules that apply to the file and were looked at, by code. It meets those that no finding
+  // names. Empty: the file does not publish labels, and does not try to.
+  std::vector<RuleId> rules;
+  std::vector<Finding> findings;  // those that cost most labels first, then by code
 };
 
-// Takes over the descriptor. `name` is only judged by the ABI's rule for names. kMalformed: no ELF
-// file, or one that contradicts itself. kUnsupported: not 64-bit little-endian x86-64 or aarch64,
-// or neither a program nor a shared object. kLimit: a table of impossible size.
+// What the file publishes by the first label source whose symbols it defines; by ABI v1 if it defines
+// none. Takes over the descriptor. `name` is only judged by the ABI's rule for names. kMalformed: no ELF
+// file, or one that contradicts itself. kUnsupported: not 64-bit little-endian x86-64 or aarch64 and
+// without the ABI's symbols, or neither a program nor a shared object. kLimit: a table of impossible
+// size.
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name);
 
 }  // namespace labelscope

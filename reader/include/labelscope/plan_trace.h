@@ -11,19 +11,9 @@
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
-#include "labelscope/tls_recipe.h"
+#include "labelscope/inspect.h"
 
 namespace labelscope {
-
-// The symbols of one label source as one file defines them.
-struct Publication {
-  std::optional<ElfSymbol> version;  // a source may have none
-  std::optional<ElfSymbol> variable;
-  // It keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
-  bool async_local_storage = false;
-
-  bool none() const { return !version && !variable && !async_local_storage; }
-};
 
 // One relocation that was tried, and the live words in the slot that it names.
 struct SlotTrace {
@@ -43,19 +33,16 @@ struct LoaderRecordTrace {
 
 // One loaded module that has symbols of one label source.
 struct ModuleTrace {
-  ls_source source{};
   std::string path;
-  Machine machine{};
   Address load_bias = 0;
-  bool main_executable = false;
-  std::optional<TlsSegment> tls;
-  Publication publication;
-  std::optional<std::uint32_t> version_word;  // in the target's memory
-  std::vector<SlotTrace> slots;               // in the order in which they were tried
-  std::optional<LoaderRecordTrace> record;    // if it was asked for
-  std::optional<std::size_t> publisher;       // index in ProcessPlan::publishers
-  std::string shares_with;                    // path of the earlier publisher of the same variable
-  std::optional<Finding> refused;             // why it is no publisher
+  // What planning asked the file; `executable` is the main executable, `version_value` the word in the
+  // target's memory.
+  FileInspection file;
+  std::vector<SlotTrace> slots;             // in the order in which they were tried
+  std::optional<LoaderRecordTrace> record;  // if it was asked for
+  std::optional<std::size_t> publisher;     // index in ProcessPlan::publishers
+  std::string shares_with;                  // path of the earlier publisher of the same variable
+  std::optional<Finding> refused;           // why it is no publisher
 };
 
 struct MainExecutableTrace {

@@ -14,8 +14,7 @@ std::unique_ptr<ls_explanation> lines_of(Explanation explained) {
   auto explanation = std::make_unique<ls_explanation>();
   explanation->lines = std::move(explained.steps);
   for (const Finding& finding : explained.findings) {
-    explanation->lines.push_back(std::string(finding_name(finding.code)) + ": " +
-                                 finding_clause(finding));
+    explanation->lines.push_back(finding_title(finding) + ": " + finding_clause(finding));
   }
   return explanation;
 }

@@ -102,7 +102,7 @@ ls_bytes ls_finding_path(const ls_plan* plan, size_t finding) {
 
 ls_bytes ls_finding_name(const ls_plan* plan, size_t finding) {
   const ls_plan::ModuleFinding* found = finding_at(plan, finding);
-  return found == nullptr ? no_bytes() : bytes_of(finding_name(found->finding.code));
+  return found == nullptr ? no_bytes() : bytes_of(finding_name(found->finding));
 }
 
 ls_bytes ls_finding_text(const ls_plan* plan, size_t finding) {

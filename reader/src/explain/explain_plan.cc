@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "labelscope/elf_names.h"
 #include "labelscope/explain.h"
+#include "sources/file_facts.h"
 #include "sources/label_source.h"
 
 namespace labelscope {
@@ -33,19 +34,19 @@ std::string kind_of_symbol(const ElfSymbol& symbol) {
 }
 
 std::string version_line(const char* name, const ModuleTrace& module) {
-  const auto& version = module.publication.version;
+  const auto& version = best_of(module.file.version);
   if (!version) return "  " + std::string(name) + " is not defined";
   std::string text = "  " + std::string(name) + " in " +
                      std::string(symbol_table_name(version->table)) + ": " +
                      kind_of_symbol(*version) + ", at " + runtime_address(module, version->value);
-  if (module.version_word) {
-    text += "; the word in memory is " + std::to_string(*module.version_word);
+  if (module.file.version_value) {
+    text += "; the word in memory is " + std::to_string(*module.file.version_value);
   }
   return text;
 }
 
 std::string variable_line(const char* name, const ModuleTrace& module) {
-  const auto& variable = module.publication.variable;
+  const auto& variable = best_of(module.file.variable);
   if (!variable) return "  " + std::string(name) + " is not defined";
   return "  " + std::string(name) + " in " + std::string(symbol_table_name(variable->table)) +
          ": " + kind_of_symbol(*variable) + ", at " + hex(variable->value) +
@@ -54,7 +55,7 @@ std::string variable_line(const char* name, const ModuleTrace& module) {
 
 std::string slot_line(const ModuleTrace& module, const SlotTrace& slot) {
   const TlsRelocation& relocation = slot.relocation;
-  std::string text = "  " + std::string(relocation_name(module.machine, relocation.kind)) +
+  std::string text = "  " + std::string(relocation_name(module.file.machine, relocation.kind)) +
                      (relocation.by_name ? ", naming the variable"
                                          : ", without a symbol (the module's block plus addend)") +
                      ", addend " + signed_hex(relocation.addend) + ", slot at " +
@@ -98,19 +99,19 @@ std::string recipe_line(const Publisher& publisher) {
 
 void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
                  std::vector<std::string>& steps) {
-  std::string head = module.path + ": " + (module.main_executable ? "main executable" : "library") +
-                     ", " + std::string(machine_name(module.machine)) + ", load bias " +
+  std::string head = module.path + ": " + (module.file.executable ? "main executable" : "library") +
+                     ", " + std::string(machine_name(module.file.machine)) + ", load bias " +
                      hex(module.load_bias);
-  if (module.tls) {
-    head += ", TLS block of " + std::to_string(module.tls->memory_size) + " bytes aligned to " +
-            std::to_string(module.tls->alignment);
+  if (const auto& tls = module.file.tls) {
+    head += ", TLS block of " + std::to_string(tls->memory_size) + " bytes aligned to " +
+            std::to_string(tls->alignment);
   } else {
     head += ", no TLS block";
   }
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    const LabelSource& source = *label_sources()[module.source];
+    const LabelSource& source = *label_sources()[module.file.source];
     if (source.version_symbol() != nullptr) {
       steps.push_back(version_line(source.version_symbol(), module));
     }
@@ -128,21 +129,9 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   }
 }
 
-// Whether labels can be read in spite of the finding.
-bool is_deviation(const Finding& finding) {
-  switch (finding.code) {
-    case FindingCode::kNotExported:
-    case FindingCode::kLocalSymbol:
-    case FindingCode::kFileName:
-    case FindingCode::kNoTlsDesc:
-      return true;
-    default:
-      return false;
-  }
-}
-
-Finding of_module(const std::string& path, const Finding& finding) {
-  return {finding.code, path + ": " + finding.text, finding.fix};
+Finding of_module(const std::string& path, Finding finding) {
+  finding.text = path + ": " + finding.text;
+  return finding;
 }
 
 std::string none_defines(const ProcessPlan& plan) {
@@ -213,7 +202,7 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   // Findings that keep labels from being read come first, then deviations of publishers that work.
   if (!plan.publishers.empty()) {
     std::stable_partition(found.begin(), found.end(),
-                          [](const Finding& finding) { return !is_deviation(finding); });
+                          [](const Finding& each) { return each.harm == Harm::kUnreadable; });
   }
   told.findings = std::move(found);
   return told;

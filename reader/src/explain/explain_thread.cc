@@ -30,8 +30,9 @@ class ThreadStory {
 
  private:
   void step(std::string text) { told_.steps.push_back("  " + std::move(text)); }
-  void find(FindingCode code, const std::string& text, std::string fix) {
-    told_.findings.push_back({code, publisher_.path + ": " + text, std::move(fix)});
+  void find(Finding finding) {
+    finding.text = publisher_.path + ": " + finding.text;
+    told_.findings.push_back(std::move(finding));
   }
   void tell_dtv(const Located& located, const LocateTrace& trace);
   void tell_never_touched(const LocateTrace& trace);
@@ -66,7 +67,7 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
   const char* fix = "check that the process is one of glibc or musl and not in the middle of exec";
   if (!trace.dtv) {
     step("the word at " + pointer_at + ", which leads to the thread's DTV, cannot be read");
-    find(FindingCode::kBadPointer, "the thread's DTV cannot be found", fix);
+    find({FindingCode::kBadPointer, "the thread's DTV cannot be found", fix});
     return;
   }
   step("the word at " + pointer_at + " (" +
@@ -91,8 +92,8 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
   } else if (!located.address) {
     step(*trace.dtv == 0 ? std::string("the thread has no DTV (yet)")
                          : "the DTV at " + hex(*trace.dtv) + " cannot be read");
-    find(FindingCode::kBadPointer, "the thread's DTV at " + hex(*trace.dtv) + " cannot be read",
-         fix);
+    find({FindingCode::kBadPointer, "the thread's DTV at " + hex(*trace.dtv) + " cannot be read",
+          fix});
   }
 }
 
@@ -104,15 +105,13 @@ void ThreadStory::tell_never_touched(const LocateTrace& trace) {
     why = "its DTV is older than the module";
   }
   step("so this thread has never touched the variable, and has no labels");
-  find(FindingCode::kNeverTouched, "this thread has never touched the variable: " + why,
-       "set a label in this thread; until then it has none");
+  find({FindingCode::kNeverTouched, "this thread has never touched the variable: " + why,
+        "set a label in this thread; until then it has none"});
 }
 
 void ThreadStory::tell_reading(ReadingStory reading) {
   for (std::string& text : reading.steps) step(std::move(text));
-  for (Finding& finding : reading.findings) {
-    find(finding.code, finding.text, std::move(finding.fix));
-  }
+  for (Finding& finding : reading.findings) find(std::move(finding));
 }
 
 }  // namespace

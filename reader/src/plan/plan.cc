@@ -25,6 +25,7 @@
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"
+#include "sources/file_facts.h"
 #include "sources/label_source.h"
 
 namespace labelscope {
@@ -60,16 +61,11 @@ bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
          a.offset == b.offset && a.module_id == b.module_id && a.source == b.source;
 }
 
-Linkage linkage(const Module& module, const ModuleTrace& seen) {
-  return linkage_of(seen.main_executable, module.image->has_dynamic_symbols());
-}
-
 // A publisher of which only the symbols are known. The loader maps a library's writable segment
 // last, so its memory may be missing for now.
-AccessPlan unlocated(Finding why, bool alive) {
+AccessPlan unlocated(bool alive) {
   AccessPlan access;
   access.recipe.kind = alive ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
-  access.findings.push_back(std::move(why));
   return access;
 }
 
@@ -129,9 +125,9 @@ class Planner::Round {
   enum class Found { kNothing, kSymbols, kUnreadable };
   Found look_for(const LabelSource& source, const Module& module, ModuleTrace seen);
   void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen);
-  AccessPlan plan_access_to(const LabelSource& source, const Module& module, ModuleTrace& seen);
-  void publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
-               AccessPlan access);
+  std::optional<Error> read_version(const Module& module, FileInspection& file) const;
+  void judge(const LabelSource& source, const Module& module, ModuleTrace& seen);
+  void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
     seen.refused = std::move(finding);
@@ -182,13 +178,14 @@ void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
 void Planner::Round::look_at(const Module& module) {
   ModuleTrace seen;
   seen.path = module.path;
-  seen.machine = module.image->machine();
   seen.load_bias = module.load_bias;
-  seen.main_executable = is_main_executable(module, program_headers_);
-  seen.tls = module.image->tls();
-  if (trace_ != nullptr && seen.main_executable) {
-    trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
-                               module.image->has_symtab()};
+  FileInspection& file = seen.file;
+  file.machine = module.image->machine();
+  file.executable = is_main_executable(module, program_headers_);
+  file.has_dynamic_symbols = module.image->has_dynamic_symbols();
+  file.tls = module.image->tls();
+  if (trace_ != nullptr && file.executable) {
+    trace_->main_executable = {module.path, file.has_dynamic_symbols, module.image->has_symtab()};
   }
   const std::size_t traces = trace_ == nullptr ? 0 : trace_->modules.size();
   bool may_publish = false;
@@ -203,55 +200,74 @@ void Planner::Round::look_at(const Module& module) {
 
 Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const Module& module,
                                                ModuleTrace seen) {
-  seen.source = source.number();
-  // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that are
-  // meant as publishers, and only if they have thread-local variables at all.
-  const bool symtab_too =
-      seen.tls && (seen.main_executable || source.is_publisher_name(module.path));
-  auto publication = source.find(*module.image, symtab_too);
-  if (!publication) {
-    refuse(seen, {FindingCode::kUnreadableFile, publication.error().context, {}});
-  } else if (seen.publication = *publication; publication->none()) {
-    if (trace_ != nullptr) look_closer(source, module, seen);
-  } else if (auto reason = source.disqualify(seen.publication)) {
-    refuse(seen, *std::move(reason));
-  } else if (auto doubt = source.confirm(target_.memory(), target_.is_alive(), seen)) {
-    if (doubt->code == FindingCode::kVersionUnreadable) {
-      // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
-      publish(source, module, seen, unlocated(*std::move(doubt), target_.is_alive()));
-    } else {
-      refuse(seen, *std::move(doubt));
-    }
-  } else {
-    publish(source, module, seen, plan_access_to(source, module, seen));
+  seen.file.source = source.number();
+  seen.file.abi_name = source.is_publisher_name(module.path);
+  Found result = Found::kNothing;
+  if (Status found = find_symbols(source, *module.image, /*everything=*/false, seen.file); !found) {
+    refuse(seen, {FindingCode::kUnreadableFile, found.error().context, {}});
+    result = Found::kUnreadable;
+  } else if (declares_labels(seen.file)) {
+    judge(source, module, seen);
+    result = Found::kSymbols;
+  } else if (trace_ != nullptr) {
+    look_closer(source, module, seen);
   }
-  if (trace_ != nullptr && (!seen.publication.none() || seen.refused)) {
+  if (trace_ != nullptr && (result == Found::kSymbols || seen.refused)) {
     trace_->modules.push_back(std::move(seen));
   }
-  if (!publication) return Found::kUnreadable;
-  return publication->none() ? Found::kNothing : Found::kSymbols;
+  return result;
 }
 
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
 void Planner::Round::look_closer(const LabelSource& source, const Module& module,
                                  ModuleTrace& seen) {
-  auto hidden = source.find(*module.image, /*symtab_too=*/true);
-  if (!hidden || hidden->none()) return;
-  seen.publication = *hidden;
-  seen.refused = source.find_hidden(*hidden, linkage(module, seen));
+  if (!find_symbols(source, *module.image, /*everything=*/true, seen.file)) return;
+  source.judge(module.path, seen.file);
+  if (!seen.file.findings.empty()) seen.refused = seen.file.findings.front();
 }
 
-AccessPlan Planner::Round::plan_access_to(const LabelSource& source, const Module& module,
-                                          ModuleTrace& seen) {
+// Why there is a version that cannot be read.
+std::optional<Error> Planner::Round::read_version(const Module& module,
+                                                  FileInspection& file) const {
+  const auto& symbol = best_of(file.version);
+  if (!symbol || !can_be_version(*symbol)) return std::nullopt;
+  auto value = read_value<std::uint32_t>(target_.memory(), module.load_bias + symbol->value);
+  if (!value) return value.error();
+  file.version_value = *value;
+  file.version_writable = module.image->stays_writable(symbol->value);
+  return std::nullopt;
+}
+
+void Planner::Round::judge(const LabelSource& source, const Module& module, ModuleTrace& seen) {
+  FileInspection& file = seen.file;
+  const auto no_version = read_version(module, file);
+  Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
+  if (!file.executable) {
+    relocations = module.image->tls_relocations(source.variable_symbol());
+    file.relocations_read = relocations.has_value();
+    if (relocations) keep_relocations(*relocations, file);
+  }
+  source.judge(module.path, file);
+  for (Finding& finding : file.findings) {
+    if (finding.harm != Harm::kUnreadable) continue;
+    if (finding.code != FindingCode::kVersionUnreadable) return refuse(seen, finding);
+    finding.text = "the ABI version cannot be read: " + no_version->context;
+    finding.fix = target_.is_alive() ? "look again when the library is loaded" : kWholeCore;
+  }
+  if (no_version) {
+    // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
+    publish(module, seen, unlocated(target_.is_alive()));
+    return;
+  }
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
-  return plan_access(module, seen.main_executable, source.variable_symbol(),
-                     *seen.publication.variable, libc_of_target, target_, trace_ ? &seen : nullptr);
+  publish(module, seen,
+          plan_access(module, file.executable, *best_of(file.variable), std::move(relocations),
+                      libc_of_target, target_, trace_ ? &seen : nullptr));
 }
 
-void Planner::Round::publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
-                             AccessPlan access) {
-  access.recipe.source = static_cast<std::uint16_t>(seen.source);
+void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
+  access.recipe.source = static_cast<std::uint16_t>(seen.file.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
   const auto first = std::find_if(
@@ -267,12 +283,10 @@ void Planner::Round::publish(const LabelSource& source, const Module& module, Mo
                   "let one library publish the labels of all"});
     return;
   }
-  Publisher publisher{module.path,  module.load_bias, *seen.publication.variable,
+  Publisher publisher{module.path,  module.load_bias, *best_of(seen.file.variable),
                       access.model, access.recipe,    std::move(access.findings)};
-  for (Finding& deviation : source.deviations({seen.publication, module.path, seen.machine,
-                                               linkage(module, seen), access.relocations})) {
-    publisher.findings.push_back(std::move(deviation));
-  }
+  publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
+                            seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
   seen.publisher = plan_.publishers.size();
   plan_.publishers.push_back(std::move(publisher));

@@ -283,9 +283,10 @@ std::string_view access_model_name(AccessModel model) {
   return "unknown";
 }
 
-AccessPlan plan_access(const Module& module, bool main_executable, const char* name,
-                       const ElfSymbol& variable, const std::function<const LibcTls&()>& libc,
-                       const Target& target, ModuleTrace* trace) {
+AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       Result<std::vector<TlsRelocation>> relocations,
+                       const std::function<const LibcTls&()>& libc, const Target& target,
+                       ModuleTrace* trace) {
   AccessPlan plan;
   if (main_executable && module.image->tls()) {
     plan.model = AccessModel::kLocalExec;
@@ -293,7 +294,6 @@ AccessPlan plan_access(const Module& module, bool main_executable, const char* n
         tp_offset(local_exec_offset(module.image->machine(), *module.image->tls(), variable.value));
     return plan;
   }
-  auto relocations = module.image->tls_relocations(name);
   std::vector<std::string> reasons;
   if (!relocations) {
     reasons.push_back("its relocations cannot be read: " + relocations.error().context);
@@ -323,7 +323,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const char* n
                     : !waiting            ? "build the library with TLS descriptors"
                     : target.is_alive()   ? "look again when the library is loaded"
                                           : "";  // it died while it loaded the library
-  plan.findings.insert(plan.findings.begin(), unresolved(reasons, waiting, fix));
+  plan.findings.push_back(unresolved(reasons, waiting, fix));
   plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;
 }

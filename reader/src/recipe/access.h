@@ -27,10 +27,12 @@ struct AccessPlan {
 inline constexpr const char* kWholeCore =
     "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
 
-// `name`: the variable's. Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
+// `relocations`: all of the file, or why they cannot be read; not asked of the main executable.
+// Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
 // not null, fills its slots and its record.
-AccessPlan plan_access(const Module& module, bool main_executable, const char* name,
-                       const ElfSymbol& variable, const std::function<const LibcTls&()>& libc,
-                       const Target& target, ModuleTrace* trace);
+AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
+                       Result<std::vector<TlsRelocation>> relocations,
+                       const std::function<const LibcTls&()>& libc, const Target& target,
+                       ModuleTrace* trace);
 
 }  // namespace labelscope

@@ -30,29 +30,16 @@
 #include <string_view>
 #include <vector>
 
+#include "labelscope/check_set.h"
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
+#include "labelscope/inspect.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
-#include "labelscope/plan_trace.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {
-
-// How a file is linked, as far as it decides what makes its symbols dynamic.
-enum class Linkage { kLibrary, kExecutable, kStatic };
-Linkage linkage_of(bool executable, bool has_dynamic_symbols);
-
-// A module whose symbols make it a candidate.
-struct Candidate {
-  const Publication& publication;
-  std::string_view path;
-  Machine machine{};
-  Linkage linkage{};
-  // By which a library's code reaches the variable; empty for executables.
-  std::span<const TlsRelocation> relocations;
-};
 
 // What a source may look at to read the value of one thread.
 struct ThreadView {
@@ -81,25 +68,20 @@ class LabelSource {
   virtual const char* version_symbol() const = 0;
   virtual const char* variable_symbol() const = 0;
 
-  // What a file defines. `symtab_too`: look into .symtab, too.
-  virtual Result<Publication> find(const ElfImage& image, bool symtab_too) const = 0;
   // Whether a file of this name may be meant as a publisher: a reason to look into its .symtab, and
   // to tell if it cannot be read.
   virtual bool is_publisher_name(std::string_view path) const = 0;
-  // Why such symbols make no publisher; nullopt if they make one.
-  virtual std::optional<Finding> disqualify(const Publication& publication) const = 0;
-  // The same for what stands in the memory of the process. Fills seen.version_word.
-  // kVersionUnreadable: it may be one.
-  virtual std::optional<Finding> confirm(const MemorySource& memory, bool alive,
-                                         ModuleTrace& seen) const = 0;
-  // What a publisher does otherwise than the source's specification asks. It is read nevertheless.
-  virtual std::vector<Finding> deviations(const Candidate& candidate) const = 0;
-  // Why symbols that only .symtab has make no publisher; nullopt if none are meant to.
-  virtual std::optional<Finding> find_hidden(const Publication& publication,
-                                             Linkage linkage) const = 0;
+  // Looks for more in a file than the two symbols (file_facts.h).
+  virtual Status find_more(const ElfImage& image, FileInspection& file) const = 0;
+  // Judges what is known of a file: fills in rules, findings and verdict. A version is that of the
+  // process's memory where there is a process. No reader can use a file with a finding of
+  // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
+  virtual void judge(std::string_view path, FileInspection& file) const = 0;
 
   virtual Observation read(const ThreadView& thread) const = 0;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
+  // The same by the letter of the source's specification: what a writer has done wrong.
+  virtual SetCheck check(const ThreadView& thread) const = 0;
   // Labels from the bytes of a raw block (label_blocks.h), which are hostile; none if the source
   // has no such block, or these are not its bytes.
   virtual LabelSet decode(std::span<const std::byte> raw, std::uint8_t publisher) const = 0;

@@ -16,11 +16,6 @@ std::span<const LabelSource* const> label_sources() {
   return all;
 }
 
-Linkage linkage_of(bool executable, bool has_dynamic_symbols) {
-  if (!executable) return Linkage::kLibrary;
-  return has_dynamic_symbols ? Linkage::kExecutable : Linkage::kStatic;
-}
-
 const LabelSource* find_source(unsigned number) {
   return number < LS_SOURCE_COUNT ? label_sources()[number] : nullptr;
 }
@@ -51,6 +46,11 @@ Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_point
     merge_observation(total, std::move(one), i == 0);
   }
   return total;
+}
+
+SetCheck check_variable(const ls_tls_recipe& recipe, const MemorySource& memory, Address variable) {
+  const LabelSource* source = find_source(recipe.source);
+  return source == nullptr ? SetCheck{} : source->check({memory, variable});
 }
 
 }  // namespace labelscope

@@ -35,8 +35,6 @@ void* publisher_variable(void) { return &of_something_else; }
 const uint64_t custom_labels_abi_version = 1;
 #elif defined(WRONG_VERSION)
 const uint32_t custom_labels_abi_version = 2;
-#elif defined(LOCAL)
-__attribute__((used)) static const volatile uint32_t custom_labels_abi_version = 1;
 #else
 LINKAGE __attribute__((used)) const uint32_t custom_labels_abi_version = 1;
 #endif

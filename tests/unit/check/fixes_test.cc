@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/check_file.h"
 #include "labelscope/check_rule.h"
+#include "labelscope/inspect.h"
 #include "support/catch.h"
 #include "unit/symbol/temp_folder.h"
 
@@ -64,17 +64,17 @@ class Builder {
   TempFolder folder_;
 };
 
-FileCheck check_of(const std::string& path) {
-  auto check = check_file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
+FileInspection check_of(const std::string& path) {
+  auto check = inspect_file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
   if (!check) FAIL(check.error().context);
   return *std::move(check);
 }
 
 void expect_clean(const std::string& path) {
-  const FileCheck check = check_of(path);
+  const FileInspection check = check_of(path);
   CHECK(check.rules.size() >= 9);
-  for (const Diagnostic& diagnostic : check.diagnostics) {
-    FAIL_CHECK(rule_of(diagnostic.rule).code << ": " << diagnostic.found);
+  for (const Finding& finding : check.findings) {
+    FAIL_CHECK(finding_title(finding) << ": " << finding.text);
   }
 }
 
@@ -128,22 +128,21 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
   Builder builder;
   const std::string include = std::string(" -I '") + WRITER_INCLUDE + "' ";
   const std::string writable = "uint32_t custom_labels_abi_version = 1;\n";
-  const FileCheck constant = check_of(builder.build(
+  const FileInspection constant = check_of(builder.build(
       "writable.cc", kIncludes + in_braces(writable + kGoodVariable), kCxx + include + kExports));
-  REQUIRE(constant.diagnostics.size() == 1);
-  CHECK(constant.diagnostics[0].rule == RuleId::kVersionConstant);
-  const char* fix = constant.diagnostics[0].fix.c_str();
+  REQUIRE(constant.findings.size() == 1);
+  CHECK(constant.findings[0].rule == RuleId::kVersionConstant);
+  const char* fix = constant.findings[0].fix.c_str();
   expect_works(statement(fix, "const uint32_t"), statement(fix, "extern \"C\" const"),
                kGoodVariable);
 
   // Neither option for the linker does anything in a file without dynamic symbols.
   const std::string good = std::string(kIncludes) + kGoodVersion + kGoodVariable;
-  const FileCheck fixed =
+  const FileInspection fixed =
       check_of(builder.build("static.c", good, kCc + (" -static" + include) + kExports));
-  REQUIRE(fixed.diagnostics.size() == 1);
-  CHECK(fixed.diagnostics[0].rule == RuleId::kVersionExported);
-  CHECK(fixed.inspection.findings.at(0).fix == fixed.diagnostics[0].fix);
-  const char* otherwise = fixed.diagnostics[0].fix.c_str();
+  REQUIRE(fixed.findings.size() == 1);
+  CHECK(fixed.findings[0].rule == RuleId::kVersionExported);
+  const char* otherwise = fixed.findings[0].fix.c_str();
   CHECK(std::string(otherwise).find("instead of -static") != std::string::npos);
   const std::string options =
       std::string(code_in(otherwise, "-Wl,", "_version")) + " " +
@@ -181,16 +180,16 @@ TEST_CASE("fixes: what is said in Rust is Rust") {
     if (code.empty()) continue;
     INFO(rule.code);
     ++found;
-    const FileCheck check =
+    const FileInspection check =
         check_of(builder.build("version.rs", "#![allow(non_upper_case_globals)]\n" + code + "\n",
                                "rustc --edition 2021 --crate-type cdylib"));
     // It has no variable; about the version nothing is wrong.
-    for (const Diagnostic& diagnostic : check.diagnostics) {
+    for (const Finding& finding : check.findings) {
       const bool of_version =
-          diagnostic.rule >= RuleId::kVersionExported && diagnostic.rule <= RuleId::kVersionKind;
+          finding.rule >= RuleId::kVersionExported && finding.rule <= RuleId::kVersionKind;
       CHECK_FALSE(of_version);
     }
-    CHECK(check.inspection.version_value == 1);
+    CHECK(check.version_value == 1);
   }
   CHECK(found == 3);
   const std::string condition = code_in(rule_of(RuleId::kPlatform).fix_rust, "#[cfg", ")]");

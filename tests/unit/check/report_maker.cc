@@ -6,7 +6,7 @@ Diagnostic diagnostic(RuleId rule, const std::string& subject, const std::string
   Diagnostic one;
   one.rule = rule;
   one.subject = subject;
-  one.found = found;
+  one.text = found;
   one.fix = "do it right";
   return one;
 }

@@ -1,4 +1,6 @@
 // The table of rules: complete, in order, and the way to find one.
+#include <array>
+#include <cstdio>
 #include <set>
 #include <string>
 
@@ -12,11 +14,12 @@ TEST_CASE(
     "rules: each has its own code and name, in order, and says everything that is asked of it") {
   std::set<std::string> names;
   const char* last = "";
-  for (std::size_t i = 0; i < all_rules().size(); ++i) {
-    const Rule& rule = all_rules()[i];
+  for (const Rule& rule : all_rules()) {
     INFO(rule.code);
-    CHECK(static_cast<std::size_t>(rule.id) == i);
     CHECK(&rule_of(rule.id) == &rule);
+    std::array<char, 8> code;
+    std::snprintf(code.data(), code.size(), "LS%03d", static_cast<int>(rule.id));
+    CHECK(std::string(code.data()) == rule.code);
     CHECK(std::string(last) < rule.code);
     last = rule.code;
     CHECK(names.insert(rule.name).second);
@@ -25,7 +28,7 @@ TEST_CASE(
     }
     CHECK(std::string(rule.title).back() != '.');
   }
-  CHECK(names.size() == kRuleCount);
+  CHECK(names.size() == all_rules().size());
 }
 
 TEST_CASE("rules: found by code and by name") {

@@ -155,9 +155,9 @@ TEST_CASE("fingerprint: the same whatever changes from run to run, another for a
   torn.set_seen = "{}";
   torn.count = 1;
   CHECK(print(process) == print(changed));
-  torn.found += " of another key";
+  torn.text += " of another key";
   CHECK(print(process) != print(changed));
-  torn.found = process.diagnostics.back().found;
+  torn.text = process.diagnostics.back().text;
   CHECK(print(process) == print(changed));
   torn.places[1].function = "clear";
   CHECK(print(process) != print(changed));

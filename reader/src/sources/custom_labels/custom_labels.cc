@@ -1,60 +1,45 @@
-// CustomLabels: publication.h judges files, label_walk.h reads threads, explain_walk.cc tells it.
+// CustomLabels: file_judge.cc judges files, label_walk.h reads threads, explain_walk.cc tells it.
 #include "sources/custom_labels/custom_labels.h"
 
+#include "base/text.h"
 #include "customlabels/label_abi.h"
-#include "recipe/access.h"
 #include "sources/custom_labels/label_walk.h"
-#include "sources/custom_labels/publication.h"
 
 namespace labelscope {
 
+// CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
+// and the target chooses the length of the name.
+bool is_abi_library_name(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
+  constexpr std::string_view kLibrary = "libcustomlabels";
+  constexpr std::string_view kSuffix = ".so";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  const std::string_view name = base_name(path);
+  if (name.ends_with("customlabels.node")) return true;
+  const std::size_t at = name.find(kLibrary);
+  return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
+}
+
 const char* CustomLabels::version_symbol() const { return CUSTOM_LABELS_VERSION_SYMBOL; }
 const char* CustomLabels::variable_symbol() const { return CUSTOM_LABELS_CURRENT_SET_SYMBOL; }
-
-Result<Publication> CustomLabels::find(const ElfImage& image, bool symtab_too) const {
-  return find_publication(image, symtab_too);
-}
 
 bool CustomLabels::is_publisher_name(std::string_view path) const {
   return is_abi_library_name(path);
 }
 
-std::optional<Finding> CustomLabels::disqualify(const Publication& publication) const {
-  return labelscope::disqualify(publication);
-}
-
-std::optional<Finding> CustomLabels::confirm(const MemorySource& memory, bool alive,
-                                             ModuleTrace& seen) const {
-  auto version =
-      read_value<std::uint32_t>(memory, seen.load_bias + seen.publication.version->value);
-  if (!version) {
-    return Finding{FindingCode::kVersionUnreadable,
-                   "the ABI version cannot be read: " + version.error().context,
-                   alive ? "look again when the library is loaded" : kWholeCore};
-  }
-  seen.version_word = *version;
-  return disqualify_version(*version);
-}
-
-std::vector<Finding> CustomLabels::deviations(const Candidate& candidate) const {
-  std::vector<Finding> found;
-  if (candidate.linkage == Linkage::kLibrary) {
-    auto missing = find_missing_descriptor(candidate.machine, candidate.relocations);
-    if (missing) found.push_back(*std::move(missing));
-  }
-  auto others = find_deviations(candidate.publication, candidate.path, candidate.linkage);
-  found.insert(found.end(), std::make_move_iterator(others.begin()),
-               std::make_move_iterator(others.end()));
-  return found;
-}
-
-std::optional<Finding> CustomLabels::find_hidden(const Publication& publication,
-                                                 Linkage linkage) const {
-  return labelscope::find_hidden(publication, linkage);
+Status CustomLabels::find_more(const ElfImage& image, FileInspection& file) const {
+  auto found = image.find_dynamic_symbol(kNodeLabelsSymbol);
+  if (!found) return std::move(found).error();
+  file.async_local_storage = *found && (*found)->defined;
+  return {};
 }
 
 Observation CustomLabels::read(const ThreadView& thread) const {
   return walk_label_set(thread.memory, thread.variable, thread.publisher);
+}
+
+SetCheck CustomLabels::check(const ThreadView& thread) const {
+  return check_label_set(thread.memory, thread.variable);
 }
 
 }  // namespace labelscope

@@ -11,18 +11,24 @@ class CustomLabels final : public LabelSource {
   std::string_view name() const override { return "ABI v1"; }
   const char* version_symbol() const override;
   const char* variable_symbol() const override;
-  Result<Publication> find(const ElfImage& image, bool symtab_too) const override;
   bool is_publisher_name(std::string_view path) const override;
-  std::optional<Finding> disqualify(const Publication& publication) const override;
-  std::optional<Finding> confirm(const MemorySource& memory, bool alive,
-                                 ModuleTrace& seen) const override;
-  std::vector<Finding> deviations(const Candidate& candidate) const override;
-  std::optional<Finding> find_hidden(const Publication& publication,
-                                     Linkage linkage) const override;
+  Status find_more(const ElfImage& image, FileInspection& file) const override;
+  void judge(std::string_view path, FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
+  SetCheck check(const ThreadView& thread) const override;
   // BPF programs send keys and values (label_blocks.h).
   LabelSet decode(std::span<const std::byte>, std::uint8_t) const override { return {}; }
 };
+
+// The addon of Polar Signals for node exports it in all of its versions.
+inline constexpr const char* kNodeLabelsSymbol = "custom_labels_als_identity_hash";
+
+// True if the name is one that ABI v1 asks of a library.
+bool is_abi_library_name(std::string_view path);
+
+// For a file that declares labels and is for another platform than ABI v1 knows: the one rule that
+// counts.
+void judge_foreign(FileInspection& file);
 
 }  // namespace labelscope

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "customlabels/thread_context.h"
+#include "sources/file_facts.h"
 
 namespace labelscope {
 namespace {
@@ -60,53 +61,31 @@ Observation observation_of(const Record& record, std::uint8_t publisher) {
 std::string_view ThreadContext::name() const { return THREAD_CONTEXT_SYMBOL; }
 const char* ThreadContext::variable_symbol() const { return THREAD_CONTEXT_SYMBOL; }
 
-Result<Publication> ThreadContext::find(const ElfImage& image, bool symtab_too) const {
-  auto found = image.find_dynamic_symbol(THREAD_CONTEXT_SYMBOL);
-  if (!found) return std::move(found).error();
-  if (*found && !(*found)->defined) found->reset();
-  if (!*found && symtab_too) {
-    found = image.find_symtab_symbol(THREAD_CONTEXT_SYMBOL);
-    if (!found) return std::move(found).error();
-  }
-  Publication publication;
-  publication.variable = *found;
-  return publication;
-}
-
 bool ThreadContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("libthreadcontext.so");
 }
 
-std::optional<Finding> ThreadContext::disqualify(const Publication& publication) const {
-  if (publication.variable->type != STT_TLS) {
-    return Finding{FindingCode::kNotThreadLocal, THREAD_CONTEXT_SYMBOL " is not thread-local",
-                   "declare it __thread"};
+void ThreadContext::judge(std::string_view, FileInspection& file) const {
+  const auto& variable = best_of(file.variable);
+  if (!variable) return;
+  auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
+    file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
+  };
+  if (variable->type != STT_TLS) {
+    find(FindingCode::kNotThreadLocal, THREAD_CONTEXT_SYMBOL " is not thread-local",
+         "declare it __thread", Harm::kUnreadable);
+  } else if (variable->size != sizeof(Record)) {
+    find(FindingCode::kContextSize,
+         THREAD_CONTEXT_SYMBOL " has " + std::to_string(variable->size) + " bytes",
+         "define it as a record of 64 bytes (customlabels/thread_context.h)", Harm::kUnreadable);
+  } else if (!is_exported(file.variable)) {
+    find(FindingCode::kNotExported, THREAD_CONTEXT_SYMBOL " is in .symtab only",
+         "link with -Wl,--export-dynamic-symbol=" THREAD_CONTEXT_SYMBOL,
+         reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable);
   }
-  if (publication.variable->size != sizeof(Record)) {
-    return Finding{
-        FindingCode::kContextSize,
-        THREAD_CONTEXT_SYMBOL " has " + std::to_string(publication.variable->size) + " bytes",
-        "define it as a record of 64 bytes (customlabels/thread_context.h)"};
-  }
-  return std::nullopt;
-}
-
-// The name has the version.
-std::optional<Finding> ThreadContext::confirm(const MemorySource&, bool, ModuleTrace&) const {
-  return std::nullopt;
-}
-
-std::vector<Finding> ThreadContext::deviations(const Candidate& candidate) const {
-  auto hidden = find_hidden(candidate.publication, candidate.linkage);
-  return hidden ? std::vector<Finding>{*std::move(hidden)} : std::vector<Finding>{};
-}
-
-std::optional<Finding> ThreadContext::find_hidden(const Publication& publication, Linkage) const {
-  if (!publication.variable || publication.variable->table != SymbolTable::kSymtab) {
-    return std::nullopt;
-  }
-  return Finding{FindingCode::kNotExported, THREAD_CONTEXT_SYMBOL " is in .symtab only",
-                 "link with -Wl,--export-dynamic-symbol=" THREAD_CONTEXT_SYMBOL};
+  file.verdict = file.findings.empty()                             ? Verdict::kCompliant
+                 : file.findings.front().harm == Harm::kUnreadable ? Verdict::kBroken
+                                                                   : Verdict::kReadable;
 }
 
 Observation ThreadContext::read(const ThreadView& thread) const {
@@ -120,6 +99,16 @@ LabelSet ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t publ
   if (raw.size() != sizeof record) return {};
   std::memcpy(&record, raw.data(), sizeof record);
   return observation_of(record, publisher).labels;
+}
+
+// Whoever looks while the thread writes finds a torn record: that breaks no rule.
+SetCheck ThreadContext::check(const ThreadView& thread) const {
+  SetCheck check;
+  const Observation seen = read(thread);
+  if (seen.outcome == LS_UNREADABLE_NOT_RESIDENT) check.set.state = CheckedSet::State::kUnreadable;
+  if (seen.outcome == LS_LABELLED) check.set = {CheckedSet::State::kSet, seen.labels};
+  check.ranges.push_back({thread.variable, sizeof(Record)});
+  return check;
 }
 
 ReadingStory ThreadContext::explain(const ThreadView& thread) const {

@@ -12,16 +12,12 @@ class ThreadContext final : public LabelSource {
   std::string_view name() const override;
   const char* version_symbol() const override { return nullptr; }
   const char* variable_symbol() const override;
-  Result<Publication> find(const ElfImage& image, bool symtab_too) const override;
   bool is_publisher_name(std::string_view path) const override;
-  std::optional<Finding> disqualify(const Publication& publication) const override;
-  std::optional<Finding> confirm(const MemorySource& memory, bool alive,
-                                 ModuleTrace& seen) const override;
-  std::vector<Finding> deviations(const Candidate& candidate) const override;
-  std::optional<Finding> find_hidden(const Publication& publication,
-                                     Linkage linkage) const override;
+  Status find_more(const ElfImage&, FileInspection&) const override { return {}; }
+  void judge(std::string_view path, FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
+  SetCheck check(const ThreadView& thread) const override;
   LabelSet decode(std::span<const std::byte> raw, std::uint8_t publisher) const override;
 };
 

@@ -295,7 +295,7 @@ TEST_CASE("core_file: a publisher whose words are not in the core leaves no thre
       REQUIRE_FALSE(plan->publishers[0].findings.empty());
       const Finding& finding = plan->publishers[0].findings[0];
       INFO(finding_clause(finding));
-      CHECK(finding_name(finding.code) == (version_in_data ? "version-unreadable" : "unresolved"));
+      CHECK(finding_name(finding) == (version_in_data ? "version-unreadable" : "unresolved"));
       CHECK(finding.text.find(cut ? "was cut short" : "was not dumped") != std::string::npos);
       CHECK(finding.fix.find("make a core file with") != std::string::npos);
       const auto snapshot = snapshot_core(*core, *plan, {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "labelscope/check_set.h"
 #include "labelscope/explain.h"
 #include "labelscope/plan.h"
 #include "support/catch.h"
@@ -37,7 +38,7 @@ Planned plan_traced(const Target& target) {
 std::string names_of(const Explanation& told) {
   std::string names;
   for (const Finding& finding : told.findings) {
-    names += (names.empty() ? "" : " ") + std::string(finding_name(finding.code));
+    names += (names.empty() ? "" : " ") + std::string(finding_name(finding));
   }
   return names;
 }
@@ -214,19 +215,25 @@ TEST_CASE("explain_fake: elements are told by what became of them") {
     std::array<std::byte, 256> bytes;
     if (made.memory.read(at, bytes)) target.fake_memory().put(at, bytes);
   }
-  std::array<std::byte, 64> strings;
+  std::array<std::byte, 8192> strings;
   REQUIRE(made.memory.read(LabelMemory::kStrings, strings));
   target.fake_memory().put(LabelMemory::kStrings, strings);
   const Planned planned = plan_traced(target);
   const Explanation told = explain_thread(planned.plan, kThread, target.memory());
   for (const std::string& step : told.steps) UNSCOPED_INFO(step);
   CHECK(tells(told, ": a=first"));
-  CHECK(tells(told, "element 1: the key of element 0 again"));
-  CHECK(tells(told, "element 2: no key"));
-  CHECK(tells(told, "element 3: key of 5 bytes"));
+  CHECK(tells(told, "element 2: the key of element 1 again"));
+  CHECK(tells(told, "element 3: no key"));
+  CHECK(tells(told, "element 4: key of 5 bytes"));
   CHECK(tells(told, "left out"));
   CHECK(tells(told, "outcome: labelled, 1 label"));
-  CHECK(names_of(told) == "null-value");
+  // In the words of the check of sets, which says that the key is there twice only to writers.
+  CHECK(names_of(told) == "null-value reader-limits");
+  const SetCheck checked = check_label_set(target.memory(), LabelMemory::kVariable);
+  REQUIRE(checked.diagnostics.size() == 4);
+  CHECK(told.findings[0].rule == RuleId::kValueNotNull);
+  CHECK(told.findings[0].text == std::string(kLibrary) + ": " + checked.diagnostics[0].text);
+  CHECK(told.findings[0].fix == checked.diagnostics[0].fix);
 }
 
 }  // namespace labelscope::test

@@ -14,7 +14,7 @@
 #include "customlabels/label_abi.h"
 #include "labelscope/locate.h"
 #include "labelscope/plan.h"
-#include "sources/custom_labels/publication.h"
+#include "sources/custom_labels/custom_labels.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -185,7 +185,7 @@ TEST_CASE("plan_module: four publishers are read, the fifth is refused with a re
 }
 
 TEST_CASE("plan_module: another ABI version is refused by its number") {
-  check_refusal("libcustomlabels_WRONG_VERSION.so", "ABI version 2");
+  check_refusal("libcustomlabels_WRONG_VERSION.so", "custom_labels_abi_version is 2");
 }
 
 TEST_CASE("plan_module: a version of 8 bytes is refused") {

@@ -1,13 +1,15 @@
 // The static rules over files that differ in one field of one table: which rules are broken, and
 // which are not asked any more. Writers that a compiler makes are in tests/targets/violators.
-#include "labelscope/check_file.h"
-
 #include <elf.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 
+#include "labelscope/check_rule.h"
+#include "labelscope/inspect.h"
+#include "labelscope/plan.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -19,21 +21,21 @@ constexpr const char* kAbiName = "/usr/lib/libcustomlabels.so";
 constexpr std::size_t kVersionSymbol = 0x300 + sizeof(Elf64_Sym);
 constexpr std::size_t kVariableSymbol = 0x300 + 2 * sizeof(Elf64_Sym);
 
-FileCheck check_bytes(const std::string& bytes, const std::string& name = kAbiName) {
-  auto check = check_file(open_bytes(bytes), name);
+FileInspection check_bytes(const std::string& bytes, const std::string& name = kAbiName) {
+  auto check = inspect_file(open_bytes(bytes), name);
   if (!check) FAIL(check.error().context);
   return *std::move(check);
 }
 
-std::string codes_of(const FileCheck& check) {
+std::string codes_of(const FileInspection& check) {
+  std::set<std::string> broken;
+  for (const Finding& finding : check.findings) broken.insert(rule_of(finding.rule).code);
   std::string codes;
-  for (const Diagnostic& diagnostic : check.diagnostics) {
-    codes += (codes.empty() ? "" : " ") + std::string(rule_of(diagnostic.rule).code);
-  }
+  for (const std::string& code : broken) codes += (codes.empty() ? "" : " ") + code;
   return codes;
 }
 
-bool asked(const FileCheck& check, const char* code) {
+bool asked(const FileInspection& check, const char* code) {
   return std::any_of(check.rules.begin(), check.rules.end(),
                      [&](RuleId rule) { return std::string(rule_of(rule).code) == code; });
 }
@@ -59,13 +61,44 @@ std::size_t program_header(const std::string& bytes, std::uint32_t type) {
   return 0;
 }
 
+struct Case {
+  const char* code;
+  Verdict verdict;
+  std::string bytes;
+};
+
+std::vector<Case> wrong_fields() {
+  const std::string good = elf_from_yaml("one_slot");
+  const auto version_info = kVersionSymbol + offsetof(Elf64_Sym, st_info);
+  return {
+      {"LS011", Verdict::kBroken, elf_from_yaml("one_slot", {"VERSION_SIZE=0"})},
+      {"LS012", Verdict::kBroken, patched(good, 0x700, std::uint32_t{0})},
+      {"LS012", Verdict::kBroken,
+       patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x7000000UL)},
+      {"LS013", Verdict::kCompliant,
+       patched(patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL), 0x1900,
+               std::uint32_t{1})},
+      {"LS014", Verdict::kBroken,
+       patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_FUNC))},
+      {"LS014", Verdict::kBroken,
+       patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_TLS))},
+      {"LS021", Verdict::kBroken, elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"})},
+      {"LS022", Verdict::kBroken, elf_from_yaml("one_slot", {"SET_SIZE=24"})},
+      {"LS023", Verdict::kCompliant,
+       patched(good, program_header(good, PT_TLS) + offsetof(Elf64_Phdr, p_align), 4UL)},
+      {"LS031", Verdict::kReadable, elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"})},
+      {"LS031", Verdict::kReadable, elf_from_yaml("one_slot", {"RELASZ=0"})},
+      {"LS032", Verdict::kReadable, elf_from_yaml("one_slot", {"SYMBOL=0", "ADDEND=0x18"})},
+  };
+}
+
 }  // namespace
 
 TEST_CASE("check file: a correct library meets every rule that applies to it") {
   for (const char* machine : {"EM_X86_64", "EM_AARCH64"}) {
     INFO(machine);
     const bool arm = std::string(machine) == "EM_AARCH64";
-    const FileCheck check = check_bytes(elf_from_yaml(
+    const FileInspection check = check_bytes(elf_from_yaml(
         "one_slot", {std::string("MACHINE=") + machine,
                      arm ? "RELOCATION=R_AARCH64_TLSDESC" : "RELOCATION=R_X86_64_TLSDESC"}));
     CHECK(codes_of(check).empty());
@@ -78,30 +111,13 @@ TEST_CASE("check file: a correct library meets every rule that applies to it") {
 
 TEST_CASE("check file: one field that is wrong is one rule that is broken") {
   const std::string good = elf_from_yaml("one_slot");
-  struct Case {
-    const char* code;
-    std::string bytes;
-  };
   const auto version_info = kVersionSymbol + offsetof(Elf64_Sym, st_info);
   const auto variable_value = kVariableSymbol + offsetof(Elf64_Sym, st_value);
-  const Case cases[] = {
-      {"LS011", elf_from_yaml("one_slot", {"VERSION_SIZE=0"})},
-      {"LS012", patched(good, 0x700, std::uint32_t{0})},
-      {"LS012", patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x7000000UL)},
-      {"LS013", patched(patched(good, kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL),
-                        0x1900, std::uint32_t{1})},
-      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_FUNC))},
-      {"LS014", patched(good, version_info, static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_TLS))},
-      {"LS021", elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"})},
-      {"LS022", elf_from_yaml("one_slot", {"SET_SIZE=24"})},
-      {"LS023", patched(good, program_header(good, PT_TLS) + offsetof(Elf64_Phdr, p_align), 4UL)},
-      {"LS031", elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"})},
-      {"LS031", elf_from_yaml("one_slot", {"RELASZ=0"})},
-      {"LS032", elf_from_yaml("one_slot", {"SYMBOL=0", "ADDEND=0x18"})},
-  };
-  for (const Case& one : cases) {
+  for (const Case& one : wrong_fields()) {
     INFO(one.code);
-    CHECK(codes_of(check_bytes(one.bytes)) == one.code);
+    const FileInspection seen = check_bytes(one.bytes);
+    CHECK(codes_of(seen) == one.code);
+    CHECK(verdict_name(seen.verdict) == verdict_name(one.verdict));
   }
   // What an assembler defines without saying what it is, is data.
   CHECK(codes_of(check_bytes(patched(good, version_info,
@@ -112,15 +128,42 @@ TEST_CASE("check file: one field that is wrong is one rule that is broken") {
   CHECK(codes_of(check_bytes(good, "/usr/lib/liblabels.so")) == "LS003");
 }
 
+TEST_CASE("check file: the planner judges a loaded file by the same rules, in the same words") {
+  std::vector<Case> cases = wrong_fields();
+  cases.push_back({"LS030", Verdict::kBroken,
+                   patched(patched(elf_from_yaml("one_slot"), offsetof(Elf64_Ehdr, e_type),
+                                   static_cast<std::uint16_t>(ET_EXEC)),
+                           kVariableSymbol + offsetof(Elf64_Sym, st_value), 0x20UL)});
+  for (const Case& one : cases) {
+    INFO(one.code);
+    const FileInspection seen = check_bytes(one.bytes);
+    REQUIRE_FALSE(seen.findings.empty());
+    FakeTarget target;
+    target.load(kAbiName, one.bytes, seen.executable ? 0 : 0x7f0000000000, seen.executable);
+    auto plan = Planner().plan(target);
+    REQUIRE(plan);
+    // That its memory is not there is another thing than that a file does not have it.
+    if (seen.findings[0].code == FindingCode::kVersionUnreadable) continue;
+    CHECK(plan->refusals.size() == (one.verdict == Verdict::kBroken ? 1 : 0));
+    std::vector<Finding> told;
+    if (!plan->refusals.empty()) told.push_back(plan->refusals[0].finding);
+    if (!plan->publishers.empty()) told = plan->publishers[0].findings;
+    CHECK(std::any_of(told.begin(), told.end(), [&](const Finding& finding) {
+      return finding_title(finding) == finding_title(seen.findings[0]) &&
+             finding_clause(finding) == finding_clause(seen.findings[0]);
+    }));
+  }
+}
+
 TEST_CASE("check file: two mistakes are two, and the first hides what follows from it") {
   const std::string both =
       patched(elf_from_yaml("one_slot", {"SET_TYPE=STT_OBJECT"}), 0x700, std::uint32_t{2});
-  const FileCheck check = check_bytes(both, "liblabels.so");
+  const FileInspection check = check_bytes(both, "liblabels.so");
   CHECK(codes_of(check) == "LS003 LS012 LS021");
   CHECK_FALSE(asked(check, "LS022"));
   CHECK_FALSE(asked(check, "LS031"));
   CHECK(asked(check, "LS013"));
-  const FileCheck wide = check_bytes(elf_from_yaml("one_slot", {"VERSION_SIZE=8"}));
+  const FileInspection wide = check_bytes(elf_from_yaml("one_slot", {"VERSION_SIZE=8"}));
   CHECK_FALSE(asked(wide, "LS012"));
 }
 
@@ -128,7 +171,7 @@ TEST_CASE("check file: of an executable the place in its block is asked, not its
   const std::string good = elf_from_yaml("one_slot");
   const std::string program =
       patched(good, offsetof(Elf64_Ehdr, e_type), static_cast<std::uint16_t>(ET_EXEC));
-  const FileCheck check = check_bytes(program, "/usr/bin/server");
+  const FileInspection check = check_bytes(program, "/usr/bin/server");
   CHECK(codes_of(check).empty());
   CHECK(asked(check, "LS030"));
   CHECK_FALSE(asked(check, "LS003"));
@@ -164,7 +207,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   for (const std::string& bytes :
        {patched(good, machine, static_cast<std::uint16_t>(EM_RISCV)),
         patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_FREEBSD))}) {
-    const FileCheck check = check_bytes(bytes);
+    const FileInspection check = check_bytes(bytes);
     CHECK(codes_of(check) == "LS001");
     CHECK(check.rules == std::vector{RuleId::kPlatform});
   }
@@ -175,7 +218,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   std::string importer = patched(good, kVersionSymbol + section, std::uint16_t{SHN_UNDEF});
   importer = patched(importer, kVariableSymbol + section, std::uint16_t{SHN_UNDEF});
   CHECK(check_bytes(importer).rules.empty());
-  auto foreign = check_file(
+  auto foreign = inspect_file(
       open_bytes(patched(importer, machine, static_cast<std::uint16_t>(EM_RISCV))), kAbiName);
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().code == ErrorCode::kUnsupported);
@@ -193,12 +236,12 @@ TEST_CASE("check file: what the loader copies from a library is the library's") 
   for (const auto& [machine, relocation] :
        {std::pair("EM_X86_64", "R_X86_64_COPY"), std::pair("EM_AARCH64", "R_AARCH64_COPY")}) {
     INFO(machine);
-    const FileCheck check = check_bytes(reader_of_version(machine, relocation, "0x1900"));
+    const FileInspection check = check_bytes(reader_of_version(machine, relocation, "0x1900"));
     CHECK(check.rules.empty());
-    CHECK(check.inspection.verdict == Verdict::kNothing);
-    REQUIRE(check.inspection.version.dynamic);
-    CHECK_FALSE(check.inspection.version.dynamic->defined);
-    CHECK_FALSE(check.inspection.version_value);
+    CHECK(check.verdict == Verdict::kNothing);
+    REQUIRE(check.version.dynamic);
+    CHECK_FALSE(check.version.dynamic->defined);
+    CHECK_FALSE(check.version_value);
     // Another variable's.
     CHECK(codes_of(check_bytes(reader_of_version(machine, relocation, "0x1908"))) ==
           "LS012 LS013 LS020");
@@ -210,10 +253,10 @@ TEST_CASE("check file: a file cut or altered anywhere is an answer or an error")
   std::size_t answers = 0;
   std::size_t errors = 0;
   auto look = [&](const std::string& bytes) {
-    auto check = check_file(open_bytes(bytes), kAbiName);
+    auto check = inspect_file(open_bytes(bytes), kAbiName);
     check ? ++answers : ++errors;
     if (check) {
-      CHECK(check->diagnostics.size() <= check->rules.size());
+      CHECK(check->findings.size() <= check->rules.size());
     } else {
       CHECK_FALSE(check.error().context.empty());
     }

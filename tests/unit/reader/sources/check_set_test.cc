@@ -121,8 +121,7 @@ TEST_CASE("check_set: LS041, a count beyond the end of the storage's memory") {
   made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, fit + 1, 0});
   const SetCheck seen = check(made);
   CHECK(broken(seen) == only(RuleId::kStorageReadable));
-  CHECK(seen.diagnostics.front().found.find(std::to_string(fit) + " elements") !=
-        std::string::npos);
+  CHECK(seen.diagnostics.front().text.find(std::to_string(fit) + " elements") != std::string::npos);
 }
 
 TEST_CASE("check_set: LS041, counts that no memory holds") {
@@ -144,7 +143,7 @@ TEST_CASE("check_set: LS042 and LS043, strings that are not there") {
   LabelMemory value;
   value.publish({value.label("a", "1"), RawLabel{value.text("b"), {3, kNowhere}}});
   CHECK(broken(check(value)) == only(RuleId::kValueReadable));
-  CHECK(check(value).diagnostics.front().found.find("\"b\"") != std::string::npos);
+  CHECK(check(value).diagnostics.front().text.find("\"b\"") != std::string::npos);
 }
 
 TEST_CASE("check_set: LS043, a length beyond the end of memory or of the address space") {

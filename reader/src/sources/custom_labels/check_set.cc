@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "sources/custom_labels/remote_set.h"
 #include "labelscope/outcome.h"
+#include "sources/custom_labels/remote_set.h"
 
 namespace labelscope {
 namespace {
@@ -49,7 +49,14 @@ class SetChecker {
   Text read_text(const RemoteString& string);
   void check_alignment(Address address, const char* what);
   void check_limits(std::uint64_t count);
-  void report(RuleId rule, std::string found, std::string fix);
+  void report(RuleId rule, std::string found, std::string fix,
+              FindingCode code = FindingCode::kRule, Harm harm = Harm::kSlight);
+  // The same for what keeps every reader from the set.
+  void report_unreadable(RuleId rule, FindingCode code, std::string found, std::string fix) {
+    readable_ = false;
+    report(rule, std::move(found), std::move(fix), code, Harm::kUnreadable);
+  }
+  void report_string(RuleId rule, const std::string& what, const RemoteString& string);
   std::string position() const;
   SetCheck finish(CheckedSet::State state, LabelSet labels = {});
 
@@ -96,17 +103,14 @@ SetChecker::Reading SetChecker::probe(Address address, std::uint64_t size) {
   return Reading::kDone;
 }
 
-void SetChecker::report(RuleId rule, std::string found, std::string fix) {
+void SetChecker::report(RuleId rule, std::string found, std::string fix, FindingCode code,
+                        Harm harm) {
   for (Diagnostic& known : result_.diagnostics) {
     if (known.rule != rule) continue;
     ++known.count;
     return;
   }
-  Diagnostic diagnostic;
-  diagnostic.rule = rule;
-  diagnostic.found = std::move(found);
-  diagnostic.fix = std::move(fix);
-  result_.diagnostics.push_back(std::move(diagnostic));
+  result_.diagnostics.push_back({{code, std::move(found), std::move(fix), rule, harm}});
 }
 
 SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
@@ -121,7 +125,8 @@ SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
 SetCheck SetChecker::check(Address variable) {
   Address pointer = 0;
   if (read(variable, std::as_writable_bytes(std::span(&pointer, 1))) != Reading::kDone) {
-    report(RuleId::kSetReadable, "the variable at " + hex(variable) + " cannot be read", {});
+    report_unreadable(RuleId::kSetReadable, FindingCode::kBadPointer,
+                      "the variable at " + hex(variable) + " cannot be read", {});
     return finish(CheckedSet::State::kUnreadable);
   }
   if (pointer == 0) return finish(CheckedSet::State::kNone);
@@ -131,8 +136,10 @@ SetCheck SetChecker::check(Address variable) {
   RemoteSet head{};
   if (!fits_address_space(address, sizeof head) ||
       read(address, std::as_writable_bytes(std::span(&head, 1))) != Reading::kDone) {
-    report(RuleId::kSetReadable, "the pointer leads to " + hex(pointer) + ", where no memory is",
-           "set the pointer only when the set is in place, and to null before the set is freed");
+    report_unreadable(
+        RuleId::kSetReadable, FindingCode::kBadPointer,
+        "the pointer leads to " + hex(pointer) + ", where no memory is",
+        "set the pointer only when the set is in place, and to null before the set is freed");
     return finish(CheckedSet::State::kUnreadable);
   }
   if (head.count == 0) return finish(CheckedSet::State::kNone);
@@ -161,10 +168,10 @@ void SetChecker::check_alignment(Address address, const char* what) {
 
 void SetChecker::check_storage(const RemoteSet& head) {
   if (head.storage == 0) {
-    readable_ = false;
-    return report(RuleId::kStorageReadable,
-                  "its storage is null and its count " + std::to_string(head.count),
-                  "set the count to 0, or the pointer to null, where there is no storage");
+    return report_unreadable(
+        RuleId::kStorageReadable, FindingCode::kMalformedSet,
+        "its storage is null and its count " + std::to_string(head.count),
+        "set the count to 0, or the pointer to null, where there is no storage");
   }
   const Address storage = memory_.untagged(head.storage);
   check_alignment(storage, "the storage");
@@ -208,17 +215,29 @@ void SetChecker::explain_storage(Address storage, std::uint64_t count) {
     ++there;
   }
   if (gone_) return;
-  report(RuleId::kStorageReadable,
-         there == 0 ? "its storage is at " + hex(storage) + ", where no memory is, and " + claimed
-                    : claimed + ", and the memory of its storage ends " +
-                          (there == kMaxCheckedElements ? "before that"
-                                                        : "after " + counted(there, "element")),
-         fix);
+  // A count that no reader takes is taken for nonsense, not for an array that is gone.
+  report_unreadable(
+      RuleId::kStorageReadable,
+      count > LS_MAX_SLOTS ? FindingCode::kMalformedSet : FindingCode::kBadPointer,
+      there == 0 ? "its storage is at " + hex(storage) + ", where no memory is, and " + claimed
+                 : claimed + ", and the memory of its storage ends " +
+                       (there == kMaxCheckedElements ? "before that"
+                                                     : "after " + counted(there, "element")),
+      fix);
 }
 
 // "element 3 of 5"
 std::string SetChecker::position() const {
   return "element " + std::to_string(index_ + 1) + " of " + std::to_string(count_);
+}
+
+void SetChecker::report_string(RuleId rule, const std::string& what, const RemoteString& string) {
+  const bool possible = fits_address_space(memory_.untagged(string.address), string.length);
+  report_unreadable(rule, possible ? FindingCode::kBadPointer : FindingCode::kMalformedSet,
+                    what + " is " + counted(string.length, "byte") + " at " + hex(string.address) +
+                        ", which cannot be read",
+                    "set its pointer and length before the element counts, and keep its bytes as "
+                    "long as it does");
 }
 
 void SetChecker::check_element(const RemoteLabel& element) {
@@ -230,12 +249,7 @@ void SetChecker::check_element(const RemoteLabel& element) {
   label_bytes_ += std::min(element.key.length, kAddressEnd);
   Text key = read_text(element.key);
   if (key.reading == Reading::kMissing) {
-    readable_ = false;
-    report(RuleId::kKeyReadable,
-           "the key of " + position() + " is " + counted(element.key.length, "byte") + " at " +
-               hex(element.key.address) + ", which cannot be read",
-           "set pointer and length of a key before the element counts, and keep its bytes as long "
-           "as it does");
+    report_string(RuleId::kKeyReadable, "the key of " + position(), element.key);
   }
   const std::string shown =
       key.bytes ? " of key \"" + key.bytes->substr(0, kShownKeyBytes) + "\"" : std::string();
@@ -243,18 +257,14 @@ void SetChecker::check_element(const RemoteLabel& element) {
   if (element.value.address == 0) {
     report(RuleId::kValueNotNull, "the value" + shown + " is null (" + position() + ")",
            "for an empty value point to some byte and set the length to 0; to remove a label, "
-           "make its key null first");
+           "make its key null first",
+           FindingCode::kNullValue);
   } else {
     label_bytes_ += std::min(element.value.length, kAddressEnd);
     value = read_text(element.value);
     if (value.reading == Reading::kMissing) {
-      readable_ = false;
-      report(RuleId::kValueReadable,
-             "the value" + shown + " (" + position() + ") is " +
-                 counted(element.value.length, "byte") + " at " + hex(element.value.address) +
-                 ", which cannot be read",
-             "set pointer and length of a value before the element counts, and keep its bytes as "
-             "long as it does");
+      report_string(RuleId::kValueReadable, "the value" + shown + " (" + position() + ")",
+                    element.value);
     }
   }
   if (!key.bytes) return;

@@ -1,21 +1,11 @@
-// The rules as one table, and how they are found.
-#include <algorithm>
-#include <array>
-
-#include "check/check_rule_texts.h"
+// One list of all sources' rules, and how they are found.
 #include "labelscope/check_rule.h"
 
+#include <algorithm>
+
+#include "findings/rule_tables.h"
+
 namespace labelscope {
-namespace {
-
-std::array<Rule, kRuleCount> joined() {
-  std::array<Rule, kRuleCount> all{};
-  auto end = std::copy(file_rules().begin(), file_rules().end(), all.begin());
-  std::copy(data_rules().begin(), data_rules().end(), end);
-  return all;
-}
-
-}  // namespace
 
 std::string_view severity_name(Severity severity) {
   switch (severity) {
@@ -42,11 +32,17 @@ std::string_view depth_name(CheckDepth depth) {
 }
 
 std::span<const Rule> all_rules() {
-  static const std::array<Rule, kRuleCount> rules = joined();
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> all;
+    for (const std::span<const Rule> table : {abi_v1_rules()}) {
+      all.insert(all.end(), table.begin(), table.end());
+    }
+    return all;
+  }();
   return rules;
 }
 
-const Rule& rule_of(RuleId id) { return all_rules()[static_cast<std::size_t>(id)]; }
+const Rule& rule_of(RuleId id) { return *std::ranges::lower_bound(all_rules(), id, {}, &Rule::id); }
 
 const Rule* find_rule(std::string_view code_or_name) {
   const auto rules = all_rules();
@@ -54,6 +50,14 @@ const Rule* find_rule(std::string_view code_or_name) {
     return code_or_name == rule.code || code_or_name == rule.name;
   });
   return found == rules.end() ? nullptr : &*found;
+}
+
+std::vector<RuleId> rules_of_label_sets(CheckDepth depth) {
+  std::vector<RuleId> rules;
+  for (const Rule& rule : all_rules()) {
+    if (rule.about == RuleSubject::kLabelSet && rule.depth <= depth) rules.push_back(rule.id);
+  }
+  return rules;
 }
 
 }  // namespace labelscope

@@ -1,0 +1,58 @@
+// The names of findings, as output shows them.
+#include "labelscope/finding.h"
+
+#include <utility>
+
+namespace labelscope {
+
+namespace {
+
+using enum FindingCode;
+
+constexpr std::pair<FindingCode, std::string_view> kNames[] = {
+    {kNotExported, "not-exported"},
+    {kNoPublisher, "no-publisher"},
+    {kNoSymbols, "no-symbols"},
+    {kLocalSymbol, "local-symbol"},
+    {kVersionMissing, "version-missing"},
+    {kCurrentSetMissing, "current-set-missing"},
+    {kVersionSize, "version-size"},
+    {kVersionUnknown, "version-unknown"},
+    {kVersionUnreadable, "version-unreadable"},
+    {kNotThreadLocal, "not-thread-local"},
+    {kCurrentSetSize, "current-set-size"},
+    {kFileName, "file-name"},
+    {kAsyncLocalStorage, "async-local-storage"},
+    {kNoTlsDesc, "no-tlsdesc"},
+    {kNotRelocated, "not-relocated"},
+    {kUnresolved, "unresolved"},
+    {kUnreadableFile, "unreadable-file"},
+    {kTooManyPublishers, "too-many-publishers"},
+    {kNeverTouched, "never-touched"},
+    {kBadPointer, "bad-pointer"},
+    {kMalformedSet, "malformed-set"},
+    {kNullValue, "null-value"},
+    {kContextSize, "context-size"},
+    {kTornRecord, "torn-record"},
+};
+
+}  // namespace
+
+std::string_view finding_name(const Finding& finding) {
+  for (const auto& [code, name] : kNames) {
+    if (code == finding.code) return name;
+  }
+  return rule_of(finding.rule).name;
+}
+
+std::string finding_title(const Finding& finding) {
+  const std::string name(finding_name(finding));
+  return finding.rule == RuleId::kNone ? name
+                                       : std::string(rule_of(finding.rule).code) + " " + name;
+}
+
+std::string finding_clause(const Finding& finding) {
+  return finding.fix.empty() ? finding.text : finding.text + ": " + finding.fix;
+}
+
+}  // namespace labelscope

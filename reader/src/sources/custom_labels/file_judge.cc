@@ -1,0 +1,275 @@
+// The rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes those of a 64-bit
+// process.
+//
+// One cause is reported once. For example, if the symbol is no thread-local variable, then the rules
+// about thread-local variables are not checked; they do not count as met either.
+#include <elf.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "base/text.h"
+#include "customlabels/label_abi.h"
+#include "labelscope/elf_names.h"
+#include "sources/custom_labels/custom_labels.h"
+#include "sources/file_facts.h"
+
+namespace labelscope {
+namespace {
+
+constexpr const char* kVersion = CUSTOM_LABELS_VERSION_SYMBOL;
+constexpr const char* kCurrentSet = CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+constexpr std::uint64_t kPointerBytes = 8;
+
+#define LABELSCOPE_EXPORT_OPTIONS                             \
+  "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL \
+  " -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL
+constexpr const char* kExport = "link with " LABELSCOPE_EXPORT_OPTIONS;
+// There is no table of dynamic symbols that those options could add to.
+constexpr const char* kLinkOtherwise =
+    "link it dynamically, or with -static-pie instead of -static, and "
+    "with " LABELSCOPE_EXPORT_OPTIONS;
+constexpr const char* kMakeGlobal =
+    "define both symbols without static (in C++ const makes a symbol local, too: put extern \"C\" "
+    "in front of const), with default visibility, and name them in the linker's version script if "
+    "it has one";
+constexpr const char* kDefineVersion =
+    "define it as const uint32_t custom_labels_abi_version = 1; in C++ as "
+    "extern \"C\" const uint32_t custom_labels_abi_version = 1; also within extern \"C\" { }";
+
+class FileJudge {
+ public:
+  FileJudge(std::string_view path, FileInspection& file)
+      : file_(file), version_(best_of(file.version)), variable_(best_of(file.variable)) {
+    judge(std::string(base_name(path)));
+    std::sort(file_.rules.begin(), file_.rules.end());
+    std::stable_sort(file_.findings.begin(), file_.findings.end(),
+                     [](const Finding& a, const Finding& b) {
+                       return std::tie(a.harm, a.rule) < std::tie(b.harm, b.rule);
+                     });
+    file_.verdict = verdict();
+  }
+
+ private:
+  void judge(const std::string& name) {
+    if (file_.async_local_storage) judge_async_storage();
+    if (!version_ && !variable_) return;
+    if (!file_.foreign_platform.empty()) return judge_foreign(file_);
+    file_.rules.push_back(RuleId::kPlatform);
+    if (!file_.executable) judge_name(name);
+    judge_exports();
+    if (version_) judge_version(*version_);
+    if (variable_) judge_variable(*variable_);
+  }
+
+  Verdict verdict() const {
+    if (file_.findings.empty()) {
+      return file_.rules.empty() ? Verdict::kNothing : Verdict::kCompliant;
+    }
+    switch (file_.findings.front().harm) {
+      case Harm::kUnreadable:
+        return Verdict::kBroken;
+      case Harm::kOverlooked:
+        return Verdict::kReadable;
+      case Harm::kSlight:
+        break;
+    }
+    return Verdict::kCompliant;
+  }
+
+  // The file is asked about the rule. True if it is met; otherwise there is a finding.
+  bool expect(RuleId rule, bool met, std::string found, const char* fix,
+              Harm harm = Harm::kUnreadable, FindingCode code = FindingCode::kRule) {
+    file_.rules.push_back(rule);
+    if (!met) file_.findings.push_back({code, std::move(found), fix, rule, harm});
+    return met;
+  }
+
+  void judge_async_storage();
+  void judge_name(const std::string& name);
+  void judge_exports();
+  void judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
+                    const std::string& name, const char* other);
+  void find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names);
+  void judge_version(const ElfSymbol& symbol);
+  void judge_variable(const ElfSymbol& symbol);
+  void judge_executable_access(const ElfSymbol& variable);
+  void judge_library_access();
+
+  FileInspection& file_;
+  const std::optional<ElfSymbol>& version_;
+  const std::optional<ElfSymbol>& variable_;
+};
+
+void FileJudge::judge_async_storage() {
+  file_.findings.push_back(
+      {FindingCode::kAsyncLocalStorage,
+       std::string("its labels are in the AsyncLocalStorage of node (it exports ") +
+           kNodeLabelsSymbol +
+           "), which labelscope cannot read yet; only labels that native code sets are seen",
+       "record these labels with a profiler that reads the heap of V8, such as parca-agent",
+       RuleId::kNone, version_ || variable_ ? Harm::kOverlooked : Harm::kUnreadable});
+}
+
+void FileJudge::judge_name(const std::string& name) {
+  expect(RuleId::kLibraryFileName, file_.abi_name,
+         "the file name " + name +
+             " matches neither libcustomlabels.*\\.so$ nor customlabels\\.node$: other readers "
+             "will not find it",
+         "name the file libcustomlabels.so or libcustomlabels-ANYTHING.so", Harm::kOverlooked,
+         FindingCode::kFileName);
+}
+
+void FileJudge::judge_exports() {
+  // Neither may be exported for the same reason: a missing option, a version script.
+  const bool hidden_alike =
+      version_ && variable_ && !is_exported(file_.version) && !is_exported(file_.variable) &&
+      (!file_.has_dynamic_symbols ||
+       (version_->binding == variable_->binding && version_->visibility == variable_->visibility));
+  if (hidden_alike) {
+    return find_hidden(RuleId::kVersionExported, *version_,
+                       std::string(kVersion) + " and " + kCurrentSet + " are");
+  }
+  judge_export(RuleId::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
+               kCurrentSet);
+  judge_export(RuleId::kCurrentSetExported, file_.variable, FindingCode::kCurrentSetMissing,
+               kCurrentSet, kVersion);
+}
+
+void FileJudge::judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
+                             const std::string& name, const char* other) {
+  if (!is_exported(symbol) && symbol.symtab) {
+    return find_hidden(rule, *symbol.symtab, name + " is");
+  }
+  expect(rule, is_exported(symbol), std::string("it defines ") + other + " without " + name,
+         "define both symbols in this file and export them", Harm::kUnreadable, missing);
+}
+
+// `names`: what is hidden, with its verb.
+void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names) {
+  const bool local = symbol.binding == STB_LOCAL;
+  const bool is_static = file_.executable && !file_.has_dynamic_symbols;
+  const char* text = local ? " local, not dynamic as the ABI asks"
+                     : is_static
+                         ? " in .symtab only: the file has no dynamic symbols at all, it is "
+                           "linked statically"
+                         : " in .symtab only, not dynamic as the ABI asks";
+  const char* fix = local || !file_.executable ? kMakeGlobal : is_static ? kLinkOtherwise : kExport;
+  file_.rules.push_back(rule);
+  file_.findings.push_back({local ? FindingCode::kLocalSymbol : FindingCode::kNotExported,
+                            names + text, fix, rule,
+                            reads_symtab(file_) ? Harm::kOverlooked : Harm::kUnreadable});
+}
+
+void FileJudge::judge_version(const ElfSymbol& symbol) {
+  const std::string name = kVersion;
+  if (!expect(
+          RuleId::kVersionKind, (symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE),
+          name + " is of type " + std::string(symbol_type_name(symbol.type)) + " instead of OBJECT",
+          kDefineVersion)) {
+    return;
+  }
+  if (!expect(RuleId::kVersionSize, can_be_version(symbol),
+              name + " has " + std::to_string(symbol.size) + " bytes",
+              "define it as a 4-byte integer (uint32_t)", Harm::kUnreadable,
+              FindingCode::kVersionSize)) {
+    return;
+  }
+  const auto& value = file_.version_value;
+  expect(RuleId::kVersionValue, value == CUSTOM_LABELS_ABI_VERSION,
+         value ? name + " is " + std::to_string(*value)
+               : name + " is not in the file: it lies outside of the loaded data",
+         "initialize it with 1 where it is defined", Harm::kUnreadable,
+         value ? FindingCode::kVersionUnknown : FindingCode::kVersionUnreadable);
+  if (!value) return;
+  expect(RuleId::kVersionConstant, !file_.version_writable,
+         name + " lies in a segment that the program can write to", kDefineVersion, Harm::kSlight);
+}
+
+void FileJudge::judge_variable(const ElfSymbol& symbol) {
+  const std::string name = kCurrentSet;
+  if (!expect(RuleId::kCurrentSetThreadLocal, symbol.type == STT_TLS,
+              name + " is not thread-local: its type is " +
+                  std::string(symbol_type_name(symbol.type)) +
+                  " instead of TLS, so there is one for all threads",
+              "declare it __thread", Harm::kUnreadable, FindingCode::kNotThreadLocal)) {
+    return;
+  }
+  if (!expect(RuleId::kCurrentSetSize, symbol.size == kPointerBytes,
+              name + " has " + std::to_string(symbol.size) + " bytes, a pointer has 8",
+              "define it as a pointer to a label set", Harm::kUnreadable,
+              FindingCode::kCurrentSetSize)) {
+    return;
+  }
+  if (file_.executable) {
+    judge_executable_access(symbol);
+  } else if (is_exported(file_.variable) && file_.relocations_read) {
+    // If the variable is not exported, its descriptor cannot name it. That is no second mistake.
+    judge_library_access();
+  }
+  if (!file_.tls) return;
+  // A TLS block starts at an address that equals p_vaddr modulo p_align.
+  const bool aligned = file_.tls->alignment >= kPointerBytes &&
+                       (file_.tls->vaddr + symbol.value) % kPointerBytes == 0;
+  expect(RuleId::kCurrentSetAligned, aligned,
+         name + " is at offset " + std::to_string(symbol.value) +
+             " of a block that is aligned to " + std::to_string(file_.tls->alignment),
+         "align it to 8 bytes: no packed structure and no aligned attribute below 8",
+         Harm::kSlight);
+}
+
+void FileJudge::judge_executable_access(const ElfSymbol& variable) {
+  const std::uint64_t block = file_.tls ? file_.tls->memory_size : 0;
+  const bool inside = block >= kPointerBytes && variable.value <= block - kPointerBytes;
+  expect(RuleId::kExecutableStaticOffset, inside,
+         file_.tls
+             ? std::string(kCurrentSet) + " is at offset " + std::to_string(variable.value) +
+                   ", outside of the thread-local block of " + std::to_string(block) + " bytes"
+             : "the file has no thread-local block (no PT_TLS segment)",
+         "link with the linker's own layout of thread-local data");
+}
+
+void FileJudge::judge_library_access() {
+  std::string how;
+  bool described = file_.descriptor_names_variable;
+  for (const FileAccess access : file_.access) {
+    described |= access == FileAccess::kTlsDesc;
+    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
+  }
+  expect(RuleId::kLibraryTlsDescriptor, described,
+         how.empty() ? "no relocation of the file reaches the variable: its code does not use it"
+                     : "its code reaches the variable by " + how +
+                           " access, not by a TLS descriptor: other readers will not find it",
+         how.empty() ? "use the variable in the library that defines it, compiled for TLS "
+                       "descriptors"
+         : file_.machine == Machine::kX86_64
+             ? "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=gnu2 (gcc, or clang 19 "
+               "and newer)"
+             : "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=desc",
+         Harm::kOverlooked, FindingCode::kNoTlsDesc);
+  if (!described) return;
+  expect(RuleId::kDescriptorNamed, file_.descriptor_names_variable,
+         "the relocation " +
+             std::string(relocation_name(file_.machine, TlsRelocationKind::kTlsDesc)) +
+             " does not name " + kCurrentSet +
+             ", it has only an offset: other readers will not find it",
+         "define the variable with default visibility and link without -Bsymbolic",
+         Harm::kOverlooked, FindingCode::kNoTlsDesc);
+}
+
+}  // namespace
+
+void judge_foreign(FileInspection& file) {
+  file.rules = {RuleId::kPlatform};
+  file.findings = {{FindingCode::kRule,
+                    "it is for " + file.foreign_platform + " and defines the ABI's symbols",
+                    "leave the two symbols out of builds for this platform", RuleId::kPlatform}};
+  file.verdict = Verdict::kBroken;
+}
+
+void CustomLabels::judge(std::string_view path, FileInspection& file) const {
+  FileJudge(path, file);
+}
+
+}  // namespace labelscope
