@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/profile/profile.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
@@ -15,6 +16,10 @@ nlohmann::ordered_json bytes_json(std::string_view bytes);
 
 // "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
 nlohmann::ordered_json address_json(std::uint64_t address);
+
+// Where code is: a module, all but its ID, and the source lines of a location.
+nlohmann::ordered_json module_fields(const ProfileModule& module);
+nlohmann::ordered_json lines_json(const Location& location);
 
 // "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
 std::string_view error_name(ErrorCode code);
