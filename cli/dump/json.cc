@@ -95,10 +95,10 @@ Json stack_json(const ProcessDump& dump, std::size_t thread) {
   if (index == kNoIndex) return nullptr;
   const Profile& profile = dump.stacks->profile;
   const UnwoundStack& unwound = *dump.snapshot.threads[thread].stack;
-  return {{"frames", array_json(profile.stacks[index],
+  return {{"frames", array_json(profile.stacks[index].frames,
                                 [&](Index at) { return frame_json(profile.locations[at]); })},
           {"cut", bytes_json(unwound.cut)},
-          {"out_of_time", unwound.out_of_time}};
+          {"out_of_time", unwound.end == LS_STACK_OUT_OF_TIME}};
 }
 
 Json thread_json(const ProcessDump& dump, std::size_t index) {

@@ -92,7 +92,7 @@ Json location_json(const Location& location, std::size_t id) {
 
 Json stack_json(const Stack& stack, std::size_t id) {
   Json line = definition_json("stack", id);
-  line["locations"] = stack;
+  line["locations"] = stack.frames;
   return line;
 }
 

@@ -11,7 +11,7 @@ namespace {
 Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   SamplerOptions sampling;
   sampling.frequency_hz = options.frequency_hz;
-  sampling.user_stacks = options.stacks;
+  sampling.call_graph = options.stacks ? LS_CALL_GRAPH_FP : LS_CALL_GRAPH_NONE;
   sampling.kernel_stacks = options.kernel_stacks;
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
