@@ -34,7 +34,7 @@ std::uint32_t ring_size(std::size_t wanted) {
 ls_config make_config(const SamplerOptions& options) {
   ls_config config{};
   config.pid_namespace = own_pid_namespace();
-  config.user_stacks = options.user_stacks;
+  config.call_graph = options.call_graph;
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
   config.worker_flag = worker_flags();

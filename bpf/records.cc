@@ -45,17 +45,28 @@ Result<WireLabels> take_labels(Cursor& cursor) {
   return open_labels(bytes);
 }
 
+Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
+  if (head.user_frames > LS_MAX_FRAMES || head.kernel_frames > LS_MAX_FRAMES) {
+    return malformed("too deep a stack");
+  }
+  if (head.end >= LS_STACK_END_COUNT) return malformed("an unknown end of its stack");
+  auto user = cursor.take_bytes(head.user_frames * sizeof(std::uint64_t));
+  auto kernel = cursor.take_bytes(head.kernel_frames * sizeof(std::uint64_t));
+  if (!user.data() || !kernel.data()) return malformed("a wrong size");
+  return StackView{
+      .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
+      .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
+      .end = static_cast<ls_stack_end>(head.end)};
+}
+
 Result<Record> decode_sample(Cursor& cursor) {
   const auto* head = cursor.take<ls_sample_head>();
   if (!head) return malformed("no sample head");
-  if (head->user_frames > LS_MAX_FRAMES || head->kernel_frames > LS_MAX_FRAMES) {
-    return malformed("too deep a stack");
-  }
   Result<WireLabels> labels = take_labels(cursor);
   if (!labels) return std::move(labels).error();
-  auto user = cursor.take_bytes(head->user_frames * sizeof(std::uint64_t));
-  auto kernel = cursor.take_bytes(head->kernel_frames * sizeof(std::uint64_t));
-  if (!user.data() || !kernel.data() || !cursor.empty()) return malformed("a wrong size");
+  Result<StackView> stack = take_stack(cursor, head->stack);
+  if (!stack) return std::move(stack).error();
+  if (!cursor.empty()) return malformed("a wrong size");
 
   SampleRecord sample;
   sample.time_ns = head->time_ns;
@@ -66,9 +77,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   const char* comm = reinterpret_cast<const char*>(head->comm);
   sample.comm = {comm, strnlen(comm, LS_COMM_SIZE)};
   sample.labels = *labels;
-  sample.user_stack = {reinterpret_cast<const std::uint64_t*>(user.data()), head->user_frames};
-  sample.kernel_stack = {reinterpret_cast<const std::uint64_t*>(kernel.data()),
-                         head->kernel_frames};
+  sample.stack = *stack;
   return Record(sample);
 }
 

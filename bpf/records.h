@@ -11,20 +11,14 @@
 #include "labelscope/ids.h"
 #include "labelscope/label_codec.h"
 #include "labelscope/result.h"
+#include "labelscope/sampler.h"
 
 namespace labelscope {
 
-// wire.h tells what a thread_ns is.
-struct SampleRecord {
-  std::uint64_t time_ns = 0;
+// A sample whose labels are still as they came. wire.h tells what its thread_ns is.
+struct SampleRecord : Sample {
   std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
-  std::uint64_t thread_ns = 0;
-  Pid pid{};
-  Tid tid{};
-  std::string_view comm;
   WireLabels labels;
-  std::span<const std::uint64_t> user_stack;  // leaf first
-  std::span<const std::uint64_t> kernel_stack;
 };
 
 struct AnswerRecord {

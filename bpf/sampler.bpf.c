@@ -6,7 +6,7 @@
 //                   process known?           maps `processes`, `images`: user space's recipes
 //                   thread pointer           from the kernel's task_struct
 //                   ls_read_labels()         labels, into this CPU's entry of `scratch`
-//                   ls_append_stack()        user and kernel stack, behind the labels
+//                   ls_take_stack()          user and kernel stack, behind the labels
 //                   ls_send_sample()         head + labels + stacks --> ring buffer
 //
 // It cannot sleep, so it cannot bring in a page that is not in memory (retry.bpf.h can). Every
@@ -22,6 +22,7 @@
 
 #include "bpf/task.bpf.h"
 #include "bpf/lifecycle.bpf.h"
+#include "bpf/stack.bpf.h"
 #ifdef LS_WITH_RETRY
 #include "bpf/retry.bpf.h"
 #endif
@@ -32,20 +33,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* User space that is behind has enough to do: it is not woken for every sample on top. */
 #define LS_WAKEUP_INTERVAL_NS 1000000
 
-/* Appends one stack behind the labels; returns its number of frames. */
-static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
-                                             __u32 failed) {
-  __u64 at = own->reading.labels.head.size + 8ULL * own->sample.user_frames;
-  if (at > LS_BLOCKS_LIMIT + LS_MAX_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
-  long size =
-      bpf_get_stack(ctx, own->reading.labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
-  if (size < 0) {
-    ls_count_sampling(failed);
-    return 0;
-  }
-  return size / sizeof(__u64);
-}
-
 static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
   if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes) return BPF_RB_NO_WAKEUP;
   if (own->sample.time_ns - own->last_wakeup_ns < LS_WAKEUP_INTERVAL_NS) return BPF_RB_NO_WAKEUP;
@@ -54,7 +41,7 @@ static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
 }
 
 static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
-  __u64 frames = (__u64)own->sample.user_frames + own->sample.kernel_frames;
+  __u64 frames = (__u64)own->sample.stack.user_frames + own->sample.stack.kernel_frames;
   __u64 size = sizeof(own->sample) + sizeof(own->reading.labels.head) +
                own->reading.labels.head.size + 8 * frames;
   if (size > sizeof(own->sample) + sizeof(own->reading.labels)) return 0; /* for the verifier */
@@ -102,8 +89,6 @@ int sample(void* ctx) {
   own->sample.retry_id = 0;
   own->sample.pid = ids.pid;
   own->sample.tid = ids.tid;
-  own->sample.user_frames = 0;
-  own->sample.kernel_frames = 0;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   ls_copy_process(own, process, ids.pid);
   ls_read_current(index, own);
@@ -115,11 +100,7 @@ int sample(void* ctx) {
     own->sample.retry_id = retry->id;
   }
 #endif
-  if (config.user_stacks)
-    own->sample.user_frames =
-        ls_append_stack(ctx, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
-  if (config.kernel_stacks)
-    own->sample.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
+  ls_take_stack(ctx, own);
 
   if (own->sample.retry_id == 0) {
     ls_count_sampling(own->reading.labels.head.outcome);

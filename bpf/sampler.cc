@@ -283,14 +283,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
 void LoadedSampler::hand_out(const SampleRecord& sample) {
   label_key_.clear();
   append_label_key(sample.labels, label_key_);
-  Sample handed;
-  handed.time_ns = sample.time_ns;
+  Sample handed = sample;
   handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
-  handed.pid = sample.pid;
-  handed.tid = sample.tid;
-  handed.comm = sample.comm;
-  handed.user_stack = sample.user_stack;
-  handed.kernel_stack = sample.kernel_stack;
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_key = label_key_;

@@ -18,7 +18,7 @@ enum class RetryMode { kAuto, kOff };
 
 struct SamplerOptions {
   std::uint32_t frequency_hz = 99;
-  bool user_stacks = true;
+  ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // of the user's part
   bool kernel_stacks = true;
   bool follow_children = true;
   bool software_clock_only = false;  // cpu-clock even where the hardware counts cycles

@@ -16,6 +16,7 @@
 #define LABELSCOPE_BPF_WIRE_H
 
 #include "labelscope/label_blocks.h"
+#include "labelscope/stack.h"
 #include "labelscope/tls_recipe.h"
 
 enum ls_record_type {
@@ -28,7 +29,8 @@ enum ls_record_type {
 };
 
 #define LS_COMM_SIZE 16
-/* The default of kernel.perf_event_max_stack: the kernel itself goes no deeper. */
+/* Of each part of a stack. The default of kernel.perf_event_max_stack: the kernel itself goes no
+ * deeper. */
 #define LS_MAX_FRAMES 127
 
 /* So many repeated reads can wait for the disk at the same time. */
@@ -39,6 +41,13 @@ struct ls_record_head {
   __u32 type; /* enum ls_record_type */
 };
 
+struct ls_stack_head {
+  __u16 user_frames;
+  __u16 kernel_frames;
+  __u8 end; /* enum ls_stack_end: how the user's part ends */
+  __u8 reserved[3];
+};
+
 struct ls_sample_head {
   struct ls_record_head record;
   __u64 time_ns;  /* CLOCK_MONOTONIC */
@@ -47,9 +56,7 @@ struct ls_sample_head {
   __u32 pid;
   __u32 tid;
   __u8 comm[LS_COMM_SIZE];
-  __u16 user_frames;
-  __u16 kernel_frames;
-  __u32 reserved;
+  struct ls_stack_head stack;
 };
 
 struct ls_labels_head {
@@ -96,7 +103,7 @@ struct ls_process {
 /* Set before the programs are loaded: the verifier removes the code of what is turned off. */
 struct ls_config {
   __u32 pid_namespace; /* inode number of labelscope's pid namespace; 0: the initial one */
-  __u32 user_stacks;
+  __u32 call_graph;    /* enum ls_call_graph */
   __u32 kernel_stacks;
   __u32 follow_children;
   __u32 worker_flag; /* bit of task->flags that marks io_uring's threads, 0 where there is none */
@@ -112,6 +119,6 @@ LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_config) == 32);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 32);
-LS_ASSERT(__builtin_offsetof(struct ls_sample_head, user_frames) == 56);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 56);
 
 #endif /* LABELSCOPE_BPF_WIRE_H */

@@ -26,10 +26,6 @@ std::string_view source_name(SnapshotSource source) {
   return "unknown";
 }
 
-std::string_view module_kind_name(ProfileModule::Kind kind) {
-  return kind == ProfileModule::Kind::kFile ? "file" : "unknown";
-}
-
 template <class List, class Convert>
 Json array_json(const List& list, Convert convert) {
   Json array = Json::array();
@@ -83,27 +79,10 @@ Json label_json(const Label& label) {
           {"publisher", label.publisher}};
 }
 
-Json module_json(const ProfileModule& module) {
-  return {{"kind", module_kind_name(module.kind)},
-          {"path", bytes_json(module.path)},
-          {"build_id", bytes_json(module.build_id)},
-          {"start", address_json(module.start)},
-          {"end", address_json(module.end)},
-          {"file_offset", address_json(module.file_offset)},
-          {"load_bias", address_json(module.load_bias)},
-          {"symbol_problem", bytes_json(module.symbol_problem)}};
-}
-
 Json frame_json(const Location& location) {
-  Json lines = array_json(location.lines, [](const SourceLine& line) {
-    return Json{{"function", bytes_json(line.function)},
-                {"system_name", bytes_json(line.system_name)},
-                {"file", bytes_json(line.file)},
-                {"line", line.line}};
-  });
   return {{"address", address_json(location.address)},
           {"module", location.module == kNoIndex ? Json(nullptr) : Json(location.module)},
-          {"lines", std::move(lines)}};
+          {"lines", lines_json(location)}};
 }
 
 Json stack_json(const ProcessDump& dump, std::size_t thread) {
@@ -111,10 +90,10 @@ Json stack_json(const ProcessDump& dump, std::size_t thread) {
   if (index == kNoIndex) return nullptr;
   const Profile& profile = dump.stacks->profile;
   const UnwoundStack& unwound = *dump.snapshot.threads[thread].stack;
-  return {{"frames", array_json(profile.stacks[index],
+  return {{"frames", array_json(profile.stacks[index].frames,
                                 [&](Index at) { return frame_json(profile.locations[at]); })},
           {"cut", bytes_json(unwound.cut)},
-          {"out_of_time", unwound.out_of_time}};
+          {"out_of_time", unwound.end == LS_STACK_OUT_OF_TIME}};
 }
 
 Json thread_json(const ProcessDump& dump, std::size_t index) {
@@ -187,7 +166,7 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   });
   json["absence"] = bytes_json(plan.absence());
   if (dump.explanation) json["explanation"] = explanation_json(*dump.explanation);
-  if (dump.stacks) json["modules"] = array_json(dump.stacks->profile.modules, module_json);
+  if (dump.stacks) json["modules"] = array_json(dump.stacks->profile.modules, module_fields);
   json["threads"] = Json::array();
   for (std::size_t i = 0; i < snapshot.threads.size(); ++i) {
     json["threads"].push_back(thread_json(dump, i));

@@ -20,11 +20,11 @@ NamedStacks StackNamer::name(const std::vector<ThreadSnapshot>& threads,
   for (const ThreadSnapshot& thread : threads) {
     named.of_thread.push_back(thread.stack ? static_cast<Index>(profile.stacks.size()) : kNoIndex);
     if (!thread.stack) continue;
-    Stack stack;
+    Stack stack{{}, thread.stack->end};
     for (Address frame : thread.stack->frames) {
       // Behind the first one they are return addresses (unwind.h): the call is in front of them.
-      const Address code = stack.empty() ? frame : frame - 1;
-      stack.push_back(location_at(profile, code));
+      const Address code = stack.frames.empty() ? frame : frame - 1;
+      stack.frames.push_back(location_at(profile, code));
     }
     profile.stacks.push_back(std::move(stack));
   }

@@ -235,7 +235,7 @@ void Renderer::render_steps(const Explanation& explanation, const char* indent) 
 }
 
 void Renderer::render_stack(const ThreadSnapshot& thread, Index stack) const {
-  for (Index index : dump_.stacks->profile.stacks[stack]) {
+  for (Index index : dump_.stacks->profile.stacks[stack].frames) {
     render_location(dump_.stacks->profile.locations[index]);
   }
   if (!thread.stack->cut.empty()) {

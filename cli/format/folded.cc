@@ -79,7 +79,7 @@ class FoldedRenderer {
     frames.reserve(profile_.locations.size());
     for (const Location& location : profile_.locations) frames.push_back(frames_of(location));
     stacks_.reserve(profile_.stacks.size());
-    for (const Stack& leaf_first : profile_.stacks) {
+    for (const auto& [leaf_first, end] : profile_.stacks) {
       FrameTree::Node node = leaf_first.empty() ? no_stack_ : FrameTree::kRoot;
       for (auto location = leaf_first.rbegin(); location != leaf_first.rend(); ++location) {
         for (FrameTree::Name name : frames[*location]) node = tree_.child(node, name);

@@ -46,4 +46,30 @@ nlohmann::ordered_json address_json(std::uint64_t address) {
   return nlohmann::ordered_json(std::string(text, end.ptr));
 }
 
+nlohmann::ordered_json module_fields(const ProfileModule& module) {
+  const bool file = module.kind == ProfileModule::Kind::kFile;
+  const bool kernel = module.kind == ProfileModule::Kind::kKernel;
+  return {{"kind", file     ? "file"
+                   : kernel ? "kernel"
+                            : "unknown"},
+          {"path", bytes_json(module.path)},
+          {"build_id", bytes_json(module.build_id)},
+          {"start", address_json(module.start)},
+          {"end", address_json(module.end)},
+          {"file_offset", address_json(module.file_offset)},
+          {"load_bias", address_json(module.load_bias)},
+          {"symbol_problem", bytes_json(module.symbol_problem)}};
+}
+
+nlohmann::ordered_json lines_json(const Location& location) {
+  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+  for (const SourceLine& line : location.lines) {
+    lines.push_back({{"function", bytes_json(line.function)},
+                     {"system_name", bytes_json(line.system_name)},
+                     {"file", bytes_json(line.file)},
+                     {"line", line.line}});
+  }
+  return lines;
+}
+
 }  // namespace labelscope::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/profile/profile.h"
 #include "labelscope/finding.h"
 #include "labelscope/result.h"
 
@@ -19,6 +20,10 @@ nlohmann::ordered_json address_json(std::uint64_t address);
 
 // What keeps labels away: "code", "rule" ("LS003", or null), "text", "fix".
 nlohmann::ordered_json finding_json(const Finding& finding);
+
+// Where code is: a module, all but its ID, and the source lines of a location.
+nlohmann::ordered_json module_fields(const ProfileModule& module);
+nlohmann::ordered_json lines_json(const Location& location);
 
 // "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
 std::string_view error_name(ErrorCode code);

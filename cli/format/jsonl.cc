@@ -25,18 +25,6 @@ constexpr int kVersion = 1;
 
 Json index_json(Index index) { return index == kNoIndex ? Json(nullptr) : Json(index); }
 
-std::string_view kind_name(ProfileModule::Kind kind) {
-  switch (kind) {
-    case ProfileModule::Kind::kFile:
-      return "file";
-    case ProfileModule::Kind::kKernel:
-      return "kernel";
-    case ProfileModule::Kind::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
 Json line_json(std::string_view type) { return Json{{"type", type}}; }
 
 Json definition_json(std::string_view type, std::size_t id) {
@@ -90,14 +78,7 @@ Json thread_json(const Thread& thread, std::size_t id) {
 
 Json module_json(const ProfileModule& module, std::size_t id) {
   Json line = definition_json("module", id);
-  line["kind"] = kind_name(module.kind);
-  line["path"] = bytes_json(module.path);
-  line["build_id"] = bytes_json(module.build_id);
-  line["start"] = address_json(module.start);
-  line["end"] = address_json(module.end);
-  line["file_offset"] = address_json(module.file_offset);
-  line["load_bias"] = address_json(module.load_bias);
-  line["symbol_problem"] = bytes_json(module.symbol_problem);
+  line.update(module_fields(module));
   return line;
 }
 
@@ -105,20 +86,13 @@ Json location_json(const Location& location, std::size_t id) {
   Json line = definition_json("location", id);
   line["module"] = index_json(location.module);
   line["address"] = address_json(location.address);
-  Json lines = Json::array();
-  for (const SourceLine& source : location.lines) {
-    lines.push_back(Json{{"function", bytes_json(source.function)},
-                         {"system_name", bytes_json(source.system_name)},
-                         {"file", bytes_json(source.file)},
-                         {"line", source.line}});
-  }
-  line["lines"] = std::move(lines);
+  line["lines"] = lines_json(location);
   return line;
 }
 
 Json stack_json(const Stack& stack, std::size_t id) {
   Json line = definition_json("stack", id);
-  line["locations"] = stack;
+  line["locations"] = stack.frames;
   return line;
 }
 

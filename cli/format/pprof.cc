@@ -103,7 +103,7 @@ class PprofRenderer {
     for (const AggregatedRow& row : aggregate_rows(profile_, {.flags = kPprofFlags})) {
       frames.clear();
       if (row.stack != kNoIndex) {
-        for (Index location : profile_.stacks[row.stack]) frames.push_back(location + 1ULL);
+        for (Index location : profile_.stacks[row.stack].frames) frames.push_back(location + 1ULL);
       }
       // Without this frame, the sample would count in the total and show up nowhere.
       if (frames.empty()) frames.push_back(pseudo_location("[no stack]"));

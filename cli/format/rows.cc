@@ -62,7 +62,7 @@ Status check_tables(const Profile& profile) {
                                             " of " + std::to_string(profile.modules.size())};
   }
   for (std::size_t i = 0; i < profile.stacks.size(); ++i) {
-    for (Index location : profile.stacks[i]) {
+    for (Index location : profile.stacks[i].frames) {
       if (location >= profile.locations.size()) {
         return bad_index("stack", i, "location", location, profile.locations.size());
       }

@@ -125,9 +125,9 @@ bool RecordParser::given(const char* option) const {
 }
 
 void RecordParser::check_sampling(RecordOptions& options) const {
-  const bool dwarf = call_graph_ == "dwarf";
-  const bool fp = call_graph_ == "fp";
-  if (given("--call-graph") && !dwarf && !fp && call_graph_ != "none") {
+  const bool bpf_can = find_call_graph(Backend::kBpf, call_graph_) != nullptr;
+  const bool ptrace_can = find_call_graph(Backend::kPtrace, call_graph_) != nullptr;
+  if (given("--call-graph") && (call_graph_.empty() || (!bpf_can && !ptrace_can))) {
     refuse("--call-graph " + escape_terminal(call_graph_) +
            ": unknown; fp, dwarf and none are known");
   }
@@ -136,28 +136,30 @@ void RecordParser::check_sampling(RecordOptions& options) const {
   }
   const Backend backend = parse_backend(backend_);
   options.mode = mode_ == "wall" ? SampleMode::kWall : SampleMode::kCpu;
-  options.stacks = call_graph_ != "none";
+  options.call_graph = call_graph_;
   options.max_stop = parse_duration("--max-stop", max_stop_);
   if (backend == Backend::kBpf) {
     if (mode_ == "wall") {
       refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
     }
-    if (dwarf) refuse("--call-graph dwarf needs --backend ptrace: BPF follows frame pointers (fp)");
+    if (!bpf_can) {
+      refuse("--call-graph " + call_graph_ +
+             " needs --backend ptrace: BPF follows frame pointers (fp)");
+    }
     if (given("--max-stop"))
       refuse("--max-stop has no meaning with --backend bpf: it stops nothing");
     options.backend = Backend::kBpf;
     return;
   }
   // What only one of them can do chooses it.
-  if (backend == Backend::kAuto && mode_ == "cpu" && fp) {
-    options.backend = Backend::kBpf;
+  if (backend == Backend::kAuto && mode_ == "cpu" && bpf_can) {
+    options.backend = ptrace_can ? Backend::kAuto : Backend::kBpf;
     return;
   }
-  if (backend == Backend::kAuto && mode_ == "cpu" && !dwarf) return;
-  if (fp) {
-    refuse(
-        "--call-graph fp needs --backend bpf and --mode cpu: ptrace unwinds by call frame "
-        "information (dwarf), or not at all (none)");
+  if (!ptrace_can) {
+    refuse("--call-graph " + call_graph_ +
+           " needs --backend bpf and --mode cpu: ptrace unwinds by call frame information (dwarf), "
+           "or not at all (none)");
   }
   if (given("--ring-size")) {
     refuse("--ring-size has no meaning with --backend ptrace: there is no buffer in between");
@@ -215,7 +217,7 @@ Options RecordParser::checked(const CommandTail& tail) const {
     refuse("--output -: stdout can take one file only");
   }
   check_sampling(options);
-  options.kernel_stacks = options.stacks && !no_kernel_;
+  options.kernel_stacks = call_graph_ != "none" && !no_kernel_;
   options.follow_children = !no_children_;
   if (given("--group-by")) options.group_by = parse_keys("--group-by", group_by_);
   if (given("--summary")) options.summary = parse_keys("--summary", summary_);

@@ -27,8 +27,8 @@ struct RecordOptions {
   std::vector<std::string> outputs;  // "-" is stdout; empty: one file with a name of its own
   std::optional<Format> format;      // of every output; otherwise by extension
   bool overwrite = false;
+  std::string call_graph;  // for find_call_graph()
   bool kernel_stacks = true;
-  bool stacks = true;  // --call-graph none turns them off; the backend decides how they are taken
   bool follow_children = true;
   std::vector<std::string> group_by;
   std::vector<std::string> summary;

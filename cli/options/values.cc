@@ -72,6 +72,15 @@ std::vector<Pid> parse_pids(const std::vector<std::string>& texts) {
   return pids;
 }
 
+const CallGraph* find_call_graph(Backend backend, std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kCallGraphs), std::end(kCallGraphs), [&](const CallGraph& each) {
+        return (name.empty() || each.name == name) &&
+               (each.backend == backend || each.backend == Backend::kAuto);
+      });
+  return found == std::end(kCallGraphs) ? nullptr : found;
+}
+
 Backend parse_backend(const std::string& text) {
   if (text == "auto") return Backend::kAuto;
   if (text == "bpf") return Backend::kBpf;

@@ -11,6 +11,7 @@
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
+#include "labelscope/stack.h"
 
 namespace labelscope::cli {
 
@@ -64,8 +65,11 @@ struct Process {
   std::vector<std::string> publishers;  // paths, in the order of Label::publisher
 };
 
-// Frames leaf first: kernel frames, then user frames. Locations by index.
-using Stack = std::vector<Index>;
+struct Stack {
+  std::vector<Index> frames;  // locations, leaf first: kernel frames, then user frames
+  ls_stack_end end = LS_STACK_NOT_WANTED;
+  bool operator==(const Stack&) const = default;
+};
 
 // One sample, or (in an aggregated profile) `count` equal ones.
 struct SampleRow {

@@ -29,6 +29,10 @@ bool same_row(const SampleRow& a, const SampleRow& b) {
          a.flags == b.flags && a.outcome == b.outcome;
 }
 
+std::uint64_t hash_of(const Stack& stack) {
+  return XXH3_64bits_withSeed(stack.frames.data(), stack.frames.size() * sizeof(Index), stack.end);
+}
+
 // Bytes come from targets: one that knew the hashes could make all its label sets collide.
 std::uint64_t seed() {
   static const std::uint64_t value = std::random_device{}() * 0x9E3779B97F4A7C15ULL;
@@ -114,34 +118,38 @@ Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& proces
 
 Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process) {
   scratch_.clear();
-  scratch_.append(as_text(std::as_bytes(sample.kernel_stack)));
-  scratch_.append(as_text(std::as_bytes(sample.user_stack)));
-  scratch_.push_back(static_cast<char>(sample.kernel_stack.size()));  // where the one ends
+  scratch_.append(as_text(std::as_bytes(sample.stack.kernel)));
+  scratch_.append(as_text(std::as_bytes(sample.stack.user)));
+  scratch_.push_back(static_cast<char>(sample.stack.kernel.size()));  // where the one ends
+  scratch_.push_back(static_cast<char>(sample.stack.end));
   if (const Index* known = process.caches.user_stacks.find(scratch_)) return *known;
 
   Stack stack;
-  stack.reserve(sample.kernel_stack.size() + sample.user_stack.size());
+  stack.end = sample.stack.end;
+  stack.frames.reserve(sample.stack.kernel.size() + sample.stack.user.size());
   bool leaf = true;
-  for (std::uint64_t address : sample.kernel_stack) {
-    stack.push_back(intern_location(leaf ? address : address - 1, process.kernel_module()));
+  for (std::uint64_t address : sample.stack.kernel) {
+    stack.frames.push_back(intern_location(leaf ? address : address - 1, process.kernel_module()));
     leaf = false;
   }
   leaf = true;
-  for (std::uint64_t address : sample.user_stack) {
+  for (std::uint64_t address : sample.stack.user) {
     // A return address points behind the call, perhaps into the next line or function.
     Address inside = leaf ? address : address - 1;
     auto [known, fresh] = process.caches.locations.try_emplace(inside, kNoIndex);
     if (fresh) known->second = intern_location(inside, process.module_at(inside));
     // No code there: this function keeps something else than a frame pointer in that register, and
     // what its value led to is no caller.
-    if (!leaf && profile_.locations[known->second].module == kNoIndex) break;
+    if (!leaf && profile_.locations[known->second].module == kNoIndex) {
+      if (stack.end == LS_STACK_TOO_DEEP) stack.end = LS_STACK_CHAIN_ENDED;
+      break;
+    }
     leaf = false;
-    stack.push_back(known->second);
+    stack.frames.push_back(known->second);
   }
   const auto next = static_cast<Index>(profile_.stacks.size());
-  const Index known =
-      stacks_.find_or_insert(XXH3_64bits(stack.data(), stack.size() * sizeof(Index)), next,
-                             [&](Index index) { return profile_.stacks[index] == stack; });
+  const Index known = stacks_.find_or_insert(
+      hash_of(stack), next, [&](Index index) { return profile_.stacks[index] == stack; });
   if (known == next) profile_.stacks.push_back(std::move(stack));
   process.caches.user_stacks.insert(scratch_, known);
   return known;

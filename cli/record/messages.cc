@@ -7,6 +7,7 @@
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
 #include "cli/record/progress.h"
+#include "cli/record/stack_ends.h"
 
 namespace labelscope::cli {
 namespace {
@@ -70,17 +71,11 @@ constexpr CounterText kCounterTexts[] = {
     {"threads-refused", "samples with neither labels nor stack", "their thread may not be stopped"},
     {"stacks-cut-by-max-stop", "stacks that are cut",
      "unwinding them took longer than --max-stop; they are marked stack-cut"},
-    {"stacks-incomplete", "stacks that end early",
-     "code without call frame information, or more frames than are kept"},
+    {"stacks-incomplete", "stacks that end early", "code without call frame information"},
     {"threads-without-cpu-time", "threads whose CPU time is not told",
      "no /proc/PID/schedstat in this kernel, or too many open files; they are sampled whenever "
      "they could run, waiting for a processor included"},
     {"mappings-not-read", "times that the mappings of a process could not be read", ""},
-    // stack_ends_text() tells of these.
-    {"stacks-complete", "", ""},
-    {"stacks-without-start", "", ""},
-    {"stacks-too-deep", "", ""},
-    {"stacks-missing", "", ""},
     {"stop-longest-us", "", ""},
     {"stop-median-us", "", ""},
     {"stop-p99-us", "", ""},
@@ -98,7 +93,8 @@ std::string counter_line(const std::string& name, std::uint64_t count) {
     if (!known.why.empty()) line.append(" (").append(known.why).append(")");
     return line;
   }
-  return name + ": " + with_thousands(count);
+  // stack_ends_text() tells of the other ends of stacks.
+  return counts_stacks(name) ? std::string() : name + ": " + with_thousands(count);
 }
 
 // "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.

@@ -155,7 +155,7 @@ void Recorder::on_sample(const Sample& sample) {
     ++counters_["processes whose fork was not seen"];
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
-  in_kernel_ |= !sample.kernel_stack.empty();
+  in_kernel_ |= !sample.stack.kernel.empty();
   builder_.add(sample, *process);
 }
 

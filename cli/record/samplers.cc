@@ -11,7 +11,8 @@ namespace {
 Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   SamplerOptions sampling;
   sampling.frequency_hz = options.frequency_hz;
-  sampling.user_stacks = options.stacks;
+  const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
+  sampling.call_graph = call_graph->how;
   sampling.kernel_stacks = options.kernel_stacks;
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
@@ -20,7 +21,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   opened.backend = "bpf";
-  opened.call_graph = options.stacks ? "fp" : "none";
+  opened.call_graph = call_graph->name;
   opened.remark = (*sampler)->retries()
                       ? "Reads of label memory that is not resident are repeated"
                       : "Reads of label memory that is not resident are not repeated: " +
@@ -39,7 +40,8 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   PtraceSamplerOptions sampling;
   sampling.mode = options.mode;
   sampling.frequency_hz = options.frequency_hz;
-  sampling.stacks = options.stacks;
+  const CallGraph* call_graph = find_call_graph(Backend::kPtrace, options.call_graph);
+  sampling.stacks = call_graph->how != LS_CALL_GRAPH_NONE;
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
   sampling.max_stop = options.max_stop;
@@ -47,7 +49,7 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   opened.backend = "ptrace";
-  opened.call_graph = options.stacks ? "dwarf" : "none";
+  opened.call_graph = call_graph->name;
   opened.sampler = *std::move(sampler);
   return opened;
 }

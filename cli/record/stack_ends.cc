@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "cli/record/progress.h"
@@ -11,32 +12,34 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr const char* kComplete = "stacks-complete";
-constexpr const char* kWithoutStart = "stacks-without-start";
-constexpr const char* kTooDeep = "stacks-too-deep";
-constexpr const char* kMissing = "stacks-missing";
+constexpr std::string_view kPrefix = "stacks-";
 
-// kernel.perf_event_max_stack's default: as many user frames a stack by frame pointers has at most.
-constexpr std::size_t kMostFrames = 127;
+struct EndWords {
+  ls_stack_end end;
+  const char* name;
+  const char* does;
+};
+#define LS_STACK_END_WORDS(end, name, does) {end, name, does},
+constexpr EndWords kEnds[] = {LS_STACK_ENDS(LS_STACK_END_WORDS)};
 
 // Where threads begin: programs; glibc, before and in the function that calls main; its threads;
 // musl and its threads; Go's threads and goroutines.
-constexpr std::array<std::string_view, 16> kStarts{"_start",
-                                                   "__libc_start_main",
-                                                   "__libc_start_main_impl",
-                                                   "__libc_start_call_main",
-                                                   "clone",
-                                                   "__clone",
-                                                   "clone3",
-                                                   "__clone3",
-                                                   "start_thread",
-                                                   "_start_c",
-                                                   "libc_start_main_stage2",
-                                                   "start",
-                                                   "runtime.goexit",
-                                                   "runtime.mstart",
-                                                   "runtime.rt0_go",
-                                                   "runtime.goexit.abi0"};
+constexpr std::string_view kStarts[] = {"_start",
+                                        "__libc_start_main",
+                                        "__libc_start_main_impl",
+                                        "__libc_start_call_main",
+                                        "clone",
+                                        "__clone",
+                                        "clone3",
+                                        "__clone3",
+                                        "start_thread",
+                                        "_start_c",
+                                        "libc_start_main_stage2",
+                                        "start",
+                                        "runtime.goexit",
+                                        "runtime.mstart",
+                                        "runtime.rt0_go",
+                                        "runtime.goexit.abi0"};
 
 bool starts_thread(const Location& location) {
   if (location.lines.empty()) return false;
@@ -44,54 +47,55 @@ bool starts_thread(const Location& location) {
   const std::string_view name =
       outermost.system_name.empty() ? outermost.function : outermost.system_name;
   // Symbols may have a version: clone@@GLIBC_2.2.5.
-  return std::find(kStarts.begin(), kStarts.end(), name.substr(0, name.find('@'))) != kStarts.end();
+  return std::find(std::begin(kStarts), std::end(kStarts), name.substr(0, name.find('@'))) !=
+         std::end(kStarts);
 }
 
-const char* end_of(const Profile& profile, const Stack& stack) {
-  const auto is_user = [&](Index location) {
-    const Index module = profile.locations[location].module;
-    return module == kNoIndex || profile.modules[module].kind != ProfileModule::Kind::kKernel;
-  };
-  const auto user_frames = std::count_if(stack.begin(), stack.end(), is_user);
-  if (user_frames == 0) return kMissing;  // kernel frames come first: the last one is the user's
-  if (starts_thread(profile.locations[stack.back()])) return kComplete;
-  return static_cast<std::size_t>(user_frames) >= kMostFrames ? kTooDeep : kWithoutStart;
+// A chain of frame pointers that ended, and one of exactly as many frames as are kept.
+bool only_names_tell(const Stack& stack) {
+  return !stack.frames.empty() &&
+         (stack.end == LS_STACK_CHAIN_ENDED || stack.end == LS_STACK_TOO_DEEP);
 }
 
-std::uint64_t counter(const Ledger& ledger, const char* name) {
-  const auto found = ledger.counters.find(name);
-  return found == ledger.counters.end() ? 0 : found->second;
+std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& profile) {
+  std::array<std::uint64_t, LS_STACK_END_COUNT> samples{};
+  for (const SampleRow& row : profile.rows) {
+    if (row.stack != kNoIndex) samples[profile.stacks[row.stack].end] += row.count;
+  }
+  return samples;
 }
 
 }  // namespace
 
+bool counts_stacks(std::string_view counter) { return counter.starts_with(kPrefix); }
+
 void count_stack_ends(Profile& profile) {
-  if (profile.call_graph != "fp") return;
-  std::vector<const char*> ends;
-  ends.reserve(profile.stacks.size());
-  for (const Stack& stack : profile.stacks) ends.push_back(end_of(profile, stack));
-  for (const SampleRow& row : profile.rows) {
-    profile.ledger.counters[row.stack == kNoIndex ? kMissing : ends[row.stack]] += row.count;
+  for (Stack& stack : profile.stacks) {
+    if (only_names_tell(stack) && starts_thread(profile.locations[stack.frames.back()])) {
+      stack.end = LS_STACK_ROOT;
+    }
+  }
+  const auto samples = samples_by_end(profile);
+  for (const auto& [end, name, does] : kEnds) {
+    if (samples[end] != 0) profile.ledger.counters[std::string(kPrefix) + name] = samples[end];
   }
 }
 
 std::string stack_ends_text(const Profile& profile) {
-  const std::uint64_t all = profile.ledger.written;
-  const std::uint64_t complete = counter(profile.ledger, kComplete);
-  if (profile.call_graph == "none" || (all - std::min(complete, all)) * 10 <= all) return {};
-  std::string text = percent(complete, all) + " of the stacks reach the start of their thread";
-  if (profile.call_graph != "fp") return text;
-  const char* separator = ": ";
-  for (const auto& [name, what] : {std::pair(kWithoutStart, " end at code without frame pointers"),
-                                   std::pair(kTooDeep, " have more frames than the kernel follows"),
-                                   std::pair(kMissing, " have no user part")}) {
-    const std::uint64_t count = counter(profile.ledger, name);
-    if (count == 0) continue;
-    text += separator + percent(count, all) + what;
-    separator = ", ";
+  const auto samples = samples_by_end(profile);
+  const std::uint64_t all = std::accumulate(samples.begin(), samples.end(), std::uint64_t{0}) -
+                            samples[LS_STACK_NOT_WANTED];
+  if ((all - samples[LS_STACK_ROOT]) * 10 <= all) return {};
+  std::string text;
+  for (const auto& [end, name, does] : kEnds) {
+    if (end == LS_STACK_ROOT) {
+      text = percent(samples[end], all) + " of the stacks " + does;
+    } else if (samples[end] != 0) {
+      text += (text.find(':') == std::string::npos ? ": " : ", ") + percent(samples[end], all) +
+              " " + does;
+    }
   }
-  return counter(profile.ledger, kWithoutStart) == 0 ? text
-                                                     : text + " (--backend ptrace needs none)";
+  return samples[LS_STACK_CHAIN_ENDED] == 0 ? text : text + " (--backend ptrace needs none)";
 }
 
 }  // namespace labelscope::cli

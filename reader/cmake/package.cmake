@@ -40,6 +40,7 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/result.h
   include/labelscope/saved_pointer.h
   include/labelscope/snapshot.h
+  include/labelscope/stack.h
   include/labelscope/stopped_thread.h
   include/labelscope/target.h
   include/labelscope/tls_recipe.h

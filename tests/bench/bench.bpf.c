@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/task.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "tests/bench/bench_wire.h"
 // clang-format on
 
@@ -25,9 +26,9 @@ static __always_inline void bench_empty(void* ctx) { (void)ctx; }
 static __always_inline void bench_stack(void* ctx) {
   struct ls_scratch* own = ls_scratch_at(bpf_get_smp_processor_id());
   if (!own) return;
-  long size = bpf_get_stack(ctx, own->reading.labels.blocks, LS_MAX_FRAMES * sizeof(__u64),
-                            BPF_F_USER_STACK);
-  result.frames = size > 0 ? size / sizeof(__u64) : 0;
+  own->sample.stack = (struct ls_stack_head){};
+  ls_follow_frame_pointers(ctx, own);
+  result.frames = own->sample.stack.user_frames;
 }
 
 /* What stands before the labels in the sampler: finding the process and its recipes. */

@@ -22,13 +22,7 @@ bool SamplePath::add(std::span<const std::byte> record) {
   if (sample == nullptr) return false;
   label_key_.clear();
   append_label_key(sample->labels, label_key_);
-  Sample view;
-  view.time_ns = sample->time_ns;
-  view.pid = sample->pid;
-  view.tid = sample->tid;
-  view.comm = sample->comm;
-  view.user_stack = sample->user_stack;
-  view.kernel_stack = sample->kernel_stack;
+  Sample view = *sample;
   view.outcome = sample->labels.outcome;
   view.flags = sample->labels.flags;
   view.label_key = label_key_;

@@ -104,7 +104,7 @@ SyntheticRecords::SyntheticRecords(Mix mix, std::size_t samples)
       head.record.type = LS_RECORD_SAMPLE;
       head.pid = kPid;
       std::memcpy(head.comm, "service", 8);
-      head.user_frames = kFrames;
+      head.stack.user_frames = kFrames;
       ls_label_head label_head{};
       label_head.outcome = LS_LABELLED;
       label_head.block_count = 1;

@@ -92,7 +92,7 @@ void check_costs(const char* object, const std::map<std::string, unsigned long>&
 ls_config everything() {
   ls_config config{};
   config.pid_namespace = 1;
-  config.user_stacks = 1;
+  config.call_graph = LS_CALL_GRAPH_FP;
   config.kernel_stacks = 1;
   config.follow_children = 1;
   config.worker_flag = worker_flags();

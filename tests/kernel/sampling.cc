@@ -34,8 +34,9 @@ void Taken::on_sample(const Sample& sample) {
   one.time_ns = sample.time_ns;
   one.thread_ns = sample.thread_ns;
   one.comm = sample.comm;
-  one.user_stack.assign(sample.user_stack.begin(), sample.user_stack.end());
-  one.kernel_stack.assign(sample.kernel_stack.begin(), sample.kernel_stack.end());
+  one.user_stack.assign(sample.stack.user.begin(), sample.stack.user.end());
+  one.kernel_stack.assign(sample.stack.kernel.begin(), sample.stack.kernel.end());
+  one.stack_end = sample.stack.end;
   one.seen = decode_label_key(sample.label_key);
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;

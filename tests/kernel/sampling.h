@@ -19,6 +19,7 @@ struct TakenSample {
   std::string comm;
   std::vector<std::uint64_t> user_stack;
   std::vector<std::uint64_t> kernel_stack;
+  ls_stack_end stack_end{};
   std::uint64_t thread_ns = 0;
   Observation seen;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "bpf/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
@@ -21,6 +22,13 @@ void burn_and_call(ChildSide& parent) {
     for (int i = 0; i < 2000; ++i) (void)getppid();
     return parent.told();
   });
+}
+
+// Each call has a frame of its own: there is something left to do behind it.
+__attribute__((noinline)) void burn_below(int calls, ChildSide& parent) {
+  if (calls == 0) return parent.burn_until_told();
+  burn_below(calls - 1, parent);
+  asm volatile("");
 }
 
 std::uint64_t monotonic_ns() {
@@ -81,16 +89,35 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("sampler: a stack of frame pointers tells whether it has more than the kernel follows") {
+  const bool deep = GENERATE(false, true);
+  SampledChild child(
+      [deep](ChildSide& parent) { burn_below(deep ? 2 * LS_MAX_FRAMES : 0, parent); });
+  Taken taken;
+  sample_some({}, child, taken);
+  std::size_t cut = 0;
+  for (const TakenSample& sample : taken.samples) {
+    const std::size_t frames = sample.user_stack.size();
+    REQUIRE(sample.stack_end == (frames == 0               ? LS_STACK_MISSING
+                                 : frames == LS_MAX_FRAMES ? LS_STACK_TOO_DEEP
+                                                           : LS_STACK_CHAIN_ENDED));
+    cut += sample.stack_end == LS_STACK_TOO_DEEP;
+  }
+  REQUIRE((cut > 0) == deep);
+}
+
 TEST_CASE("sampler: either stack can be left out") {
   SampledChild child(burn_and_call);
   bool user = GENERATE(true, false);
   Taken taken;
-  sample_some({.user_stacks = user, .kernel_stacks = !user}, child, taken);
+  sample_some({.call_graph = user ? LS_CALL_GRAPH_FP : LS_CALL_GRAPH_NONE, .kernel_stacks = !user},
+              child, taken);
   std::size_t user_frames = 0;
   std::size_t kernel_frames = 0;
   for (const TakenSample& sample : taken.samples) {
     user_frames += sample.user_stack.size();
     kernel_frames += sample.kernel_stack.size();
+    REQUIRE((sample.stack_end == LS_STACK_NOT_WANTED) == !user);
   }
   REQUIRE((user_frames > 0) == user);
   REQUIRE((kernel_frames > 0) == !user);

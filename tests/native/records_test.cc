@@ -26,8 +26,7 @@ std::vector<std::uint64_t> sample_words() {
   made.sample.pid = 12;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
-  made.sample.user_frames = 2;
-  made.sample.kernel_frames = 1;
+  made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, {}};
   made.head.outcome = LS_LABELLED;
   made.head.block_count = 1;
   made.head.size = 24;
@@ -46,8 +45,8 @@ std::vector<std::uint64_t> sample_of_frames(std::uint32_t user, std::uint32_t ke
   auto words = sample_words();
   words.resize(words.size() - 3 + user + kernel, 0x1111);
   at<ls_record_head>(words, 0).size = static_cast<std::uint32_t>(words.size() * 8);
-  at<ls_sample_head>(words, 0).user_frames = user;
-  at<ls_sample_head>(words, 0).kernel_frames = kernel;
+  at<ls_sample_head>(words, 0).stack.user_frames = user;
+  at<ls_sample_head>(words, 0).stack.kernel_frames = kernel;
   return words;
 }
 
@@ -82,9 +81,10 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(raw(sample.pid) == 12);
   REQUIRE(raw(sample.tid) == 13);
   REQUIRE(sample.comm == "sixteen-bytes-xx");
-  REQUIRE(sample.user_stack.size() == 2);
-  REQUIRE(sample.user_stack[1] == 0x2222);
-  REQUIRE(sample.kernel_stack.size() == 1);
+  REQUIRE(sample.stack.user.size() == 2);
+  REQUIRE(sample.stack.user[1] == 0x2222);
+  REQUIRE(sample.stack.kernel.size() == 1);
+  REQUIRE(sample.stack.end == LS_STACK_CHAIN_ENDED);
   std::vector<std::byte> key;
   append_label_key(sample.labels, key);
   REQUIRE(decode_label_key(key).labels == LabelSet{{"id", "abc", 0}});
@@ -123,7 +123,8 @@ TEST_CASE("records: a record cut anywhere is refused") {
 TEST_CASE("records: numbers that contradict the rest are refused") {
   auto words = sample_words();
   SECTION("type") { at<ls_record_head>(words, 0).type = 99; }
-  SECTION("frames") { at<ls_sample_head>(words, 0).user_frames = 3; }
+  SECTION("frames") { at<ls_sample_head>(words, 0).stack.user_frames = 3; }
+  SECTION("end of the stack") { at<ls_sample_head>(words, 0).stack.end = LS_STACK_END_COUNT; }
   SECTION("outcome") { at<ls_label_head>(words, kHead).outcome = LS_OUTCOME_COUNT; }
   SECTION("labels of an unlabelled sample") {
     at<ls_label_head>(words, kHead).outcome = LS_UNLABELLED;
@@ -177,8 +178,8 @@ TEST_CASE("records: a label block has room for the most bytes, and nothing is be
     at<ls_label_block>(words, kBlock).byte_count = byte_count;
     at<ls_label_head>(words, kHead).size =
         static_cast<std::uint32_t>(words.size() * 8 - kHead - sizeof(ls_label_head));
-    at<ls_sample_head>(words, 0).user_frames = 0;
-    at<ls_sample_head>(words, 0).kernel_frames = 0;
+    at<ls_sample_head>(words, 0).stack.user_frames = 0;
+    at<ls_sample_head>(words, 0).stack.kernel_frames = 0;
     at<ls_record_head>(words, 0).size = static_cast<std::uint32_t>(words.size() * 8);
     return words;
   };

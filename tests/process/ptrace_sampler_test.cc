@@ -42,8 +42,8 @@ class Handler final : public EventHandler {
  public:
   void on_sample(const Sample& sample) override {
     samples.push_back({sample.pid, sample.tid, sample.outcome, sample.flags,
-                       sample.user_stack.size(),
-                       sample.user_stack.empty() ? 0 : sample.user_stack.front()});
+                       sample.stack.user.size(),
+                       sample.stack.user.empty() ? 0 : sample.stack.user.front()});
   }
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
   void on_exec(Pid pid) override { execs.push_back(pid); }

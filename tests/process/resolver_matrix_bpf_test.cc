@@ -139,7 +139,7 @@ std::vector<ls_tls_recipe> require_recipes(Pid pid) {
 std::unique_ptr<BpfSampler> require_sampler() {
   SamplerOptions options;
   options.frequency_hz = 199;  // an emulated processor does nothing else at 999
-  options.user_stacks = false;
+  options.call_graph = LS_CALL_GRAPH_NONE;
   options.kernel_stacks = false;
   options.max_processes = 16;
   options.ring_bytes = 1 << 20;

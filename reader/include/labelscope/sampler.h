@@ -21,9 +21,17 @@
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/result.h"
+#include "labelscope/stack.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {
+
+// Both parts leaf first; all but the first of each part are return addresses.
+struct StackView {
+  std::span<const std::uint64_t> kernel;
+  std::span<const std::uint64_t> user;
+  ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
+};
 
 // Valid during the call that it is passed to.
 struct Sample {
@@ -35,8 +43,7 @@ struct Sample {
   Pid pid{};
   Tid tid{};
   std::string_view comm;
-  std::span<const std::uint64_t> user_stack;  // leaf first; all but the first are return addresses
-  std::span<const std::uint64_t> kernel_stack;  // the same
+  StackView stack;
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;  // of enum ls_sample_flag
   // Equal labels have equal keys: intern by it, and decode each one once (label_codec.h). Flags that

@@ -10,6 +10,7 @@
 
 #include "labelscope/memory.h"
 #include "labelscope/registers.h"
+#include "labelscope/stack.h"
 #include "labelscope/target.h"
 
 namespace labelscope {
@@ -19,10 +20,8 @@ struct UnwoundStack {
   // signal interrupted is not at a call: there it is the address plus one. So of every frame but
   // the first, one byte less is in the instruction that the thread is at.
   std::vector<Address> frames;
-  // It ends before the outermost frame, and why, in words: the time was over, more frames than
-  // kMaxFrames, or no call frame information for an address. Empty for a whole stack.
-  std::string cut;
-  bool out_of_time = false;
+  ls_stack_end end = LS_STACK_MISSING;
+  std::string cut;  // why it ends before the root, in words; empty for a whole stack
 };
 
 // Not thread-safe.

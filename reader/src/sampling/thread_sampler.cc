@@ -115,18 +115,12 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   sample.pid = process.pid();
   sample.tid = thread.tid;
   sample.comm = thread.comm;
-  sample.user_stack = seen.stack.frames;
+  sample.stack.user = seen.stack.frames;
+  if (options_.stacks) sample.stack.end = seen.stack.end;
   sample.outcome = seen.labels.outcome;
   sample.flags = seen.labels.flags;
   sample.label_key = label_key_;
-  if (seen.stack.out_of_time) {
-    sample.flags |= LS_STACK_CUT;
-    ++cut_by_max_stop_;
-  } else if (!seen.stack.cut.empty()) {
-    ++stacks_incomplete_;
-  } else if (!seen.stack.frames.empty()) {
-    ++stacks_complete_;
-  }
+  if (seen.stack.end == LS_STACK_OUT_OF_TIME) sample.flags |= LS_STACK_CUT;
   ++counts_.taken;
   ++counts_.outcomes[sample.outcome];
   if ((sample.flags & LS_TRUNCATED) != 0) ++counts_.truncated;
@@ -147,9 +141,6 @@ Counters ThreadSampler::counters() const {
   set("threads-refused", threads_refused_);
   set("threads-without-processor", threads_without_processor_);
   set("threads-waiting-again", threads_waiting_);
-  set("stacks-cut-by-max-stop", cut_by_max_stop_);
-  set("stacks-incomplete", stacks_incomplete_);
-  set("stacks-complete", stacks_complete_);
   set_time("stop-longest-us", stops_.longest());
   set_time("stop-median-us", stops_.quantile(0.5));
   set_time("stop-p99-us", stops_.quantile(0.99));

@@ -59,9 +59,6 @@ class ThreadSampler {
   std::string refusal_;  // the first refusal
   std::uint64_t threads_without_processor_ = 0;
   std::uint64_t threads_waiting_ = 0;
-  std::uint64_t cut_by_max_stop_ = 0;
-  std::uint64_t stacks_incomplete_ = 0;
-  std::uint64_t stacks_complete_ = 0;
   // Exists from the first thread of a tick until no thread can be held any more (threads may stop
   // late).
   std::optional<Holding> holding_;

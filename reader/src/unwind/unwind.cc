@@ -56,7 +56,6 @@ class DwflUnwinder final : public Unwinder {
     UnwoundStack stack;
     std::optional<Registers> resume;
     bool after_bad_call = false;
-    bool ended = false;   // we have ended it: it is whole, or cut with a reason
     Address last_pc = 0;  // with its signature, if it has one
     Address frame_pointer = 0;
   };
@@ -75,7 +74,7 @@ class DwflUnwinder final : public Unwinder {
   Address without_signature(Address value) const;
   bool late();
   int take_frame(Dwfl_Frame* frame);
-  int cut(std::string why);
+  int end(ls_stack_end how, std::string why);
 
   static const Dwfl_Thread_Callbacks kThreadCallbacks;
 
@@ -124,11 +123,11 @@ Status DwflUnwinder::attach(Machine machine) {
 }
 
 bool DwflUnwinder::late() {
-  if (!walk_.stack.out_of_time && walk_.deadline && Clock::now() >= *walk_.deadline) {
-    walk_.stack.out_of_time = true;
-    walk_.stack.cut = "the time for holding the thread was over";
+  if (walk_.stack.end != LS_STACK_OUT_OF_TIME && walk_.deadline &&
+      Clock::now() >= *walk_.deadline) {
+    end(LS_STACK_OUT_OF_TIME, "the time for holding the thread was over");
   }
-  return walk_.stack.out_of_time;
+  return walk_.stack.end == LS_STACK_OUT_OF_TIME;
 }
 
 bool DwflUnwinder::read_word(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* self) {
@@ -167,9 +166,9 @@ bool DwflUnwinder::returns_from_signal(Address pc) {
   return known->second;
 }
 
-int DwflUnwinder::cut(std::string why) {
+int DwflUnwinder::end(ls_stack_end how, std::string why) {
+  walk_.stack.end = how;
   walk_.stack.cut = std::move(why);
-  walk_.ended = true;
   return DWARF_CB_ABORT;
 }
 
@@ -183,20 +182,19 @@ int DwflUnwinder::take_frame(Dwfl_Frame* frame) {
   const Machine machine = walk_.registers.machine;
   Dwarf_Addr pc = 0;
   bool interrupted = false;  // not at a call
-  if (!dwfl_frame_pc(frame, &pc, &interrupted)) return cut("libdwfl has no address for a frame");
-  if (pc == 0 && !interrupted) {
-    walk_.ended = true;
-    return DWARF_CB_ABORT;
+  if (!dwfl_frame_pc(frame, &pc, &interrupted)) {
+    return end(LS_STACK_NO_WAY_ON, "libdwfl has no address for a frame");
   }
+  if (pc == 0 && !interrupted) return end(LS_STACK_ROOT, {});
   const bool code = modules_.is_code(pc);
   // A call through a bad pointer. Only one in a stack is believed: after a second nothing is sure.
   const bool bad_call = !code && interrupted && !walk_.after_bad_call;
   if (!code && !bad_call && !frames.empty()) {
-    return cut("after " + hex_address(walk_.last_pc) + " comes " + hex_address(pc) +
-               ", which is no code");
+    return end(LS_STACK_NO_WAY_ON, "after " + hex_address(walk_.last_pc) + " comes " +
+                                       hex_address(pc) + ", which is no code");
   }
   if (frames.size() == kMaxFrames) {
-    return cut("it has more than " + std::to_string(kMaxFrames) + " frames");
+    return end(LS_STACK_TOO_DEEP, "it has more than " + std::to_string(kMaxFrames) + " frames");
   }
   // No call instruction has led from the signal's return code to the handler, either.
   const bool signal_return = !frames.empty() && code && returns_from_signal(pc);
@@ -210,7 +208,8 @@ int DwflUnwinder::take_frame(Dwfl_Frame* frame) {
   walk_.after_bad_call = bad_call;
   if (bad_call) {
     walk_.resume = registers_before_call(walk_.registers, memory_);
-    return walk_.resume ? DWARF_CB_ABORT : cut("there is no code at " + hex_address(pc));
+    return walk_.resume ? DWARF_CB_ABORT
+                        : end(LS_STACK_NO_WAY_ON, "there is no code at " + hex_address(pc));
   }
   if (signal_return && dwfl_frame_reg(frame, stack_pointer_number(machine), &value) == 0) {
     walk_.resume = interrupted_registers(machine, value, memory_);
@@ -227,7 +226,7 @@ UnwoundStack DwflUnwinder::unwind(const Registers& registers, const MemorySource
   walk_.deadline = deadline;
   if (Status status = attach(registers.machine); !status) {
     walk_.stack.frames = {registers.pc};
-    walk_.stack.cut = status.error().context;
+    end(LS_STACK_NO_WAY_ON, status.error().context);
     return std::move(walk_.stack);
   }
   // Each turn adds a frame, and the frames are bounded.
@@ -240,11 +239,13 @@ UnwoundStack DwflUnwinder::unwind(const Registers& registers, const MemorySource
       walk_.registers = *walk_.resume;
       continue;
     }
-    const bool whole = result == DWARF_CB_OK || walk_.ended || walk_.stack.out_of_time;
-    // Both ABIs end the chain of frame pointers with 0 (psABI 3.4.1, AAPCS64 6.4.6).
-    if (!whole && (walk_.frame_pointer != 0 || walk_.stack.frames.size() <= 1)) {
-      walk_.stack.cut =
-          "there is no way on from " + hex_address(walk_.last_pc) + " (" + dwfl_errmsg(-1) + ")";
+    if (walk_.stack.end == LS_STACK_MISSING) {  // libdwfl has ended it, not we
+      walk_.stack.end = LS_STACK_ROOT;
+      // Both ABIs end the chain of frame pointers with 0 (psABI 3.4.1, AAPCS64 6.4.6).
+      if (result != DWARF_CB_OK && (walk_.frame_pointer != 0 || walk_.stack.frames.size() <= 1)) {
+        end(LS_STACK_NO_WAY_ON,
+            "there is no way on from " + hex_address(walk_.last_pc) + " (" + dwfl_errmsg(-1) + ")");
+      }
     }
     // The deadline passed before libdwfl reached the first frame. The registers tell its pc.
     if (walk_.stack.frames.empty()) walk_.stack.frames = {registers.pc};

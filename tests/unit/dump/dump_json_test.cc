@@ -81,7 +81,8 @@ TEST_CASE("dump_json: what is not known is null, and why it could not be read is
 
 TEST_CASE("dump_json: stacks refer to modules, and say why they end") {
   ProcessDump dump = make_dump();
-  add_thread(dump, 7, "w", {}).stack = UnwoundStack{{0x401000, 0x9000}, "the time was over", true};
+  add_thread(dump, 7, "w", {}).stack =
+      UnwoundStack{{0x401000, 0x9000}, LS_STACK_OUT_OF_TIME, "the time was over"};
   dump.stacks.emplace();
   Profile& profile = dump.stacks->profile;
   profile.modules.resize(1);
@@ -89,7 +90,7 @@ TEST_CASE("dump_json: stacks refer to modules, and say why they end") {
   profile.modules[0].path = "/opt/shop";
   profile.locations = {{0, 0x401000, {{"pay(int)", "_Z3payi", "pay.cc", 42}}},
                        {kNoIndex, 0x9000, {}}};
-  profile.stacks = {{0, 1}};
+  profile.stacks = {{{0, 1}, LS_STACK_OUT_OF_TIME}};
   dump.stacks->of_thread = {0};
   const json seen = json_of(dump);
   CHECK(seen["modules"][0]["path"] == "/opt/shop");

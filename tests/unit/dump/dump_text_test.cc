@@ -151,7 +151,8 @@ TEST_CASE("dump_text: on a terminal, labels that do not fit go to a line of thei
 TEST_CASE("dump_text: stacks with and without names, inlined functions, and where they end") {
   ProcessDump dump = make_dump();
   ThreadSnapshot& thread = add_thread(dump, 7, "w", {});
-  thread.stack = UnwoundStack{{0x401000, 0x402000, 0x9000}, "no call frame information", false};
+  thread.stack =
+      UnwoundStack{{0x401000, 0x402000, 0x9000}, LS_STACK_NO_WAY_ON, "no call frame information"};
   dump.stacks.emplace();
   Profile& profile = dump.stacks->profile;
   profile.modules.resize(1);
@@ -160,7 +161,7 @@ TEST_CASE("dump_text: stacks with and without names, inlined functions, and wher
   SourceLine inner{"pay(int)", "_Z3payi", "/src/pay.cc", 42};
   SourceLine outer{"", "serve", "", 0};
   profile.locations = {{0, 0x401000, {inner, outer}}, {0, 0x402000, {}}, {kNoIndex, 0x9000, {}}};
-  profile.stacks = {{0, 1, 2}};
+  profile.stacks = {{{0, 1, 2}, LS_STACK_NO_WAY_ON}};
   dump.stacks->of_thread = {0};
   CHECK(has(text_of(dump),
             "\n    pay(int) (pay.cc:42, inlined)\n"

@@ -150,7 +150,8 @@ TEST_CASE("folded: the sum of all lines is the number of samples") {
 
 TEST_CASE("folded: a stack of a million frames does not end the program") {
   SmallProfile small;
-  small.sample(small.shop_thread, small.stack(Stack(1'000'000, 0)), small.no_labels, LS_UNLABELLED);
+  small.sample(small.shop_thread, small.stack(std::vector<Index>(1'000'000, 0)), small.no_labels,
+               LS_UNLABELLED);
   CHECK(folded(small.profile).size() > 5'000'000);
 }
 

@@ -50,7 +50,7 @@ Index ProfileMaker::location(Index module, Address address, std::vector<std::str
 }
 
 Index ProfileMaker::stack(std::vector<Index> leaf_first) {
-  return append(profile.stacks, std::move(leaf_first));
+  return append(profile.stacks, {std::move(leaf_first), LS_STACK_ROOT});
 }
 
 Index ProfileMaker::label_set(LabelSet set) { return append(profile.label_sets, std::move(set)); }

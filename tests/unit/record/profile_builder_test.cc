@@ -50,6 +50,7 @@ class FakeProcess final : public ProcessContext {
 struct Input {
   std::vector<std::uint64_t> user{0x2000, 0x3001};
   std::vector<std::uint64_t> kernel;
+  ls_stack_end end = LS_STACK_CHAIN_ENDED;
   std::vector<std::byte> labels;
   int tid = 1;
   std::uint64_t time = 5;
@@ -63,8 +64,7 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.pid = Pid{1};
   view.tid = Tid{input.tid};
   view.comm = "worker";
-  view.user_stack = input.user;
-  view.kernel_stack = input.kernel;
+  view.stack = {input.kernel, input.user, input.end};
   view.outcome = input.outcome;
   view.flags = input.flags;
   view.label_key = input.labels;
@@ -111,7 +111,8 @@ TEST_CASE("profile_builder: a lossless recording keeps each sample with its time
 }
 
 TEST_CASE(
-    "profile_builder: thread, stack, labels, outcome and flags each make a row of their own") {
+    "profile_builder: thread, stack, its end, labels, outcome and flags each make a row of their "
+    "own") {
   ProfileBuilder builder(false, 1000);
   FakeProcess process;
   Input base;
@@ -131,7 +132,10 @@ TEST_CASE(
   other = base;
   other.flags = LS_NULL_VALUE;
   add(builder, process, other);
-  CHECK(builder.take(0, 0).rows.size() == 6);
+  other = base;
+  other.end = LS_STACK_ROOT;
+  add(builder, process, other);
+  CHECK(builder.take(0, 0).rows.size() == 7);
 }
 
 TEST_CASE("profile_builder: return addresses point into the call, the leaf stays where it is") {
@@ -143,10 +147,11 @@ TEST_CASE("profile_builder: return addresses point into the call, the leaf stays
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.stacks.size() == 1);
   std::vector<Address> addresses;
-  for (Index location : profile.stacks[0]) addresses.push_back(profile.locations[location].address);
+  for (Index location : profile.stacks[0].frames)
+    addresses.push_back(profile.locations[location].address);
   CHECK(addresses == std::vector<Address>{0xffff000000000010, 0xffff00000000001f, 0x2000, 0x3000});
-  CHECK(profile.locations[profile.stacks[0][0]].module == 99);
-  CHECK(profile.locations[profile.stacks[0][2]].module == 7);
+  CHECK(profile.locations[profile.stacks[0].frames[0]].module == 99);
+  CHECK(profile.locations[profile.stacks[0].frames[2]].module == 7);
 }
 
 TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
@@ -155,12 +160,14 @@ TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
   Input input;
   input.user = {0x2000, 0x3001, 0x500, 0x4000};  // below 0x1000 nothing is mapped
   add(builder, process, input);
+  input.end = LS_STACK_TOO_DEEP;  // what is left of it is not
   add(builder, process, input);
+  input.end = LS_STACK_CHAIN_ENDED;
   input.user = {0x2000, 0x3001};
   add(builder, process, input);
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.stacks.size() == 1);
-  CHECK(profile.stacks[0].size() == 2);
+  CHECK(profile.stacks[0].frames.size() == 2);
   CHECK(profile.rows[0].count == 3);
 }
 
@@ -170,7 +177,7 @@ TEST_CASE("profile_builder: the leaf stays, wherever it is") {
   Input input;
   input.user = {0x500, 0x3001};
   add(builder, process, input);
-  CHECK(builder.take(0, 0).stacks[0].size() == 2);
+  CHECK(builder.take(0, 0).stacks[0].frames.size() == 2);
 }
 
 TEST_CASE("profile_builder: where kernel frames end makes a difference") {
@@ -196,7 +203,7 @@ TEST_CASE("profile_builder: after the mappings changed the same address is anoth
   add(builder, process, input);
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.stacks.size() == 2);
-  CHECK(profile.locations[profile.stacks[1][0]].module == 8);
+  CHECK(profile.locations[profile.stacks[1].frames[0]].module == 8);
 }
 
 TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decoding stay") {

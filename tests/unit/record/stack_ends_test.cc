@@ -14,14 +14,15 @@ namespace {
 // A recording by frame pointers: module 0 is a program, 1 the kernel.
 struct Stacks {
   Stacks() {
-    profile.call_graph = "fp";
     profile.modules.resize(2);
     profile.modules[1].kind = ProfileModule::Kind::kKernel;
   }
-  void add(const std::vector<std::string>& leaf_first, Index module, std::uint32_t count) {
+  void add(const std::vector<std::string>& leaf_first, Index module, std::uint32_t count,
+           ls_stack_end end = LS_STACK_CHAIN_ENDED) {
     Stack stack;
+    stack.end = end;
     for (const std::string& name : leaf_first) {
-      stack.push_back(static_cast<Index>(profile.locations.size()));
+      stack.frames.push_back(static_cast<Index>(profile.locations.size()));
       Location location;
       location.module = module;
       if (!name.empty()) location.lines = {{name, name, "", 0}};
@@ -46,8 +47,8 @@ TEST_CASE("stack_ends: complete is what ends in the function that starts the thr
   stacks.add({"work", "run", "clone@@GLIBC_2.2.5"}, 0, 20);
   stacks.add({"work", "main"}, 0, 30);
   stacks.add({""}, 0, 40);
-  stacks.add({"do_syscall_64"}, 1, 5);
-  stacks.add(std::vector<std::string>(127, "again"), 0, 7);
+  stacks.add({"do_syscall_64"}, 1, 5, LS_STACK_MISSING);
+  stacks.add(std::vector<std::string>(127, "again"), 0, 7, LS_STACK_TOO_DEEP);
   count_stack_ends(stacks.profile);
   CHECK(stacks["stacks-complete"] == 30);
   CHECK(stacks["stacks-without-start"] == 70);
@@ -59,6 +60,26 @@ TEST_CASE("stack_ends: complete is what ends in the function that starts the thr
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("stack_ends: every sample is counted once, by whatever its stack ended") {
+  Stacks stacks;
+  for (int end = LS_STACK_NOT_WANTED + 1; end < LS_STACK_END_COUNT; ++end) {
+    stacks.add({"main", end == LS_STACK_TOO_DEEP ? "_start" : "serve"}, 0, 1U << end,
+               static_cast<ls_stack_end>(end));
+  }
+  // Only what cannot tell itself is judged by names.
+  stacks.add({"main", "_start"}, 0, 100, LS_STACK_NO_WAY_ON);
+  count_stack_ends(stacks.profile);
+  std::uint64_t sum = 0;
+  for (const auto& [name, count] : stacks.profile.ledger.counters) {
+    CHECK(counts_stacks(name));
+    sum += count;
+  }
+  CHECK(sum == stacks.profile.ledger.written);
+  CHECK(stacks["stacks-complete"] == (1U << LS_STACK_ROOT) + (1U << LS_STACK_TOO_DEEP));
+  CHECK(stacks["stacks-incomplete"] == (1U << LS_STACK_NO_WAY_ON) + 100);
+  CHECK(stacks["stacks-cut-by-max-stop"] == 1U << LS_STACK_OUT_OF_TIME);
 }
 
 TEST_CASE("stack_ends: a start in the middle is a function like any other") {
@@ -77,6 +98,9 @@ TEST_CASE(
   CHECK(stack_ends_text(stacks.profile).empty());
   stacks.add({"main"}, 0, 1);
   CHECK_FALSE(stack_ends_text(stacks.profile).empty());
-  stacks.profile.call_graph = "none";
-  CHECK(stack_ends_text(stacks.profile).empty());
+  Stacks none;
+  none.add({}, 0, 9, LS_STACK_NOT_WANTED);
+  count_stack_ends(none.profile);
+  CHECK(none.profile.ledger.counters.empty());
+  CHECK(stack_ends_text(none.profile).empty());
 }
