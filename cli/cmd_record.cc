@@ -1,7 +1,5 @@
 // labelscope record, from top to bottom: look at the targets, open the files, sample, write, say
 // how it went.
-#include "cli/cmd_record.h"
-
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,23 +11,25 @@
 #include <set>
 #include <string_view>
 
-#include "cli/exit_status.h"
+#include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
-#include "cli/log.h"
-#include "cli/own_process.h"
-#include "cli/record/child.h"
-#include "cli/record/hold_watch.h"
+#include "cli/host/child.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/hold_watch.h"
+#include "cli/host/log.h"
+#include "cli/host/own_process.h"
+#include "cli/host/progress.h"
+#include "cli/host/signals.h"
 #include "cli/record/messages.h"
 #include "cli/record/no_sample.h"
 #include "cli/record/outputs.h"
-#include "cli/record/progress.h"
 #include "cli/record/recorder.h"
+#include "cli/record/report.h"
 #include "cli/record/samplers.h"
-#include "cli/record/signals.h"
 #include "cli/record/stack_ends.h"
-#include "cli/record_report.h"
 #include "cli/symbol/kernel_symbols.h"
+#include "cli/symbol/symbolizer.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {

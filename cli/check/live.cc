@@ -19,7 +19,7 @@
 #include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/text.h"
-#include "cli/record/hold_watch.h"
+#include "cli/host/hold_watch.h"
 
 namespace labelscope::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/dump/process_dump.h"
-#include "cli/record/address_space.h"
+#include "cli/profile/address_space.h"
 #include "cli/symbol/symbolizer.h"
 
 namespace labelscope::cli {

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "cli/record/progress.h"
+#include "cli/format/shares.h"
 
 namespace labelscope::cli {
 namespace {

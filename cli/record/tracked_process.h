@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/profile/address_space.h"
 #include "cli/profile/profile_builder.h"
-#include "cli/record/address_space.h"
 #include "cli/record/publisher_table.h"
 #include "labelscope/plan.h"
 

@@ -1,6 +1,6 @@
 #include "cli/step/watchdog.h"
 
-#include "cli/record/hold_watch.h"
+#include "cli/host/hold_watch.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,5 +1,5 @@
 // AddressSpace: the newest mapping of an address counts, what sticks out of it stays.
-#include "cli/record/address_space.h"
+#include "cli/profile/address_space.h"
 
 #include <elf.h>
 #include <link.h>

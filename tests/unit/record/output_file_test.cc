@@ -1,5 +1,5 @@
 // OutputFile: whole or not at all.
-#include "cli/record/output_file.h"
+#include "cli/host/output_file.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // spdlog to stderr, one line a message, with the program's name in front as every tool does.
-#include "cli/log.h"
+#include "cli/host/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>

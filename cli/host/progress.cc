@@ -1,5 +1,5 @@
 // Progress: one line of stderr.
-#include "cli/record/progress.h"
+#include "cli/host/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -74,16 +74,17 @@ void Progress::recording(const State& state) {
   draw(line);
 }
 
-void Progress::checking(const Checking& state) {
+void Progress::checking(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds timeout,
+                        const CheckEffort& effort) {
   if (!due()) return;
-  std::string line = seconds(state.elapsed) + " of " + seconds(state.timeout) + " s";
+  std::string line = seconds(elapsed) + " of " + seconds(timeout) + " s";
   const auto add = [&](std::uint64_t number, const char* one, const char* many) {
     if (number != 0) line += " · " + with_thousands(number) + (number == 1 ? one : many);
   };
-  add(state.samples, " label set", " label sets");
-  add(state.steps, " instruction", " instructions");
-  add(state.updates, " update", " updates");
-  add(state.threads, " thread", " threads");
+  add(effort.samples, " label set", " label sets");
+  add(effort.steps, " instruction", " instructions");
+  add(effort.updates, " update", " updates");
+  add(effort.threads, " thread", " threads");
   draw(line + " · Ctrl-C stops and tells");
 }
 
@@ -97,12 +98,6 @@ void Progress::clear() {
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
   drawn_ = false;
-}
-
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-  const std::uint64_t share = share_of_1000(part, whole);
-  if (share % 1000 == 0) return share == 0 ? "0 %" : "100 %";
-  return std::to_string(share / 10) + "." + std::to_string(share % 10) + " %";
 }
 
 }  // namespace labelscope::cli

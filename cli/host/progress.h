@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/host/check_effort.h"
+
 namespace labelscope::cli {
 
 class Progress {
@@ -26,16 +28,9 @@ class Progress {
   };
   // At most ten times a second; other calls return at once.
   void recording(const State& state);
-  struct Checking {
-    std::chrono::nanoseconds elapsed{};
-    std::chrono::nanoseconds timeout{};
-    std::uint64_t samples = 0;
-    std::uint64_t threads = 0;
-    std::uint64_t steps = 0;  // of the rest, what is 0 is not shown
-    std::uint64_t updates = 0;
-  };
-  // The same for a check of a process.
-  void checking(const Checking& state);
+  // The same for a check of a process. What is 0 is not shown.
+  void checking(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds timeout,
+                const CheckEffort& effort);
   // "symbolizing 1,200 of 3,400 addresses" and the like.
   void working(const std::string& what, std::size_t done, std::size_t all);
   void clear();
@@ -47,8 +42,5 @@ class Progress {
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_{};
 };
-
-// 987 of 1000 -> "98.7 %", by the rule of format/shares.h.
-std::string percent(std::uint64_t part, std::uint64_t whole);
 
 }  // namespace labelscope::cli

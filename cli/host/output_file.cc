@@ -1,6 +1,6 @@
 // OutputFile: O_TMPFILE and linkat where the file system can, a hidden name and rename where it
 // cannot.
-#include "cli/record/output_file.h"
+#include "cli/host/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

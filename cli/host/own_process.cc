@@ -1,4 +1,4 @@
-#include "cli/own_process.h"
+#include "cli/host/own_process.h"
 
 #include <sys/resource.h>
 

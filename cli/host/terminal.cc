@@ -1,4 +1,4 @@
-#include "cli/terminal.h"
+#include "cli/host/terminal.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/record/signals.h"
+#include "cli/host/signals.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
-#include "cli/symbol/symbolizer.h"
 #include "labelscope/elf_image.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 
-#include "cli/options/message_options.h"
-
 namespace labelscope::cli {
 
-// --color, NO_COLOR, and whether it is a terminal at all, one that has colours (TERM).
+enum class ColorMode { kAuto, kAlways, kNever };  // --color
+
+// The mode, NO_COLOR, and whether it is a terminal at all, one that has colours (TERM).
 bool use_color(ColorMode mode, int fd);
 // 0: it is no terminal.
 std::size_t terminal_width(int fd);

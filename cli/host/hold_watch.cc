@@ -1,8 +1,8 @@
-#include "cli/record/hold_watch.h"
+#include "cli/host/hold_watch.h"
 
 #include <csignal>
 
-#include "cli/record/signals.h"
+#include "cli/host/signals.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Signals through a signalfd.
-#include "cli/record/signals.h"
+#include "cli/host/signals.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <ctime>
 #include <string_view>
 
-#include "cli/exit_status.h"
+#include "cli/host/exit_status.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,5 +1,5 @@
 // ModuleTable: from a mapping to a module with its load bias, build ID and open file.
-#include "cli/record/module_table.h"
+#include "cli/profile/module_table.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

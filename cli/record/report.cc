@@ -1,5 +1,5 @@
 // RecordReport: everything here is for people, but the files.
-#include "cli/record_report.h"
+#include "cli/record/report.h"
 
 #include <unistd.h>
 
@@ -14,12 +14,12 @@
 #include "cli/format/escape.h"
 #include "cli/format/summary.h"
 #include "cli/format/text.h"
-#include "cli/log.h"
+#include "cli/host/log.h"
+#include "cli/host/progress.h"
+#include "cli/host/terminal.h"
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"
-#include "cli/record/progress.h"
 #include "cli/record/stack_ends.h"
-#include "cli/terminal.h"
 
 namespace labelscope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.h"
+#include "cli/options/command_line.h"
 #include "cli/record/outputs.h"
 #include "cli/record/recorder.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "cli/record/module_table.h"
+#include "cli/profile/module_table.h"
 
 namespace labelscope::cli {
 

@@ -1,4 +1,4 @@
-// The command line, parsed and checked. CLI11 is used in options.cc and options/ only.
+// The command line, parsed and checked. CLI11 is used in this folder only.
 #pragma once
 
 #include <string>

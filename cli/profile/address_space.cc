@@ -1,5 +1,5 @@
 // AddressSpace: a map of ranges in which a new mapping replaces whatever it overlaps.
-#include "cli/record/address_space.h"
+#include "cli/profile/address_space.h"
 
 #include <algorithm>
 

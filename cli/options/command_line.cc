@@ -1,14 +1,14 @@
 // CLI11 does the parsing. Its exit codes (105 and up) and its messages for numbers are replaced: a
 // usage error is status 2 and one plain sentence.
-#include "cli/options.h"
+#include "cli/options/command_line.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string_view>
 
-#include "cli/exit_status.h"
 #include "cli/format/escape.h"
+#include "cli/host/exit_status.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {

@@ -1,5 +1,5 @@
 // Child: forks. The child waits at a gate (it reads a pipe), and then executes the program.
-#include "cli/record/child.h"
+#include "cli/host/child.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "cli/own_process.h"
+#include "cli/host/own_process.h"
 
 namespace labelscope::cli {
 namespace {
