@@ -16,11 +16,11 @@
 #include "cli/format/text.h"
 #include "cli/host/child.h"
 #include "cli/host/exit_status.h"
-#include "cli/host/hold_watch.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
 #include "cli/host/progress.h"
 #include "cli/host/signals.h"
+#include "cli/host/watchdog.h"
 #include "cli/record/messages.h"
 #include "cli/record/no_sample.h"
 #include "cli/record/outputs.h"
@@ -93,7 +93,7 @@ class Recording {
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
-  std::optional<HoldWatch> watch_;  // while the targets' memory is read
+  std::optional<Watchdog> watch_;  // while the targets' memory is read
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
@@ -106,15 +106,15 @@ class Recording {
 };
 
 void Recording::watch_holds() {
-  HoldWatch::Limits limits;
+  Watchdog::Orders orders;
   // The recorder takes it over, and is there as long as the watch.
-  limits.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
-  limits.max_stop = options_.max_stop;
-  limits.give_up = [](HoldWatch::Stuck stuck, const std::string& why) {
+  orders.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
+  orders.max_stop = options_.max_stop;
+  orders.give_up = [](Watchdog::Reason reason, const std::string& why) {
     log::error(why + "; labelscope ends, and nothing was written");
-    _exit(stuck == HoldWatch::Stuck::kDeaf ? kExitGivenUp : kExitRuntimeError);
+    _exit(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
   };
-  watch_.emplace(std::move(limits));
+  watch_.emplace(std::move(orders));
 }
 
 Ended Recording::find_targets() {

@@ -19,7 +19,7 @@
 #include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/text.h"
-#include "cli/host/hold_watch.h"
+#include "cli/host/watchdog.h"
 
 namespace labelscope::cli {
 namespace {
@@ -41,7 +41,7 @@ class LiveCheck {
  public:
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
-  // Starts the watch over what follows. `remedy` may help if it is stuck (HoldWatch).
+  // Starts the watch over what follows. `remedy` may help if it is stuck (Watchdog).
   void begin_watch(std::function<void()> remedy);
   // Returns why the remedy was needed; empty: it was not.
   std::string end_watch();
@@ -91,17 +91,17 @@ class LiveCheck {
   std::string absence_;                   // why a process had none
   std::optional<Error> refusal_;          // why a process could not be looked at, the last time
   std::atomic<std::uint64_t> current_stop_{0};
-  std::optional<HoldWatch> watch_;
+  std::optional<Watchdog> watch_;
 };
 
 void LiveCheck::begin_watch(std::function<void()> remedy) {
   if (!options_.give_up) return;
-  HoldWatch::Limits limits;
-  limits.current_stop = [this] { return current_stop_.load(); };
-  limits.time = options_.timeout;
-  limits.remedy = std::move(remedy);
-  limits.give_up = [this](HoldWatch::Stuck, const std::string& why) { options_.give_up(why); };
-  watch_.emplace(std::move(limits));
+  Watchdog::Orders orders;
+  orders.current_stop = [this] { return current_stop_.load(); };
+  orders.time = options_.timeout;
+  orders.remedy = std::move(remedy);
+  orders.give_up = [this](Watchdog::Reason, const std::string& why) { options_.give_up(why); };
+  watch_.emplace(std::move(orders));
 }
 
 std::string LiveCheck::end_watch() {
