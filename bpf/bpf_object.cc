@@ -113,7 +113,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
   resize(loaded->object_, "processes", options.max_processes);
-  resize(loaded->object_, "images", options.max_processes);
+  resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
          static_cast<std::uint32_t>(cpus) + (variant != Variant::kPlain ? LS_RETRY_SCRATCHES : 0));
@@ -132,7 +132,7 @@ Status BpfObject::find_parts() {
   program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
   ring_fd_ = map_fd(object_, "ring");
   processes_fd_ = map_fd(object_, "processes");
-  images_fd_ = map_fd(object_, "images");
+  exec_counts_fd_ = map_fd(object_, "exec_counts");
   counters_fd_ = map_fd(object_, "counters");
   endings_fd_ = map_fd(object_, "endings");
   retries_fd_ = map_fd(object_, "retries");
@@ -174,14 +174,14 @@ Result<ls_process> BpfObject::process(Pid pid) const {
   return read_entry<ls_process>(processes_fd_, pid);
 }
 
-Result<std::uint32_t> BpfObject::image(Pid pid) const {
-  return read_entry<std::uint32_t>(images_fd_, pid);
+Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
+  return read_entry<std::uint32_t>(exec_counts_fd_, pid);
 }
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
   std::uint32_t first = 0;
-  // Before the process itself: what is sampled has an image.
-  if (bpf_map_update_elem(images_fd_, &pid, &first, BPF_ANY) == 0 &&
+  // Before the process itself: what is sampled has a count.
+  if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
       bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
     return {};
   }
@@ -202,7 +202,7 @@ Status BpfObject::update_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::remove_process(Pid pid) {
-  for (int map : {processes_fd_, images_fd_}) {
+  for (int map : {processes_fd_, exec_counts_fd_}) {
     if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
       return system_error(errno, "cannot delete from the map of processes");
     }

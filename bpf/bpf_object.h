@@ -34,10 +34,10 @@ class BpfObject {
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
-  // The map of processes and that of their images; kNotFound: no such entry, kLimit: no room. A new
-  // process starts with image 0.
+  // The map of processes and that of their execs; kNotFound: no such entry, kLimit: no room. A new
+  // process starts with 0 execs.
   Result<ls_process> process(Pid pid) const;
-  Result<std::uint32_t> image(Pid pid) const;
+  Result<std::uint32_t> exec_count(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
   Status update_process(Pid pid, const ls_process& process);
   Status remove_process(Pid pid);
@@ -71,7 +71,7 @@ class BpfObject {
   int program_fd_ = -1;
   int ring_fd_ = -1;
   int processes_fd_ = -1;
-  int images_fd_ = -1;
+  int exec_counts_fd_ = -1;
   int counters_fd_ = -1;
   int endings_fd_ = -1;
   int retries_fd_ = -1;

@@ -139,8 +139,9 @@ Status TaskIterators::accept(const ls_task_record& record, Kind kind) {
   if (record.type != kKinds[static_cast<std::size_t>(kind)].record) {
     return malformed("an unexpected type");
   }
-  if (!image_) image_ = record.image;
-  if (image_->start_time == record.image.start_time && image_->exec_id == record.image.exec_id) {
+  if (!program_) program_ = record.program;
+  if (program_->start_time == record.program.start_time &&
+      program_->exec_id == record.program.exec_id) {
     return {};
   }
   return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid_)) +
