@@ -1,5 +1,4 @@
-// Loading. Three objects are embedded: the plain one, and two with repeated reads, of which one is
-// tried first where the kernel's BTF has the function that it calls.
+// Loading. Where the kernel can repeat reads, an object with repeated reads is tried first.
 #include "bpf/bpf_object.h"
 
 #include <bpf/bpf.h>
@@ -10,19 +9,10 @@
 #include <bit>
 #include <cerrno>
 
-#include "bpf/libbpf_log.h"
 #include "bpf/loading.h"
-#include "sampler_bpf.skel.h"
-#include "sampler_retry_bpf.skel.h"
-#include "sampler_retry_implicit_bpf.skel.h"
 
 namespace labelscope {
 namespace {
-
-// What schedules a repeated read. The kernel took away one argument of it, under a new name; the
-// old name is still there, with a type that objects made for 6.18 do not have.
-constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
-constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
 
 // A power of two of pages, as the ring buffer wants.
 std::uint32_t ring_size(std::size_t wanted) {
@@ -60,39 +50,20 @@ Result<T> read_entry(int map, Pid pid) {
 
 }  // namespace
 
-BpfObject::Variant BpfObject::variant_with_retry() {
-  const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
-  if (has.empty() || !has[0]) return Variant::kPlain;
-  return has[1] ? Variant::kRetryImplicit : Variant::kRetry;
-}
-
-const void* BpfObject::bytes_of(Variant variant, std::size_t* size) {
-  switch (variant) {
-    case Variant::kPlain:
-      return sampler_bpf__elf_bytes(size);
-    case Variant::kRetry:
-      return sampler_retry_bpf__elf_bytes(size);
-    case Variant::kRetryImplicit:
-      break;
-  }
-  return sampler_retry_implicit_bpf__elf_bytes(size);
-}
-
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
   bool refused = false;
   if (options.retries == RetryMode::kAuto) {
-    const Variant variant = variant_with_retry();
-    if (variant != Variant::kPlain) {
-      auto loaded = load_variant(options, variant);
+    if (auto retrying = retrying_sampler()) {
+      auto loaded = load_object(options, *retrying);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
       refused = true;
     } else {
-      problem = std::string("the kernel has no ") + kSchedule + " (Linux 6.18)";
+      problem = std::move(retrying).error().context;
     }
   }
-  auto loaded = load_variant(options, Variant::kPlain);
+  auto loaded = load_object(options, plain_sampler());
   if (loaded) {
     (*loaded)->retry_problem_ = std::move(problem);
     (*loaded)->retries_refused_ = refused;
@@ -100,11 +71,11 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options
   return loaded;
 }
 
-Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions& options,
-                                                           Variant variant) {
+Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& options,
+                                                          const SamplerObject& object) {
   LibbpfLog log;
   std::size_t size = 0;
-  const void* bytes = bytes_of(variant, &size);
+  const void* bytes = object.bytes(&size);
   DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "labelscope");
   std::unique_ptr<BpfObject> loaded(new BpfObject);
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
@@ -116,7 +87,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
-         static_cast<std::uint32_t>(cpus) + (variant != Variant::kPlain ? LS_RETRY_SCRATCHES : 0));
+         static_cast<std::uint32_t>(cpus) + (object.retries ? LS_RETRY_SCRATCHES : 0));
   const ls_config config = make_config(options);
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bpf/counters.h"
+#include "bpf/kernel.h"
 #include "bpf/sampler.h"
 #include "bpf/wire.h"
 #include "labelscope/result.h"
@@ -54,14 +55,9 @@ class BpfObject {
   void detach();
 
  private:
-  // Without repeated reads; with those of Linux 6.18; with those of Linux 7.x.
-  enum class Variant { kPlain, kRetry, kRetryImplicit };
-
   BpfObject() = default;
-  static Variant variant_with_retry();  // kPlain: the kernel has none
-  static const void* bytes_of(Variant variant, std::size_t* size);
-  static Result<std::unique_ptr<BpfObject>> load_variant(const SamplerOptions& options,
-                                                         Variant variant);
+  static Result<std::unique_ptr<BpfObject>> load_object(const SamplerOptions& options,
+                                                        const SamplerObject& object);
   Status find_parts();
   Status attach();
   Status fill_free_scratches();
