@@ -1,9 +1,7 @@
 #include "cli/check/fingerprint.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 
 #include "cli/check/source_path.h"
 #include "cli/format/text.h"
@@ -53,10 +51,7 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     // A function may be wrong in several ways; its words name keys and no values.
     if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.found);
   }
-  std::array<char, 20> text;
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(hash(identity)));
-  return text.data();
+  return hex_digits(hash(identity));
 }
 
 }  // namespace labelscope::cli

@@ -13,11 +13,6 @@
 namespace labelscope::cli {
 namespace {
 
-std::string signed_hex(std::int64_t value) {
-  return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
-                   : hex(static_cast<std::uint64_t>(value));
-}
-
 std::string kind_of(const FileInspection& seen) { return seen.executable ? "program" : "library"; }
 
 std::string access_of(const FileInspection& seen) {

@@ -34,21 +34,6 @@ Result<ElfImage> open_image(const UniqueFd& file) {
   return ElfImage::open(UniqueFd(copy));
 }
 
-// The load bias: runtime address minus link-time address, by the segment with this file offset.
-std::optional<std::uint64_t> load_bias(const std::vector<LoadSegment>& segments,
-                                       const Mapping& mapping) {
-  constexpr std::uint64_t kPage = 4096;
-  for (const LoadSegment& load : segments) {
-    std::uint64_t first = load.file_offset & ~(kPage - 1);
-    if (!load.executable || mapping.file_offset < first ||
-        mapping.file_offset >= load.file_offset + load.file_size) {
-      continue;
-    }
-    return mapping.start - (mapping.file_offset - load.file_offset + load.vaddr);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const Target* process) {
@@ -91,8 +76,8 @@ Index ModuleTable::add(const Mapping& mapping, const Target* process) {
     file = opened.file;
     // If the file is not there, or if something other than an ELF loader has mapped it, addresses
     // count from the start of the file.
-    module.load_bias =
-        load_bias(opened.segments, mapping).value_or(mapping.start - mapping.file_offset);
+    module.load_bias = load_bias_at(opened.segments, mapping.start, mapping.file_offset)
+                           .value_or(mapping.start - mapping.file_offset);
   } else if (module.path == "[vdso]") {
     module.load_bias = mapping.start;
   }

@@ -85,13 +85,20 @@ struct Counters {
   std::map<std::string, std::uint64_t> others;  // by name, where not 0
 };
 
+// What a process has until it is planned, so that its samples are not taken for unlabelled ones.
+inline constexpr ls_tls_recipe kNotPlanned = [] {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_RECIPE_NOT_RELOCATED;
+  return recipe;
+}();
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
 
   // Samples the process from now on, or replaces its recipes (none: its samples are unlabelled).
   // They count for the program that it ran at the last on_exec(), or at the first call, whatever it
-  // executes meanwhile; so call it once before planning, with a recipe that is not relocated yet.
+  // executes meanwhile; so call it once before planning, with kNotPlanned.
   // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
   // another on_exec() is on its way; or it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/text.h"
 #include "customlabels/label_abi.h"
 #include "elf/debug_information.h"
 #include "elf/foreign_file.h"
 #include "explain/inspect_image.h"
 #include "labelscope/elf_names.h"
+#include "labelscope/text.h"
 #include "sources/custom_labels/publication.h"
 
 namespace labelscope {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
-#include "sources/custom_labels/remote_set.h"
 #include "labelscope/outcome.h"
+#include "labelscope/text.h"
+#include "sources/custom_labels/remote_set.h"
 
 namespace labelscope {
 namespace {

@@ -20,8 +20,8 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
 #include "labelscope/outcome.h"
+#include "labelscope/text.h"
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"

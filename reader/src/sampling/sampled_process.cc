@@ -10,13 +10,6 @@
 namespace labelscope {
 namespace {
 
-// The recipe of a program that is not planned yet (TrackedProcess plans it at the on_exec()).
-constexpr ls_tls_recipe not_planned() {
-  ls_tls_recipe recipe{};
-  recipe.kind = LS_RECIPE_NOT_RELOCATED;
-  return recipe;
-}
-
 bool same_code(const Mapping& a, const Mapping& b) {
   return a.start == b.start && a.end == b.end && a.file_offset == b.file_offset && a.file == b.file;
 }
@@ -43,7 +36,7 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
     sampled->mappings_hash_ = parent->mappings_hash_;
     sampled->executable_ = parent->executable_;
   } else {
-    sampled->recipes_ = {not_planned()};
+    sampled->recipes_ = {kNotPlanned};
     sampled->poll_mappings([](const Mapping&) {});
   }
   if (options.stacks) {
@@ -60,7 +53,7 @@ bool SampledProcess::adopt_program() {
   auto image = ProgramImage::of(*process_);
   if (!image) return false;
   image_ = *image;
-  recipes_ = {not_planned()};
+  recipes_ = {kNotPlanned};
   executable_.clear();
   mappings_hash_ = 0;
   threads_.revive();

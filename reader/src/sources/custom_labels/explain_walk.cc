@@ -1,5 +1,5 @@
 // The walk of one label set, told: walk_label_set() does the work and keeps a trace.
-#include "base/text.h"
+#include "labelscope/text.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/custom_labels/label_walk.h"
 

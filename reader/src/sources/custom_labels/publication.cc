@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/text.h"
 #include "customlabels/label_abi.h"
+#include "labelscope/text.h"
 
 namespace labelscope {
 namespace {
