@@ -85,7 +85,7 @@ class LoadedSampler final : public BpfSampler {
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
   HeldSamples held_;
-  std::vector<std::byte> label_key_;
+  std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // in this consume()
   bool more_ = false;            // the last consume() ended before the ring was empty
   std::uint64_t answers_ = 0;
@@ -197,8 +197,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
 }
 
 void LoadedSampler::hand_out(const SampleRecord& sample) {
-  label_key_.clear();
-  append_label_key(sample.labels, label_key_);
+  label_bytes_.clear();
+  append_label_bytes(sample.labels, label_bytes_);
   Sample handed;
   handed.time_ns = sample.time_ns;
   handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
@@ -209,7 +209,7 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.kernel_stack = sample.kernel_stack;
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
-  handed.label_key = label_key_;
+  handed.label_bytes = label_bytes_;
   handler_->on_sample(handed);
 }
 

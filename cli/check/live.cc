@@ -49,7 +49,7 @@ class LiveCheck {
   // Takes one sample of each thread of the process.
   Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt);
   // The same as a turn of SampleTurns. Errors become remarks.
-  SampleTurns::Round take_turn(Pid pid, const std::optional<HeldThread>& held);
+  SampleTurns::Taken take_turn(Pid pid, const std::optional<HeldThread>& held);
   // The next sample plans again first, for what is loaded then.
   void look_anew(Pid pid);
   // Stops watching all other processes.
@@ -135,7 +135,7 @@ void LiveCheck::look_anew(Pid pid) {
   if (known != watched_.end()) known->second.plan_now();
 }
 
-SampleTurns::Round LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
+SampleTurns::Taken LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
   const std::uint64_t labelled = findings_.labelled();
   const auto threads = sample(pid, held);
   const auto known = watched_.find(pid);
@@ -262,14 +262,14 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
     const bool first = pid == program.pid();
     if (first) hold.stop();
     if (first && hold.is_awaited()) return;
-    auto round = check.take_turn(pid, first ? hold.thread() : std::nullopt);
+    auto taken = check.take_turn(pid, first ? hold.thread() : std::nullopt);
     if (first && check.refused() && hold.thread()) {
       // Report the kernel's reason, and not that we trace the process ourselves.
       hold.let_go();
-      round = check.take_turn(pid, std::nullopt);
+      taken = check.take_turn(pid, std::nullopt);
     }
     if (first) hold.go_on();
-    turns.note(pid, round, check.elapsed());
+    turns.note(pid, taken, check.elapsed());
   };
   check.begin_watch([&program] { program.kill_all(); });
   for (Moment moment = Moment::kNone; moment != Moment::kEnded && !check.over();) {

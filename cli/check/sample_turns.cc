@@ -22,24 +22,24 @@ bool SampleTurns::is_due(Pid pid, Time now) const {
   return turn == turns_.end() || turn->second.due <= now;
 }
 
-void SampleTurns::note(Pid pid, const Round& round, Time now) {
+void SampleTurns::note(Pid pid, const Taken& taken, Time now) {
   auto known = turns_.find(pid);
-  const bool begins = known == turns_.end() || known->second.program != round.program ||
-                      (round.labelled && !known->second.labelled);
+  const bool begins = known == turns_.end() || known->second.program != taken.program ||
+                      (taken.labelled && !known->second.labelled);
   if (begins) {
     const Pace pace(Pace::Kind::kFromStart, samples_, span_);
-    known = turns_.insert_or_assign(pid, Turn{pace, now, now, false, 0, round.program}).first;
+    known = turns_.insert_or_assign(pid, Turn{pace, now, now, false, 0, taken.program}).first;
   }
   Turn& turn = known->second;
-  turn.labelled |= round.labelled;
-  if (turn.labelled) turn.taken += round.threads;
+  turn.labelled |= taken.labelled;
+  if (turn.labelled) turn.taken += taken.threads;
   if (turn.taken >= samples_) {
     turn.due = Time::max();
     return;
   }
-  nanoseconds pause = turn.pace.pause(now - turn.begin, round.threads);
+  nanoseconds pause = turn.pace.pause(now - turn.begin, taken.threads);
   if (!turn.labelled) {
-    const auto threads = static_cast<std::int64_t>(std::max<std::uint64_t>(round.threads, 1));
+    const auto threads = static_cast<std::int64_t>(std::max<std::uint64_t>(taken.threads, 1));
     pause = std::min(pause, kMostWithoutLabels * threads);
   }
   turn.due = now + pause;

@@ -26,12 +26,12 @@ class SampleTurns {
   bool is_due(Pid pid, Time now) const;
   // What came of it: how many threads were read at once; whether one had labels; the program that
   // the process runs, by any number that changes when it executes another.
-  struct Round {
+  struct Taken {
     std::uint64_t threads = 0;
     bool labelled = false;
     std::uint64_t program = 0;
   };
-  void note(Pid pid, const Round& round, Time now);
+  void note(Pid pid, const Taken& taken, Time now);
   // Others have ended.
   void keep_only(const std::vector<Pid>& pids);
   // When the next of them is due, `latest` if none is before.

@@ -36,7 +36,7 @@ void Taken::on_sample(const Sample& sample) {
   one.comm = sample.comm;
   one.user_stack.assign(sample.user_stack.begin(), sample.user_stack.end());
   one.kernel_stack.assign(sample.kernel_stack.begin(), sample.kernel_stack.end());
-  one.seen = decode_label_key(sample.label_key);
+  one.seen = decode_label_bytes(sample.label_bytes);
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;
   ++outcomes[sample.outcome];

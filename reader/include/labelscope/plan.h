@@ -59,7 +59,7 @@ class Planner {
     bool may_publish = true;  // it has one of the symbols, or could not be read
     bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
   };
-  class Round;
+  class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);
   std::map<FileId, Verdict> verdicts_;
 };

@@ -39,9 +39,9 @@ struct Sample {
   std::span<const std::uint64_t> kernel_stack;  // the same
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;  // of enum ls_sample_flag
-  // Equal labels have equal keys: intern by it, and decode each one once (label_codec.h). Flags that
+  // Equal for equal labels: intern by them, and decode them once (label_codec.h). Flags that
   // decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
-  std::span<const std::byte> label_key;
+  std::span<const std::byte> label_bytes;
 };
 
 // An executable mapping that a sampled process has made (dlopen, mostly, or a JIT).

@@ -109,10 +109,10 @@ std::string ProcessPlan::absence() const {
 }
 
 // One planning: what its modules share, and the plan so far.
-class Planner::Round {
+class Planner::Planning {
  public:
-  Round(const Target& target, const std::vector<Mapping>& mappings,
-        std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
+  Planning(const Target& target, const std::vector<Mapping>& mappings,
+           std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
       : target_(target),
         mappings_(mappings),
         verdicts_(verdicts),
@@ -148,7 +148,7 @@ class Planner::Round {
 
 // The libc publishes nothing, so from the second planning on its files are not opened. They are
 // opened here again, if a publisher's recipe depends on the libc.
-const LibcTls& Planner::Round::libc(Machine machine) {
+const LibcTls& Planner::Planning::libc(Machine machine) {
   if (!libc_) {
     ModuleList runtime = list_modules(target_, mappings_, [&](const FileId& file) {
       auto verdict = verdicts_.find(file);
@@ -162,14 +162,14 @@ const LibcTls& Planner::Round::libc(Machine machine) {
 
 // For a process whose files are all of a kind that we cannot read (32-bit). It gets a publisher
 // without a recipe, so that its samples are unreadable and not unlabelled.
-void Planner::Round::refuse_process(const ModuleProblem& problem) {
+void Planner::Planning::refuse_process(const ModuleProblem& problem) {
   Publisher unknown;
   unknown.path = problem.path;
   unknown.findings.push_back({FindingCode::kUnreadableFile, problem.error.context, {}});
   plan_.publishers.push_back(std::move(unknown));
 }
 
-void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
+void Planner::Planning::refuse_files(const std::vector<ModuleProblem>& problems) {
   for (const ModuleProblem& problem : problems) {
     // An executable mapping of a file that is not ELF (a JIT's cache, say): there is nothing to
     // tell.
@@ -179,7 +179,7 @@ void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
   }
 }
 
-void Planner::Round::look_at(const Module& module) {
+void Planner::Planning::look_at(const Module& module) {
   ModuleTrace seen;
   seen.path = module.path;
   seen.machine = module.image->machine();
@@ -201,8 +201,8 @@ void Planner::Round::look_at(const Module& module) {
   if (trace_ != nullptr && trace_->modules.size() == traces) ++trace_->without_symbols;
 }
 
-Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const Module& module,
-                                               ModuleTrace seen) {
+Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
+                                                     const Module& module, ModuleTrace seen) {
   seen.source = source.number();
   // Symbols that are not exported are in .symtab, if anywhere. We look there only in files that are
   // meant as publishers, and only if they have thread-local variables at all.
@@ -234,23 +234,23 @@ Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const 
 
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
-void Planner::Round::look_closer(const LabelSource& source, const Module& module,
-                                 ModuleTrace& seen) {
+void Planner::Planning::look_closer(const LabelSource& source, const Module& module,
+                                    ModuleTrace& seen) {
   auto hidden = source.find(*module.image, /*symtab_too=*/true);
   if (!hidden || hidden->none()) return;
   seen.publication = *hidden;
   seen.refused = source.find_hidden(*hidden, linkage(module, seen));
 }
 
-AccessPlan Planner::Round::plan_access_to(const LabelSource& source, const Module& module,
-                                          ModuleTrace& seen) {
+AccessPlan Planner::Planning::plan_access_to(const LabelSource& source, const Module& module,
+                                             ModuleTrace& seen) {
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
   return plan_access(module, seen.main_executable, source.variable_symbol(),
                      *seen.publication.variable, libc_of_target, target_, trace_ ? &seen : nullptr);
 }
 
-void Planner::Round::publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
-                             AccessPlan access) {
+void Planner::Planning::publish(const LabelSource& source, const Module& module, ModuleTrace& seen,
+                                AccessPlan access) {
   access.recipe.source = static_cast<std::uint16_t>(seen.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
@@ -307,17 +307,17 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   for (const Module& module : list.modules) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }
-  Round round(target, *mappings, verdicts_, trace);
+  Planning planning(target, *mappings, verdicts_, trace);
   const auto other_kind = std::find_if(
       list.problems.begin(), list.problems.end(),
       [](const ModuleProblem& problem) { return problem.error.code == ErrorCode::kUnsupported; });
   if (modules == 0 && other_kind != list.problems.end()) {
-    round.refuse_process(*other_kind);
+    planning.refuse_process(*other_kind);
   } else {
-    round.refuse_files(list.problems);
+    planning.refuse_files(list.problems);
   }
-  for (const Module& module : list.modules) round.look_at(module);
-  ProcessPlan plan = round.take_plan();
+  for (const Module& module : list.modules) planning.look_at(module);
+  ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;
   forget_unmapped(*mappings);

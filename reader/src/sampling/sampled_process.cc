@@ -27,10 +27,10 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   if (!threads) return std::move(threads).error();
   std::unique_ptr<SampledProcess> sampled(
       new SampledProcess(*std::move(process), *std::move(threads)));
-  auto image = ProgramImage::of(*sampled->process_);
-  if (!image) return std::move(image).error();
-  sampled->image_ = *image;
-  const bool forked = parent != nullptr && parent->image_ == *image;
+  auto program = RunningProgram::of(*sampled->process_);
+  if (!program) return std::move(program).error();
+  sampled->program_ = *program;
+  const bool forked = parent != nullptr && parent->program_ == *program;
   if (forked) {
     sampled->recipes_ = parent->recipes_;
     sampled->mappings_hash_ = parent->mappings_hash_;
@@ -50,9 +50,9 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
 
 bool SampledProcess::adopt_program() {
   if (!exists()) return false;
-  auto image = ProgramImage::of(*process_);
-  if (!image) return false;
-  image_ = *image;
+  auto program = RunningProgram::of(*process_);
+  if (!program) return false;
+  program_ = *program;
   recipes_ = {kNotPlanned};
   executable_.clear();
   mappings_hash_ = 0;

@@ -104,8 +104,8 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
 
 void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& thread,
                              const Seen& seen, Clock::time_point time, EventHandler& handler) {
-  label_key_.clear();
-  append_label_key(seen.labels.labels, label_key_);
+  label_bytes_.clear();
+  append_label_bytes(seen.labels.labels, label_bytes_);
   Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
@@ -118,7 +118,7 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   sample.user_stack = seen.stack.frames;
   sample.outcome = seen.labels.outcome;
   sample.flags = seen.labels.flags;
-  sample.label_key = label_key_;
+  sample.label_bytes = label_bytes_;
   if (seen.stack.out_of_time) {
     sample.flags |= LS_STACK_CUT;
     ++cut_by_max_stop_;

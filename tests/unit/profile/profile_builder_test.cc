@@ -34,7 +34,9 @@ class FakeProcess final : public ProcessContext {
     return address < 0x1000 ? kNoIndex : module;
   }
   Index kernel_module() override { return 99; }
-  Observation decode(std::span<const std::byte> key) const override { return decode_bytes(key); }
+  Observation decode(std::span<const std::byte> bytes) const override {
+    return decode_bytes(bytes);
+  }
   std::uint64_t address_epoch() const override { return addresses; }
   std::uint64_t publisher_epoch() const override { return publishers; }
   std::uint8_t publisher(std::uint8_t index) const override {
@@ -67,7 +69,7 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.kernel_stack = input.kernel;
   view.outcome = input.outcome;
   view.flags = input.flags;
-  view.label_key = input.labels;
+  view.label_bytes = input.labels;
   builder.add(view, process);
 }
 

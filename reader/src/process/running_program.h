@@ -11,13 +11,13 @@
 
 namespace labelscope {
 
-class ProgramImage {
+class RunningProgram {
  public:
   // kVanished, kPermission; kUnsupported: it runs no program (a thread of the kernel).
-  static Result<ProgramImage> of(const LiveProcess& process);
+  static Result<RunningProgram> of(const LiveProcess& process);
   // Whether it is still that one: a single read. False, too, for a process that has ended.
   bool runs_in(const MemorySource& memory) const;
-  friend bool operator==(const ProgramImage&, const ProgramImage&) = default;
+  friend bool operator==(const RunningProgram&, const RunningProgram&) = default;
 
  private:
   Address address_ = 0;
