@@ -13,14 +13,9 @@
 
 #include "cli/check/baseline.h"
 #include "cli/check/files.h"
-#include "cli/check/github.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
+#include "cli/check/formats.h"
 #include "cli/check/live.h"
-#include "cli/check/rule_words.h"
-#include "cli/check/sarif.h"
 #include "cli/check/step.h"
-#include "cli/check/text.h"
 #include "cli/check/verdict.h"
 #include "cli/check/wording.h"
 #include "cli/commands.h"
@@ -28,7 +23,6 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/output_file.h"
-#include "cli/host/progress.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 

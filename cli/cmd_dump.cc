@@ -8,16 +8,14 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/dump/json.h"
+#include "cli/dump/formats.h"
 #include "cli/dump/take_dump.h"
-#include "cli/dump/text.h"
-#include "cli/dump/totals.h"
+#include "cli/dump/wording.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
-#include "cli/host/progress.h"
 #include "cli/host/terminal.h"
 
 namespace labelscope::cli {

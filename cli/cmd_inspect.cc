@@ -12,8 +12,6 @@
 #include "cli/host/log.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
-#include "cli/inspect/json.h"
-#include "cli/inspect/text.h"
 
 namespace labelscope::cli {
 namespace {

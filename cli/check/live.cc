@@ -16,7 +16,6 @@
 #include "cli/check/loaded_files.h"
 #include "cli/check/pace.h"
 #include "cli/check/program_hold.h"
-#include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/text.h"
 #include "cli/host/watchdog.h"

@@ -1,11 +1,10 @@
-#include "cli/dump/json.h"
-
 #include <ostream>
 
-#include "cli/dump/totals.h"
+#include "cli/dump/formats.h"
+#include "cli/dump/wording.h"
 #include "cli/format/json_values.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

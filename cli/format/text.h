@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <string_view>
 
+#include "labelscope/result.h"
 #include "labelscope/text.h"  // hex(), base_name()
 
 namespace labelscope::cli {
@@ -20,6 +22,14 @@ inline std::string counted(std::uint64_t count, const std::string& one, const st
 inline std::string cannot_write(const std::string& what, int errno_value) {
   return "cannot write " + what +
          (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value));
+}
+
+// Every rendering ends with this check: has the stream taken all of it?
+inline Status flush_output(std::ostream& out) {
+  out.flush();
+  if (out) return {};
+  return Error{ErrorCode::kSystem,
+               "the output did not take every byte (a full disk, or a reader that went away)"};
 }
 
 // "1,234,567"

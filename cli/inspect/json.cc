@@ -1,8 +1,7 @@
 // The schema's number changes when a field gets another meaning or goes away, not when one is
 // added.
-#include "cli/inspect/json.h"
-
 #include "cli/format/json_values.h"
+#include "cli/inspect/file_report.h"
 #include "customlabels/label_abi.h"
 #include "labelscope/elf_names.h"
 

@@ -1,12 +1,12 @@
 // Names of files and whatever else comes from them is escaped here.
-#include "cli/inspect/text.h"
+#include "cli/format/text.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "cli/format/escape.h"
-#include "cli/format/text.h"
+#include "cli/inspect/file_report.h"
 #include "customlabels/label_abi.h"
 #include "labelscope/elf_names.h"
 

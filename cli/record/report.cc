@@ -15,7 +15,6 @@
 #include "cli/format/summary.h"
 #include "cli/format/text.h"
 #include "cli/host/log.h"
-#include "cli/host/progress.h"
 #include "cli/host/terminal.h"
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"

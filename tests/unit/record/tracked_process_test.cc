@@ -1,5 +1,5 @@
 // Indices of publishers over the plans of a recording.
-#include "cli/record/publisher_table.h"
+#include "cli/record/tracked_process.h"
 
 #include "support/catch.h"
 
