@@ -1,5 +1,4 @@
-// Loading. Three objects are embedded: the plain one, and two with repeated reads, of which one is
-// tried first where the kernel's BTF has the function that it calls.
+// Loading. Where the kernel can repeat reads, an object with repeated reads is tried first.
 #include "bpf/bpf_object.h"
 
 #include <bpf/bpf.h>
@@ -10,19 +9,10 @@
 #include <bit>
 #include <cerrno>
 
-#include "bpf/libbpf_log.h"
 #include "bpf/loading.h"
-#include "sampler_bpf.skel.h"
-#include "sampler_retry_bpf.skel.h"
-#include "sampler_retry_implicit_bpf.skel.h"
 
 namespace labelscope {
 namespace {
-
-// What schedules a repeated read. The kernel took away one argument of it, under a new name; the
-// old name is still there, with a type that objects made for 6.18 do not have.
-constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
-constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
 
 // A power of two of pages, as the ring buffer wants.
 std::uint32_t ring_size(std::size_t wanted) {
@@ -60,39 +50,20 @@ Result<T> read_entry(int map, Pid pid) {
 
 }  // namespace
 
-BpfObject::Variant BpfObject::variant_with_retry() {
-  const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
-  if (has.empty() || !has[0]) return Variant::kPlain;
-  return has[1] ? Variant::kRetryImplicit : Variant::kRetry;
-}
-
-const void* BpfObject::bytes_of(Variant variant, std::size_t* size) {
-  switch (variant) {
-    case Variant::kPlain:
-      return sampler_bpf__elf_bytes(size);
-    case Variant::kRetry:
-      return sampler_retry_bpf__elf_bytes(size);
-    case Variant::kRetryImplicit:
-      break;
-  }
-  return sampler_retry_implicit_bpf__elf_bytes(size);
-}
-
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
   bool refused = false;
   if (options.retries == RetryMode::kAuto) {
-    const Variant variant = variant_with_retry();
-    if (variant != Variant::kPlain) {
-      auto loaded = load_variant(options, variant);
+    if (auto retrying = retrying_sampler()) {
+      auto loaded = load_object(options, *retrying);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
       refused = true;
     } else {
-      problem = std::string("the kernel has no ") + kSchedule + " (Linux 6.18)";
+      problem = std::move(retrying).error().context;
     }
   }
-  auto loaded = load_variant(options, Variant::kPlain);
+  auto loaded = load_object(options, plain_sampler());
   if (loaded) {
     (*loaded)->retry_problem_ = std::move(problem);
     (*loaded)->retries_refused_ = refused;
@@ -100,11 +71,11 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options
   return loaded;
 }
 
-Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions& options,
-                                                           Variant variant) {
+Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& options,
+                                                          const SamplerObject& object) {
   LibbpfLog log;
   std::size_t size = 0;
-  const void* bytes = bytes_of(variant, &size);
+  const void* bytes = object.bytes(&size);
   DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "labelscope");
   std::unique_ptr<BpfObject> loaded(new BpfObject);
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
@@ -113,10 +84,10 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_variant(const SamplerOptions&
   int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
   resize(loaded->object_, "processes", options.max_processes);
-  resize(loaded->object_, "images", options.max_processes);
+  resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
-         static_cast<std::uint32_t>(cpus) + (variant != Variant::kPlain ? LS_RETRY_SCRATCHES : 0));
+         static_cast<std::uint32_t>(cpus) + (object.retries ? LS_RETRY_SCRATCHES : 0));
   const ls_config config = make_config(options);
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();
@@ -132,7 +103,7 @@ Status BpfObject::find_parts() {
   program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
   ring_fd_ = map_fd(object_, "ring");
   processes_fd_ = map_fd(object_, "processes");
-  images_fd_ = map_fd(object_, "images");
+  exec_counts_fd_ = map_fd(object_, "exec_counts");
   counters_fd_ = map_fd(object_, "counters");
   endings_fd_ = map_fd(object_, "endings");
   retries_fd_ = map_fd(object_, "retries");
@@ -174,14 +145,14 @@ Result<ls_process> BpfObject::process(Pid pid) const {
   return read_entry<ls_process>(processes_fd_, pid);
 }
 
-Result<std::uint32_t> BpfObject::image(Pid pid) const {
-  return read_entry<std::uint32_t>(images_fd_, pid);
+Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
+  return read_entry<std::uint32_t>(exec_counts_fd_, pid);
 }
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
   std::uint32_t first = 0;
-  // Before the process itself: what is sampled has an image.
-  if (bpf_map_update_elem(images_fd_, &pid, &first, BPF_ANY) == 0 &&
+  // Before the process itself: what is sampled has a count.
+  if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
       bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
     return {};
   }
@@ -202,7 +173,7 @@ Status BpfObject::update_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::remove_process(Pid pid) {
-  for (int map : {processes_fd_, images_fd_}) {
+  for (int map : {processes_fd_, exec_counts_fd_}) {
     if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
       return system_error(errno, "cannot delete from the map of processes");
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bpf/counters.h"
+#include "bpf/kernel.h"
 #include "bpf/sampler.h"
 #include "bpf/wire.h"
 #include "labelscope/result.h"
@@ -34,10 +35,10 @@ class BpfObject {
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
-  // The map of processes and that of their images; kNotFound: no such entry, kLimit: no room. A new
-  // process starts with image 0.
+  // The map of processes and that of their execs; kNotFound: no such entry, kLimit: no room. A new
+  // process starts with 0 execs.
   Result<ls_process> process(Pid pid) const;
-  Result<std::uint32_t> image(Pid pid) const;
+  Result<std::uint32_t> exec_count(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
   Status update_process(Pid pid, const ls_process& process);
   Status remove_process(Pid pid);
@@ -54,14 +55,9 @@ class BpfObject {
   void detach();
 
  private:
-  // Without repeated reads; with those of Linux 6.18; with those of Linux 7.x.
-  enum class Variant { kPlain, kRetry, kRetryImplicit };
-
   BpfObject() = default;
-  static Variant variant_with_retry();  // kPlain: the kernel has none
-  static const void* bytes_of(Variant variant, std::size_t* size);
-  static Result<std::unique_ptr<BpfObject>> load_variant(const SamplerOptions& options,
-                                                         Variant variant);
+  static Result<std::unique_ptr<BpfObject>> load_object(const SamplerOptions& options,
+                                                        const SamplerObject& object);
   Status find_parts();
   Status attach();
   Status fill_free_scratches();
@@ -71,7 +67,7 @@ class BpfObject {
   int program_fd_ = -1;
   int ring_fd_ = -1;
   int processes_fd_ = -1;
-  int images_fd_ = -1;
+  int exec_counts_fd_ = -1;
   int counters_fd_ = -1;
   int endings_fd_ = -1;
   int retries_fd_ = -1;

@@ -17,11 +17,11 @@ class FirstThreads {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether the saved pointer is known to be right for this program of the process. `image`: a
+  // Whether the saved pointer is known to be right for this program of the process. `exec_count`: a
   // number that the caller counts. Stops the thread to find out, unless it is known for good.
-  bool ask(Pid pid, std::uint32_t image);
+  bool ask(Pid pid, std::uint32_t exec_count);
   // Whether ask() was called for this program.
-  bool has_asked(Pid pid, std::uint32_t image) const;
+  bool has_asked(Pid pid, std::uint32_t exec_count) const;
   // The processes and programs for which it is time to ask again.
   std::vector<std::pair<Pid, std::uint32_t>> due() const;
   void forget(Pid pid) { threads_.erase(pid); }
@@ -31,7 +31,7 @@ class FirstThreads {
 
  private:
   struct Thread {
-    std::uint32_t image = 0;
+    std::uint32_t exec_count = 0;
     Clock::time_point first_asked;
     Clock::time_point ask_next;
     std::chrono::milliseconds delay{};

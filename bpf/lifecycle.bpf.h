@@ -38,26 +38,27 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* child = (struct task_struct*)ctx->args[1];
   struct ls_process copy = {};
   struct ls_process* process;
-  __u32* image;
+  __u32* exec_count;
 
   if (!config.follow_children) return 0;
   if (BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid)) return 0; /* a new thread */
   __u32 parent_pid = ls_ids_of(parent, config.pid_namespace).pid;
   process = bpf_map_lookup_elem(&processes, &parent_pid);
-  image = bpf_map_lookup_elem(&images, &parent_pid);
-  if (!process || !image) return 0;
+  exec_count = bpf_map_lookup_elem(&exec_counts, &parent_pid);
+  if (!process || !exec_count) return 0;
   __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
-  __u32 child_image = *image;
+  __u32 child_exec_count = *exec_count;
   __builtin_memcpy(&copy, process, sizeof(copy));
   copy.parent = parent_pid;
   copy.first_pointer_known = 1; /* fork() has saved the register's value for the child */
-  if (child_pid == 0 || bpf_map_update_elem(&images, &child_pid, &child_image, BPF_ANY) ||
+  if (child_pid == 0 || bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) ||
       bpf_map_update_elem(&processes, &child_pid, &copy, BPF_ANY)) {
-    bpf_map_delete_elem(&images, &child_pid);
+    bpf_map_delete_elem(&exec_counts, &child_pid);
     ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
     return 0;
   }
-  struct ls_process_event event = {.pid = child_pid, .parent = parent_pid, .image = child_image};
+  struct ls_process_event event = {
+      .pid = child_pid, .parent = parent_pid, .exec_count = child_exec_count};
   ls_send_event(&event, LS_RECORD_FORK, LS_COUNT_DROPPED_FORK);
   return 0;
 }
@@ -67,10 +68,11 @@ int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   /* Not the tid: it has just changed if another thread than the first called exec. */
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
-  __u32* image = bpf_map_lookup_elem(&images, &pid);
-  if (!image) return 0;
-  ++*image;
-  struct ls_process_event event = {.pid = pid, .image = *image, .thread_ns = ls_time_of(task)};
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
+  if (!exec_count) return 0;
+  ++*exec_count;
+  struct ls_process_event event = {
+      .pid = pid, .exec_count = *exec_count, .thread_ns = ls_time_of(task)};
   /* The kernel tells the former number as the initial pid namespace counts. */
   if (config.pid_namespace == 0) event.former = ctx->args[1];
   ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
@@ -81,17 +83,17 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  __u32* image = bpf_map_lookup_elem(&images, &ids.pid);
-  if (!image) return 0;
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &ids.pid);
+  if (!exec_count) return 0;
   __u64 key = (__u64)task;
   struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};
   /* If the map is full, only the CPU time of the thread's last moments is missed. */
   if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
   if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
-  struct ls_process_event event = {.pid = ids.pid, .image = *image};
+  struct ls_process_event event = {.pid = ids.pid, .exec_count = *exec_count};
   ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
   bpf_map_delete_elem(&processes, &ids.pid);
-  bpf_map_delete_elem(&images, &ids.pid);
+  bpf_map_delete_elem(&exec_counts, &ids.pid);
   return 0;
 }
 

@@ -1,14 +1,19 @@
+// libbpf has one printer for the whole process, so LibbpfLog has one buffer behind one lock.
 #include "bpf/loading.h"
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <string_view>
+
+#include "bpf/kernel.h"
 
 namespace labelscope {
 namespace {
@@ -16,7 +21,69 @@ namespace {
 // PROC_PID_INIT_INO of the kernel: the inode number of the initial pid namespace.
 constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
 
+// A verifier's log may have megabytes; the verdict is at its end.
+constexpr std::size_t kKept = 16384;
+constexpr std::size_t kLastWords = 600;
+// Around what the verifier said, which libbpf shows of a refused program only.
+constexpr std::string_view kVerdictBegins = "-- BEGIN PROG LOAD LOG --\n";
+constexpr std::string_view kVerdictEnds = "-- END PROG LOAD LOG --";
+
+std::mutex one_at_a_time;
+std::string text;
+libbpf_print_fn_t previous = nullptr;
+
+__attribute__((format(printf, 2, 0))) int keep(libbpf_print_level level, const char* format,
+                                               std::va_list arguments) {
+  if (level == LIBBPF_DEBUG) return 0;
+  std::va_list again;
+  va_copy(again, arguments);
+  int length = std::vsnprintf(nullptr, 0, format, arguments);
+  if (length > 0) {
+    std::string message(static_cast<std::size_t>(length) + 1, '\0');
+    std::vsnprintf(message.data(), message.size(), format, again);
+    message.pop_back();
+    text += message;
+    if (text.size() > kKept) text.erase(0, text.size() - kKept);
+  }
+  va_end(again);
+  return 0;
+}
+
+std::string end_of(std::string_view said) {
+  if (said.size() > kLastWords) {
+    said.remove_prefix(said.size() - kLastWords);
+    said.remove_prefix(std::min(said.find('\n') + 1, said.size()));  // whole lines
+  }
+  std::string line;
+  for (char c : said) line += c == '\n' ? ' ' : c;
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
 }  // namespace
+
+LibbpfLog::LibbpfLog() {
+  one_at_a_time.lock();
+  text.clear();
+  previous = libbpf_set_print(keep);
+}
+
+LibbpfLog::~LibbpfLog() {
+  libbpf_set_print(previous);
+  one_at_a_time.unlock();
+}
+
+std::string LibbpfLog::last_words() const { return end_of(text); }
+
+std::string LibbpfLog::verdict() const {
+  const std::size_t end = text.rfind(kVerdictEnds);
+  if (end == std::string::npos) return {};
+  std::string_view said = std::string_view(text).substr(0, end);
+  // The beginning of a long one was not kept.
+  if (const std::size_t begin = said.rfind(kVerdictBegins); begin != std::string_view::npos)
+    said.remove_prefix(begin + kVerdictBegins.size());
+  return end_of(said);
+}
 
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
@@ -45,42 +112,10 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
   return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
 }
 
-std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
-  LibbpfLog silence;
-  std::vector<bool> found;
-  btf* kernel = btf__load_vmlinux_btf();
-  if (!kernel) return found;
-  for (const char* function : functions) {
-    found.push_back(btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0);
-  }
-  btf__free(kernel);
-  return found;
-}
-
-unsigned kernel_version() {
-  utsname name{};
-  unsigned major = 0;
-  unsigned minor = 0;
-  if (uname(&name) != 0 || std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return 0;
-  return major * 1000 + minor;
-}
-
-std::string kernel_name() {
-  utsname name{};
-  return uname(&name) == 0 ? std::string(name.sysname) + " " + name.release : "this kernel";
-}
-
 std::uint32_t own_pid_namespace() {
   struct stat own {};
   if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino == kInitialPidNamespace) return 0;
   return static_cast<std::uint32_t>(own.st_ino);
-}
-
-// PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
-std::uint32_t worker_flags() {
-  const unsigned version = kernel_version();
-  if (version >= 6004) return 0x4010;
-  return version >= 5012 ? 0x10 : 0;
 }
 
 int map_fd(const bpf_object* object, const char* name) {

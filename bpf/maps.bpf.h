@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The maps that every program uses, the configuration, and counting. User space sets the sizes of
- * `processes`, `images`, `ring` and `scratch` before load. */
+ * `processes`, `exec_counts`, `ring` and `scratch` before load. */
 #ifndef LABELSCOPE_BPF_MAPS_BPF_H
 #define LABELSCOPE_BPF_MAPS_BPF_H
 
@@ -16,7 +16,7 @@ const volatile struct ls_config config = {};
 struct ls_scratch {
   __u64 last_wakeup_ns;
   __u64 retries;             /* how many this entry has scheduled: part of their ids */
-  __u32 image;               /* the process's image now */
+  __u32 exec_count;          /* the process's count now */
   __u32 first_pointer_known; /* as in ls_process */
   union {
     struct ls_sample_head sample;
@@ -35,16 +35,16 @@ struct {
   __uint(max_entries, 4096);
 } processes SEC(".maps");
 
-/* How often each process has executed another program (its "image"). Only on_exec() counts here.
+/* How often each process has executed another program since we know it. Only on_exec() counts here.
  * The number is not in `processes`, because user space replaces whole entries of that map, and an
- * exec at that moment would get lost. The recipes in `processes` say which image they are for, and
+ * exec at that moment would get lost. The recipes in `processes` say for which count they are, and
  * hold only while that is the number here. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
   __type(value, __u32);
   __uint(max_entries, 4096);
-} images SEC(".maps");
+} exec_counts SEC(".maps");
 
 /* The key is the address of the task_struct: no other task has it until this one is freed. */
 struct {
@@ -89,12 +89,12 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
  * library that is being loaded: there may be labels, and a later plan will find them. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_process* process, __u32 pid) {
-  __u32* image = bpf_map_lookup_elem(&images, &pid);
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
 
   __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
-  own->image = image ? *image : process->image;
+  own->exec_count = exec_count ? *exec_count : process->exec_count;
   own->first_pointer_known = process->first_pointer_known;
-  if (!image || *image != process->image) {
+  if (!exec_count || *exec_count != process->exec_count) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <string>
 
+#include "bpf/kernel.h"
+
 namespace labelscope {
 namespace {
 
@@ -87,19 +89,22 @@ unsigned long most_samples_a_second() {
   return most;
 }
 
-}  // namespace
-
-Status check_frequency(std::uint32_t frequency_hz) {
+Status check_frequency(std::uint32_t frequency_hz, unsigned long most) {
   if (frequency_hz == 0) {
     return Error{ErrorCode::kUnsupported, "a frequency of 0 takes no samples"};
   }
-  const unsigned long most = most_samples_a_second();
   if (most != 0 && frequency_hz > most) {
     return Error{ErrorCode::kLimit, "a frequency of " + std::to_string(frequency_hz) +
                                         " is above kernel.perf_event_max_sample_rate, which is " +
                                         std::to_string(most)};
   }
   return {};
+}
+
+}  // namespace
+
+Status check_frequency(std::uint32_t frequency_hz) {
+  return check_frequency(frequency_hz, most_samples_a_second());
 }
 
 Result<std::vector<int>> parse_cpu_list(std::string_view text) {
@@ -125,7 +130,8 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
 }
 
 Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_fd) {
-  if (Status status = check_frequency(options.frequency_hz); !status) {
+  const unsigned long most = most_samples_a_second();
+  if (Status status = check_frequency(options.frequency_hz, most); !status) {
     return std::move(status).error();
   }
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
@@ -142,12 +148,10 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   events.name_ = hardware ? "cycles" : "cpu-clock";
   events.counts_cycles_ = hardware;
   events.mean_hz_ = options.frequency_hz;
-  events.highest_hz_ = static_cast<double>(most_samples_a_second());
+  events.highest_hz_ = static_cast<double>(most);
   for (const UniqueFd& event : events.events_) {
-    // The ioctl instead of a BPF link: links for perf events came with 5.15.
-    if (ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program_fd) != 0) {
-      return system_error(errno, "cannot attach the BPF program to a perf event");
-    }
+    status = attach_to_event(event.get(), program_fd);
+    if (!status) return std::move(status).error();
   }
   return events;
 }

@@ -94,7 +94,7 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   const auto* event = cursor.take<ls_process_event>();
   if (!event || !cursor.empty()) return malformed("a wrong size");
   return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
-                              static_cast<Pid>(event->parent), event->image,
+                              static_cast<Pid>(event->parent), event->exec_count,
                               static_cast<Tid>(event->former), event->thread_ns});
 }
 

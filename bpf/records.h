@@ -32,7 +32,7 @@ struct ProcessRecord {
   std::uint64_t time_ns = 0;
   Pid pid{};
   Pid parent{};  // of a fork
-  std::uint32_t image = 0;
+  std::uint32_t exec_count = 0;
   Tid former{};                 // of an exec: its thread's number before; 0: not known
   std::uint64_t thread_ns = 0;  // of an exec: the CPU time of that thread
 };

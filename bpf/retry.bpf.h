@@ -38,7 +38,7 @@ struct ls_retry {
   struct bpf_task_work work;
   __u64 id;
   __u32 pid; /* as labelscope counts */
-  __u32 image;
+  __u32 exec_count;
   __u32 unsent; /* the sample was dropped, so nobody waits for its labels */
   __u32 reserved;
 };
@@ -100,7 +100,7 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
                                              const struct ls_retry* retry) {
   struct ls_process* process = bpf_map_lookup_elem(&processes, &retry->pid);
   if (process) ls_copy_process(own, process, retry->pid);
-  if (!process || own->image != retry->image) {
+  if (!process || own->exec_count != retry->exec_count) {
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
@@ -144,7 +144,7 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
 static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
-  struct ls_retry fresh = {.pid = own->sample.pid, .image = own->image};
+  struct ls_retry fresh = {.pid = own->sample.pid, .exec_count = own->exec_count};
   struct ls_retry* retry;
 
   if (task->flags & LS_TASK_EXITING) {

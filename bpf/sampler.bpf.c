@@ -3,7 +3,7 @@
 // which labels, and sends one record:
 //
 //   perf event -> sample()
-//                   process known?           maps `processes`, `images`: user space's recipes
+//                   process known?           maps `processes`, `exec_counts`: user space's recipes
 //                   thread pointer           from the kernel's task_struct
 //                   ls_read_labels()         labels, into this CPU's entry of `scratch`
 //                   ls_take_stack()          user and kernel stack, behind the labels

@@ -3,33 +3,26 @@
 //   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
 //                               +-- SAMPLE with a retry_id --> HeldSamples
 //                               +-- LABELS (its answer) -----> HeldSamples --> handler
-//                               +-- FORK, EXEC, EXIT --------> images_ ------> handler
+//                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler
 //                               +-- THREAD_END --------------> ThreadClocks -> handler
-//
-// The BPF programs change the map of processes, too (fork, exec, exit). images_ is what this half
-// knows of it; after lost records it is compared with the map (recover_lost_events()).
 #include "bpf/sampler.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "bpf/bpf_object.h"
-#include "bpf/first_threads.h"
 #include "bpf/held_samples.h"
 #include "bpf/ledger.h"
 #include "bpf/perf_events.h"
+#include "bpf/process_table.h"
 #include "bpf/records.h"
 #include "bpf/thread_clocks.h"
-#include "labelscope/saved_pointer.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -55,8 +48,10 @@ class LoadedSampler final : public BpfSampler {
   static Result<std::unique_ptr<BpfSampler>> open(const SamplerOptions& options);
   ~LoadedSampler() override { ring_buffer__free(ring_); }
 
-  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
-  Status remove_process(Pid pid) override;
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
+    return processes_->set(pid, recipes);
+  }
+  Status remove_process(Pid pid) override { return processes_->remove(pid); }
   Status start() override;
   Status drain(EventHandler& handler, milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
@@ -68,8 +63,6 @@ class LoadedSampler final : public BpfSampler {
   int program_fd() const override { return object_->program_fd(); }
 
  private:
-  bool knows_first_pointer(Pid pid, const ls_process& value, const ls_process* current);
-  void ask_first_threads();
   static int on_record(void* self, void* data, std::size_t size);
   void take(std::span<const std::byte> bytes);
   void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
@@ -88,12 +81,11 @@ class LoadedSampler final : public BpfSampler {
   ring_buffer* ring_ = nullptr;
   std::size_t ring_bytes_ = 0;
 
-  EventHandler* handler_ = nullptr;                // during drain() and stop()
-  std::unordered_map<int, std::uint32_t> images_;  // last image of each process that was handed out
-  FirstThreads first_threads_;
+  EventHandler* handler_ = nullptr;  // during drain() and stop()
   ThreadClocks clocks_;
+  std::optional<ProcessTable> processes_;
   HeldSamples held_;
-  std::vector<std::byte> label_key_;
+  std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // in this consume()
   bool more_ = false;            // the last consume() ended before the ring was empty
   std::uint64_t answers_ = 0;
@@ -111,6 +103,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   auto object = BpfObject::load(options);
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
+  sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
   auto events = PerfEvents::open(options, sampler->object_->program_fd());
   if (!events) return std::move(events).error();
   sampler->events_.emplace(*std::move(events));
@@ -128,87 +121,14 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
     return system_error(errno, "cannot wait for the ring buffer");
   }
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
-    if (self->images_.contains(raw(event.pid))) self->handler_->on_mapping(event);
+    if (self->processes_->contains(event.pid)) self->handler_->on_mapping(event);
   };
   return std::unique_ptr<BpfSampler>(std::move(sampler));
 }
 
-Status LoadedSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
-  if (recipes.size() > LS_MAX_PUBLISHERS) {
-    return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
-                                        " publishers of labels, not " +
-                                        std::to_string(recipes.size())};
-  }
-  ls_process value{};
-  value.recipes.count = static_cast<std::uint32_t>(recipes.size());
-  std::copy(recipes.begin(), recipes.end(), value.recipes.recipe);
-
-  const Error ended{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
-  auto current = object_->process(pid);
-  if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
-  if (!current) {
-    if (images_.contains(raw(pid))) return ended;
-    value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
-    clocks_.begin(pid);  // before its first sample
-    if (Status status = object_->add_process(pid, value); !status) return status;
-    if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
-      // The process ended before we added the entry, so on_exit() has not removed it. It would be
-      // taken for the next process of this number.
-      Status removed = object_->remove_process(pid);
-      return removed ? Status(ended) : removed;
-    }
-    images_[raw(pid)] = value.image;
-    return {};
-  }
-  auto image = object_->image(pid);
-  if (!image) return image.error().code == ErrorCode::kNotFound ? ended : std::move(image).error();
-  // An exec from here on does no harm: it makes these the recipes of an earlier image, and the BPF
-  // programs do not use those.
-  value.image = images_.try_emplace(raw(pid), *image).first->second;
-  value.parent = current->parent;
-  value.first_pointer_known = knows_first_pointer(pid, value, &*current);
-  if (value.image != *image) {
-    return Error{ErrorCode::kVanished,
-                 "process " + std::to_string(raw(pid)) + " has executed another program meanwhile"};
-  }
-  Status status = object_->update_process(pid, value);
-  return !status && status.error().code == ErrorCode::kNotFound ? Status(ended) : status;
-}
-
 Status LoadedSampler::start() {
-  for (const auto& [pid, image] : images_) clocks_.begin(Pid{pid});
+  for (Pid pid : processes_->pids()) clocks_.begin(pid);
   return events_->enable();
-}
-
-// `current`: the entry in the map; for a forked child on_fork() has written there what it knows.
-bool LoadedSampler::knows_first_pointer(Pid pid, const ls_process& value,
-                                        const ls_process* current) {
-  const bool known =
-      current != nullptr && current->image == value.image && current->first_pointer_known != 0;
-  if (!kSavedPointerLags || (known && !first_threads_.has_asked(pid, value.image))) return true;
-  const std::span recipes(value.recipes.recipe, value.recipes.count);
-  const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](const ls_tls_recipe& recipe) {
-    return recipe.kind == LS_TP_OFFSET || recipe.kind == LS_DTV_SLOT;
-  });
-  if (!wanted) return known;
-  return first_threads_.ask(pid, value.image) || known;
-}
-
-void LoadedSampler::ask_first_threads() {
-  for (const auto& [pid, image] : first_threads_.due()) {
-    if (!first_threads_.ask(pid, image)) continue;
-    auto process = object_->process(pid);
-    if (!process || process->image != image) continue;
-    process->first_pointer_known = 1;
-    // It may have ended just now.
-    static_cast<void>(object_->update_process(pid, *process));
-  }
-}
-
-Status LoadedSampler::remove_process(Pid pid) {
-  images_.erase(raw(pid));
-  first_threads_.forget(pid);
-  return object_->remove_process(pid);
 }
 
 // ---- records
@@ -258,15 +178,12 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
 }
 
 void LoadedSampler::take_process(const ProcessRecord& event) {
-  auto known = images_.find(raw(event.pid));
+  if (!processes_->adopt(event)) return;
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
-      images_[raw(event.pid)] = event.image;
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
-      if (known == images_.end() || known->second == event.image) return;  // removed; or recovered
-      known->second = event.image;
       if (raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
@@ -274,20 +191,19 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:
-      first_threads_.forget(event.pid);
-      if (images_.erase(raw(event.pid)) != 0) handler_->on_exit(event.pid);
+      handler_->on_exit(event.pid);
       break;
   }
 }
 
 void LoadedSampler::hand_out(const SampleRecord& sample) {
-  label_key_.clear();
-  append_label_key(sample.labels, label_key_);
+  label_bytes_.clear();
+  append_label_bytes(sample.labels, label_bytes_);
   Sample handed = sample;
   handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
-  handed.label_key = label_key_;
+  handed.label_bytes = label_bytes_;
   handler_->on_sample(handed);
 }
 
@@ -320,7 +236,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
 }
 
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
-  ask_first_threads();
+  processes_->ask_first_threads();
   events_->change_rates();
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
@@ -337,28 +253,9 @@ Status LoadedSampler::recover_lost_events() {
   if (lost == lost_events_ || more_) return {};
   lost_events_ = lost;
 
-  std::vector<Pid> ended;
-  for (const auto& [pid, image] : images_) {
-    auto entry = object_->process(Pid{pid});
-    if (!entry && entry.error().code == ErrorCode::kNotFound) ended.push_back(Pid{pid});
-  }
-  for (Pid pid : ended) {
-    ++own_.events_recovered;
-    take_process({.kind = ProcessRecord::Kind::kExit, .pid = pid});
-  }
-  for (Pid pid : object_->pids()) {
-    auto entry = object_->process(pid);
-    auto image = object_->image(pid);
-    if (!entry || !image) continue;  // it has ended since
-    auto known = images_.find(raw(pid));
-    if (known != images_.end() && known->second == *image) continue;
-    ++own_.events_recovered;
-    if (known == images_.end()) {
-      take_process({.kind = ProcessRecord::Kind::kFork,
-                    .pid = pid,
-                    .parent = static_cast<Pid>(entry->parent)});
-    }
-    take_process({.kind = ProcessRecord::Kind::kExec, .pid = pid, .image = *image});
+  for (const ProcessRecord& event : processes_->missed()) {
+    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;  // an exec follows
+    take_process(event);
   }
   return {};
 }
@@ -368,7 +265,7 @@ Status LoadedSampler::recover_lost_events() {
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
-  for (const auto& [pid, image] : images_) clocks_.freeze(Pid{pid});
+  for (Pid pid : processes_->pids()) clocks_.freeze(pid);
   do {
     if (Status status = consume(handler); !status) return status;
   } while (more_);
@@ -428,7 +325,7 @@ Counters LoadedSampler::counters() const {
   add("mapping-events-malformed", mappings_.malformed);
   add("throttled", mappings_.throttled);
   add("rates-not-changed", events_->rates_not_changed());
-  add("first-threads-not-stopped", first_threads_.refused());
+  add("first-threads-not-stopped", processes_->first_threads_refused());
   return result;
 }
 

@@ -28,7 +28,7 @@ enum ls_task_record_type {
 #define LS_MOST_AUXV 1024
 
 /* Identifies a program of a process. It changes when the process executes another program. */
-struct ls_image {
+struct ls_running_program {
   __u64 start_time; /* of the process's first thread */
   __u64 exec_id;    /* grows with each exec */
 };
@@ -36,7 +36,7 @@ struct ls_image {
 struct ls_task_record {
   __u32 size; /* of the whole record, this included */
   __u32 type; /* enum ls_task_record_type */
-  struct ls_image image;
+  struct ls_running_program program;
 };
 
 struct ls_thread_head {

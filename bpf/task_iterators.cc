@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/libbpf_log.h"
+#include "bpf/kernel.h"
 #include "bpf/loading.h"
 #include "labelscope/unique_fd.h"
 #include "task_snapshot_bpf.skel.h"
@@ -35,17 +35,6 @@ Error malformed(const char* what) {
   return {ErrorCode::kMalformed, std::string("a record of the BPF iterators has ") + what};
 }
 
-// From Linux 6.1 on the iterator visits this process only. Before, it visits every task of the
-// machine, and the program skips the others.
-bpf_link* attach_iterator(bpf_program* program, Pid pid) {
-  bpf_iter_link_info process{};
-  process.task.pid = static_cast<std::uint32_t>(raw(pid));
-  DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &process,
-                      .link_info_len = sizeof(process));
-  bpf_link* link = kernel_version() >= 6001 ? bpf_program__attach_iter(program, &options) : nullptr;
-  return link ? link : bpf_program__attach_iter(program, nullptr);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
@@ -53,15 +42,7 @@ Result<std::unique_ptr<TaskIterators>> TaskIterators::load(Pid pid) {
   Status status = loaded->load();
   if (status) status = loaded->attach();
   if (status) return loaded;
-  // Only after a failure, because it takes longer than loading.
-  const bool asked = status.error().code == ErrorCode::kSystem;
-  if (asked && kernel_has({"bpf_copy_from_user_task"}) == std::vector{false}) {
-    return Error{ErrorCode::kUnsupported,
-                 kernel_name() +
-                     " cannot read the memory of another process from a BPF program; "
-                     "Linux 5.18 and later can (bpf_copy_from_user_task)"};
-  }
-  return std::move(status).error();
+  return iterator_error(std::move(status).error());
 }
 
 Status TaskIterators::load() {
@@ -139,8 +120,9 @@ Status TaskIterators::accept(const ls_task_record& record, Kind kind) {
   if (record.type != kKinds[static_cast<std::size_t>(kind)].record) {
     return malformed("an unexpected type");
   }
-  if (!image_) image_ = record.image;
-  if (image_->start_time == record.image.start_time && image_->exec_id == record.image.exec_id) {
+  if (!program_) program_ = record.program;
+  if (program_->start_time == record.program.start_time &&
+      program_->exec_id == record.program.exec_id) {
     return {};
   }
   return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid_)) +

@@ -51,7 +51,7 @@ class TaskIterators {
   std::array<bpf_link*, 4> links_{};
   int request_fd_ = -1;
   std::mutex one_at_a_time_;  // the BPF programs have one request and one buffer
-  std::optional<ls_image> image_;
+  std::optional<ls_running_program> program_;
 };
 
 }  // namespace labelscope

@@ -80,8 +80,8 @@ static __always_inline void ls_begin_record(struct ls_task_record* record, __u32
                                             struct task_struct* task) {
   struct task_struct* first = task->group_leader;
   record->type = type;
-  record->image.start_time = first->start_time;
-  record->image.exec_id = first->self_exec_id;
+  record->program.start_time = first->start_time;
+  record->program.exec_id = first->self_exec_id;
 }
 
 /* `most`: the size of what `record` points to. */

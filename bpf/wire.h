@@ -69,9 +69,9 @@ struct ls_process_event {
   __u64 time_ns;
   __u64 thread_ns; /* EXEC only: of the thread that goes on */
   __u32 pid;
-  __u32 parent; /* FORK only */
-  __u32 image;  /* how often the process has executed another program since we know it */
-  __u32 former; /* EXEC only: that thread's number before; 0: not known */
+  __u32 parent;     /* FORK only */
+  __u32 exec_count; /* of other programs by the process, since we know it */
+  __u32 former;     /* EXEC only: that thread's number before; 0: not known */
 };
 
 struct ls_thread_end {
@@ -92,10 +92,10 @@ struct ls_ending {
 /* Value of the map of processes; the key is the pid as labelscope's own pid namespace counts. */
 struct ls_process {
   struct ls_recipes recipes;
-  __u32 image;  /* the image that the recipes are for */
-  __u32 parent; /* 0 unless on_fork() made this entry */
+  __u32 exec_count; /* the recipes are for the program after so many execs */
+  __u32 parent;     /* 0 unless on_fork() made this entry */
   /* Only with LS_THREAD_POINTER_LAGS. True: the saved thread pointer of the process's first thread
-   * is right, for this image. False: it is not used. */
+   * is right, for this program. False: it is not used. */
   __u32 first_pointer_known;
   __u32 reserved;
 };

@@ -1,7 +1,5 @@
 // Checks, judges, renders. What could not be checked is never a clean verdict: neither a file that
 // publishes nothing, nor a program of which no labels were seen, nor one that failed.
-#include "cli/cmd_check.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,23 +13,18 @@
 
 #include "cli/check/baseline.h"
 #include "cli/check/files.h"
-#include "cli/check/github.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
+#include "cli/check/formats.h"
 #include "cli/check/live.h"
-#include "cli/check/rule_words.h"
-#include "cli/check/sarif.h"
 #include "cli/check/step.h"
-#include "cli/check/text.h"
 #include "cli/check/verdict.h"
 #include "cli/check/wording.h"
-#include "cli/exit_status.h"
+#include "cli/commands.h"
 #include "cli/format/escape.h"
-#include "cli/log.h"
-#include "cli/record/output_file.h"
-#include "cli/record/progress.h"
-#include "cli/record/signals.h"
-#include "cli/terminal.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "cli/host/output_file.h"
+#include "cli/host/signals.h"
+#include "cli/host/terminal.h"
 
 namespace labelscope::cli {
 namespace {
@@ -191,8 +184,7 @@ void Check::begin_progress(std::chrono::milliseconds timeout) {
 // One thread at a time tells.
 void Check::tell_progress(const CheckEffort& effort) {
   const auto elapsed = std::chrono::steady_clock::now() - begin_;
-  progress_.checking(
-      {elapsed, timeout_, effort.samples, effort.threads, effort.steps, effort.updates});
+  progress_.checking(elapsed, timeout_, effort);
 }
 
 std::string Check::subject_name() const {

@@ -1,7 +1,5 @@
 // `labelscope dump`, from top to bottom: reads each process by ptrace or BPF, renders it, and says
 // how it went.
-#include "cli/cmd_dump.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,17 +7,16 @@
 #include <cstdint>
 #include <iostream>
 
-#include "cli/dump/json.h"
+#include "cli/commands.h"
+#include "cli/dump/formats.h"
 #include "cli/dump/take_dump.h"
-#include "cli/dump/text.h"
-#include "cli/dump/totals.h"
-#include "cli/exit_status.h"
+#include "cli/dump/wording.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
-#include "cli/log.h"
-#include "cli/own_process.h"
-#include "cli/record/progress.h"
-#include "cli/terminal.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "cli/host/own_process.h"
+#include "cli/host/terminal.h"
 
 namespace labelscope::cli {
 namespace {

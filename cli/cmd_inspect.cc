@@ -1,20 +1,17 @@
 // Walks, inspects, renders. A file that is named must be inspected or complained about; below a
 // directory only what can be a program or a library is of interest.
-#include "cli/cmd_inspect.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "cli/exit_status.h"
+#include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
-#include "cli/inspect/json.h"
-#include "cli/inspect/text.h"
-#include "cli/log.h"
 
 namespace labelscope::cli {
 namespace {

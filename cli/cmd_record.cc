@@ -1,7 +1,5 @@
 // labelscope record, from top to bottom: look at the targets, open the files, sample, write, say
 // how it went.
-#include "cli/cmd_record.h"
-
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,23 +11,25 @@
 #include <set>
 #include <string_view>
 
-#include "cli/exit_status.h"
+#include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
-#include "cli/log.h"
-#include "cli/own_process.h"
-#include "cli/record/child.h"
-#include "cli/record/hold_watch.h"
+#include "cli/host/child.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "cli/host/own_process.h"
+#include "cli/host/signals.h"
+#include "cli/host/terminal.h"
+#include "cli/host/watchdog.h"
 #include "cli/record/messages.h"
 #include "cli/record/no_sample.h"
 #include "cli/record/outputs.h"
-#include "cli/record/progress.h"
 #include "cli/record/recorder.h"
+#include "cli/record/report.h"
 #include "cli/record/samplers.h"
-#include "cli/record/signals.h"
 #include "cli/record/stack_ends.h"
-#include "cli/record_report.h"
 #include "cli/symbol/kernel_symbols.h"
+#include "cli/symbol/symbolizer.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -38,14 +38,6 @@ namespace {
 // How long events may lie in the kernel's buffers: short enough to plan a new library before it
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
-
-// The run ends here, with this status; what there is to say has been said.
-using Ended = std::optional<int>;
-
-Ended fail(int status, const std::string& message) {
-  log::error(message);
-  return status;
-}
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -64,21 +56,19 @@ class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options) {}
 
-  int run() {
-    if (const Ended ended = find_targets()) return *ended;
-    raise_file_limit();  // after the command was forked: it keeps the limit that it was given
-    if (const Ended ended = open_recorder()) return *ended;
-    if (const Ended ended = record()) return *ended;
-    finish_profile();
-    return report();
-  }
+  int run();
 
  private:
-  Ended find_targets();
-  Ended open_recorder();
+  // The steps of run(), in this order. An error says all that there is to say; its code tells the
+  // exit status, unless it comes from failure().
+  Status find_targets();
+  Status choose_sampler();
+  Status open_outputs();
+  Status add_targets();
+  Status record();
+  Error failure(ExitStatus status, std::string what);
   void announce() const;
   void announce_publishers();
-  Ended record();
   void watch_holds();
   bool targets_ended();
   void finish_profile();
@@ -89,11 +79,13 @@ class Recording {
   Signals signals_;
   std::optional<Child> child_;
   std::vector<Pid> pids_;
+  std::string comm_;  // of the first
+  std::optional<int> exit_status_;
   std::size_t children_ = 0;  // of theirs, that exist already
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
-  std::optional<HoldWatch> watch_;  // while the targets' memory is read
+  std::optional<Watchdog> watch_;  // while the targets' memory is read
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
@@ -106,47 +98,73 @@ class Recording {
 };
 
 void Recording::watch_holds() {
-  HoldWatch::Limits limits;
+  Watchdog::Orders orders;
   // The recorder takes it over, and is there as long as the watch.
-  limits.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
-  limits.max_stop = options_.max_stop;
-  limits.give_up = [](HoldWatch::Stuck stuck, const std::string& why) {
+  orders.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
+  orders.max_stop = options_.max_stop;
+  orders.give_up = [](Watchdog::Reason reason, const std::string& why) {
     log::error(why + "; labelscope ends, and nothing was written");
-    _exit(stuck == HoldWatch::Stuck::kDeaf ? kExitGivenUp : kExitRuntimeError);
+    _exit(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
   };
-  watch_.emplace(std::move(limits));
+  watch_.emplace(std::move(orders));
 }
 
-Ended Recording::find_targets() {
+int Recording::run() {
+  for (const auto step : {&Recording::find_targets, &Recording::choose_sampler,
+                          &Recording::open_outputs, &Recording::add_targets, &Recording::record}) {
+    const Status done = (this->*step)();
+    if (done) continue;
+    log::error(done.error().context);
+    return exit_status_.value_or(status_of(done.error()));
+  }
+  finish_profile();
+  return report();
+}
+
+Error Recording::failure(ExitStatus status, std::string what) {
+  exit_status_ = status;
+  return {ErrorCode::kSystem, std::move(what)};
+}
+
+Status Recording::find_targets() {
   pids_ = options_.pids;
-  std::string comm;
   if (!options_.command.empty()) {
     auto child = Child::start(options_.command, &signals_);
-    if (!child) return fail(kExitRuntimeError, child.error().context);
+    if (!child) return failure(kExitRuntimeError, child.error().context);
     child_.emplace(*std::move(child));
     pids_ = {child_->pid()};
-    comm = base_name(options_.command.front());
+    comm_ = base_name(options_.command.front());
   }
   for (Pid pid : pids_) {
     auto process = LiveProcess::open(pid);
-    if (!process) return fail(status_of(process.error()), process.error().context);
-    if (comm.empty()) comm = (*process)->comm();
+    if (!process) return std::move(process).error();
+    if (comm_.empty()) comm_ = (*process)->comm();
   }
-  auto opened = open_sampler(options_, pids_);
-  if (!opened) return fail(status_of(opened.error()), opened.error().context);
-  opened_ = *std::move(opened);
-  watch_holds();
-  auto outputs =
-      Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm);
-  if (!outputs) {
-    bool usage = outputs.error().code == ErrorCode::kUnsupported;
-    return fail(usage ? kExitUsage : kExitRuntimeError, escape_terminal(outputs.error().context));
-  }
-  outputs_.emplace(*std::move(outputs));
-  return std::nullopt;
+  return {};
 }
 
-Ended Recording::open_recorder() {
+Status Recording::choose_sampler() {
+  auto opened = open_sampler(options_, pids_);
+  if (!opened) return std::move(opened).error();
+  opened_ = *std::move(opened);
+  watch_holds();
+  return {};
+}
+
+Status Recording::open_outputs() {
+  auto outputs =
+      Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm_);
+  if (!outputs) {
+    const bool usage = outputs.error().code == ErrorCode::kUnsupported;
+    return failure(usage ? kExitUsage : kExitRuntimeError,
+                   escape_terminal(outputs.error().context));
+  }
+  outputs_.emplace(*std::move(outputs));
+  return {};
+}
+
+Status Recording::add_targets() {
+  raise_file_limit();  // after the command was forked: it keeps the limit that it was given
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
       Recorder::Options{.keep_each_sample = outputs_->keep_each_sample(),
@@ -157,13 +175,13 @@ Ended Recording::open_recorder() {
     if (status) continue;
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
-    return fail(status_of(status.error()),
-                escape_terminal(refused ? refusal_text(pid, status.error().context)
-                                        : status.error().context));
+    return Error{status.error().code,
+                 escape_terminal(refused ? refusal_text(pid, status.error().context)
+                                         : status.error().context)};
   }
-  if (child_ || !options_.follow_children) return std::nullopt;
+  if (child_ || !options_.follow_children) return {};
   for (Pid pid : pids_) children_ += recorder_->add_children(pid);
-  return std::nullopt;
+  return {};
 }
 
 // What is recorded, and how.
@@ -206,19 +224,17 @@ void Recording::announce_publishers() {
   }
 }
 
-Ended Recording::record() {
+Status Recording::record() {
   if (!child_) {
     announce();
     announce_publishers();
   }
   start_unix_ns_ = clock_ns(CLOCK_REALTIME);
   start_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
-  if (Status status = recorder_->start(); !status) {
-    return fail(status_of(status.error()), status.error().context);
-  }
+  if (Status status = recorder_->start(); !status) return status;
   if (child_) {
     if (int failed = child_->release(); failed != 0) {
-      return fail(
+      return failure(
           failed == ENOENT ? kExitCommandNotFound : kExitNotExecutable,
           "cannot run " + escape_terminal(options_.command.front()) + ": " + std::strerror(failed));
     }
@@ -262,7 +278,7 @@ Ended Recording::record() {
     log::error("reading samples failed: " + status.error().context);
   announce_publishers();
   watch_.reset();
-  return std::nullopt;
+  return {};
 }
 
 bool Recording::targets_ended() {

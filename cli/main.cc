@@ -8,14 +8,11 @@
 #include <exception>
 #include <variant>
 
-#include "cli/cmd_check.h"
-#include "cli/cmd_dump.h"
-#include "cli/cmd_inspect.h"
-#include "cli/cmd_record.h"
-#include "cli/exit_status.h"
+#include "cli/commands.h"
 #include "cli/format/text.h"
-#include "cli/options.h"
-#include "cli/own_process.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/own_process.h"
+#include "cli/options/command_line.h"
 
 namespace {
 

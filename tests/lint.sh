@@ -70,12 +70,23 @@ for file in "${order[@]}"; do
   done
 done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
-forbid "stepping knows nothing of the check that it is a part of" '#include "cli/check/' cli/step
+# The rooms of the command line, likewise; cmd_*.cc uses them all.
+rooms=(profile format host options symbol inspect record dump step check)
+for ((i = 0; i < ${#rooms[@]}; i++)); do
+  usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
+  forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \
+    "#include \"cli/($usable)/" cli/"${rooms[i]}"
+done
+for entry in cli/*/; do
+  [[ " ${rooms[*]} " == *" $(basename "$entry") "* ]] && continue
+  echo "FAILED: $entry is no room of the command line"
+  failed=1
+done
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
 forbid_but "libelf and libdw are used in reader/ and cli/symbol/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
   '^cli/symbol/' bpf writer-lib cli
-forbid_but "CLI11 is used in cli/options.cc and cli/options/ only" '#include <CLI/' '^cli/options[./]' reader bpf writer-lib cli
-forbid_but "spdlog is used in cli/log.cc only" '#include <spdlog' '^cli/log.cc' reader bpf writer-lib cli
+forbid_but "CLI11 is used in cli/options/ only" '#include <CLI/' '^cli/options/' reader bpf writer-lib cli
+forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/host/log.cc' reader bpf writer-lib cli
 forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' '^cli/step/instruction.cc' reader bpf writer-lib cli
 forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf/*.cc \
   bpf/*.h writer-lib/src

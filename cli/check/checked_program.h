@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/record/child.h"
-#include "cli/record/signals.h"
+#include "cli/host/child.h"
+#include "cli/host/signals.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
-#include "cli/check_effort.h"
+#include "cli/host/check_effort.h"
 #include "labelscope/check_set.h"
 #include "labelscope/ids.h"
 

@@ -20,6 +20,11 @@ constexpr const char* kNoLabels =
     "custom_labels_current_set, so there is nothing to check";
 
 Error nothing_published(const FileInspection& seen) {
+  if (seen.verdict != Verdict::kNothing) {
+    return Error{ErrorCode::kUnsupported,
+                 "publishes " + std::string(names_of(seen.source).name) +
+                     ", which has no rules here: labelscope inspect tells whether it can be read"};
+  }
   std::string why = kNoLabels;
   if (seen.imports_variable) {
     why += " (it uses the labels of a library: check that library)";

@@ -1,9 +1,8 @@
 // A finding's text comes from a stranger's file: without the escapes it could end the line and
 // begin a command of its own.
-#include "cli/check/github.h"
-
 #include <string_view>
 
+#include "cli/check/formats.h"
 #include "cli/check/source_path.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"

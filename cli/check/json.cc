@@ -1,5 +1,4 @@
-#include "cli/check/json.h"
-
+#include "cli/check/formats.h"
 #include "cli/format/json_values.h"
 
 namespace labelscope::cli {

@@ -1,8 +1,7 @@
-#include "cli/check/junit.h"
-
 #include <string_view>
 
-#include "cli/check/fingerprint.h"
+#include "cli/check/baseline.h"
+#include "cli/check/formats.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
 

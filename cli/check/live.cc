@@ -16,10 +16,9 @@
 #include "cli/check/loaded_files.h"
 #include "cli/check/pace.h"
 #include "cli/check/program_hold.h"
-#include "cli/check/sample_turns.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/text.h"
-#include "cli/record/hold_watch.h"
+#include "cli/host/watchdog.h"
 
 namespace labelscope::cli {
 namespace {
@@ -41,7 +40,7 @@ class LiveCheck {
  public:
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
-  // Starts the watch over what follows. `remedy` may help if it is stuck (HoldWatch).
+  // Starts the watch over what follows. `remedy` may help if it is stuck (Watchdog).
   void begin_watch(std::function<void()> remedy);
   // Returns why the remedy was needed; empty: it was not.
   std::string end_watch();
@@ -49,7 +48,7 @@ class LiveCheck {
   // Takes one sample of each thread of the process.
   Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt);
   // The same as a turn of SampleTurns. Errors become remarks.
-  SampleTurns::Round take_turn(Pid pid, const std::optional<HeldThread>& held);
+  SampleTurns::Taken take_turn(Pid pid, const std::optional<HeldThread>& held);
   // The next sample plans again first, for what is loaded then.
   void look_anew(Pid pid);
   // Stops watching all other processes.
@@ -91,17 +90,17 @@ class LiveCheck {
   std::string absence_;                   // why a process had none
   std::optional<Error> refusal_;          // why a process could not be looked at, the last time
   std::atomic<std::uint64_t> current_stop_{0};
-  std::optional<HoldWatch> watch_;
+  std::optional<Watchdog> watch_;
 };
 
 void LiveCheck::begin_watch(std::function<void()> remedy) {
   if (!options_.give_up) return;
-  HoldWatch::Limits limits;
-  limits.current_stop = [this] { return current_stop_.load(); };
-  limits.time = options_.timeout;
-  limits.remedy = std::move(remedy);
-  limits.give_up = [this](HoldWatch::Stuck, const std::string& why) { options_.give_up(why); };
-  watch_.emplace(std::move(limits));
+  Watchdog::Orders orders;
+  orders.current_stop = [this] { return current_stop_.load(); };
+  orders.time = options_.timeout;
+  orders.remedy = std::move(remedy);
+  orders.give_up = [this](Watchdog::Reason, const std::string& why) { options_.give_up(why); };
+  watch_.emplace(std::move(orders));
 }
 
 std::string LiveCheck::end_watch() {
@@ -135,7 +134,7 @@ void LiveCheck::look_anew(Pid pid) {
   if (known != watched_.end()) known->second.plan_now();
 }
 
-SampleTurns::Round LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
+SampleTurns::Taken LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
   const std::uint64_t labelled = findings_.labelled();
   const auto threads = sample(pid, held);
   const auto known = watched_.find(pid);
@@ -262,14 +261,14 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
     const bool first = pid == program.pid();
     if (first) hold.stop();
     if (first && hold.is_awaited()) return;
-    auto round = check.take_turn(pid, first ? hold.thread() : std::nullopt);
+    auto taken = check.take_turn(pid, first ? hold.thread() : std::nullopt);
     if (first && check.refused() && hold.thread()) {
       // Report the kernel's reason, and not that we trace the process ourselves.
       hold.let_go();
-      round = check.take_turn(pid, std::nullopt);
+      taken = check.take_turn(pid, std::nullopt);
     }
     if (first) hold.go_on();
-    turns.note(pid, round, check.elapsed());
+    turns.note(pid, taken, check.elapsed());
   };
   check.begin_watch([&program] { program.kill_all(); });
   for (Moment moment = Moment::kNone; moment != Moment::kEnded && !check.over();) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
-#include "cli/record/signals.h"
+#include "cli/host/signals.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 

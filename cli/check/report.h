@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/check_effort.h"
+#include "cli/host/check_effort.h"
 #include "labelscope/check_rule.h"
 #include "labelscope/diagnostic.h"
 #include "labelscope/result.h"

@@ -1,10 +1,8 @@
-#include "cli/check/sarif.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/check/fingerprint.h"
-#include "cli/check/rule_words.h"
+#include "cli/check/baseline.h"
+#include "cli/check/formats.h"
 #include "cli/check/source_path.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"

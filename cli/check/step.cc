@@ -10,8 +10,8 @@
 #include "cli/check/checked_program.h"
 #include "cli/check/loaded_files.h"
 #include "cli/format/text.h"
+#include "cli/host/watchdog.h"
 #include "cli/step/program_tracer.h"
-#include "cli/step/watchdog.h"
 #include "cli/symbol/symbolizer.h"
 
 namespace labelscope::cli {
@@ -106,12 +106,15 @@ CheckEffort StepCheck::effort_so_far() const {
 
 Watchdog::Orders StepCheck::watchdog_orders(const CheckedProgram& program) {
   Watchdog::Orders orders;
+  orders.time = options_.timeout;
   orders.cancelled = [this] {
     if (options_.progress) options_.progress(effort_so_far());
     return options_.cancelled && options_.cancelled();
   };
-  orders.kill = [&program] { program.kill_all(); };
-  orders.give_up = options_.give_up;
+  orders.remedy = [&program] { program.kill_all(); };
+  if (options_.give_up) {
+    orders.give_up = [this](Watchdog::Reason, const std::string& why) { options_.give_up(why); };
+  }
   return orders;
 }
 
@@ -119,7 +122,7 @@ Status StepCheck::run(CheckReport& report) {
   auto program = CheckedProgram::start(command_, options_.signals);
   if (!program) return std::move(program).error();
   process_name_ = command_.front();
-  Watchdog watchdog(options_.timeout, watchdog_orders(*program));
+  Watchdog watchdog(watchdog_orders(*program));
   DebugFiles debug_files([&] { return watchdog.reason() != Watchdog::Reason::kNone; });
   TracerOptions tracing;
   tracing.max_updates = options_.max_updates;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/check/report.h"
-#include "cli/record/signals.h"
+#include "cli/host/signals.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {

@@ -1,8 +1,8 @@
-#include "cli/check/text.h"
+#include "cli/format/text.h"
 
+#include "cli/check/formats.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
-#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

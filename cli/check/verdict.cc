@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "cli/check/fingerprint.h"
+#include "cli/check/baseline.h"
 
 namespace labelscope::cli {
 namespace {

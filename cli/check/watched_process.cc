@@ -87,7 +87,7 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
 }
 
 void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource& memory,
-                               Round& round) const {
+                               Reading& reading) const {
   if (!thread.thread_pointer) return;
   for (const Publisher& publisher : plan_->publishers) {
     const Located where = locate(publisher.recipe, *thread.thread_pointer, memory);
@@ -99,29 +99,29 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
       sample.check = check_variable(publisher.recipe, memory, *where.address);
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
-      ++round.unread;
-      round.why_unread = outcome_text(where.outcome);
+      ++reading.unread;
+      reading.why_unread = outcome_text(where.outcome);
       continue;
     }
-    round.samples.push_back(std::move(sample));
+    reading.samples.push_back(std::move(sample));
   }
 }
 
-// On success `round` holds what is true of the program that the plan was made for.
+// On success `reading` holds what is true of the program that the plan was made for.
 Result<std::uint64_t> WatchedProcess::read_threads(const std::optional<HeldThread>& held,
-                                                   Round& round) {
+                                                   Reading& reading) {
   SnapshotOptions options;
   options.held = held;
   options.current_stop = current_stop_;
   options.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
-    read_sets(thread, memory, round);
+    read_sets(thread, memory, reading);
   };
   auto snapshot = snapshot_process(*process_, *plan_, options);
   if (!snapshot) return std::move(snapshot).error();
   for (const ThreadSnapshot& thread : snapshot->threads) {
     if (thread.problem.empty()) continue;
-    ++round.unread;
-    round.why_unread = thread.problem;
+    ++reading.unread;
+    reading.why_unread = thread.problem;
   }
   return snapshot->threads.size();
 }
@@ -137,8 +137,8 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
       if (Status status = make_plan(files); !status) return std::move(status).error();
     }
     if (plan_->publishers.empty()) return std::uint64_t{0};
-    Round round;
-    auto threads = read_threads(held, round);
+    Reading reading;
+    auto threads = read_threads(held, reading);
     if (!threads) {
       last = threads.error();
       if (last.code != ErrorCode::kVanished) return last;
@@ -146,7 +146,7 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
       continue;
     }
     const bool news =
-        std::any_of(round.samples.begin(), round.samples.end(),
+        std::any_of(reading.samples.begin(), reading.samples.end(),
                     [&](const SetSample& sample) { return findings.is_new(comm_, sample); });
     if (news) {
       // Was it the writer, or a library that was unloaded while its variable was read?
@@ -154,9 +154,9 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
       if (Status status = make_plan(files); !status) return std::move(status).error();
       if (!same_recipes(before, *plan_)) continue;
     }
-    for (SetSample& sample : round.samples) findings.add(pid_, comm_, std::move(sample));
-    unread_ += round.unread;
-    if (!round.why_unread.empty()) why_unread_ = round.why_unread;
+    for (SetSample& sample : reading.samples) findings.add(pid_, comm_, std::move(sample));
+    unread_ += reading.unread;
+    if (!reading.why_unread.empty()) why_unread_ = reading.why_unread;
     return *threads;
   }
   if (last.context.empty()) return std::uint64_t{0};

@@ -44,7 +44,7 @@ class WatchedProcess {
   const std::string& why_unread() const { return why_unread_; }
 
  private:
-  struct Round {
+  struct Reading {
     std::vector<SetSample> samples;
     std::uint64_t unread = 0;
     std::string why_unread;
@@ -54,8 +54,8 @@ class WatchedProcess {
   Status make_plan(LoadedFiles& files);
   bool plan_due() const;
   bool may_not_be_read() const;
-  Result<std::uint64_t> read_threads(const std::optional<HeldThread>& held, Round& round);
-  void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Round& round) const;
+  Result<std::uint64_t> read_threads(const std::optional<HeldThread>& held, Reading& reading);
+  void read_sets(const ThreadSnapshot& thread, const MemorySource& memory, Reading& reading) const;
 
   Pid pid_;
   std::atomic<std::uint64_t>* current_stop_;

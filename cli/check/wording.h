@@ -2,10 +2,12 @@
 // result is safe on a terminal and is valid UTF-8 without control characters.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/check/verdict.h"
+#include "labelscope/check_rule.h"
 
 namespace labelscope::cli {
 
@@ -30,5 +32,12 @@ std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnost
 std::string gap_text(const CheckGap& gap);
 std::string problem_text(const CheckProblem& problem);
 std::string gone_text(const BaselineEntry& entry);
+
+// For check --rules: a line for each.
+std::string list_rules(bool color);
+// One rule with all that helps: paragraphs, in lines of at most 80 columns.
+std::string explain_rule(const Rule& rule);
+// A JSON array with everything about these rules.
+std::string render_rules_json(std::span<const Rule* const> rules);
 
 }  // namespace labelscope::cli

@@ -1,11 +1,10 @@
-#include "cli/dump/json.h"
-
 #include <ostream>
 
-#include "cli/dump/totals.h"
+#include "cli/dump/formats.h"
+#include "cli/dump/wording.h"
 #include "cli/format/json_values.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -59,7 +58,7 @@ Json publisher_json(const ProcessDump& dump, std::size_t index) {
   return {{"path", bytes_json(publisher.path)},
           {"name", bytes_json(publisher_name(dump, index))},
           {"load_bias", address_json(publisher.load_bias)},
-          {"variable", variable_name(publisher)},
+          {"variable", names_of(publisher.recipe.source).variable_symbol},
           {"access_model", access_model_name(publisher.model)},
           {"recipe", recipe_json(publisher.recipe)},
           {"findings", array_json(publisher.findings, finding_json)}};

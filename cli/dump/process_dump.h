@@ -1,4 +1,4 @@
-// What `labelscope dump` knows of one process, dead or alive. text.h and json.h render it. Strings
+// What `labelscope dump` knows of one process, dead or alive. formats.h renders it. Strings
 // from the target are raw bytes.
 #pragma once
 
@@ -39,8 +39,5 @@ struct ProcessDump {
   std::optional<Explanation> explanation;  // how the process's labels are found
   std::map<Tid, Explanation> of_threads;   // the same for each thread that could be read
 };
-
-// A name that tells the labels of this publisher from those of others.
-std::string publisher_name(const ProcessDump& dump, std::size_t publisher);
 
 }  // namespace labelscope::cli

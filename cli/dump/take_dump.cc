@@ -6,11 +6,59 @@
 #include <map>
 
 #include "bpf/task_snapshot.h"
-#include "cli/dump/named_stacks.h"
+#include "cli/profile/address_space.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
 namespace {
+
+// The stacks of a dump, taken apart into modules and locations and given names.
+class StackNamer {
+ public:
+  // What is mapped now, and its files, kept open: called before the threads are read, and after.
+  // What cannot be had now only leaves addresses without names.
+  void look_at(const Target& target);
+  // Once, after the threads were read.
+  NamedStacks name(const std::vector<ThreadSnapshot>& threads, const SymbolizerOptions& options);
+
+ private:
+  Index location_at(Profile& profile, Address address);
+
+  ModuleTable modules_;
+  AddressSpace space_{modules_};
+  std::map<Address, Index> locations_;
+};
+
+void StackNamer::look_at(const Target& target) {
+  [[maybe_unused]] const Status status = space_.load(target);
+}
+
+Index StackNamer::location_at(Profile& profile, Address address) {
+  auto [known, fresh] =
+      locations_.try_emplace(address, static_cast<Index>(profile.locations.size()));
+  if (fresh) profile.locations.push_back({space_.module_at(address), address, {}});
+  return known->second;
+}
+
+NamedStacks StackNamer::name(const std::vector<ThreadSnapshot>& threads,
+                             const SymbolizerOptions& options) {
+  NamedStacks named;
+  Profile& profile = named.profile;
+  for (const ThreadSnapshot& thread : threads) {
+    named.of_thread.push_back(thread.stack ? static_cast<Index>(profile.stacks.size()) : kNoIndex);
+    if (!thread.stack) continue;
+    Stack stack{{}, thread.stack->end};
+    for (Address frame : thread.stack->frames) {
+      // Behind the first one they are return addresses (unwind.h): the call is in front of them.
+      const Address code = stack.frames.empty() ? frame : frame - 1;
+      stack.frames.push_back(location_at(profile, code));
+    }
+    profile.stacks.push_back(std::move(stack));
+  }
+  profile.modules = modules_.take_modules();
+  symbolize(profile, modules_.take_files(), options);
+  return named;
+}
 
 // A process may execute another program while it is looked at; not many times in a row.
 constexpr int kMostAttempts = 3;

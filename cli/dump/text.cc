@@ -1,6 +1,6 @@
 // Columns are as wide as this dump needs them, so that the labels of all threads start at the same
 // place; a line is cut nowhere.
-#include "cli/dump/text.h"
+#include "cli/format/text.h"
 
 #include <algorithm>
 #include <csignal>
@@ -10,10 +10,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "cli/dump/label_words.h"
+#include "cli/dump/formats.h"
+#include "cli/dump/wording.h"
 #include "cli/format/escape.h"
-#include "cli/format/output.h"
-#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -162,8 +161,8 @@ void Renderer::render_publishers() const {
   const ProcessPlan& plan = dump_.snapshot.plan;
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
-    out_ << "  labels from " << escape_terminal(publisher.path) << " ("
-         << access_text(publisher) << ')';
+    out_ << "  labels from " << escape_terminal(publisher.path) << " (" << access_text(publisher)
+         << ')';
     if (plan.publishers.size() > 1) out_ << " @" << escape_terminal(publisher_name(dump_, i));
     out_ << '\n';
     for (const Finding& finding : publisher.findings) note("  " + finding_clause(finding));

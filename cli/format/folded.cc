@@ -15,7 +15,6 @@
 #include "cli/format/escape.h"
 #include "cli/format/format.h"
 #include "cli/format/frame_tree.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/text.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "cli/format/output.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

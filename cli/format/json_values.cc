@@ -1,12 +1,30 @@
 #include "cli/format/json_values.h"
 
-#include <charconv>
-#include <string>
-
-#include "cli/format/base64.h"
 #include "cli/format/escape.h"
+#include "labelscope/text.h"
 
 namespace labelscope::cli {
+
+// Three bytes to four characters.
+std::string base64_encode(std::string_view bytes) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const bool present = i + k < bytes.size();
+      group = group << 8 | (present ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      // One byte makes two characters, two make three; the rest is padding.
+      const bool present = k < 2 || i + k - 1 < bytes.size();
+      out += present ? kAlphabet[group >> (18 - 6 * k) & 0x3F] : '=';
+    }
+  }
+  return out;
+}
 
 nlohmann::ordered_json bytes_json(std::string_view bytes) {
   if (is_valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
@@ -41,9 +59,7 @@ std::string_view error_name(ErrorCode code) {
 }
 
 nlohmann::ordered_json address_json(std::uint64_t address) {
-  char text[18] = {'0', 'x'};
-  auto end = std::to_chars(text + 2, text + sizeof(text), address, 16);
-  return nlohmann::ordered_json(std::string(text, end.ptr));
+  return nlohmann::ordered_json(hex(address));
 }
 
 nlohmann::ordered_json module_fields(const ProfileModule& module) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "cli/profile/profile.h"
@@ -10,6 +11,9 @@
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
+
+// Base64 of RFC 4648, section 4, with padding: how the recording holds bytes that are not text.
+std::string base64_encode(std::string_view bytes);
 
 // Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
 // cuts there), as {"base64": "..."}.

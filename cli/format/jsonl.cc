@@ -11,9 +11,9 @@
 
 #include "cli/format/format.h"
 #include "cli/format/json_values.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -16,9 +16,8 @@
 #include "cli/format/format.h"
 #include "cli/format/gzip_writer.h"
 #include "cli/format/pprof_comments.h"
-#include "cli/format/pprof_fields.h"
 #include "cli/format/pprof_labels.h"
-#include "cli/format/pprof_strings.h"
+#include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 

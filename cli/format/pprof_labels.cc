@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <protozero/pbf_builder.hpp>
 
-#include "cli/format/pprof_fields.h"
+#include "cli/format/pprof_parts.h"
 
 namespace labelscope::cli {
 namespace {

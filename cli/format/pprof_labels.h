@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/format/pprof_strings.h"
+#include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
 #include "cli/profile/profile.h"
 

@@ -37,6 +37,12 @@ std::string percent_text(std::uint64_t of_1000) {
   return std::to_string(of_1000 / 10) + "." + std::to_string(of_1000 % 10) + "%";
 }
 
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t share = share_of_1000(part, whole);
+  if (share % 1000 == 0) return share == 0 ? "0 %" : "100 %";
+  return std::to_string(share / 10) + "." + std::to_string(share % 10) + " %";
+}
+
 std::string time_text(std::uint64_t ns) {
   auto value = static_cast<double>(ns);
   constexpr std::array<std::string_view, 4> kUnits{" ns", " us", " ms", " s"};

@@ -19,6 +19,9 @@ std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& coun
 // 987 -> "98.7%"
 std::string percent_text(std::uint64_t of_1000);
 
+// 987 of 1000 -> "98.7 %", for sentences.
+std::string percent(std::uint64_t part, std::uint64_t whole);
+
 // "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, seconds as they are above that.
 std::string time_text(std::uint64_t ns);
 

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "cli/format/escape.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/shares.h"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/format/json_values.h"
-#include "cli/format/output.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/summary.h"
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,13 +1,15 @@
-// What the texts of all commands are made of: counts, times, addresses, names of files, colours.
+// What the texts of all commands are made of: counts, times, colours.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <string_view>
+
+#include "labelscope/result.h"
+#include "labelscope/text.h"  // hex(), base_name()
 
 namespace labelscope::cli {
 
@@ -20,6 +22,14 @@ inline std::string counted(std::uint64_t count, const std::string& one, const st
 inline std::string cannot_write(const std::string& what, int errno_value) {
   return "cannot write " + what +
          (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value));
+}
+
+// Every rendering ends with this check: has the stream taken all of it?
+inline Status flush_output(std::ostream& out) {
+  out.flush();
+  if (out) return {};
+  return Error{ErrorCode::kSystem,
+               "the output did not take every byte (a full disk, or a reader that went away)"};
 }
 
 // "1,234,567"
@@ -40,18 +50,6 @@ inline std::string seconds_text(std::chrono::milliseconds time) {
     text.erase(text.find_last_not_of('0') + 1);
   }
   return text + " s";
-}
-
-// "0x1f80"
-inline std::string hex(std::uint64_t value) {
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
-
-// "libfoo.so" of "/usr/lib/libfoo.so"; not escaped.
-inline std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 // Select Graphic Rendition (ECMA-48).

@@ -1,7 +1,8 @@
-// What `labelscope inspect` found out, for its renderers.
+// What `labelscope inspect` found out, and its renderers.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,5 +40,13 @@ struct InspectReport {
   std::size_t foreign = 0;     // ELF files of another kind: objects, 32-bit, other processors
   std::size_t publishing = 0;  // verdict readable or compliant
 };
+
+// For people: a line for each file, findings below it. Empty if there are no files.
+std::string render_table(std::span<const FileReport> files);
+// Everything about one.
+std::string render_details(const FileReport& file);
+
+// For programs; docs/inspect-json.md has every field. One JSON object, indented, with a newline at its end.
+std::string render_inspect_json(const InspectReport& report);
 
 }  // namespace labelscope::cli

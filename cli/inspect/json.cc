@@ -1,9 +1,7 @@
 // The schema's number changes when a field gets another meaning or goes away, not when one is
 // added.
-#include "cli/inspect/json.h"
-
 #include "cli/format/json_values.h"
-#include "customlabels/label_abi.h"
+#include "cli/inspect/file_report.h"
 #include "labelscope/elf_names.h"
 
 namespace labelscope::cli {
@@ -61,8 +59,12 @@ Json file_json(const FileReport& file) {
   json["tls"] = seen.tls ? Json{{"size", seen.tls->memory_size}, {"alignment", seen.tls->alignment}}
                          : Json(nullptr);
   json["version"] = seen.version_value ? Json(*seen.version_value) : Json(nullptr);
-  json["symbols"] = Json{{CUSTOM_LABELS_VERSION_SYMBOL, symbols_json(seen.version)},
-                         {CUSTOM_LABELS_CURRENT_SET_SYMBOL, symbols_json(seen.variable)}};
+  const SourceNames names = names_of(seen.source);
+  json["symbols"] = Json::object();
+  if (names.version_symbol != nullptr) {
+    json["symbols"][names.version_symbol] = symbols_json(seen.version);
+  }
+  json["symbols"][names.variable_symbol] = symbols_json(seen.variable);
   Json access = Json::array();
   for (const FileAccess one : seen.access) access.push_back(file_access_name(one));
   json["access"] = std::move(access);

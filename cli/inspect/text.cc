@@ -1,22 +1,16 @@
 // Names of files and whatever else comes from them is escaped here.
-#include "cli/inspect/text.h"
+#include "cli/format/text.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "cli/format/escape.h"
-#include "cli/format/text.h"
-#include "customlabels/label_abi.h"
+#include "cli/inspect/file_report.h"
 #include "labelscope/elf_names.h"
 
 namespace labelscope::cli {
 namespace {
-
-std::string signed_hex(std::int64_t value) {
-  return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
-                   : hex(static_cast<std::uint64_t>(value));
-}
 
 std::string kind_of(const FileInspection& seen) {
   if (!seen.foreign_platform.empty()) return "-";
@@ -55,12 +49,13 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
   }
 }
 
-const char* verdict_sentence(const FileInspection& seen) {
+std::string verdict_sentence(const FileInspection& seen) {
+  const std::string source(names_of(seen.source).name);
   switch (seen.verdict) {
     case Verdict::kCompliant:
-      return "publishes labels as ABI v1 wants it";
+      return "publishes labels as " + source + " wants it";
     case Verdict::kReadable:
-      return "publishes labels that labelscope reads, but not as ABI v1 wants it";
+      return "publishes labels that labelscope reads, but not as " + source + " wants it";
     case Verdict::kBroken:
       return "means to publish labels, but no reader can use them";
     case Verdict::kNothing:
@@ -146,8 +141,9 @@ std::string render_details(const FileReport& file) {
     text += "    and " + std::to_string(seen.relocation_count - seen.relocations.size()) +
             " more relocations\n";
   }
-  text += symbol_lines(CUSTOM_LABELS_VERSION_SYMBOL, seen.version);
-  text += symbol_lines(CUSTOM_LABELS_CURRENT_SET_SYMBOL, seen.variable);
+  const SourceNames names = names_of(seen.source);
+  if (names.version_symbol != nullptr) text += symbol_lines(names.version_symbol, seen.version);
+  text += symbol_lines(names.variable_symbol, seen.variable);
   if (!seen.findings.empty()) text += "  findings\n";
   append_findings(seen, "    ", text);
   return text;

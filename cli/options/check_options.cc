@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cli/format/escape.h"
-#include "cli/options.h"
+#include "cli/options/command_line.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {

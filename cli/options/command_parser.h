@@ -1,5 +1,5 @@
 // What every command of labelscope brings for the command line. A new command is a class in a file
-// of its own, its options in the variant of cli/options.h, and a line in cli/options.cc.
+// of its own, its options in the variant below, and a line in command_line.cc.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "cli/format/escape.h"
-#include "cli/options.h"
+#include "cli/options/command_line.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/options.h"
+#include "cli/options/command_line.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {

@@ -3,15 +3,14 @@
 
 #include <string>
 
-#include "cli/log.h"
+#include "cli/host/log.h"
+#include "cli/host/terminal.h"
 
 namespace CLI {
 class App;
 }
 
 namespace labelscope::cli {
-
-enum class ColorMode { kAuto, kAlways, kNever };
 
 struct MessageOptions {
   ColorMode color = ColorMode::kAuto;

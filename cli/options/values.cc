@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/exit_status.h"
 #include "cli/format/escape.h"
+#include "cli/host/exit_status.h"
 
 namespace labelscope::cli {
 namespace {

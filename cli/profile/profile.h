@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/stack.h"
+#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
 
@@ -32,6 +34,11 @@ struct ProfileModule {
   // Why frames of this module have no names, in words; empty when they have.
   std::string symbol_problem;
 };
+
+// The open file of a module. It was opened early, while the target lived: so it is the file that
+// the target ran, even if it has been replaced or deleted since, or is in a container. Null if it
+// could not be opened.
+using ModuleFile = std::shared_ptr<UniqueFd>;
 
 // One source line at a location; several where the compiler inlined.
 struct SourceLine {

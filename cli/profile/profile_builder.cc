@@ -174,9 +174,9 @@ Index ProfileBuilder::intern_location(Address address, Index module) {
 
 const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
                                                       ProcessContext& process) {
-  std::string_view bytes = as_text(sample.label_key);
+  std::string_view bytes = as_text(sample.label_bytes);
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
-  Observation observation = process.decode(sample.label_key);
+  Observation observation = process.decode(sample.label_bytes);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
   auto index = static_cast<Index>(decoded_.size());
   decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags});

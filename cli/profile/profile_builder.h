@@ -50,8 +50,10 @@ struct ProcessContext {
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
   virtual ~ProcessContext() = default;
-  // The labels of a label key (label_codec.h) of this process.
-  virtual Observation decode(std::span<const std::byte> key) const { return decode_label_key(key); }
+  // The labels of label bytes (label_codec.h) of this process.
+  virtual Observation decode(std::span<const std::byte> bytes) const {
+    return decode_label_bytes(bytes);
+  }
 
   struct Caches {
     std::uint64_t address_epoch = 0;

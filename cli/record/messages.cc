@@ -6,7 +6,6 @@
 #include "cli/format/escape.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
-#include "cli/record/progress.h"
 #include "cli/record/stack_ends.h"
 
 namespace labelscope::cli {

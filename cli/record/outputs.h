@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/format/format.h"
-#include "cli/record/output_file.h"
+#include "cli/host/output_file.h"
 
 namespace labelscope::cli {
 

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <fstream>
 
+#include "labelscope/text.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -66,13 +68,9 @@ class Shortage {
   const std::string& names() const { return names_; }
   // Why nothing can be recorded, and who asks.
   std::string head(Pid target) const {
-    std::array<char, 24> hex;
-    auto [end, error] = std::to_chars(hex.data(), hex.data() + hex.size(), held_, 16);
-    const std::string shown(hex.data(),
-                            error == std::errc{} ? static_cast<std::size_t>(end - hex.data()) : 0);
     return "cannot record process " + std::to_string(raw(target)) + ": permission is missing (" +
            names_ + ")" + lines_ + "\n  you      uid " + std::to_string(::geteuid()) +
-           ", effective capabilities 0x" + shown;
+           ", effective capabilities " + hex(held_);
   }
 
  private:

@@ -7,18 +7,6 @@
 #include "labelscope/cpu_times.h"
 
 namespace labelscope::cli {
-namespace {
-
-// The sampler must know a process before it is planned: otherwise an exec between the plan and its
-// use would be missed. Until the plan is there, the process has this recipe.
-constexpr ls_tls_recipe not_planned() {
-  ls_tls_recipe recipe{};
-  recipe.kind = LS_RECIPE_NOT_RELOCATED;
-  return recipe;
-}
-constexpr ls_tls_recipe kNotPlanned = not_planned();
-
-}  // namespace
 
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
@@ -27,6 +15,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
 
 Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
+  // The sampler must know it before it is planned: otherwise an exec between the plan and its use
+  // would be missed.
   if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
   Status status = process->refresh();
   if (status) {
@@ -42,7 +32,6 @@ Status Recorder::add(Pid pid) {
   }
   if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
-  time_before_[pid] = process_time(pid).value_or(0);
   return {};
 }
 
@@ -52,7 +41,6 @@ Status Recorder::add_before_exec(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
   process->note_no_publisher();
   processes_[pid] = std::move(process);
-  time_before_[pid] = process_time(pid).value_or(0);
   return {};
 }
 
@@ -82,7 +70,7 @@ std::size_t Recorder::add_children(Pid parent) {
 
 Status Recorder::start() {
   Status status = sampler_->start();
-  for (auto& [pid, time] : time_before_) time = process_time(pid).value_or(time);
+  for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
   return status;
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "cli/record/progress.h"
+#include "cli/format/shares.h"
 
 namespace labelscope::cli {
 namespace {

@@ -3,16 +3,32 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/profile/address_space.h"
 #include "cli/profile/profile_builder.h"
-#include "cli/record/address_space.h"
-#include "cli/record/publisher_table.h"
+#include "labelscope/ids.h"
 #include "labelscope/plan.h"
 
 namespace labelscope::cli {
+
+// Gives each publisher of a process an index for the whole recording. Labels refer to a publisher
+// by its index in a plan. But each plan counts anew, and the labels of older plans stay.
+class PublisherTable {
+ public:
+  // Returns the index of each publisher of the plan, in the plan's order. Copies of one file
+  // (dlmopen) have an index each. A library that is loaded again has its old index.
+  std::vector<std::uint8_t> adopt(const std::vector<Publisher>& publishers);
+  // Paths by index. A file with several copies is there several times.
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+  std::vector<Address> load_biases_;  // by index; the last one
+};
 
 class TrackedProcess final : public ProcessContext {
  public:

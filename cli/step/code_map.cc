@@ -26,20 +26,6 @@ bool provides_malloc(const ElfImage& image) {
   return found && *found && (*found)->defined;
 }
 
-// Runtime minus link-time address, from the segment that this mapping is part of.
-std::optional<Address> bias_of(const ElfImage& image, const Mapping& mapping) {
-  constexpr std::uint64_t kPage = 4096;
-  for (const LoadSegment& load : image.load_segments()) {
-    const std::uint64_t first = load.file_offset & ~(kPage - 1);
-    if (!load.executable || mapping.file_offset < first ||
-        mapping.file_offset >= load.file_offset + load.file_size) {
-      continue;
-    }
-    return mapping.start - (mapping.file_offset - load.file_offset + load.vaddr);
-  }
-  return std::nullopt;
-}
-
 std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
   return std::make_shared<UniqueFd>(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
 }
@@ -106,7 +92,8 @@ Result<CodeMap::Changes> CodeMap::refresh(const Target& target) {
     if (!mapping.executable || !mapping.file) continue;
     CodeFile* file = open(mapping, target);
     if (!file->image) continue;
-    const auto bias = bias_of(*file->image, mapping);
+    const auto bias =
+        load_bias_at(file->image->load_segments(), mapping.start, mapping.file_offset);
     if (!bias) continue;
     now.emplace(mapping.start, MappedCode{mapping.start, mapping.end, *bias, file});
     const MappedCode* known = find(mapping.start);

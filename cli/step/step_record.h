@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "cli/check_effort.h"
+#include "cli/host/check_effort.h"
 #include "cli/step/step_findings.h"
 
 namespace labelscope::cli {

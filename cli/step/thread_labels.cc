@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "cli/check_effort.h"
+#include "cli/host/check_effort.h"
 #include "labelscope/locate.h"
 #include "labelscope/stopped_thread.h"
 

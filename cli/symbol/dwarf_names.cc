@@ -5,8 +5,6 @@
 
 #include <optional>
 
-#include "cli/symbol/dwarf_walk.h"
-
 namespace labelscope::cli {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "cli/symbol/dwarf_walk.h"
+#include "cli/symbol/dwarf_names.h"
 
 namespace labelscope::cli {
 namespace {

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "labelscope/section_count.h"
+#include "labelscope/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -50,16 +51,6 @@ Result<Elf*> open_elf(int fd) {
   if (elf == nullptr)
     return Error{ErrorCode::kMalformed, "libelf cannot read it: " + elf_problem()};
   return elf;
-}
-
-std::string hex(const unsigned char* bytes, std::size_t size) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
 }
 
 struct Extent {
@@ -169,7 +160,7 @@ Status ElfSymbols::report() {
   const void* id = nullptr;
   ssize_t id_size = dwelf_elf_gnu_build_id(elf_, &id);
   if (id_size > 0 && static_cast<std::size_t>(id_size) <= kMaxBuildId) {
-    build_id_ = hex(static_cast<const unsigned char*>(id), static_cast<std::size_t>(id_size));
+    build_id_ = hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(id_size)});
   }
   has_symtab_ = has_section(elf_, SHT_SYMTAB);
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "cli/own_process.h"
+#include "cli/host/own_process.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {

@@ -4,20 +4,13 @@
 
 #include <functional>
 #include <future>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "cli/profile/profile.h"
 #include "cli/symbol/kernel_symbols.h"
-#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
-
-// The open file of a module. It was opened early, while the target lived: so it is the file that
-// the target ran, even if it has been replaced or deleted since, or is in a container. Null if it
-// could not be opened.
-using ModuleFile = std::shared_ptr<UniqueFd>;
 
 struct SymbolizerOptions {
   bool inlined = true;

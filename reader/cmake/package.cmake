@@ -12,7 +12,7 @@ include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 
 # Not here: child_processes.h, cpu_times.h, tls_layout.h, sampler.h, ptrace_sampler.h, regular_file.h,
-# section_count.h and startup.h, which are about this tree's own parts.
+# section_count.h, startup.h and text.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/access_model.h
   include/labelscope/check_rule.h

@@ -20,12 +20,12 @@ bool SamplePath::add(std::span<const std::byte> record) {
   if (!decoded) return false;
   const auto* sample = std::get_if<SampleRecord>(&*decoded);
   if (sample == nullptr) return false;
-  label_key_.clear();
-  append_label_key(sample->labels, label_key_);
+  label_bytes_.clear();
+  append_label_bytes(sample->labels, label_bytes_);
   Sample view = *sample;
   view.outcome = sample->labels.outcome;
   view.flags = sample->labels.flags;
-  view.label_key = label_key_;
+  view.label_bytes = label_bytes_;
   builder_.add(view, process_);
   return true;
 }

@@ -33,7 +33,7 @@ class SamplePath {
  private:
   FixedProcess process_;
   cli::ProfileBuilder builder_{false, 1000000};
-  std::vector<std::byte> label_key_;
+  std::vector<std::byte> label_bytes_;
 };
 
 // kMalformed: not all of `samples` are in it.

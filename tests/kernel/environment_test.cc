@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <fstream>
 
-#include "bpf/libbpf_log.h"
 #include "bpf/loading.h"
 #include "bpf/wire.h"
 #include "kernel/sampled_child.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/libbpf_log.h"
+#include "bpf/kernel.h"
 #include "bpf/loading.h"
 #include "bpf/snapshot_wire.h"
 #include "bpf/wire.h"

@@ -40,7 +40,7 @@ class NativeReader {
     REQUIRE(record);
     const auto& answer = std::get<AnswerRecord>(*record);
     key_.clear();
-    append_label_key(answer.labels, key_);
+    append_label_bytes(answer.labels, key_);
     return observation_of(answer.labels);
   }
 
@@ -53,7 +53,7 @@ class NativeReader {
   }
 
   const std::vector<std::byte>& record() const { return record_; }
-  const std::vector<std::byte>& label_key() const { return key_; }
+  const std::vector<std::byte>& label_bytes() const { return key_; }
   std::uint64_t fault_address() const { return fault_address_; }
   std::uint64_t fault_size() const { return fault_size_; }
 

@@ -86,8 +86,8 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(sample.stack.kernel.size() == 1);
   REQUIRE(sample.stack.end == LS_STACK_CHAIN_ENDED);
   std::vector<std::byte> key;
-  append_label_key(sample.labels, key);
-  REQUIRE(decode_label_key(key).labels == LabelSet{{"id", "abc", 0}});
+  append_label_bytes(sample.labels, key);
+  REQUIRE(decode_label_bytes(key).labels == LabelSet{{"id", "abc", 0}});
 }
 
 TEST_CASE("records: the end of a thread, and nothing that is longer or shorter") {
@@ -211,20 +211,20 @@ TEST_CASE("records: whatever bytes come, decoding stays within them") {
     if (!record) continue;
     ++accepted;
     std::vector<std::byte> key;
-    if (auto* sample = std::get_if<SampleRecord>(&*record)) append_label_key(sample->labels, key);
-    decode_label_key(key);
+    if (auto* sample = std::get_if<SampleRecord>(&*record)) append_label_bytes(sample->labels, key);
+    decode_label_bytes(key);
   }
   REQUIRE(accepted > 100);
 }
 
-TEST_CASE("records: a label key cut anywhere is decoded up to there") {
+TEST_CASE("records: label bytes cut anywhere are decoded up to there") {
   LabelMemory made;
   made.add("a", "1").add("bb", "22").publish();
   NativeReader reader(made.memory);
   reader.observe_variable(kVariable);
-  std::span<const std::byte> key = reader.label_key();
-  REQUIRE(decode_label_key(key).labels.size() == 2);
+  std::span<const std::byte> key = reader.label_bytes();
+  REQUIRE(decode_label_bytes(key).labels.size() == 2);
   for (std::size_t size = 0; size < key.size(); ++size) {
-    REQUIRE(decode_label_key(key.first(size)).labels.size() < 2);
+    REQUIRE(decode_label_bytes(key.first(size)).labels.size() < 2);
   }
 }

@@ -56,7 +56,7 @@ class Tally final : public EventHandler {
       last_unreadable_ = outcome_text(sample.outcome);
       return;
     }
-    const Observation seen = decode_label_key(sample.label_key);
+    const Observation seen = decode_label_bytes(sample.label_bytes);
     const LabelPairs labels = sorted_pairs(seen.labels);
     const std::uint32_t flags = sample.flags | seen.flags;
     if (labels != thread.expected || (sample.outcome == LS_LABELLED) == labels.empty()) {

@@ -85,7 +85,7 @@ class SampleCheck final : public EventHandler {
   void on_sample(const Sample& sample) override {
     const unsigned thread = child_.number_of(raw(sample.tid));
     if (thread == StressedChild::kMostThreads) return;  // the child's first thread, which waits
-    Observation one = decode_label_key(sample.label_key);
+    Observation one = decode_label_bytes(sample.label_bytes);
     one.outcome = sample.outcome;
     one.flags |= sample.flags & ~static_cast<std::uint32_t>(LS_RETRIED);
     // How old the sample is we do not know, only that it is not of the future.

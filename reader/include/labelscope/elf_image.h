@@ -36,6 +36,11 @@ struct LoadSegment {
   bool writable = false;  // by its flags; see ElfImage::stays_writable()
 };
 
+// The load bias, runtime address minus link-time address, where a loader has mapped code of one of
+// these segments from `file_offset` to `start`. nullopt: no segment has code there.
+std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
+                                          std::uint64_t start, std::uint64_t file_offset);
+
 // PT_TLS: the template of the module's TLS block.
 struct TlsSegment {
   std::uint64_t vaddr = 0;

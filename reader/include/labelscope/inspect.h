@@ -81,6 +81,15 @@ struct FileInspection {
   std::vector<Finding> findings;  // those that cost most labels first, then by code
 };
 
+// What people call a label source, and the symbols that make its publishers. ABI v1:
+// custom_labels_abi_version and custom_labels_current_set.
+struct SourceNames {
+  std::string_view name = "unknown";
+  const char* version_symbol = nullptr;  // null: the variable's name tells the version
+  const char* variable_symbol = "unknown";
+};
+SourceNames names_of(unsigned source);
+
 // What the file publishes by the first label source whose symbols it defines; by ABI v1 if it defines
 // none. Takes over the descriptor. `name` is only judged by the ABI's rule for names. kMalformed: no ELF
 // file, or one that contradicts itself. kUnsupported: not 64-bit little-endian x86-64 or aarch64 and

@@ -1,8 +1,8 @@
 // Labels on their way from where they were read to a profile.
 //
 //   label blocks (label_blocks.h) --+
-//                                   +--> label key: bytes, equal for equal labels --> labels
-//   LabelSet, read without BPF -----+        (most samples end here: the key is known)
+//                                   +--> label bytes: equal for equal labels --> labels
+//   LabelSet, read without BPF -----+      (most samples end here: the bytes are known)
 //
 // Decoding applies the rules that a BPF program has no room for: of equal keys of one publisher the
 // first counts, publishers are merged, and the bytes of a source that sends no words are given to
@@ -30,13 +30,13 @@ struct WireLabels {
 // `bytes`: exactly a ls_label_head and what follows it. kMalformed: they contradict themselves.
 Result<WireLabels> open_labels(std::span<const std::byte> bytes);
 
-// Appends a label key, without the gaps of the blocks.
-void append_label_key(const WireLabels& labels, std::vector<std::byte>& key);
-void append_label_key(const LabelSet& labels, std::vector<std::byte>& key);
+// Appends label bytes, without the gaps of the blocks.
+void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes);
+void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes);
 
-// Labelled, or unlabelled where the key has no labels. `flags` has only what decoding finds
+// Labelled, or unlabelled where there are no bytes. `flags` has only what decoding finds
 // (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add the sample's.
-Observation decode_label_key(std::span<const std::byte> key);
+Observation decode_label_bytes(std::span<const std::byte> bytes);
 
 // Outcome, flags and labels at once.
 Observation observation_of(const WireLabels& labels);

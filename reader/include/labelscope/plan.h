@@ -59,7 +59,7 @@ class Planner {
     bool may_publish = true;  // it has one of the symbols, or could not be read
     bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
   };
-  class Round;
+  class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);
   std::map<FileId, Verdict> verdicts_;
 };
@@ -67,8 +67,6 @@ class Planner {
 // True if a file of this name may be meant as a publisher: one that ABI v1 asks of a library, for
 // instance.
 bool is_publisher_name(std::string_view path);
-// "custom_labels_current_set", "context_tls_v1".
-std::string_view variable_name(const Publisher& publisher);
 // How its variable is reached: "TLSDESC (static)"; with another source than ABI v1 also which
 // variable: "context_tls_v1, TLSDESC (static)".
 std::string access_text(const Publisher& publisher);

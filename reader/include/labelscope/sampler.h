@@ -46,9 +46,9 @@ struct Sample {
   StackView stack;
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;  // of enum ls_sample_flag
-  // Equal labels have equal keys: intern by it, and decode each one once (label_codec.h). Flags that
+  // Equal for equal labels: intern by them, and decode them once (label_codec.h). Flags that
   // decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
-  std::span<const std::byte> label_key;
+  std::span<const std::byte> label_bytes;
 };
 
 // An executable mapping that a sampled process has made (dlopen, mostly, or a JIT).
@@ -92,13 +92,20 @@ struct Counters {
   std::map<std::string, std::uint64_t> others;  // by name, where not 0
 };
 
+// What a process has until it is planned, so that its samples are not taken for unlabelled ones.
+inline constexpr ls_tls_recipe kNotPlanned = [] {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_RECIPE_NOT_RELOCATED;
+  return recipe;
+}();
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
 
   // Samples the process from now on, or replaces its recipes (none: its samples are unlabelled).
   // They count for the program that it ran at the last on_exec(), or at the first call, whatever it
-  // executes meanwhile; so call it once before planning, with a recipe that is not relocated yet.
+  // executes meanwhile; so call it once before planning, with kNotPlanned.
   // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
   // another on_exec() is on its way; or it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;

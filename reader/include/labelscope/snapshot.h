@@ -74,7 +74,7 @@ struct SnapshotOptions {
   // Called with each thread that was read, before it is let go. So its time adds to the stop. The
   // calls come on another thread than the caller's, one at a time. An exception reaches the caller.
   std::function<void(const ThreadSnapshot& thread, const MemorySource& memory)> while_held;
-  // For a watch on another thread (hold_watch.h): a different number while each thread is held, and
+  // For a watchdog on another thread: a different number while each thread is held, and
   // 0 in between. May be null.
   std::atomic<std::uint64_t>* current_stop = nullptr;
 };

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/text.h"
 #include "labelscope/regular_file.h"
+#include "labelscope/text.h"
 
 namespace labelscope {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/text.h"
 #include "labelscope/elf_image.h"
 #include "labelscope/regular_file.h"
+#include "labelscope/text.h"
 
 namespace labelscope {
 namespace {

@@ -263,6 +263,20 @@ bool ElfImage::executable() const {
   if (!impl_->position_independent || impl_->tables.is_pie) return true;
   return impl_->has_interpreter && !impl_->tables.has_soname;
 }
+std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
+                                          std::uint64_t start, std::uint64_t file_offset) {
+  constexpr std::uint64_t kPage = 4096;
+  for (const LoadSegment& load : segments) {
+    const std::uint64_t first = load.file_offset & ~(kPage - 1);
+    if (!load.executable || file_offset < first ||
+        file_offset >= load.file_offset + load.file_size) {
+      continue;
+    }
+    return start - (file_offset - load.file_offset + load.vaddr);
+  }
+  return std::nullopt;
+}
+
 const std::vector<LoadSegment>& ElfImage::load_segments() const { return impl_->file.loads; }
 const std::optional<TlsSegment>& ElfImage::tls() const { return impl_->tls; }
 std::optional<std::uint64_t> ElfImage::dynamic_address() const { return impl_->dynamic_address; }

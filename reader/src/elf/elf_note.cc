@@ -3,21 +3,13 @@
 
 #include <algorithm>
 
+#include "labelscope/text.h"
+
 namespace labelscope {
 namespace {
 
 // Build IDs are 8 to 32 bytes, by the hash that made them.
 constexpr std::uint64_t kMaxBuildId = 64;
-
-std::string hex(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -30,8 +22,8 @@ std::string find_build_id(std::span<const std::byte> notes, std::uint64_t alignm
     if (!place) break;
     if (place->type == NT_GNU_BUILD_ID && place->name_size == sizeof ELF_NOTE_GNU &&
         std::memcmp(notes.data() + place->name_offset, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
-      return hex(notes.subspan(place->content_offset,
-                               std::min<std::uint64_t>(place->content_size, kMaxBuildId)));
+      return hex_bytes(notes.subspan(place->content_offset,
+                                     std::min<std::uint64_t>(place->content_size, kMaxBuildId)));
     }
     at = place->next;
   }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "labelscope/elf_names.h"
 #include "labelscope/explain.h"
+#include "labelscope/text.h"
 #include "sources/file_facts.h"
 #include "sources/label_source.h"
 

@@ -4,8 +4,8 @@
 // tells.
 #include <optional>
 
-#include "base/text.h"
 #include "labelscope/explain.h"
+#include "labelscope/text.h"
 #include "recipe/locate_trace.h"
 #include "sources/label_source.h"
 

@@ -20,8 +20,8 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
 #include "labelscope/outcome.h"
+#include "labelscope/text.h"
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"
@@ -77,15 +77,10 @@ bool is_publisher_name(std::string_view path) {
                      [&](const LabelSource* source) { return source->is_publisher_name(path); });
 }
 
-std::string_view variable_name(const Publisher& publisher) {
-  const LabelSource* source = find_source(publisher.recipe.source);
-  return source == nullptr ? "unknown" : source->variable_symbol();
-}
-
 std::string access_text(const Publisher& publisher) {
   std::string text(access_model_name(publisher.model));
   if (publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS) return text;
-  return std::string(variable_name(publisher)) + ", " + text;
+  return names_of(publisher.recipe.source).variable_symbol + (", " + text);
 }
 
 std::string ProcessPlan::absence() const {
@@ -105,10 +100,10 @@ std::string ProcessPlan::absence() const {
 }
 
 // One planning: what its modules share, and the plan so far.
-class Planner::Round {
+class Planner::Planning {
  public:
-  Round(const Target& target, const std::vector<Mapping>& mappings,
-        std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
+  Planning(const Target& target, const std::vector<Mapping>& mappings,
+           std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
       : target_(target),
         mappings_(mappings),
         verdicts_(verdicts),
@@ -144,7 +139,7 @@ class Planner::Round {
 
 // The libc publishes nothing, so from the second planning on its files are not opened. They are
 // opened here again, if a publisher's recipe depends on the libc.
-const LibcTls& Planner::Round::libc(Machine machine) {
+const LibcTls& Planner::Planning::libc(Machine machine) {
   if (!libc_) {
     ModuleList runtime = list_modules(target_, mappings_, [&](const FileId& file) {
       auto verdict = verdicts_.find(file);
@@ -158,14 +153,14 @@ const LibcTls& Planner::Round::libc(Machine machine) {
 
 // For a process whose files are all of a kind that we cannot read (32-bit). It gets a publisher
 // without a recipe, so that its samples are unreadable and not unlabelled.
-void Planner::Round::refuse_process(const ModuleProblem& problem) {
+void Planner::Planning::refuse_process(const ModuleProblem& problem) {
   Publisher unknown;
   unknown.path = problem.path;
   unknown.findings.push_back({FindingCode::kUnreadableFile, problem.error.context, {}});
   plan_.publishers.push_back(std::move(unknown));
 }
 
-void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
+void Planner::Planning::refuse_files(const std::vector<ModuleProblem>& problems) {
   for (const ModuleProblem& problem : problems) {
     // An executable mapping of a file that is not ELF (a JIT's cache, say): there is nothing to
     // tell.
@@ -175,7 +170,7 @@ void Planner::Round::refuse_files(const std::vector<ModuleProblem>& problems) {
   }
 }
 
-void Planner::Round::look_at(const Module& module) {
+void Planner::Planning::look_at(const Module& module) {
   ModuleTrace seen;
   seen.path = module.path;
   seen.load_bias = module.load_bias;
@@ -198,8 +193,8 @@ void Planner::Round::look_at(const Module& module) {
   if (trace_ != nullptr && trace_->modules.size() == traces) ++trace_->without_symbols;
 }
 
-Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const Module& module,
-                                               ModuleTrace seen) {
+Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
+                                                     const Module& module, ModuleTrace seen) {
   seen.file.source = source.number();
   seen.file.abi_name = source.is_publisher_name(module.path);
   Found result = Found::kNothing;
@@ -220,16 +215,16 @@ Planner::Round::Found Planner::Round::look_for(const LabelSource& source, const 
 
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
-void Planner::Round::look_closer(const LabelSource& source, const Module& module,
-                                 ModuleTrace& seen) {
+void Planner::Planning::look_closer(const LabelSource& source, const Module& module,
+                                    ModuleTrace& seen) {
   if (!find_symbols(source, *module.image, /*everything=*/true, seen.file)) return;
   source.judge(module.path, seen.file);
   if (!seen.file.findings.empty()) seen.refused = seen.file.findings.front();
 }
 
 // Why there is a version that cannot be read.
-std::optional<Error> Planner::Round::read_version(const Module& module,
-                                                  FileInspection& file) const {
+std::optional<Error> Planner::Planning::read_version(const Module& module,
+                                                     FileInspection& file) const {
   const auto& symbol = best_of(file.version);
   if (!symbol || !can_be_version(*symbol)) return std::nullopt;
   auto value = read_value<std::uint32_t>(target_.memory(), module.load_bias + symbol->value);
@@ -239,7 +234,7 @@ std::optional<Error> Planner::Round::read_version(const Module& module,
   return std::nullopt;
 }
 
-void Planner::Round::judge(const LabelSource& source, const Module& module, ModuleTrace& seen) {
+void Planner::Planning::judge(const LabelSource& source, const Module& module, ModuleTrace& seen) {
   FileInspection& file = seen.file;
   const auto no_version = read_version(module, file);
   Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
@@ -266,7 +261,7 @@ void Planner::Round::judge(const LabelSource& source, const Module& module, Modu
                       libc_of_target, target_, trace_ ? &seen : nullptr));
 }
 
-void Planner::Round::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
+void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
   access.recipe.source = static_cast<std::uint16_t>(seen.file.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
@@ -321,17 +316,17 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   for (const Module& module : list.modules) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }
-  Round round(target, *mappings, verdicts_, trace);
+  Planning planning(target, *mappings, verdicts_, trace);
   const auto other_kind = std::find_if(
       list.problems.begin(), list.problems.end(),
       [](const ModuleProblem& problem) { return problem.error.code == ErrorCode::kUnsupported; });
   if (modules == 0 && other_kind != list.problems.end()) {
-    round.refuse_process(*other_kind);
+    planning.refuse_process(*other_kind);
   } else {
-    round.refuse_files(list.problems);
+    planning.refuse_files(list.problems);
   }
-  for (const Module& module : list.modules) round.look_at(module);
-  ProcessPlan plan = round.take_plan();
+  for (const Module& module : list.modules) planning.look_at(module);
+  ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;
   forget_unmapped(*mappings);

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
+#include "labelscope/text.h"
 #include "process/link_map.h"
 #include "process/modules.h"
 

@@ -1,5 +1,4 @@
-// Says, as long as the object lives, that a thread is held. Another thread watches that
-// (hold_watch.h).
+// Says, as long as the object lives, that a thread is held. Another thread watches that.
 #pragma once
 
 #include <atomic>

@@ -31,7 +31,7 @@
 #include <array>
 #include <span>
 
-#include "base/text.h"
+#include "labelscope/text.h"
 #include "labelscope/tls_layout.h"
 
 namespace labelscope {

@@ -10,13 +10,6 @@
 namespace labelscope {
 namespace {
 
-// The recipe of a program that is not planned yet (TrackedProcess plans it at the on_exec()).
-constexpr ls_tls_recipe not_planned() {
-  ls_tls_recipe recipe{};
-  recipe.kind = LS_RECIPE_NOT_RELOCATED;
-  return recipe;
-}
-
 bool same_code(const Mapping& a, const Mapping& b) {
   return a.start == b.start && a.end == b.end && a.file_offset == b.file_offset && a.file == b.file;
 }
@@ -34,16 +27,16 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   if (!threads) return std::move(threads).error();
   std::unique_ptr<SampledProcess> sampled(
       new SampledProcess(*std::move(process), *std::move(threads)));
-  auto image = ProgramImage::of(*sampled->process_);
-  if (!image) return std::move(image).error();
-  sampled->image_ = *image;
-  const bool forked = parent != nullptr && parent->image_ == *image;
+  auto program = RunningProgram::of(*sampled->process_);
+  if (!program) return std::move(program).error();
+  sampled->program_ = *program;
+  const bool forked = parent != nullptr && parent->program_ == *program;
   if (forked) {
     sampled->recipes_ = parent->recipes_;
     sampled->mappings_hash_ = parent->mappings_hash_;
     sampled->executable_ = parent->executable_;
   } else {
-    sampled->recipes_ = {not_planned()};
+    sampled->recipes_ = {kNotPlanned};
     sampled->poll_mappings([](const Mapping&) {});
   }
   if (options.stacks) {
@@ -57,10 +50,10 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
 
 bool SampledProcess::adopt_program() {
   if (!exists()) return false;
-  auto image = ProgramImage::of(*process_);
-  if (!image) return false;
-  image_ = *image;
-  recipes_ = {not_planned()};
+  auto program = RunningProgram::of(*process_);
+  if (!program) return false;
+  program_ = *program;
+  recipes_ = {kNotPlanned};
   executable_.clear();
   mappings_hash_ = 0;
   threads_.revive();

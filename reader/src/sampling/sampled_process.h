@@ -10,7 +10,7 @@
 #include "labelscope/ptrace_sampler.h"
 #include "labelscope/target.h"
 #include "labelscope/unwind.h"
-#include "process/program_image.h"
+#include "process/running_program.h"
 #include "sampling/thread_list.h"
 
 namespace labelscope {
@@ -33,8 +33,8 @@ class SampledProcess {
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
 
   // Whether it still runs the program that we know.
-  bool runs_its_program() const { return image_.runs_in(memory()); }
-  bool runs_same_program(const SampledProcess& other) const { return image_ == other.image_; }
+  bool runs_its_program() const { return program_.runs_in(memory()); }
+  bool runs_same_program(const SampledProcess& other) const { return program_ == other.program_; }
   // Call it after an exec: takes up the new program, with no recipes and no known mappings. False:
   // the process has ended, or is about to.
   bool adopt_program();
@@ -54,7 +54,7 @@ class SampledProcess {
 
   std::unique_ptr<LiveProcess> process_;
   ThreadList threads_;
-  ProgramImage image_;
+  RunningProgram program_;
   std::vector<ls_tls_recipe> recipes_;
   std::unique_ptr<Unwinder> unwinder_;
   std::size_t mappings_hash_ = 0;

@@ -104,8 +104,8 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
 
 void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& thread,
                              const Seen& seen, Clock::time_point time, EventHandler& handler) {
-  label_key_.clear();
-  append_label_key(seen.labels.labels, label_key_);
+  label_bytes_.clear();
+  append_label_bytes(seen.labels.labels, label_bytes_);
   Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
@@ -119,7 +119,7 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   if (options_.stacks) sample.stack.end = seen.stack.end;
   sample.outcome = seen.labels.outcome;
   sample.flags = seen.labels.flags;
-  sample.label_key = label_key_;
+  sample.label_bytes = label_bytes_;
   if (seen.stack.end == LS_STACK_OUT_OF_TIME) sample.flags |= LS_STACK_CUT;
   ++counts_.taken;
   ++counts_.outcomes[sample.outcome];

@@ -63,7 +63,7 @@ class ThreadSampler {
   // late).
   std::optional<Holding> holding_;
   StopTimes stops_;
-  std::vector<std::byte> label_key_;
+  std::vector<std::byte> label_bytes_;
   std::uint64_t stops_begun_ = 0;
   std::atomic<std::uint64_t> current_stop_{0};
 };

@@ -11,17 +11,17 @@ namespace {
 
 // What stands before the bytes of each label. With a source that sends raw bytes there is no key,
 // and the value is these bytes.
-struct KeyHead {
+struct LabelHead {
   std::uint8_t publisher;
   std::uint8_t source;  // enum ls_source
   std::uint16_t key_length;
   std::uint16_t value_length;
 };
 
-class KeyWriter {
+class LabelWriter {
  public:
-  KeyWriter(std::vector<std::byte>& key, std::size_t size) : out_(grow(key, size)) {}
-  void put(const KeyHead& head, const void* name, const void* value) {
+  LabelWriter(std::vector<std::byte>& bytes, std::size_t size) : out_(grow(bytes, size)) {}
+  void put(const LabelHead& head, const void* name, const void* value) {
     put(&head, sizeof head);
     put(name, head.key_length);
     put(value, head.value_length);
@@ -29,10 +29,10 @@ class KeyWriter {
 
  private:
   // Once: this is done for every sample.
-  static std::byte* grow(std::vector<std::byte>& key, std::size_t size) {
-    const std::size_t start = key.size();
-    key.resize(start + size);
-    return key.data() + start;
+  static std::byte* grow(std::vector<std::byte>& bytes, std::size_t size) {
+    const std::size_t start = bytes.size();
+    bytes.resize(start + size);
+    return bytes.data() + start;
   }
   void put(const void* from, std::size_t count) {
     if (count != 0) std::memcpy(out_, from, count);
@@ -42,10 +42,10 @@ class KeyWriter {
   std::byte* out_;
 };
 
-// Takes a key apart. The bytes are our own, so a key that breaks off merely ends.
-class KeyReader {
+// Takes label bytes apart. They are our own, so where they break off they merely end.
+class LabelReader {
  public:
-  explicit KeyReader(std::span<const std::byte> key) : rest_(key) {}
+  explicit LabelReader(std::span<const std::byte> bytes) : rest_(bytes) {}
   bool next() {
     if (rest_.size() < sizeof head) return false;
     std::memcpy(&head, rest_.data(), sizeof head);
@@ -57,7 +57,7 @@ class KeyReader {
     return true;
   }
 
-  KeyHead head{};
+  LabelHead head{};
   std::span<const std::byte> name;
   std::span<const std::byte> value;
 
@@ -69,7 +69,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void append_labels(const KeyReader& from, LabelSet& labels) {
+void append_labels(const LabelReader& from, LabelSet& labels) {
   if (from.head.source == LS_SOURCE_CUSTOM_LABELS) {
     labels.push_back({text_of(from.name), text_of(from.value), from.head.publisher});
     return;
@@ -96,25 +96,25 @@ Result<WireLabels> open_labels(std::span<const std::byte> bytes) {
   return labels;
 }
 
-void append_label_key(const WireLabels& labels, std::vector<std::byte>& key) {
+void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes) {
   ls_label_view label{};
   std::size_t size = 0;
   for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
-    size += sizeof(KeyHead) + label.key_length + label.value_length;
+    size += sizeof(LabelHead) + label.key_length + label.value_length;
   }
-  KeyWriter writer(key, size);
+  LabelWriter writer(bytes, size);
   for (ls_label_cursor cursor = labels.start; ls_next_label(&cursor, &label) != 0;) {
     writer.put({label.publisher, label.source, label.key_length, label.value_length}, label.key,
                label.value);
   }
 }
 
-void append_label_key(const LabelSet& labels, std::vector<std::byte>& key) {
+void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes) {
   std::size_t size = 0;
   for (const Label& label : labels) {
-    size += sizeof(KeyHead) + label.key.size() + label.value.size();
+    size += sizeof(LabelHead) + label.key.size() + label.value.size();
   }
-  KeyWriter writer(key, size);
+  LabelWriter writer(bytes, size);
   for (const Label& label : labels) {
     // LS_MAX_LABEL_BYTES is far below 2^16.
     writer.put(
@@ -124,7 +124,7 @@ void append_label_key(const LabelSet& labels, std::vector<std::byte>& key) {
   }
 }
 
-Observation decode_label_key(std::span<const std::byte> key) {
+Observation decode_label_bytes(std::span<const std::byte> bytes) {
   Observation total;
   Observation one;
   bool first = true;
@@ -134,7 +134,7 @@ Observation decode_label_key(std::span<const std::byte> key) {
     one.outcome = LS_LABELLED;
     merge_observation(total, std::exchange(one, {}), std::exchange(first, false));
   };
-  for (KeyReader reader(key); reader.next();) {
+  for (LabelReader reader(bytes); reader.next();) {
     if (!one.labels.empty() && one.labels.back().publisher != reader.head.publisher) {
       finish_publisher();
     }
@@ -145,9 +145,9 @@ Observation decode_label_key(std::span<const std::byte> key) {
 }
 
 Observation observation_of(const WireLabels& labels) {
-  std::vector<std::byte> key;
-  append_label_key(labels, key);
-  Observation seen = decode_label_key(key);
+  std::vector<std::byte> bytes;
+  append_label_bytes(labels, bytes);
+  Observation seen = decode_label_bytes(bytes);
   seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
   return seen;

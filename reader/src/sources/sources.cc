@@ -20,6 +20,12 @@ const LabelSource* find_source(unsigned number) {
   return number < LS_SOURCE_COUNT ? label_sources()[number] : nullptr;
 }
 
+SourceNames names_of(unsigned source) {
+  const LabelSource* found = find_source(source);
+  if (found == nullptr) return {};
+  return {found->name(), found->version_symbol(), found->variable_symbol()};
+}
+
 std::string publisher_symbols() {
   std::string text;
   for (const LabelSource* source : label_sources()) {

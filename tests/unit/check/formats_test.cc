@@ -1,16 +1,13 @@
 // Reports with hostile text, through each format: valid for its consumers, and nothing of the text
 // has a meaning there.
+#include "cli/check/formats.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/check/github.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
-#include "cli/check/sarif.h"
-#include "cli/check/text.h"
 #include "support/catch.h"
 #include "unit/check/report_maker.h"
 #include "unit/format/run_program.h"

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "cli/check/pace.h"
-#include "cli/check/sample_turns.h"
 #include "cli/step/label_set_text.h"
 #include "support/catch.h"
 

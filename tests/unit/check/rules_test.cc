@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "cli/check/rule_words.h"
+#include "cli/check/wording.h"
 #include "labelscope/check_rule.h"
 #include "support/catch.h"
 

@@ -1,12 +1,8 @@
 // What counts, what a baseline accepts, and what a finding is recognized by.
 #include "cli/check/verdict.h"
 
-#include "cli/check/fingerprint.h"
-#include "cli/check/github.h"
-#include "cli/check/json.h"
-#include "cli/check/junit.h"
-#include "cli/check/sarif.h"
-#include "cli/check/text.h"
+#include "cli/check/baseline.h"
+#include "cli/check/formats.h"
 #include "support/catch.h"
 #include "unit/check/report_maker.h"
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/dump/json.h"
+#include "cli/dump/formats.h"
 #include "dump_maker.h"
 #include "support/catch.h"
 

@@ -1,8 +1,8 @@
 // A dump as people see it: columns, quotes, sources, remarks; and nothing that a terminal obeys.
 #include <sstream>
 
-#include "cli/dump/text.h"
-#include "cli/dump/totals.h"
+#include "cli/dump/formats.h"
+#include "cli/dump/wording.h"
 #include "dump_maker.h"
 #include "support/catch.h"
 

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/format/base64.h"
 #include "cli/format/format.h"
+#include "cli/format/json_values.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 

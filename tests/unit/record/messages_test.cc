@@ -1,8 +1,8 @@
 // The ledger's line and its problems.
 #include "cli/record/messages.h"
 
+#include "cli/format/shares.h"
 #include "cli/format/text.h"
-#include "cli/record/progress.h"
 #include "support/catch.h"
 
 using namespace labelscope;

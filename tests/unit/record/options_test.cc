@@ -1,7 +1,6 @@
 // The command line: what is understood, and that everything else is status 2 and one plain
 // sentence.
-#include "cli/options.h"
-
+#include "cli/options/command_line.h"
 #include "support/catch.h"
 
 using namespace labelscope;

@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
 #include "labelscope/outcome.h"
+#include "labelscope/text.h"
 #include "sources/custom_labels/remote_set.h"
 
 namespace labelscope {

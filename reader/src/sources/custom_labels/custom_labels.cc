@@ -1,8 +1,8 @@
 // CustomLabels: file_judge.cc judges files, label_walk.h reads threads, explain_walk.cc tells it.
 #include "sources/custom_labels/custom_labels.h"
 
-#include "base/text.h"
 #include "customlabels/label_abi.h"
+#include "labelscope/text.h"
 #include "sources/custom_labels/label_walk.h"
 
 namespace labelscope {

@@ -9,9 +9,9 @@
 #include <string>
 #include <tuple>
 
-#include "base/text.h"
 #include "customlabels/label_abi.h"
 #include "labelscope/elf_names.h"
+#include "labelscope/text.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/file_facts.h"
 

@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/text.h"
 #include "customlabels/thread_context.h"
+#include "labelscope/text.h"
 #include "sources/file_facts.h"
 
 namespace labelscope {

@@ -1,0 +1,98 @@
+#include "bpf/kernel.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "bpf/loading.h"
+#include "bpf/wire.h"  // for the skeletons
+#include "sampler_bpf.skel.h"
+#include "sampler_retry_bpf.skel.h"
+#include "sampler_retry_implicit_bpf.skel.h"
+
+namespace labelscope {
+namespace {
+
+// 6001 for Linux 6.1; 0 if it is not there.
+unsigned kernel_version() {
+  utsname name{};
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return 0;
+  return major * 1000 + minor;
+}
+
+}  // namespace
+
+std::string kernel_name() {
+  utsname name{};
+  return uname(&name) == 0 ? std::string(name.sysname) + " " + name.release : "this kernel";
+}
+
+std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
+  LibbpfLog silence;
+  std::vector<bool> found;
+  btf* kernel = btf__load_vmlinux_btf();
+  if (!kernel) return found;
+  for (const char* function : functions) {
+    found.push_back(btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0);
+  }
+  btf__free(kernel);
+  return found;
+}
+
+// PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
+std::uint32_t worker_flags() {
+  const unsigned version = kernel_version();
+  if (version >= 6004) return 0x4010;
+  return version >= 5012 ? 0x10 : 0;
+}
+
+SamplerObject plain_sampler() { return {&sampler_bpf__elf_bytes, false}; }
+
+// The kernel took away one argument of what schedules a repeated read, under a new name. The old
+// name is still there, with a type that objects made for 6.18 do not have.
+Result<SamplerObject> retrying_sampler() {
+  constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
+  constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
+  const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
+  if (has.empty() || !has[0]) {
+    return Error{ErrorCode::kUnsupported,
+                 std::string("the kernel has no ") + kSchedule + " (Linux 6.18)"};
+  }
+  return SamplerObject{
+      has[1] ? &sampler_retry_implicit_bpf__elf_bytes : &sampler_retry_bpf__elf_bytes, true};
+}
+
+Status attach_to_event(int event_fd, int program_fd) {
+  if (ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) == 0) return {};
+  return system_error(errno, "cannot attach the BPF program to a perf event");
+}
+
+bpf_link* attach_iterator(bpf_program* program, Pid pid) {
+  bpf_iter_link_info process{};
+  process.task.pid = static_cast<std::uint32_t>(raw(pid));
+  DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &process,
+                      .link_info_len = sizeof(process));
+  bpf_link* link = kernel_version() >= 6001 ? bpf_program__attach_iter(program, &options) : nullptr;
+  return link ? link : bpf_program__attach_iter(program, nullptr);
+}
+
+// Asked only after a failure, because it takes longer than loading.
+Error iterator_error(Error error) {
+  if (error.code != ErrorCode::kSystem ||
+      kernel_has({"bpf_copy_from_user_task"}) != std::vector{false}) {
+    return error;
+  }
+  return {ErrorCode::kUnsupported,
+          kernel_name() +
+              " cannot read the memory of another process from a BPF program; Linux 5.18 and later "
+              "can (bpf_copy_from_user_task)"};
+}
+
+}  // namespace labelscope

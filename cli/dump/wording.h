@@ -1,0 +1,42 @@
+// What a dump says of its labels and its numbers.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/dump/process_dump.h"
+#include "labelscope/snapshot.h"
+
+namespace labelscope::cli {
+
+// A name that tells the labels of this publisher from those of others.
+std::string publisher_name(const ProcessDump& dump, std::size_t publisher);
+
+// One thread's labels in words: "tenant=42", where they come from if there are several publishers,
+// and what else is to be said about them.
+struct LabelWord {
+  std::string key;     // escaped; empty: `text` is a remark of ours
+  std::string text;    // escaped value, with its source; or the remark
+  bool warns = false;  // something is wrong, not only absent
+};
+
+// Never empty: a thread without labels has a remark that says so.
+std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot& thread);
+
+// The numbers under a dump: what became of the threads, and how long they were stopped.
+struct DumpTotals {
+  std::size_t threads = 0;  // the sum of the outcomes
+  std::array<std::size_t, LS_OUTCOME_COUNT> outcomes{};
+  std::size_t stopped = 0;  // threads that were stopped and read
+  std::chrono::nanoseconds longest_stop{0};
+  std::chrono::nanoseconds median_stop{0};  // of those while a thread was read
+};
+
+DumpTotals add_up(const ProcessSnapshot& snapshot);
+// In one line, for people.
+std::string totals_line(const ProcessSnapshot& snapshot);
+
+}  // namespace labelscope::cli

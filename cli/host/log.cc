@@ -1,0 +1,34 @@
+// spdlog to stderr, one line a message, with the program's name in front as every tool does.
+#include "cli/host/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace labelscope::cli::log {
+namespace {
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> kLogger = [] {
+    auto made = std::make_shared<spdlog::logger>("labelscope",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_st>());
+    made->set_pattern("%v");
+    made->flush_on(spdlog::level::trace);
+    return made;
+  }();
+  return *kLogger;
+}
+
+}  // namespace
+
+void open(Level level) {
+  logger().set_level(level == Level::kQuiet     ? spdlog::level::warn
+                     : level == Level::kVerbose ? spdlog::level::debug
+                                                : spdlog::level::info);
+}
+
+void verbose(std::string_view message) { logger().debug("{}", message); }
+void info(std::string_view message) { logger().info("{}", message); }
+void warning(std::string_view message) { logger().warn("labelscope: warning: {}", message); }
+void error(std::string_view message) { logger().error("labelscope: {}", message); }
+
+}  // namespace labelscope::cli::log

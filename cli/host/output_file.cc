@@ -1,0 +1,172 @@
+// OutputFile: O_TMPFILE and linkat where the file system can, a hidden name and rename where it
+// cannot.
+#include "cli/host/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ostream>
+#include <streambuf>
+
+#include "cli/format/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr mode_t kMode = 0666;  // less the umask, as for any program
+
+// A stream to a descriptor; remembers the errno of the first failure.
+class FdBuffer final : public std::streambuf {
+ public:
+  explicit FdBuffer(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
+  int first_errno() const { return first_errno_; }
+  std::uint64_t written() const { return written_; }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (!flush()) return traits_type::eof();
+    if (!traits_type::eq_int_type(c, traits_type::eof())) sputc(traits_type::to_char_type(c));
+    return traits_type::not_eof(c);
+  }
+  int sync() override { return flush() ? 0 : -1; }
+
+ private:
+  bool flush() {
+    const char* at = pbase();
+    while (at < pptr() && first_errno_ == 0) {
+      ssize_t done = ::write(fd_, at, static_cast<std::size_t>(pptr() - at));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) {
+        first_errno_ = errno;
+        break;
+      }
+      at += done;
+      written_ += static_cast<std::uint64_t>(done);
+    }
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return first_errno_ == 0;
+  }
+  int fd_;
+  int first_errno_ = 0;
+  std::uint64_t written_ = 0;
+  std::array<char, 1 << 16> buffer_;
+};
+
+std::string directory_of(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string hidden_name(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(::getpid()) + ".tmp";
+}
+
+Error exists(const std::string& path) {
+  return Error{ErrorCode::kSystem, path + " exists already; give another name, or --overwrite"};
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, UniqueFd fd, Kind kind, std::string temporary,
+                       bool overwrite)
+    : path_(std::move(path)),
+      fd_(std::move(fd)),
+      kind_(kind),
+      temporary_(std::move(temporary)),
+      overwrite_(overwrite) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::move(other.fd_)),
+      kind_(other.kind_),
+      temporary_(std::exchange(other.temporary_, {})),
+      overwrite_(other.overwrite_),
+      size_(other.size_) {}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
+  if (path == "-") {
+    UniqueFd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!out.valid()) return system_error(errno, "stdout");
+    return OutputFile(path, std::move(out), Kind::kDirect, "", overwrite);
+  }
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    // A link that leads nowhere takes the name as a file does.
+    if (!overwrite && ::lstat(path.c_str(), &found) == 0) return exists(path);
+  } else {
+    if (S_ISDIR(found.st_mode)) return Error{ErrorCode::kSystem, path + " is a directory"};
+    if (!S_ISREG(found.st_mode)) {
+      // Opening a pipe would wait for its reader, without end and without an ear for Ctrl-C.
+      UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+      if (!direct.valid() && errno == ENXIO && S_ISFIFO(found.st_mode)) {
+        return Error{ErrorCode::kSystem,
+                     "nobody reads the pipe " + path + "; start its reader first"};
+      }
+      if (!direct.valid()) return system_error(errno, path);
+      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // to wait in write is right
+      return OutputFile(path, std::move(direct), Kind::kDirect, "", overwrite);
+    }
+    if (!overwrite) return exists(path);
+  }
+  UniqueFd unnamed(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode));
+  if (unnamed.valid()) return OutputFile(path, std::move(unnamed), Kind::kUnnamed, "", overwrite);
+  std::string temporary = hidden_name(path);
+  UniqueFd named(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  if (!named.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
+  return OutputFile(path, std::move(named), Kind::kTemporary, std::move(temporary), overwrite);
+}
+
+Status OutputFile::write(const std::function<Status(std::ostream&)>& render) {
+  FdBuffer buffer(fd_.get());
+  std::ostream stream(&buffer);
+  Status status = render(stream);
+  stream.flush();
+  size_ = buffer.written();
+  const std::string name = path_ == "-" ? "stdout" : path_;
+  if (buffer.first_errno() != 0) {
+    return Error{ErrorCode::kSystem, cannot_write(name, buffer.first_errno())};
+  }
+  if (!status) return status;
+  if (!stream) return Error{ErrorCode::kSystem, cannot_write(name, 0)};
+  return publish();
+}
+
+Status OutputFile::publish() {
+  if (kind_ == Kind::kDirect) return {};
+  if (kind_ == Kind::kUnnamed) {
+    std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    // linkat never replaces a file, so replacing takes a second step through a name of its own.
+    std::string name = overwrite_ ? hidden_name(path_) : path_;
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      return errno == EEXIST ? exists(path_)
+                             : Error{ErrorCode::kSystem, cannot_write(path_, errno)};
+    }
+    if (!overwrite_) return {};
+    temporary_ = name;
+  }
+  unsigned flags = overwrite_ ? 0 : RENAME_NOREPLACE;
+  int failed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags);
+  // NFS and most of FUSE know no flags; there a second name does the same in two steps.
+  if (failed != 0 && errno == EINVAL && flags != 0) {
+    failed = ::link(temporary_.c_str(), path_.c_str());
+    if (failed == 0) ::unlink(temporary_.c_str());
+  }
+  if (failed != 0) {
+    return errno == EEXIST ? exists(path_) : Error{ErrorCode::kSystem, cannot_write(path_, errno)};
+  }
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace labelscope::cli

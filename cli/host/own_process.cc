@@ -1,0 +1,58 @@
+#include "cli/host/own_process.h"
+
+#include <sys/resource.h>
+
+#include <ctime>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr int kFirst = -20;
+
+// Linux has a nice value for each thread; 0 is the calling one.
+int own_nice() { return ::getpriority(PRIO_PROCESS, 0); }
+bool set_own_nice(int value) { return ::setpriority(PRIO_PROCESS, 0, value) == 0; }
+
+std::chrono::nanoseconds used() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Precedence& Precedence::own() {
+  static Precedence precedence;
+  return precedence;
+}
+
+void Precedence::take() {
+  before_ = own_nice();
+  used_before_ = used();
+  // Somebody who has made labelscope less urgent knows why.
+  raised_ = before_ <= 0 && set_own_nice(kFirst);
+}
+
+void Precedence::forgo() {
+  if (own_nice() == kFirst) set_own_nice(own().before_);
+}
+
+void Precedence::start_again() { used_before_ = used(); }
+
+void Precedence::give_back_after(std::chrono::nanoseconds most) {
+  if (raised_ && used() - used_before_ > most) give_back();
+}
+
+void Precedence::give_back() {
+  if (raised_) set_own_nice(before_);
+  raised_ = false;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,116 @@
+#include "cli/host/terminal.h"
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/format/shares.h"
+#include "cli/format/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{100};
+
+std::string seconds(std::chrono::nanoseconds time) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.1f", std::chrono::duration<double>(time).count());
+  return text.data();
+}
+
+// Keeps the first `columns` characters of UTF-8 text; every one here is one column wide.
+void cut_to_columns(std::string& text, std::size_t columns) {
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_character && seen++ == columns) {
+      text.resize(i);
+      return;
+    }
+  }
+}
+
+// A terminal that knows colours and other control sequences.
+bool takes_sequences(int fd) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+}  // namespace
+
+bool use_color(ColorMode mode, int fd) {
+  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
+  const char* no_color = std::getenv("NO_COLOR");
+  return takes_sequences(fd) && (no_color == nullptr || *no_color == '\0');
+}
+
+std::size_t terminal_width(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+bool shows_unicode() { return std::string_view(::nl_langinfo(CODESET)) == "UTF-8"; }
+
+Progress::Progress(bool wanted) : active_(wanted && takes_sequences(STDERR_FILENO)) {}
+
+bool Progress::due() {
+  if (!active_) return false;
+  auto now = std::chrono::steady_clock::now();
+  if (now - last_ < kInterval) return false;
+  last_ = now;
+  return true;
+}
+
+void Progress::draw(std::string line) {
+  // A line that wraps cannot be drawn over.
+  const std::size_t width = terminal_width(STDERR_FILENO);
+  if (width > 1) cut_to_columns(line, width - 1);
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::recording(const State& state) {
+  if (!due()) return;
+  std::string line = seconds(state.elapsed);
+  if (state.duration) line += " of " + seconds(*state.duration);
+  line += " s · " + with_thousands(state.samples) +
+          (state.samples == 1 ? " sample · " : " samples · ") +
+          percent(state.labelled, state.samples) + " labelled";
+  if (state.dropped > 0) line += " · " + with_thousands(state.dropped) + " dropped";
+  line += " · Ctrl-C stops and writes";
+  draw(line);
+}
+
+void Progress::checking(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds timeout,
+                        const CheckEffort& effort) {
+  if (!due()) return;
+  std::string line = seconds(elapsed) + " of " + seconds(timeout) + " s";
+  const auto add = [&](std::uint64_t number, const char* one, const char* many) {
+    if (number != 0) line += " · " + with_thousands(number) + (number == 1 ? one : many);
+  };
+  add(effort.samples, " label set", " label sets");
+  add(effort.steps, " instruction", " instructions");
+  add(effort.updates, " update", " updates");
+  add(effort.threads, " thread", " threads");
+  draw(line + " · Ctrl-C stops and tells");
+}
+
+void Progress::working(const std::string& what, std::size_t done, std::size_t all) {
+  if (!due()) return;
+  draw(what + " " + with_thousands(done) + " of " + with_thousands(all));
+}
+
+void Progress::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,103 @@
+#include "cli/host/watchdog.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/host/signals.h"
+
+namespace labelscope::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// How soon Ctrl-C is noticed.
+constexpr std::chrono::milliseconds kTick{20};
+// While labelscope itself is stopped (Ctrl-Z), there are no looks. Of that time, this much counts.
+constexpr std::chrono::milliseconds kMostPerLook{1000};
+// A thread is held for microseconds; on a machine that swaps, perhaps for a second.
+constexpr std::chrono::seconds kLongestHold{5};
+// A request to stop (a signal) must have been taken after this time, and work must have ended.
+// labelscope takes signals fifty times a second, but not while it plans a large process.
+constexpr std::chrono::seconds kLongestDeafness{10};
+
+bool signal_waits() {
+  sigset_t pending;
+  sigpending(&pending);
+  for (int signal : kStopSignals) {
+    if (sigismember(&pending, signal) == 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Watchdog::Watchdog(Orders orders) : orders_(std::move(orders)), thread_([this] { watch(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  over_.notify_all();
+  thread_.join();
+}
+
+std::string Watchdog::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+void Watchdog::watch() {
+  Times times;
+  auto last = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!over_.wait_for(lock, kTick, [this] { return is_over_; })) {
+    const auto now = Clock::now();
+    const auto found = look(times, std::min<nanoseconds>(now - last, kMostPerLook));
+    last = now;
+    if (!found) continue;
+    if (orders_.remedy && reason_ == Reason::kNone) {
+      trouble_ = found->why;
+      reason_ = found->reason;
+      orders_.remedy();
+      times = {};
+    } else {
+      if (orders_.give_up) orders_.give_up(found->reason, found->why);
+      return;
+    }
+  }
+}
+
+std::optional<Watchdog::Finding> Watchdog::look(Times& times, nanoseconds passed) const {
+  const std::string cause =
+      "memory of the target that is read is supplied by nobody (userfaultfd, or a file system that "
+      "hangs)";
+  const bool helped = reason_ != Reason::kNone;
+  times.all += passed;
+  if (orders_.cancelled && !helped) {
+    if (orders_.cancelled()) return Finding{Reason::kCancelled, {}};
+    if (orders_.time && times.all >= *orders_.time) return Finding{Reason::kTimeout, {}};
+  }
+  const std::uint64_t stop = orders_.current_stop ? orders_.current_stop() : 0;
+  times.held = stop != 0 && stop == times.stop ? times.held + passed : nanoseconds{0};
+  times.stop = stop;
+  if (times.held > kLongestHold + orders_.max_stop) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(times.held).count();
+    return Finding{Reason::kHeld, "a thread of the target was held for " + std::to_string(seconds) +
+                                      " s: " + cause};
+  }
+  times.deaf = signal_waits() ? times.deaf + passed : nanoseconds{0};
+  if (times.deaf > kLongestDeafness) {
+    return Finding{Reason::kDeaf, "stopping takes too long, most likely because " + cause};
+  }
+  if (helped && times.all > kLongestDeafness) {
+    return Finding{Reason::kLate, "the program was killed and does not end, or " + cause};
+  }
+  if (!helped && orders_.time && times.all > *orders_.time + kLongestDeafness) {
+    return Finding{Reason::kLate,
+                   "it does not end when its time is over, most likely because " + cause};
+  }
+  return std::nullopt;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,90 @@
+// Ends what takes too long. A thread of its own looks fifty times a second, because labelscope
+// cannot do that itself: it may wait for a stop that never comes, or hang in a read of the target's
+// memory.
+//
+// How a read hangs: the target's memory may be of a kind that another program must supply
+// (userfaultfd), or in a file system that hangs. The kernel then waits without a limit. Only the
+// end of labelscope, or of the target, interrupts that. Meanwhile labelscope cannot let go of a
+// held thread, and does not take its signals (signals.h):
+//
+//   labelscope    stop thread | read memory ............ (hangs)
+//   target        ............| held .................................|  runs on
+//   Watchdog                   look . look . look . remedy ... give_up: labelscope ends
+//
+// When labelscope ends, the kernel lets go of the thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace labelscope::cli {
+
+class Watchdog {
+ public:
+  enum class Reason {
+    kNone,
+    kCancelled,  // the user asks for the end
+    kTimeout,    // the time is over
+    kHeld,       // a thread of the target was held for too long
+    kDeaf,       // labelscope does not take a signal that asks it to stop
+    kLate,       // labelscope goes on long after its time, or after the remedy
+  };
+  // Called on the watchdog's thread; each may be empty.
+  struct Orders {
+    // Returns another number for each stop of a thread; 0 while no thread is held. Thread-safe.
+    std::function<std::uint64_t()> current_stop;
+    std::chrono::nanoseconds max_stop{0};          // for how long a thread may be held on purpose
+    std::optional<std::chrono::nanoseconds> time;  // for all work together; nullopt: no limit
+    // Given where the watchdog is to end the work: as soon as this is true, or the time is over.
+    // Otherwise labelscope does that by itself, and the watchdog only sees whether it does.
+    std::function<bool()> cancelled;
+    // Does something that may help, such as ending the target. Called once; then labelscope gets
+    // some more time.
+    std::function<void()> remedy;
+    // Tells why, and ends labelscope. Must not return. Empty: the watchdog waits without a limit.
+    std::function<void(Reason, const std::string& why)> give_up;
+  };
+
+  // Watches until the object is destroyed. Create it after the signals are blocked.
+  explicit Watchdog(Orders orders);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Why the remedy was called, if it was. Thread-safe.
+  Reason reason() const { return reason_; }
+  // The same in words; empty for kCancelled and kTimeout, which are no trouble.
+  std::string trouble() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Times {
+    std::uint64_t stop = 0;  // that `held` is about
+    std::chrono::nanoseconds held{0};
+    std::chrono::nanoseconds deaf{0};
+    std::chrono::nanoseconds all{0};
+  };
+  struct Finding {
+    Reason reason;
+    std::string why;
+  };
+  void watch();
+  std::optional<Finding> look(Times& times, std::chrono::nanoseconds passed) const;
+
+  Orders orders_;
+  std::atomic<Reason> reason_{Reason::kNone};
+  mutable std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::string trouble_;
+  std::thread thread_;
+};
+
+}  // namespace labelscope::cli

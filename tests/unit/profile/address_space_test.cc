@@ -1,0 +1,177 @@
+// AddressSpace: the newest mapping of an address counts, what sticks out of it stays.
+#include "cli/profile/address_space.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+Mapping anonymous(Address start, Address end, const char* name) {
+  Mapping mapping;
+  mapping.start = start;
+  mapping.end = end;
+  mapping.executable = true;
+  mapping.path = name;
+  return mapping;
+}
+
+// A file for as long as the object is there.
+class WrittenFile {
+ public:
+  explicit WrittenFile(std::string_view content) {
+    const int file = ::mkstemp(path_.data());
+    REQUIRE(file >= 0);
+    REQUIRE(::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+    REQUIRE(::fstat(file, &status_) == 0);
+    ::close(file);
+  }
+  ~WrittenFile() { ::unlink(path_.c_str()); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+  void name(Mapping& mapping) const {
+    mapping.path = path_;
+    // Any device but none.
+    mapping.file = {1, 1, status_.st_ino};
+  }
+
+ private:
+  std::string path_ = "/tmp/labelscope-XXXXXX";
+  struct stat status_ {};
+};
+
+}  // namespace
+
+TEST_CASE("address_space: an address belongs to the mapping that holds it") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x2000, "[a]"), nullptr);
+  space.add(anonymous(0x3000, 0x4000, "[b]"), nullptr);
+  CHECK(space.module_at(0xfff) == kNoIndex);
+  CHECK(modules.modules()[space.module_at(0x1000)].path == "[a]");
+  CHECK(modules.modules()[space.module_at(0x1fff)].path == "[a]");
+  CHECK(space.module_at(0x2000) == kNoIndex);
+  CHECK(modules.modules()[space.module_at(0x3800)].path == "[b]");
+}
+
+TEST_CASE("address_space: a new mapping in the middle leaves both ends of the old one") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x9000, "[old]"), nullptr);
+  std::uint64_t before = space.epoch();
+  space.add(anonymous(0x3000, 0x5000, "[new]"), nullptr);
+  CHECK(space.epoch() != before);
+  CHECK(modules.modules()[space.module_at(0x2fff)].path == "[old]");
+  CHECK(modules.modules()[space.module_at(0x3000)].path == "[new]");
+  CHECK(modules.modules()[space.module_at(0x4fff)].path == "[new]");
+  CHECK(modules.modules()[space.module_at(0x5000)].path == "[old]");
+}
+
+TEST_CASE("address_space: a new mapping over several replaces them all") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x3000, "[a]"), nullptr);
+  space.add(anonymous(0x3000, 0x4000, "[b]"), nullptr);
+  space.add(anonymous(0x4000, 0x6000, "[c]"), nullptr);
+  space.add(anonymous(0x2000, 0x5000, "[over]"), nullptr);
+  CHECK(modules.modules()[space.module_at(0x1800)].path == "[a]");
+  CHECK(modules.modules()[space.module_at(0x2000)].path == "[over]");
+  CHECK(modules.modules()[space.module_at(0x3800)].path == "[over]");
+  CHECK(modules.modules()[space.module_at(0x4fff)].path == "[over]");
+  CHECK(modules.modules()[space.module_at(0x5000)].path == "[c]");
+}
+
+TEST_CASE("address_space: the same mapping again changes nothing") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x3000, "[a]"), nullptr);
+  std::uint64_t before = space.epoch();
+  space.add(anonymous(0x1000, 0x3000, "[a]"), nullptr);
+  CHECK(space.epoch() == before);
+  CHECK(modules.modules().size() == 1);
+}
+
+TEST_CASE("address_space: a mapping of nothing changes nothing") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x9000, "[old]"), nullptr);
+  const std::uint64_t before = space.epoch();
+  space.add(anonymous(0x3000, 0x3000, "[empty]"), nullptr);
+  space.add(anonymous(0x5000, 0x4000, "[backwards]"), nullptr);
+  CHECK(space.epoch() == before);
+  for (Address address : {0x1000, 0x3000, 0x4800, 0x5000, 0x8fff})
+    CHECK(modules.modules()[space.module_at(address)].path == "[old]");
+}
+
+TEST_CASE("address_space: our own mappings lead to our own functions") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  REQUIRE(space.load(**self));
+  auto here = reinterpret_cast<Address>(&parse_maps);  // NOLINT: the address is the point
+  Index index = space.module_at(here);
+  REQUIRE(index != kNoIndex);
+  const ProfileModule& module = modules.modules()[index];
+  CHECK(module.kind == ProfileModule::Kind::kFile);
+  CHECK(module.path.find("test_address_space") != std::string::npos);
+  CHECK(!module.build_id.empty());
+  // As the loader knows it; the program comes first.
+  Address bias = kNoIndex;
+  dl_iterate_phdr(
+      [](dl_phdr_info* program, std::size_t, void* out) {
+        *static_cast<Address*>(out) = program->dlpi_addr;
+        return 1;
+      },
+      &bias);
+  CHECK(module.load_bias == bias);
+}
+
+TEST_CASE("address_space: a load bias counts from where the segment is linked, not from its page") {
+  // As lld lays files out: code at another address than its place in the file.
+  struct {
+    Elf64_Ehdr header{};
+    Elf64_Phdr code{};
+  } file;
+  std::memcpy(file.header.e_ident, ELFMAG, SELFMAG);
+  file.header.e_ident[EI_CLASS] = ELFCLASS64;
+  file.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.header.e_ident[EI_VERSION] = EV_CURRENT;
+  file.header.e_type = ET_DYN;
+  file.header.e_machine = kHostMachine == Machine::kX86_64 ? EM_X86_64 : EM_AARCH64;
+  file.header.e_version = EV_CURRENT;
+  file.header.e_ehsize = sizeof(Elf64_Ehdr);
+  file.header.e_phoff = sizeof(Elf64_Ehdr);
+  file.header.e_phentsize = sizeof(Elf64_Phdr);
+  file.header.e_phnum = 1;
+  file.code = {PT_LOAD, PF_R | PF_X, 0x1234, 0x3234, 0x3234, 0x800, 0x800, 0x1000};
+  Mapping mapping = anonymous(0x7f0000003000, 0x7f0000004000, "");
+  mapping.file_offset = 0x1000;
+  const WrittenFile written({reinterpret_cast<const char*>(&file), sizeof file});
+  written.name(mapping);
+  ModuleTable modules;
+  const ProfileModule module = modules.modules()[modules.add(mapping, nullptr)];
+  INFO(module.symbol_problem);
+  CHECK(module.load_bias == 0x7f0000000000);
+}
+
+TEST_CASE("address_space: another file under the name of the one that was mapped is not taken") {
+  const WrittenFile written("some bytes");
+  Mapping mapping = anonymous(0x1000, 0x2000, "");
+  written.name(mapping);
+  ModuleTable modules;
+  CHECK(modules.modules()[modules.add(mapping, nullptr)].symbol_problem.empty());
+  ++mapping.file.inode;
+  const Index other = modules.add(mapping, nullptr);
+  CHECK(modules.modules()[other].symbol_problem.find("another file now") != std::string::npos);
+  CHECK(modules.take_files()[other] == nullptr);
+}

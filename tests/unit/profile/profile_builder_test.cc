@@ -1,0 +1,279 @@
+// ProfileBuilder: equal samples become one row, different ones do not, and caches never outlive
+// their truth.
+#include "cli/profile/profile_builder.h"
+
+#include <array>
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+int decodings = 0;
+
+// The encoding of these tests: each byte is a value of the label "k"; 0xff sets a flag.
+Observation decode_bytes(std::span<const std::byte> bytes) {
+  ++decodings;
+  Observation observation;
+  for (std::byte byte : bytes) {
+    if (byte == std::byte{0xff}) {
+      observation.flags |= LS_DUPLICATE_KEY;
+    } else {
+      observation.labels.push_back({"k", std::string(1, static_cast<char>(byte)), 0});
+    }
+  }
+  return observation;
+}
+
+class FakeProcess final : public ProcessContext {
+ public:
+  Index module_at(Address address) override {
+    ++look_ups;
+    return address < 0x1000 ? kNoIndex : module;
+  }
+  Index kernel_module() override { return 99; }
+  Observation decode(std::span<const std::byte> bytes) const override {
+    return decode_bytes(bytes);
+  }
+  std::uint64_t address_epoch() const override { return addresses; }
+  std::uint64_t publisher_epoch() const override { return publishers; }
+  std::uint8_t publisher(std::uint8_t index) const override {
+    return static_cast<std::uint8_t>(index + shift);
+  }
+  Index module = 7;
+  std::uint64_t addresses = 0;
+  std::uint64_t publishers = 0;
+  std::uint8_t shift = 0;
+  int look_ups = 0;
+};
+
+struct Input {
+  std::vector<std::uint64_t> user{0x2000, 0x3001};
+  std::vector<std::uint64_t> kernel;
+  ls_stack_end end = LS_STACK_CHAIN_ENDED;
+  std::vector<std::byte> labels;
+  int tid = 1;
+  std::uint64_t time = 5;
+  ls_outcome outcome = LS_LABELLED;
+  std::uint32_t flags = 0;
+};
+
+void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
+  Sample view;
+  view.time_ns = input.time;
+  view.pid = Pid{1};
+  view.tid = Tid{input.tid};
+  view.comm = "worker";
+  view.stack = {input.kernel, input.user, input.end};
+  view.outcome = input.outcome;
+  view.flags = input.flags;
+  view.label_bytes = input.labels;
+  builder.add(view, process);
+}
+
+std::vector<std::byte> bytes(std::initializer_list<int> values) {
+  std::vector<std::byte> out;
+  for (int value : values) out.push_back(static_cast<std::byte>(value));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("profile_builder: equal samples are one row that counts them") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.labels = bytes({'a'});
+  for (int i = 0; i < 3; ++i) {
+    input.time += 10;
+    add(builder, process, input);
+  }
+  CHECK(builder.samples() == 3);
+  CHECK(builder.labelled() == 3);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 1);
+  CHECK(profile.rows[0].count == 3);
+  CHECK(profile.rows[0].time_ns == 0);
+}
+
+TEST_CASE("profile_builder: a lossless recording keeps each sample with its time") {
+  ProfileBuilder builder(true, 1000);
+  FakeProcess process;
+  Input input;
+  add(builder, process, input);
+  input.time = 6;
+  add(builder, process, input);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 2);
+  CHECK(profile.rows[0].time_ns == 5);
+  CHECK(profile.rows[1].time_ns == 6);
+  CHECK(profile.stacks.size() == 1);
+}
+
+TEST_CASE(
+    "profile_builder: thread, stack, its end, labels, outcome and flags each make a row of their "
+    "own") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input base;
+  add(builder, process, base);
+  Input other = base;
+  other.tid = 2;
+  add(builder, process, other);
+  other = base;
+  other.user.push_back(0x4000);
+  add(builder, process, other);
+  other = base;
+  other.labels = bytes({'a'});
+  add(builder, process, other);
+  other = base;
+  other.outcome = LS_UNREADABLE_NOT_RESIDENT;
+  add(builder, process, other);
+  other = base;
+  other.flags = LS_NULL_VALUE;
+  add(builder, process, other);
+  other = base;
+  other.end = LS_STACK_ROOT;
+  add(builder, process, other);
+  CHECK(builder.take(0, 0).rows.size() == 7);
+}
+
+TEST_CASE("profile_builder: return addresses point into the call, the leaf stays where it is") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.kernel = {0xffff000000000010, 0xffff000000000020};
+  add(builder, process, input);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.stacks.size() == 1);
+  std::vector<Address> addresses;
+  for (Index location : profile.stacks[0].frames)
+    addresses.push_back(profile.locations[location].address);
+  CHECK(addresses == std::vector<Address>{0xffff000000000010, 0xffff00000000001f, 0x2000, 0x3000});
+  CHECK(profile.locations[profile.stacks[0].frames[0]].module == 99);
+  CHECK(profile.locations[profile.stacks[0].frames[2]].module == 7);
+}
+
+TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.user = {0x2000, 0x3001, 0x500, 0x4000};  // below 0x1000 nothing is mapped
+  add(builder, process, input);
+  input.end = LS_STACK_TOO_DEEP;  // what is left of it is not
+  add(builder, process, input);
+  input.end = LS_STACK_CHAIN_ENDED;
+  input.user = {0x2000, 0x3001};
+  add(builder, process, input);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.stacks.size() == 1);
+  CHECK(profile.stacks[0].frames.size() == 2);
+  CHECK(profile.rows[0].count == 3);
+}
+
+TEST_CASE("profile_builder: the leaf stays, wherever it is") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.user = {0x500, 0x3001};
+  add(builder, process, input);
+  CHECK(builder.take(0, 0).stacks[0].frames.size() == 2);
+}
+
+TEST_CASE("profile_builder: where kernel frames end makes a difference") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.kernel = {0x2000};
+  input.user = {0x3001};
+  add(builder, process, input);
+  input.kernel = {};
+  input.user = {0x2000, 0x3001};
+  add(builder, process, input);
+  CHECK(builder.take(0, 0).stacks.size() == 2);
+}
+
+TEST_CASE("profile_builder: after the mappings changed the same address is another place") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  add(builder, process, input);
+  process.module = 8;
+  ++process.addresses;
+  add(builder, process, input);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.stacks.size() == 2);
+  CHECK(profile.locations[profile.stacks[1].frames[0]].module == 8);
+}
+
+TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decoding stay") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.labels = bytes({'a', 0xff});
+  decodings = 0;
+  add(builder, process, input);
+  add(builder, process, input);
+  CHECK(decodings == 1);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 1);
+  CHECK(profile.rows[0].flags == LS_DUPLICATE_KEY);
+}
+
+TEST_CASE("profile_builder: label sets are sets: their order in memory makes no difference") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.labels = bytes({'a', 'b'});
+  add(builder, process, input);
+  input.labels = bytes({'b', 'a'});
+  add(builder, process, input);
+  CHECK(builder.take(0, 0).label_sets.size() == 1);
+}
+
+TEST_CASE("profile_builder: publishers that changed places are told apart") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  input.labels = bytes({'a'});
+  add(builder, process, input);
+  process.shift = 1;
+  ++process.publishers;
+  add(builder, process, input);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.label_sets.size() == 2);
+  CHECK(profile.label_sets[0][0].publisher == 0);
+  CHECK(profile.label_sets[1][0].publisher == 1);
+}
+
+TEST_CASE("profile_builder: a thread keeps the last name it had") {
+  ProfileBuilder builder(false, 1000);
+  FakeProcess process;
+  Input input;
+  add(builder, process, input);
+  Sample renamed;
+  renamed.pid = Pid{1};
+  renamed.tid = Tid{1};
+  renamed.comm = "renamed";
+  builder.add(renamed, process);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.threads.size() == 1);
+  CHECK(profile.threads[0].name == "renamed");
+}
+
+TEST_CASE("byte_cache: finds what was put in, and forgets rather than grows without bound") {
+  ByteCache cache;
+  cache.insert("one", 1);
+  REQUIRE(cache.find("one") != nullptr);
+  CHECK(*cache.find("one") == 1);
+  CHECK(cache.find("two") == nullptr);
+  std::string large(32 << 20, 'x');
+  for (char c : {'a', 'b', 'c'}) {
+    large[0] = c;
+    cache.insert(large, 2);
+  }
+  CHECK(cache.find("one") == nullptr);
+  REQUIRE(cache.find(large) != nullptr);
+}
