@@ -71,7 +71,7 @@ expect_shown "publishes labels as context_tls_v1 wants it"
 expect_shown '^  context_tls_v1$'
 ! grep -q 'custom_labels' "$work/stdout" || fail "symbols of another source"
 run inspect --json "$CONTEXT_LIBRARY"
-expect_shown '"symbols":\{"context_tls_v1":'
+expect_shown '^ +"context_tls_v1": '
 run check "$CONTEXT_LIBRARY"
 expect_status "$exit_unchecked" "check"
 expect_shown 'publishes context_tls_v1, which has no rules here'
