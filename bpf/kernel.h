@@ -1,11 +1,12 @@
-// What differs between kernels, and which way this one gets. All else in bpf/ is the same from
-// Linux 5.10 on. docs/kernels.md lists the differences.
+// What differs between kernels from Linux 5.10 on, and what labelscope does on the running one.
+// docs/kernels.md lists the differences.
 //
-// BPF programs choose by themselves where libbpf can tell at load time, as ls_has_current_task_btf()
-// of thread_pointer.bpf.h does. Where an object would not load, it is compiled several times:
-// LS_WITH_RETRY and LS_RETRY_IMPLICIT_ARGUMENT (retry.bpf.h), LS_BPF_LOOP (walk_labels.bpf.h).
+// If libbpf can decide at load time, one BPF program contains both ways, as
+// ls_has_current_task_btf() of thread_pointer.bpf.h does. If code for one kernel would not load on
+// another, the object is compiled once for each: LS_WITH_RETRY and LS_RETRY_IMPLICIT_ARGUMENT
+// (retry.bpf.h), LS_BPF_LOOP (custom_labels.bpf.h).
 //
-// A new work-around is a line of that list, a function here, and one call of it.
+// A new work-around is a row in docs/kernels.md, a function here, and one call of it.
 #pragma once
 
 #include <cstddef>
@@ -33,21 +34,22 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 // kernel only.
 std::uint32_t worker_flags();
 
-// The sampler's BPF programs, compiled for some kernels.
+// One compiled version of the sampler's BPF programs.
 struct SamplerObject {
   const void* (*bytes)(std::size_t* size);
   bool retries;
 };
 SamplerObject plain_sampler();
-// Repeats reads, in the way that this kernel has. kUnsupported: it has none.
+// The version that repeats reads with the function of this kernel. kUnsupported: it has none.
 Result<SamplerObject> retrying_sampler();
 
 // Lets a BPF program run at each overflow of a perf event.
 Status attach_to_event(int event_fd, int program_fd);
 
-// Attaches a task iterator that visits this process, and others where the kernel cannot but.
+// Attaches a task iterator that visits this process. Before Linux 6.1 it visits all others, too.
 bpf_link* attach_iterator(bpf_program* program, Pid pid);
-// Why the task iterators cannot be had: the reason, if it is this kernel; else `error`.
+// `error`: why loading failed. Returns that this kernel is too old if that is the cause, else
+// `error` unchanged.
 Error iterator_error(Error error);
 
 }  // namespace labelscope

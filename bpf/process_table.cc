@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -35,8 +36,8 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes) {
     if (exec_count.error().code == ErrorCode::kNotFound) return ended(pid);
     return std::move(exec_count).error();
   }
-  // An exec from here on does no harm: it makes these the recipes of an earlier program, and the
-  // BPF programs do not use those.
+  // An exec from here on does no harm: `exec_count` no longer fits, so the BPF programs do not use
+  // these recipes.
   value.exec_count = exec_counts_.try_emplace(raw(pid), *exec_count).first->second;
   value.parent = current->parent;
   value.first_pointer_known = knows_first_pointer(pid, value, &*current);
@@ -54,8 +55,8 @@ Status ProcessTable::add(Pid pid, ls_process& value) {
   clocks_.begin(pid);  // before its first sample
   if (Status status = object_.add_process(pid, value); !status) return status;
   if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
-    // The process ended before we added the entry, so on_exit() has not removed it. It would be
-    // taken for the next process of this number.
+    // The process ended before we added the entry, so on_exit() has not removed it. If it stayed,
+    // the next process of this number would be sampled with it.
     Status removed = object_.remove_process(pid);
     return removed ? Status(ended(pid)) : removed;
   }
@@ -94,10 +95,12 @@ bool ProcessTable::adopt(const ProcessRecord& event) {
 
 std::vector<ProcessRecord> ProcessTable::missed() const {
   std::vector<ProcessRecord> events;
+  std::set<Pid> ended;
   for (Pid pid : pids()) {
     auto entry = object_.process(pid);
     if (!entry && entry.error().code == ErrorCode::kNotFound) {
       events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = pid});
+      ended.insert(pid);
     }
   }
   for (Pid pid : object_.pids()) {
@@ -105,7 +108,8 @@ std::vector<ProcessRecord> ProcessTable::missed() const {
     auto exec_count = object_.exec_count(pid);
     if (!entry || !exec_count) continue;  // it has ended since
     auto known = exec_counts_.find(raw(pid));
-    if (known == exec_counts_.end()) {
+    // A new process may have the number of one that has just ended.
+    if (known == exec_counts_.end() || ended.contains(pid)) {
       events.push_back({.kind = ProcessRecord::Kind::kFork,
                         .pid = pid,
                         .parent = static_cast<Pid>(entry->parent)});

@@ -100,7 +100,7 @@ int Dumping::dump_live(Pid pid) {
   return show(*dump);
 }
 
-// Reads the threads that did not stop for ptrace in time by BPF, if the user wants that and the
+// Some threads did not stop for ptrace in time. Reads them by BPF, if the user wants that and the
 // kernel allows it. Counts those that stay unread.
 void Dumping::read_late_threads(ProcessDump& dump) {
   const auto& threads = dump.snapshot.threads;

@@ -1,5 +1,5 @@
-// Walks, inspects, renders. A file that is named must be inspected or complained about; below a
-// directory only what can be a program or a library is of interest.
+// Walks, inspects, renders. A file that the user names is inspected, or there is an error message;
+// below a directory only what can be a program or a library is of interest.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -49,7 +49,7 @@ void tell_problems(const InspectReport& report) {
   }
 }
 
-// What a table of a large tree does not show.
+// The totals below a table: how many files were looked at, how many publish.
 std::string summary(const InspectReport& report) {
   std::string text = "looked at " + counted(report.looked_at, "file", "files") + ", " +
                      std::to_string(report.elf_files) + " of them programs or libraries";

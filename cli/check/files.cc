@@ -20,7 +20,7 @@ constexpr const char* kNoLabels =
     "custom_labels_current_set, so there is nothing to check";
 
 Error nothing_published(const FileInspection& seen) {
-  if (seen.verdict != Verdict::kNothing) {
+  if (seen.source != LS_SOURCE_CUSTOM_LABELS) {
     return Error{ErrorCode::kUnsupported,
                  "publishes " + std::string(names_of(seen.source).name) +
                      ", which has no rules here: labelscope inspect tells whether it can be read"};

@@ -49,7 +49,7 @@ Status WatchedProcess::open() {
   ++programs_;
   first_seen_ = Clock::now();
   plan_.reset();
-  planner_ = Planner();
+  planner_ = Planner(LS_SOURCE_CUSTOM_LABELS);
   return {};
 }
 
@@ -96,7 +96,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     sample.thread = thread.name;
     sample.publisher = publisher.path;
     if (where.address) {
-      sample.check = check_variable(publisher.recipe, memory, *where.address);
+      sample.check = check_label_set(memory, *where.address);
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
       ++reading.unread;

@@ -61,8 +61,8 @@ class WatchedProcess {
   std::atomic<std::uint64_t>* current_stop_;
   std::string comm_;
   std::uint64_t programs_ = 0;
-  std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)
-  Planner planner_;
+  std::unique_ptr<LiveProcess> process_;      // null: to be opened (again)
+  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // the only source that has rules
   std::optional<ProcessPlan> plan_;
   Clock::time_point first_seen_ = Clock::now();  // the program that it runs
   Clock::time_point planned_at_{};

@@ -1,5 +1,5 @@
-// OutputFile: O_TMPFILE and linkat where the file system can, a hidden name and rename where it
-// cannot.
+// OutputFile: writes to a file without a name (O_TMPFILE), which linkat() names at the end. If the
+// file system cannot do that, writes under a hidden name, and then renames.
 #include "cli/host/output_file.h"
 
 #include <fcntl.h>
@@ -102,19 +102,19 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
   }
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
-    // A link that leads nowhere takes the name as a file does.
+    // A symbolic link whose target is missing occupies the name, too.
     if (!overwrite && ::lstat(path.c_str(), &found) == 0) return exists(path);
   } else {
     if (S_ISDIR(found.st_mode)) return Error{ErrorCode::kSystem, path + " is a directory"};
     if (!S_ISREG(found.st_mode)) {
-      // Opening a pipe would wait for its reader, without end and without an ear for Ctrl-C.
+      // Without O_NONBLOCK, opening a pipe that nobody reads waits for ever, also after Ctrl-C.
       UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
       if (!direct.valid() && errno == ENXIO && S_ISFIFO(found.st_mode)) {
         return Error{ErrorCode::kSystem,
                      "nobody reads the pipe " + path + "; start its reader first"};
       }
       if (!direct.valid()) return system_error(errno, path);
-      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // to wait in write is right
+      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // from here on, write() may wait
       return OutputFile(path, std::move(direct), Kind::kDirect, "", overwrite);
     }
     if (!overwrite) return exists(path);
@@ -146,7 +146,8 @@ Status OutputFile::publish() {
   if (kind_ == Kind::kDirect) return {};
   if (kind_ == Kind::kUnnamed) {
     std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-    // linkat never replaces a file, so replacing takes a second step through a name of its own.
+    // linkat() cannot replace a file. To overwrite, the file first gets a hidden name, and is then
+    // renamed over the old one.
     std::string name = overwrite_ ? hidden_name(path_) : path_;
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
       return errno == EEXIST ? exists(path_)
@@ -157,7 +158,8 @@ Status OutputFile::publish() {
   }
   unsigned flags = overwrite_ ? 0 : RENAME_NOREPLACE;
   int failed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags);
-  // NFS and most of FUSE know no flags; there a second name does the same in two steps.
+  // NFS and most FUSE file systems refuse RENAME_NOREPLACE. There, link() fails if the name exists;
+  // then the hidden name is removed.
   if (failed != 0 && errno == EINVAL && flags != 0) {
     failed = ::link(temporary_.c_str(), path_.c_str());
     if (failed == 0) ::unlink(temporary_.c_str());

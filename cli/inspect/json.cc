@@ -60,6 +60,7 @@ Json file_json(const FileReport& file) {
                          : Json(nullptr);
   json["version"] = seen.version_value ? Json(*seen.version_value) : Json(nullptr);
   const SourceNames names = names_of(seen.source);
+  json["source"] = names.name;
   json["symbols"] = Json::object();
   if (names.version_symbol != nullptr) {
     json["symbols"][names.version_symbol] = symbols_json(seen.version);

@@ -90,7 +90,7 @@ std::string relocation_line(const FileInspection& seen, const TlsRelocation& rel
 
 std::string render_table(std::span<const FileReport> files) {
   if (files.empty()) return {};
-  std::vector<Row> rows = {{"ABI V1", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
+  std::vector<Row> rows = {{"VERDICT", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
   for (const FileReport& file : files) {
     const FileInspection& seen = file.inspection;
     rows.push_back({std::string(verdict_name(seen.verdict)), version_of(seen), platform_of(seen),

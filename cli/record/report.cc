@@ -121,7 +121,8 @@ void RecordReport::explain_missing_labels() const {
     log::info("  " + describe_labels(*told->second));
   } else if (!processes.empty()) {
     log::info("  none of the files that the " + with_thousands(processes.size()) +
-              " processes have loaded publishes labels (ABI v1)");
+              " processes have loaded publishes labels (" +
+              processes.begin()->second->plan().sources + ")");
   }
 }
 

@@ -73,7 +73,7 @@ class SteppedProcess {
   std::uint64_t max_update_steps_;
   OnLoaded on_loaded_;
   Disassembler disassembler_;
-  Planner planner_;
+  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // the only source that has rules
   ProcessPlan plan_;
   bool begun_ = false;
   std::uint64_t looks_ = 0;

@@ -56,7 +56,7 @@ void ThreadLabels::locate() {
   if (!pointer || *pointer == 0) return;
   for (const Publisher& publisher : process_.plan().publishers) {
     const PublisherId id{publisher.path, publisher.load_bias};
-    if (publisher.recipe.source != LS_SOURCE_CUSTOM_LABELS || has(id)) continue;
+    if (has(id)) continue;
     const Located found = labelscope::locate(publisher.recipe, *pointer, process_.memory());
     if (!found.address) continue;
     LabelWatch watch(process_.pid(), process_.memory(), *found.address);

@@ -6,7 +6,7 @@ const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set
   if (set == NULL) return NULL;
   if (is_object(set)) return set_object(set)->live;
   if (!is_thread_set(set)) return set;
-  /* Another thread's, or one whose labels have been dropped: nothing can be said about those. */
+  /* A handle of another thread, or one whose labels have been dropped: its labels are not known. */
   const struct thread_state* thread = this_thread();
   if ((const void*)set != (const void*)thread->handle || thread->live == NULL) return NULL;
   return &thread->live->set;
@@ -19,8 +19,8 @@ custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {
   return labels == thread->shown ? &owner_of(labels)->handle.empty : labels;
 }
 
-/* What is published is told from a handle by its storage pointer, and from any other set by where
- * it is. */
+/* A handle is recognized by its storage pointer, which points into the handle itself. Any other set
+ * is the published one only if the variable points to it. */
 static custom_labels_labelset_t* handle_of(struct thread_state* thread,
                                            custom_labels_labelset_t* set) {
   if (set == NULL || is_object(set) || is_thread_set(set)) return set;
@@ -74,7 +74,7 @@ API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* se
   const custom_labels_labelset_t* shown = thread->shown;
   if (set == NULL || !is_object(set) || shown == NULL || *thread->slot != shown)
     return replace_any(thread, set);
-  /* One set object in place of another, as a scheduler does it all the time. */
+  /* The fast path: one set object replaces another, as schedulers do at every switch. */
   const custom_labels_labelset_t* labels = set_object(set)->live;
   publish(thread->slot, labels);
   thread->shown = labels;

@@ -2,8 +2,9 @@
  * piece at the end and a run of labels has its strings in one piece. */
 #include "label_block.h"
 
-/* Copies labels; their strings lie `shift` bytes further on (modulo 2^64, so it may mean
- * backwards). Upwards through the arrays: `to` may overlap `from` from below. */
+/* Copies n labels and adds `shift` to the pointer of each string. The sum wraps at 2^64, so a huge
+ * shift moves backwards. Copies the first label first: the arrays may overlap if `to` begins before
+ * `from`. */
 static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* from, size_t n,
                         uintptr_t shift) {
   const two_words add = {0, shift};
@@ -19,7 +20,8 @@ static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* 
   }
 }
 
-/* Where the block's strings began when its pointers were written. */
+/* Where the block's strings began when its pointers were written. The block may have been moved
+ * since then: its pointers still have the old addresses. */
 static uintptr_t origin(const struct label_block* block) {
   return (uintptr_t)(block->set.storage + block->set.capacity);
 }
@@ -52,7 +54,8 @@ void cl_block_init(struct label_block* block, size_t capacity) {
   block->set.capacity = capacity;
 }
 
-/* If only one value differs, and only in its bytes, copies it: then `to` has all of `from`. */
+/* If the blocks differ in one value only, and its length is the same, copies its bytes. Then the
+ * blocks are equal. */
 static inline void level(struct label_block* to, const struct label_block* from,
                          struct block_relation* relation) {
   if (!relation->one_value) return;
@@ -112,8 +115,8 @@ enum block_change cl_block_take_with(struct label_block* to, const struct label_
     block_append(to, key, value);
     return kBlockAdded;
   }
-  /* A program that sets some labels again and again replaces one value in a block that has all
-   * else, if the values have one length each. */
+  /* The fast path. A program often sets the same labels again, to values of the same length. Then
+   * this block has everything else already, and only one value's bytes are copied. */
   if (relation->common != index) level(to, from, relation);
   const bool has_rest =
       relation->one_value ? relation->common == index
@@ -151,8 +154,8 @@ void cl_block_append_labels(struct label_block* block, const struct label_block*
   block->set.count += n;
 }
 
-/* Opens or closes a gap: the strings from `start` on move by `shift` bytes (modulo 2^64, as above),
- * and the labels from `first` on follow. */
+/* Opens or closes a gap: moves the strings from byte `start` to the end by `shift` bytes (which
+ * wraps as above), and corrects the pointers of label `first` and all after it. */
 static void move_tail(struct label_block* block, size_t start, size_t shift, size_t first) {
   unsigned char* strings = block_strings(block);
   memmove(strings + (start + shift), strings + start, block_bytes(block) - start);

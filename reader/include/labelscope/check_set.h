@@ -25,7 +25,6 @@
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
-#include "labelscope/tls_recipe.h"
 
 namespace labelscope {
 
@@ -59,8 +58,5 @@ struct SetCheck {
 // `variable`: address of custom_labels_current_set in one thread, which must be stopped. A null
 // pointer, a count of 0 and a set without a valid label all give the same label set: kNone.
 SetCheck check_label_set(const MemorySource& memory, Address variable);
-
-// The same for the variable of any label source, which the recipe names.
-SetCheck check_variable(const ls_tls_recipe& recipe, const MemorySource& memory, Address variable);
 
 }  // namespace labelscope

@@ -1,6 +1,6 @@
-// What an ELF file publishes, and which rules of the ABI (check_rule.h) it breaks, as far as the file
-// alone tells: without process and loader. The planner (plan.h) asks the same judge, so the verdict
-// on a file fits a process that loads it.
+// What an ELF file publishes, and which rules of the ABI (check_rule.h) it breaks, as far as the
+// file alone tells: without process and loader. The planner (plan.h) asks the same judge, so the
+// verdict on a file fits a process that loads it.
 //
 // Source: Custom Labels ABI v1 (writer-lib/ABI.md). Thread-safe: nothing is shared.
 #pragma once
@@ -47,8 +47,8 @@ inline bool is_exported(const InspectedSymbol& symbol) {
 struct FileInspection {
   ls_source source{};  // that all of this is about
   Machine machine{};
-  // If it is for another platform than the ABI knows: its name ("riscv", "x86-64 with FreeBSD"). Such
-  // a file is inspected only if it declares labels; `machine` means nothing then.
+  // If it is for another platform than the ABI knows: its name ("riscv", "x86-64 with FreeBSD").
+  // Such a file is inspected only if it declares labels; `machine` means nothing then.
   std::string foreign_platform;
   bool executable = false;  // a program, otherwise a library
   std::string build_id;     // lower-case hex; empty if there is none
@@ -90,11 +90,11 @@ struct SourceNames {
 };
 SourceNames names_of(unsigned source);
 
-// What the file publishes by the first label source whose symbols it defines; by ABI v1 if it defines
-// none. Takes over the descriptor. `name` is only judged by the ABI's rule for names. kMalformed: no ELF
-// file, or one that contradicts itself. kUnsupported: not 64-bit little-endian x86-64 or aarch64 and
-// without the ABI's symbols, or neither a program nor a shared object. kLimit: a table of impossible
-// size.
+// What the file publishes by the first label source of which it is a publisher that can be read;
+// else of which it tries to be one; else by ABI v1. Takes over the descriptor. `name` is only judged by the ABI's rule for names.
+// kMalformed: no ELF file, or one that contradicts itself. kUnsupported: not 64-bit little-endian
+// x86-64 or aarch64 and without the ABI's symbols, or neither a program nor a shared object.
+// kLimit: a table of impossible size.
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name);
 
 }  // namespace labelscope

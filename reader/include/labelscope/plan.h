@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ struct ProcessPlan {
   std::vector<Refusal> refusals;
   std::size_t modules = 0;  // modules looked at
   bool plan_again = false;  // a module is still being loaded
+  std::string sources;      // that were looked for: "ABI v1, context_tls_v1"
   // Says in words why there are no publishers; empty if there are some.
   std::string absence() const;
 };
@@ -49,6 +51,9 @@ struct ProcessPlan {
 // Not thread-safe.
 class Planner {
  public:
+  // Looks for publishers of all label sources; or of one.
+  Planner() = default;
+  explicit Planner(ls_source only) : only_(only) {}
   // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
   // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
   // (in the .symtab of libraries). The plan is the same.
@@ -61,6 +66,7 @@ class Planner {
   };
   class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);
+  std::optional<ls_source> only_;
   std::map<FileId, Verdict> verdicts_;
 };
 

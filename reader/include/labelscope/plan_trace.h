@@ -35,8 +35,8 @@ struct LoaderRecordTrace {
 struct ModuleTrace {
   std::string path;
   Address load_bias = 0;
-  // What planning asked the file; `executable` is the main executable, `version_value` the word in the
-  // target's memory.
+  // What planning asked the file; `executable` is the main executable, `version_value` the word in
+  // the target's memory.
   FileInspection file;
   std::vector<SlotTrace> slots;             // in the order in which they were tried
   std::optional<LoaderRecordTrace> record;  // if it was asked for

@@ -47,13 +47,11 @@ std::string libc_clause(const LibcTls& libc) {
   return "not one that is known, so glibc's layout is assumed";
 }
 
-// "ABI v1, context_tls_v1"
-std::string source_names() {
-  std::string text;
-  for (const LabelSource* source : label_sources()) {
-    text += (text.empty() ? "" : ", ") + std::string(source->name());
-  }
-  return text;
+// Of all label sources, or of one.
+std::vector<const LabelSource*> sources_to_look_for(std::optional<ls_source> only) {
+  const auto all = label_sources();
+  if (only) return {all[*only]};
+  return {all.begin(), all.end()};
 }
 
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
@@ -89,7 +87,7 @@ std::string ProcessPlan::absence() const {
   std::string text =
       modules == 1 ? "the one file that it has loaded publishes no labels"
                    : "none of its " + std::to_string(modules) + " loaded files publishes labels";
-  text += " (" + source_names() + ")";
+  if (!sources.empty()) text += " (" + sources + ")";
   for (std::size_t i = 0; i < std::min(refusals.size(), kMostTold); ++i) {
     text += "; " + refusals[i].path + ": " + finding_clause(refusals[i].finding);
   }
@@ -103,12 +101,17 @@ std::string ProcessPlan::absence() const {
 class Planner::Planning {
  public:
   Planning(const Target& target, const std::vector<Mapping>& mappings,
-           std::map<FileId, Verdict>& verdicts, PlanTrace* trace)
+           std::map<FileId, Verdict>& verdicts, PlanTrace* trace, std::optional<ls_source> only)
       : target_(target),
         mappings_(mappings),
         verdicts_(verdicts),
         trace_(trace),
-        program_headers_(target.program_headers_address()) {}
+        program_headers_(target.program_headers_address()),
+        sources_(sources_to_look_for(only)) {
+    for (const LabelSource* source : sources_) {
+      plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(source->name());
+    }
+  }
 
   void look_at(const Module& module);
   void refuse_files(const std::vector<ModuleProblem>& problems);
@@ -133,6 +136,7 @@ class Planner::Planning {
   std::map<FileId, Verdict>& verdicts_;
   PlanTrace* trace_;
   std::optional<Address> program_headers_;
+  std::vector<const LabelSource*> sources_;
   std::optional<LibcTls> libc_;
   ProcessPlan plan_;
 };
@@ -184,7 +188,7 @@ void Planner::Planning::look_at(const Module& module) {
   }
   const std::size_t traces = trace_ == nullptr ? 0 : trace_->modules.size();
   bool may_publish = false;
-  for (const LabelSource* source : label_sources()) {
+  for (const LabelSource* source : sources_) {
     const Found found = look_for(*source, module, seen);
     may_publish |= found != Found::kNothing;
     if (found == Found::kUnreadable) break;  // one refusal is enough
@@ -316,7 +320,7 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   for (const Module& module : list.modules) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
   }
-  Planning planning(target, *mappings, verdicts_, trace);
+  Planning planning(target, *mappings, verdicts_, trace, only_);
   const auto other_kind = std::find_if(
       list.problems.begin(), list.problems.end(),
       [](const ModuleProblem& problem) { return problem.error.code == ErrorCode::kUnsupported; });

@@ -299,7 +299,6 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
     reasons.push_back("its relocations cannot be read: " + relocations.error().context);
     relocations = std::vector<TlsRelocation>{};
   }
-  plan.relocations = *relocations;
   std::stable_sort(
       relocations->begin(), relocations->end(),
       [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });

@@ -1,5 +1,5 @@
-// Finds the TLS recipe for one thread-local variable of a module, from the relocations in its file and the words
-// that the loader has put into their slots.
+// Finds the TLS recipe for one thread-local variable of a module, from the relocations in its file
+// and the words that the loader has put into their slots.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,7 @@ namespace labelscope {
 struct AccessPlan {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};
-  std::vector<TlsRelocation> relocations;  // of a library, by which its code reaches the variable
-  std::vector<Finding> findings;           // why there is no recipe
+  std::vector<Finding> findings;  // why there is no recipe
 };
 
 // The fix if a core file lacks memory that is needed.

@@ -1,6 +1,6 @@
-// What one file publishes by one label source, as far as its symbols and relocations tell: found out
-// the same way for the planner, which asks a loaded module, and for inspect_file(), which has nothing
-// but the file. The source judges it.
+// What one file publishes by one label source, as far as its symbols and relocations tell: found
+// out the same way for the planner, which asks a loaded module, and for inspect_file(), which has
+// nothing but the file. The source judges it.
 #include "sources/file_facts.h"
 
 #include <elf.h>

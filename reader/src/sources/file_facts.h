@@ -14,9 +14,9 @@ namespace labelscope {
 // meant as publishers, and only if they have thread-local variables at all.
 bool reads_symtab(const FileInspection& file);
 
-// Fills in the symbols. `everything`: of both tables. Otherwise .symtab, which is slow to search, is
-// asked only for what is not exported, where labelscope would take it, or where the other symbol is
-// exported, so that the file is a publisher gone wrong.
+// Fills in the symbols. `everything`: of both tables. Otherwise .symtab, which is slow to search,
+// is asked only for what is not exported, where labelscope would take it, or where the other symbol
+// is exported, so that the file is a publisher gone wrong.
 Status find_symbols(const LabelSource& source, const ElfImage& image, bool everything,
                     FileInspection& file);
 

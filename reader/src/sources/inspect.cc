@@ -45,16 +45,22 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   return file;
 }
 
+bool is_readable(Verdict verdict) {
+  return verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
+}
+
 Result<FileInspection> inspect_image(const ElfImage& image, std::string_view name,
                                      const std::string& foreign_platform) {
   const auto sources = label_sources();
-  auto first = inspect_by(*sources.front(), image, name, foreign_platform);
-  if (!first || first->verdict != Verdict::kNothing || first->imports_variable) return first;
+  auto chosen = inspect_by(*sources.front(), image, name, foreign_platform);
+  if (!chosen || is_readable(chosen->verdict)) return chosen;
   for (const LabelSource* source : sources.subspan(1)) {
     auto other = inspect_by(*source, image, name, foreign_platform);
-    if (other && other->verdict != Verdict::kNothing) return other;
+    if (!other) continue;
+    if (is_readable(other->verdict)) return other;
+    if (chosen->verdict == Verdict::kNothing && other->verdict != Verdict::kNothing) chosen = other;
   }
-  return first;
+  return chosen;
 }
 
 }  // namespace

@@ -150,6 +150,8 @@ Observation observation_of(const WireLabels& labels) {
   Observation seen = decode_label_bytes(bytes);
   seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
+  // Raw bytes that are not what their source sends.
+  if (seen.outcome == LS_LABELLED && seen.labels.empty()) seen.outcome = LS_UNREADABLE_MALFORMED;
   return seen;
 }
 

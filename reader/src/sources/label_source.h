@@ -30,7 +30,6 @@
 #include <string_view>
 #include <vector>
 
-#include "labelscope/check_set.h"
 #include "labelscope/elf_image.h"
 #include "labelscope/finding.h"
 #include "labelscope/inspect.h"
@@ -72,7 +71,7 @@ class LabelSource {
   // to tell if it cannot be read.
   virtual bool is_publisher_name(std::string_view path) const = 0;
   // Looks for more in a file than the two symbols (file_facts.h).
-  virtual Status find_more(const ElfImage& image, FileInspection& file) const = 0;
+  virtual Status find_more(const ElfImage&, FileInspection&) const { return {}; }
   // Judges what is known of a file: fills in rules, findings and verdict. A version is that of the
   // process's memory where there is a process. No reader can use a file with a finding of
   // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
@@ -80,11 +79,9 @@ class LabelSource {
 
   virtual Observation read(const ThreadView& thread) const = 0;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
-  // The same by the letter of the source's specification: what a writer has done wrong.
-  virtual SetCheck check(const ThreadView& thread) const = 0;
   // Labels from the bytes of a raw block (label_blocks.h), which are hostile; none if the source
   // has no such block, or these are not its bytes.
-  virtual LabelSet decode(std::span<const std::byte> raw, std::uint8_t publisher) const = 0;
+  virtual LabelSet decode(std::span<const std::byte>, std::uint8_t) const { return {}; }
 };
 
 // By their numbers in enum ls_source.

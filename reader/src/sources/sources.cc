@@ -54,9 +54,4 @@ Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_point
   return total;
 }
 
-SetCheck check_variable(const ls_tls_recipe& recipe, const MemorySource& memory, Address variable) {
-  const LabelSource* source = find_source(recipe.source);
-  return source == nullptr ? SetCheck{} : source->check({memory, variable});
-}
-
 }  // namespace labelscope

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Custom labels: from the address of the variable to a label block (label_blocks.h), by ABI v1 and within the
- * bounds of outcome.h. The reader's custom_labels/label_walk.h follows the same rules in C++; tests/native runs
- * both on the same memory and compares.
+/* Custom labels: from the address of the variable to a label block (label_blocks.h), by ABI v1 and
+ * within the bounds of outcome.h. The reader's custom_labels/label_walk.h follows the same rules in
+ * C++; tests/native runs both on the same memory and compares.
  *
  *                                                                  reads
  *   variable -> [ storage | count | capacity ]                     1 pointer, 1 set (with the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The thread context: 64 bytes in the thread's TLS block itself (customlabels/thread_context.h). A
- * whole record goes into a raw block as it is; user space makes labels of it. What tells a whole
- * record from a torn one is in the reader's thread_context.cc; tests/native compares the two. */
+ * whole record goes unchanged into a raw block (label_blocks.h), and user space makes labels of it.
+ * How to tell a whole record from a torn one, the reader's thread_context.cc says; tests/native
+ * compares the two. */
 #ifndef LABELSCOPE_THREAD_CONTEXT_BPF_H
 #define LABELSCOPE_THREAD_CONTEXT_BPF_H
 

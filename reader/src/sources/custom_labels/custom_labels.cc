@@ -38,8 +38,4 @@ Observation CustomLabels::read(const ThreadView& thread) const {
   return walk_label_set(thread.memory, thread.variable, thread.publisher);
 }
 
-SetCheck CustomLabels::check(const ThreadView& thread) const {
-  return check_label_set(thread.memory, thread.variable);
-}
-
 }  // namespace labelscope

@@ -16,9 +16,6 @@ class CustomLabels final : public LabelSource {
   void judge(std::string_view path, FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const ThreadView& thread) const override;
-  // BPF programs send keys and values (label_blocks.h).
-  LabelSet decode(std::span<const std::byte>, std::uint8_t) const override { return {}; }
 };
 
 // The addon of Polar Signals for node exports it in all of its versions.

@@ -1,5 +1,6 @@
-// The walk of one label set, told: walk_label_set() does the work and keeps a trace. What is wrong with
-// the set, check_label_set() says.
+// The walk of one label set, told: walk_label_set() does the work and keeps a trace. What is wrong
+// with the set, check_label_set() says.
+#include "labelscope/check_set.h"
 #include "labelscope/text.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/custom_labels/label_walk.h"

@@ -1,8 +1,8 @@
-// The rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes those of a 64-bit
-// process.
+// The rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes those of a
+// 64-bit process.
 //
-// One cause is reported once. For example, if the symbol is no thread-local variable, then the rules
-// about thread-local variables are not checked; they do not count as met either.
+// One cause is reported once. For example, if the symbol is no thread-local variable, then the
+// rules about thread-local variables are not checked; they do not count as met either.
 #include <elf.h>
 
 #include <algorithm>

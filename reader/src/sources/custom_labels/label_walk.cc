@@ -126,10 +126,6 @@ class StringReader {
   Address start_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 // The trace of the next kept element after `last`.
 ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
   std::size_t i = last == nullptr ? 0 : static_cast<std::size_t>(last - trace.elements.data()) + 1;

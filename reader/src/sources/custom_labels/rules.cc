@@ -1,5 +1,5 @@
-// The rules of Custom Labels ABI v1: about a file (platform and name, the two symbols, how the variable
-// is reached), and about a label set in memory.
+// The rules of Custom Labels ABI v1: about a file (platform and name, the two symbols, how the
+// variable is reached), and about a label set in memory.
 //
 // Compilers that write TLS descriptors:
 //

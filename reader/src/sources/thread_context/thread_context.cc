@@ -71,7 +71,10 @@ void ThreadContext::judge(std::string_view, FileInspection& file) const {
   auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
     file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
   };
-  if (variable->type != STT_TLS) {
+  if (!file.foreign_platform.empty()) {
+    find(FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
+         "look at builds for x86-64 or aarch64 with Linux", Harm::kUnreadable);
+  } else if (variable->type != STT_TLS) {
     find(FindingCode::kNotThreadLocal, THREAD_CONTEXT_SYMBOL " is not thread-local",
          "declare it __thread", Harm::kUnreadable);
   } else if (variable->size != sizeof(Record)) {
@@ -99,16 +102,6 @@ LabelSet ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t publ
   if (raw.size() != sizeof record) return {};
   std::memcpy(&record, raw.data(), sizeof record);
   return observation_of(record, publisher).labels;
-}
-
-// Whoever looks while the thread writes finds a torn record: that breaks no rule.
-SetCheck ThreadContext::check(const ThreadView& thread) const {
-  SetCheck check;
-  const Observation seen = read(thread);
-  if (seen.outcome == LS_UNREADABLE_NOT_RESIDENT) check.set.state = CheckedSet::State::kUnreadable;
-  if (seen.outcome == LS_LABELLED) check.set = {CheckedSet::State::kSet, seen.labels};
-  check.ranges.push_back({thread.variable, sizeof(Record)});
-  return check;
 }
 
 ReadingStory ThreadContext::explain(const ThreadView& thread) const {

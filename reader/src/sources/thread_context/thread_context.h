@@ -13,11 +13,9 @@ class ThreadContext final : public LabelSource {
   const char* version_symbol() const override { return nullptr; }
   const char* variable_symbol() const override;
   bool is_publisher_name(std::string_view path) const override;
-  Status find_more(const ElfImage&, FileInspection&) const override { return {}; }
   void judge(std::string_view path, FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const ThreadView& thread) const override;
   LabelSet decode(std::span<const std::byte> raw, std::uint8_t publisher) const override;
 };
 

@@ -60,4 +60,17 @@ TEST_CASE("label_codec: bytes that break off end there") {
   }
 }
 
+TEST_CASE("label_codec: raw bytes that are not their source's are no labels") {
+  struct {
+    ls_label_head head{0, LS_LABELLED, 1, 72, 0};
+    ls_label_block raw{0, LS_SOURCE_THREAD_CONTEXT, 0, 64};
+    std::uint64_t context[8] = {1, 2, 3, 4, 5, 6, 7, 8};  // 3 is not the checksum of 1 and 2
+  } made;
+  auto opened = open_labels(std::as_bytes(std::span(&made, 1)));
+  REQUIRE(opened);
+  const Observation seen = observation_of(*opened);
+  CHECK(seen.outcome == LS_UNREADABLE_MALFORMED);
+  CHECK(seen.labels.empty());
+}
+
 }  // namespace labelscope::test
