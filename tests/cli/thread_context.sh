@@ -75,4 +75,14 @@ expect_shown '^ +"context_tls_v1": '
 run check "$CONTEXT_LIBRARY"
 expect_status "$exit_unchecked" "check"
 expect_shown 'publishes context_tls_v1, which has no rules here'
+# A process that has no other labels: nothing to check, and it has not ended.
+# (A library with a sanitizer cannot be preloaded.)
+if LD_PRELOAD=$CONTEXT_LIBRARY true 2>/dev/null; then
+  LD_PRELOAD=$CONTEXT_LIBRARY sleep 1000 &
+  children+=($!)
+  wait_until "the library is loaded" grep -qs threadcontext "/proc/$!/maps"
+  run check -p $! --timeout 5s
+  expect_status "$exit_unchecked" "check of a process with contexts alone"
+  expect_shown 'none of its [0-9]+ loaded files publishes labels \(ABI v1\)'
+fi
 expect_no_files
