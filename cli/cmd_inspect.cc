@@ -32,7 +32,7 @@ void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& repor
   ++report.elf_files;
   file.inspection = *std::move(inspection);
   const Verdict verdict = file.inspection.verdict;
-  const bool publishes = verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
+  const bool publishes = is_readable(verdict);
   report.publishing += publishes ? 1 : 0;
   if (found.named || all || verdict != Verdict::kNothing) report.files.push_back(std::move(file));
 }

@@ -27,6 +27,10 @@ enum class Verdict {
 };
 // A stable word: "nothing", "broken", "readable", "compliant".
 std::string_view verdict_name(Verdict verdict);
+// Whether labelscope reads the labels of such a file.
+constexpr bool is_readable(Verdict verdict) {
+  return verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
+}
 
 // How code reaches the variable, as far as the file tells. Whether a TLS descriptor is static or
 // dynamic is decided when the file is loaded.

@@ -45,10 +45,6 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   return file;
 }
 
-bool is_readable(Verdict verdict) {
-  return verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
-}
-
 Result<FileInspection> inspect_image(const ElfImage& image, std::string_view name,
                                      const std::string& foreign_platform) {
   const auto sources = label_sources();
