@@ -18,10 +18,11 @@ HEAD = r""".\" labelscope-rules(7): made by scripts/rules_page.py from the rules
 .Nm labelscope-rules
 .Nd what labelscope check asks of a writer of labels
 .Sh DESCRIPTION
-A rule for each sentence of version 1 of the Custom Labels ABI that a writer can
-break.
+A rule for each sentence that a writer can break of what describes a source of
+labels: version 1 of the Custom Labels ABI, or a thread context
+.Pq Li context_tls_v1 .
 Its number and its name never change their meaning and are never used again.
-An error is against the ABI; a warning is legal by the letter, but some readers
+An error is against that description; a warning is legal by the letter, but some readers
 or some moments will suffer; a note is legal and good to know.
 Errors make
 .Nm labelscope check
@@ -72,9 +73,9 @@ def main():
     heading = None
     out = HEAD
     for rule in json.load(sys.stdin):
-        if rule["section"] != heading:
-            heading = rule["section"]
-            out += f".Sh RULES FROM {quoted(heading)}\n"
+        if (rule["source"], rule["section"]) != heading:
+            heading = rule["source"], rule["section"]
+            out += f".Sh RULES OF {escaped(rule['source'])}: {quoted(rule['section'])}\n"
         out += section(rule)
     sys.stdout.write(out + TAIL)
 

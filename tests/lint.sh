@@ -29,7 +29,7 @@ forbid_but() {
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
 # The rooms of the reader, likewise. A public header belongs to the room that implements it.
-rooms=(base findings elf process recipe labels sources plan ptrace unwind core sampling explain c_api)
+rooms=(base findings elf process recipe labels sources plan ptrace unwind unwind_table core sampling explain c_api)
 room_of() {
   local name=${1%.h}
   case $1 in
@@ -54,6 +54,7 @@ for entry in reader/src/*; do
   echo "FAILED: $entry is in no room of the reader"
   failed=1
 done
+forbid_but "a public header includes public ones" '#include "' '#include "labelscope/' reader/include
 # The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined beside it.
 order=(bytes label_block label_handle thread_state label_set current_set thread_draft thread_labels thread_scope
   label_set_api run_with)
@@ -71,7 +72,7 @@ for file in "${order[@]}"; do
 done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 # The rooms of the command line, likewise; cmd_*.cc uses them all.
-rooms=(profile format host options symbol inspect record dump step check)
+rooms=(profile format host options worker symbol inspect record dump step check)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
   forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \
@@ -87,6 +88,8 @@ forbid_but "libelf and libdw are used in reader/ and cli/symbol/ only" '#include
   '^cli/symbol/' bpf writer-lib cli
 forbid_but "CLI11 is used in cli/options/ only" '#include <CLI/' '^cli/options/' reader bpf writer-lib cli
 forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/host/log.cc' reader bpf writer-lib cli
+forbid_but "libcap-ng is used where rights are given up only" '#include <cap-ng' '^cli/(host/rights|worker/seal).cc' reader bpf writer-lib cli
+forbid_but "libseccomp is used in cli/worker/seal.cc only" '#include <seccomp' '^cli/worker/seal.cc' reader bpf writer-lib cli
 forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' '^cli/step/instruction.cc' reader bpf writer-lib cli
 forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf/*.cc \
   bpf/*.h writer-lib/src
@@ -97,7 +100,7 @@ forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
 for header in reader/include/labelscope/*.h; do
   name=$(basename "$header")
   grep -Eq "[ /]${name//./\\.}([ ,)]|\$)" reader/cmake/package.cmake && continue
-  echo "FAILED: reader/cmake/package.cmake says neither that $name is installed nor that it is not"
+  echo "FAILED: reader/cmake/package.cmake does not install $name"
   failed=1
 done
 # Whoever meets a finding looks it up in the page, and whoever reads the page believes it.
@@ -108,4 +111,14 @@ if [[ $codes != "$told" ]]; then
   diff - <(echo "$told") <<<"$codes"
   failed=1
 fi
+# The same for formats: -f and the extensions.
+rows=$(sed -n '/kFormats\[\]/,/^};/p' cli/format/format.h)
+names=$(sed -n 's/.*\.name = "\([^"]*\)".*/\1/p' <<<"$rows" | paste -sd'|')
+grep -q -- "-format Cm ${names//|/ | }\$" docs/man/labelscope-record.1 ||
+  { echo "FAILED: -f in docs/man/labelscope-record.1 does not name the formats of cli/format/format.h: $names"; failed=1; }
+for extension in $(grep -o 'extension = "[^"]*"' <<<"$rows" | cut -d'"' -f2); do
+  grep -qF ".It Pa $extension" docs/man/labelscope-record.1 && continue
+  echo "FAILED: docs/man/labelscope-record.1 does not explain the files $extension of cli/format/format.h"
+  failed=1
+done
 exit $failed

@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/check/formats.h"
-#include "cli/check/source_path.h"
+#include "cli/check/wording.h"
 #include "cli/format/text.h"
-#include "labelscope/regular_file.h"
+#include "elf/regular_file.h"
+#include "findings/check_rule.h"
+#include "sources/custom_labels/rules.h"
 
 namespace labelscope::cli {
 namespace {
@@ -109,7 +111,7 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     add(base_name(place.module));
     add(place.function);
     // A function may be wrong in several ways; its words name keys and no values.
-    if (diagnostic.rule == RuleId::kTornUpdate) add(diagnostic.text);
+    if (diagnostic.rule == abi_v1::kTornUpdate) add(diagnostic.text);
   }
   return hex_digits(hash(identity));
 }

@@ -13,8 +13,9 @@
 #include <thread>
 #include <utility>
 
-#include "labelscope/child_processes.h"
+#include "cli/format/text.h"
 #include "labelscope/target.h"
+#include "process/child_processes.h"
 
 namespace labelscope::cli {
 namespace {
@@ -147,6 +148,26 @@ CheckedProgram::Ending CheckedProgram::end(milliseconds grace) {
   for (Pid pid : processes()) ending.running.push_back(described(pid));
   while (!child_.ended() && Clock::now() - killed < kPatience) std::this_thread::sleep_for(kPause);
   return ending;
+}
+
+void CheckedProgram::finish(milliseconds grace, Watchdog::Reason reason, milliseconds timeout,
+                            CheckReport& report) {
+  const Ending ending = end(grace);
+  report.wait_status = ended();
+  report.ended_by_check = reason != Watchdog::Reason::kNone;
+  if (reason == Watchdog::Reason::kCancelled) {
+    report.remarks.emplace_back("interrupted: the program was ended");
+  } else if (reason == Watchdog::Reason::kTimeout) {
+    report.remarks.push_back("the program still ran after " + seconds_text(timeout) +
+                             " and was ended; --timeout gives it longer");
+  } else if (!ending.ended.empty()) {
+    std::string names;
+    for (const std::string& name : ending.ended) names += (names.empty() ? "" : ", ") + name;
+    report.remarks.push_back("the program left processes running, which were ended: " + names);
+  }
+  for (const std::string& name : ending.running) {
+    report.remarks.push_back("process " + name + " could not be ended and still runs");
+  }
 }
 
 }  // namespace labelscope::cli

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/report.h"
 #include "cli/host/child.h"
 #include "cli/host/signals.h"
+#include "cli/host/watchdog.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -43,12 +45,10 @@ class CheckedProgram {
   // traced.
   void kill_all() const;
 
-  struct Ending {
-    std::vector<std::string> ended;    // "sleep (12)"
-    std::vector<std::string> running;  // nothing could end these
-  };
-  // Asks all of them to end (SIGTERM), waits up to `grace`, and kills those that are left.
-  Ending end(std::chrono::milliseconds grace);
+  // Asks all of them to end (SIGTERM), waits up to `grace`, and kills those that are left. Tells
+  // the report how the program ended, and why, if the check has ended it.
+  void finish(std::chrono::milliseconds grace, Watchdog::Reason reason,
+              std::chrono::milliseconds timeout, CheckReport& report);
 
  private:
   CheckedProgram(std::string name, Child child, std::set<Pid> others, bool was_reaper)
@@ -56,6 +56,11 @@ class CheckedProgram {
         child_(std::move(child)),
         others_(std::move(others)),
         was_reaper_(was_reaper) {}
+  struct Ending {
+    std::vector<std::string> ended;    // "sleep (12)"
+    std::vector<std::string> running;  // nothing could end these
+  };
+  Ending end(std::chrono::milliseconds grace);
   // As processes(), and also those that have ended and whose status nobody has collected.
   std::vector<Pid> family() const;
   void signal_all(int signal, std::set<Pid>& seen, std::vector<std::string>& names) const;

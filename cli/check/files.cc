@@ -1,6 +1,7 @@
-// A check that looked at nothing must not look like one that found nothing: whoever names a file
-// or a directory means that there are labels to be checked. So each directory is walked by itself;
-// one that has nothing but what was checked before, under another name, has something all the same.
+// Of named files: a check that looked at nothing must not look like one that found nothing. Whoever
+// names a file or a directory means that there are labels to be checked. So each directory is
+// walked by itself; one that has nothing but what was checked before, under another name, has
+// something all the same.
 #include "cli/check/files.h"
 
 #include <sys/stat.h>
@@ -10,7 +11,9 @@
 #include <utility>
 
 #include "cli/inspect/file_walk.h"
-#include "labelscope/plan.h"
+#include "labelscope/inspect.h"
+#include "process/startup.h"
+#include "sources/custom_labels/rules.h"
 
 namespace labelscope::cli {
 namespace {
@@ -20,10 +23,8 @@ constexpr const char* kNoLabels =
     "custom_labels_current_set, so there is nothing to check";
 
 Error nothing_published(const FileInspection& seen) {
-  if (seen.source != LS_SOURCE_CUSTOM_LABELS) {
-    return Error{ErrorCode::kUnsupported,
-                 "publishes " + std::string(names_of(seen.source).name) +
-                     ", which has no rules here: labelscope inspect tells whether it can be read"};
+  if (!seen.findings.empty()) {
+    return Error{ErrorCode::kUnsupported, finding_clause(seen.findings.front())};
   }
   std::string why = kNoLabels;
   if (seen.imports_variable) {
@@ -39,22 +40,35 @@ bool named_as_publisher(const std::string& path) {
   return is_publisher_name(path) || is_publisher_name(mapped_path(path));
 }
 
-bool is_empty(const UniqueFd& file) {
-  struct stat about {};
-  return ::fstat(file.get(), &about) == 0 && about.st_size == 0;
-}
+// Much less than the number of files that a process may have open.
+constexpr std::size_t kMaxWaiting = 128;
+// Which files were loaded later cannot be told while the loader changes its list, but a moment
+// later it can. If it still cannot after so many questions, it never can; and each question opens
+// every file.
+constexpr int kMostQuestions = 100;
 
 using Inode = std::pair<dev_t, ino_t>;
 
-Inode inode_of(const UniqueFd& file) {
+struct stat facts_of(const UniqueFd& file) {
   struct stat about {};
   ::fstat(file.get(), &about);
-  return {about.st_dev, about.st_ino};
+  return about;
 }
 
 bool is_directory(const std::string& path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+// The rules that were looked at in one file, and what breaks them.
+CheckedSubject checked_file(const std::string& path, FileInspection seen) {
+  CheckedSubject subject{path, std::move(seen.rules), {}};
+  for (Finding& finding : seen.findings) {
+    if (finding.rule == RuleId::kNone) continue;
+    subject.diagnostics.push_back({std::move(finding), path});
+  }
+  std::ranges::stable_sort(subject.diagnostics, {}, &Diagnostic::rule);
+  return subject;
 }
 
 class FileCheckRun {
@@ -82,7 +96,8 @@ class FileCheckRun {
     bool any = false;
     FileWalk walk;
     walk.use = [&](const FoundFile& found, UniqueFd fd) {
-      const Inode inode = inode_of(fd);
+      const struct stat about = facts_of(fd);
+      const Inode inode{about.st_dev, about.st_ino};
       const auto known = told_.find(inode);
       const bool again = known != told_.end() && !found.named;
       const bool told = again ? known->second : look_at(found, std::move(fd));
@@ -100,12 +115,17 @@ class FileCheckRun {
   bool look_at(const FoundFile& found, UniqueFd fd) {
     const bool elf = is_elf(fd);
     // A publisher for another system may have the same name, but not without a byte in it.
-    if (!elf && !found.named && !(is_empty(fd) && named_as_publisher(found.path))) return false;
+    const bool empty = facts_of(fd).st_size == 0;
+    if (!elf && !found.named && !(empty && named_as_publisher(found.path))) return false;
     auto seen = inspect_file(std::move(fd), mapped_path(found.path));
     if (!seen) return cannot_check(found, std::move(seen).error(), elf);
     if (seen->rules.empty()) {
       if (found.named) report_.problems.push_back({found.path, nothing_published(*seen)});
       return false;
+    }
+    for (const Finding& finding : seen->findings) {
+      if (finding.rule != RuleId::kNone || finding.harm != Harm::kUnreadable) continue;
+      report_.problems.push_back({found.path, {ErrorCode::kUnsupported, finding_clause(finding)}});
     }
     report_.subjects.push_back(checked_file(found.path, *std::move(seen)));
     return true;
@@ -129,18 +149,112 @@ class FileCheckRun {
 
 }  // namespace
 
-CheckedSubject checked_file(const std::string& path, FileInspection seen) {
-  CheckedSubject subject{path, std::move(seen.rules), {}};
-  for (Finding& finding : seen.findings) {
-    if (finding.rule == RuleId::kNone) continue;
-    subject.diagnostics.push_back({std::move(finding), path});
-  }
-  std::ranges::stable_sort(subject.diagnostics, {}, &Diagnostic::rule);
-  return subject;
-}
-
 void check_files(const std::vector<std::string>& paths, CheckReport& report) {
   FileCheckRun(report).check(paths);
+}
+
+void LoadedFiles::look_at(const LiveProcess& process, const ProcessPlan& plan) {
+  auto mappings = process.mappings();
+  if (!mappings) return;
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.file && mapping.executable && files_.count(mapping.file) == 0) {
+      open(process, mapping);
+    }
+  }
+  for (const Refusal& refusal : plan.refusals) {
+    if (refusal.finding.code != FindingCode::kVersionUnknown) continue;
+    for (auto& [id, file] : files_) {
+      if (file.path == refusal.path) file.version_in_memory = refusal.finding.text;
+    }
+  }
+  judge_load_time(process, plan);
+  if (waiting_ >= kMaxWaiting) judge_waiting();
+}
+
+void LoadedFiles::open(const LiveProcess& process, const Mapping& mapping) {
+  auto fd = process.open_file(mapping);
+  if (!fd && fd.error().code == ErrorCode::kVanished) return;
+  File& file = files_[mapping.file];
+  file.path = mapping.path;
+  if (fd) {
+    file.waiting = *std::move(fd);
+    ++waiting_;
+  } else if (is_publisher_name(mapping.path)) {
+    problems_.push_back({mapping.path, fd.error()});
+  }
+}
+
+void LoadedFiles::judge_waiting() {
+  for (auto& [id, file] : files_) {
+    if (!file.waiting.valid()) continue;
+    auto seen = inspect_file(std::move(file.waiting), file.path);
+    if (!seen) {
+      // An executable mapping may be of a file that is not ELF (a JIT's cache, say). That is no
+      // problem, unless the file has the name of a publisher.
+      if (is_publisher_name(file.path)) problems_.push_back({file.path, seen.error()});
+      continue;
+    }
+    if (!seen->rules.empty()) file.subject = checked_file(file.path, *std::move(seen));
+  }
+  waiting_ = 0;
+}
+
+// Only for libraries that publish, because it opens every file.
+void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan& plan) {
+  std::map<FileId, File*> untold;
+  for (auto& [id, file] : files_) {
+    // Node.js loads addons only by dlopen(), and the ABI allows this one.
+    if (file.loaded_later || file.path.ends_with("customlabels.node")) continue;
+    const bool publishes = std::any_of(
+        plan.publishers.begin(), plan.publishers.end(), [&file = file](const Publisher& publisher) {
+          return publisher.path == file.path &&
+                 publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS &&
+                 publisher.model != AccessModel::kLocalExec &&
+                 publisher.recipe.kind != LS_RECIPE_NOT_RELOCATED;
+        });
+    if (publishes) untold.emplace(id, &file);
+  }
+  if (untold.empty() || load_time_questions_ == kMostQuestions) return;
+  ++load_time_questions_;
+  const auto later = files_loaded_later(process);
+  if (!later) return;
+  for (auto& [id, file] : untold) file->loaded_later = later->count(id) != 0;
+}
+
+void LoadedFiles::add_live_rules(File& file) {
+  CheckedSubject& subject = *file.subject;
+  if (file.loaded_later) subject.rules.push_back(abi_v1::kLoadedAtStartup);
+  if (file.loaded_later.value_or(false)) {
+    subject.diagnostics.push_back(
+        {{FindingCode::kRule,
+          "it was loaded when the program was already running (by dlopen or a dependency of what "
+          "was)",
+          "link the program against it, or preload it", abi_v1::kLoadedAtStartup},
+         file.path});
+  }
+  const bool is_known =
+      std::ranges::count(subject.diagnostics, abi_v1::kVersionValue, &Diagnostic::rule) != 0;
+  if (!file.version_in_memory.empty() && !is_known) {
+    subject.diagnostics.push_back(
+        {{FindingCode::kVersionUnknown, "in memory " + file.version_in_memory,
+          "make the variable const, and never write to it", abi_v1::kVersionValue},
+         file.path});
+  }
+  std::ranges::sort(subject.rules);
+  std::ranges::stable_sort(subject.diagnostics, {}, &Diagnostic::rule);
+}
+
+void LoadedFiles::report(CheckReport& report) {
+  judge_waiting();
+  std::vector<CheckedSubject> subjects;
+  for (auto& [id, file] : files_) {
+    if (!file.subject) continue;
+    add_live_rules(file);
+    subjects.push_back(*std::move(file.subject));
+  }
+  std::ranges::sort(subjects, {}, &CheckedSubject::name);
+  std::move(subjects.begin(), subjects.end(), std::back_inserter(report.subjects));
+  std::move(problems_.begin(), problems_.end(), std::back_inserter(report.problems));
 }
 
 }  // namespace labelscope::cli

@@ -1,20 +1,53 @@
-// `check FILE...`: applies the static rules to files, and to all files below directories.
+// What the static rules say of files: of those that the user has named (check FILE...), and of
+// those that checked processes have loaded.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/check/report.h"
-#include "labelscope/inspect.h"
+#include "labelscope/plan.h"
+#include "labelscope/target.h"
+#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
 
-// What was found in one file, as a subject: the rules that were looked at, and what breaks them.
-CheckedSubject checked_file(const std::string& path, FileInspection seen);
-
-// Adds a subject for each file that publishes labels or tries to. Problems: a named file that
-// cannot be checked or publishes nothing, and a directory without any publisher. A file below a
-// directory that cannot be read is a remark.
+// Adds a subject for each file that publishes labels or tries to, of these and of all files below
+// directories. Problems: a named file that cannot be checked or publishes nothing, and a directory
+// without any publisher. A file below a directory that cannot be read is a remark.
 void check_files(const std::vector<std::string>& paths, CheckReport& report);
+
+// Files are opened while a process has them, and judged later: in a short-lived program there is
+// only time for its labels.
+class LoadedFiles {
+ public:
+  // Notes which files are mapped, and what planning found that a file alone cannot tell.
+  void look_at(const LiveProcess& process, const ProcessPlan& plan);
+
+  // Adds a subject for each file that publishes labels or tries to, and a problem for each file
+  // that should by its name and cannot be judged. Call it once.
+  void report(CheckReport& report);
+
+ private:
+  struct File {
+    std::string path;
+    UniqueFd waiting;                       // to be judged
+    std::optional<CheckedSubject> subject;  // set if it was judged, and publishes or tries to
+    std::string version_in_memory;          // what is wrong with it; empty if nothing
+    std::optional<bool> loaded_later;       // nullopt: not known
+  };
+
+  void open(const LiveProcess& process, const Mapping& mapping);
+  void judge_waiting();
+  void judge_load_time(const LiveProcess& process, const ProcessPlan& plan);
+  static void add_live_rules(File& file);
+
+  std::map<FileId, File> files_;
+  std::size_t waiting_ = 0;
+  int load_time_questions_ = 0;
+  std::vector<CheckProblem> problems_;
+};
 
 }  // namespace labelscope::cli

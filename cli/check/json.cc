@@ -1,5 +1,6 @@
 #include "cli/check/formats.h"
 #include "cli/format/json_values.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -31,8 +32,7 @@ Json diagnostic_json(const JudgedDiagnostic& judged) {
             {"found", bytes_json(diagnostic.text)},
             {"fix", text_or_null(diagnostic.fix)},
             {"count", diagnostic.count}};
-  json["places"] = Json::array();
-  for (const CodePlace& place : diagnostic.places) json["places"].push_back(place_json(place));
+  json["places"] = array_json(diagnostic.places, place_json);
   json["author_place"] = diagnostic.places.empty() ? Json(nullptr) : Json(diagnostic.author_place);
   json["instruction"] = text_or_null(diagnostic.instruction);
   json["set_before"] = text_or_null(diagnostic.set_before);
@@ -42,14 +42,10 @@ Json diagnostic_json(const JudgedDiagnostic& judged) {
 }
 
 Json subject_json(const JudgedSubject& judged) {
-  Json json{{"name", bytes_json(judged.subject->name)}};
-  json["rules"] = Json::array();
-  for (const RuleId rule : judged.subject->rules) json["rules"].push_back(rule_of(rule).code);
-  json["diagnostics"] = Json::array();
-  for (const JudgedDiagnostic& one : judged.diagnostics) {
-    json["diagnostics"].push_back(diagnostic_json(one));
-  }
-  return json;
+  return Json{
+      {"name", bytes_json(judged.subject->name)},
+      {"rules", array_json(judged.subject->rules, [](RuleId rule) { return rule_of(rule).code; })},
+      {"diagnostics", array_json(judged.diagnostics, diagnostic_json)}};
 }
 
 Json effort_json(const CheckEffort& effort) {
@@ -62,55 +58,43 @@ Json effort_json(const CheckEffort& effort) {
               {"stepping_ns", effort.stepping.count()}};
 }
 
-Json problems_json(const CheckReport& report) {
-  Json problems = Json::array();
-  for (const CheckProblem& problem : report.problems) {
-    problems.push_back(Json{{"name", bytes_json(problem.name)},
-                            {"error", error_name(problem.error.code)},
-                            {"text", bytes_json(problem.error.context)}});
-  }
-  return problems;
+Json problem_json(const CheckProblem& problem) {
+  return Json{{"name", bytes_json(problem.name)},
+              {"error", error_name(problem.error.code)},
+              {"text", bytes_json(problem.error.context)}};
 }
 
-Json gaps_json(const CheckReport& report) {
-  Json gaps = Json::array();
-  for (const CheckGap& gap : report.gaps) {
-    gaps.push_back(Json{{"name", gap.name}, {"text", bytes_json(gap.text)}});
-  }
-  return gaps;
+Json gap_json(const CheckGap& gap) {
+  return Json{{"name", gap.name}, {"text", bytes_json(gap.text)}};
 }
 
-Json gone_json(const CheckVerdict& verdict) {
-  Json gone = Json::array();
-  for (const BaselineEntry& entry : verdict.gone) {
-    gone.push_back(Json{{"rule", bytes_json(entry.rule)},
-                        {"subject", bytes_json(entry.subject)},
-                        {"fingerprint", bytes_json(entry.fingerprint)},
-                        {"found", bytes_json(entry.found)}});
-  }
-  return gone;
+Json gone_json(const BaselineEntry& entry) {
+  return Json{{"rule", bytes_json(entry.rule)},
+              {"subject", bytes_json(entry.subject)},
+              {"fingerprint", bytes_json(entry.fingerprint)},
+              {"found", bytes_json(entry.found)}};
 }
 
 }  // namespace
 
 std::string render_check_json(const CheckReport& report, const CheckVerdict& verdict,
                               const char* version) {
-  Json json{{"format", kCheckJsonFormat},   {"version", kCheckJsonVersion},
-            {"labelscope", version},        {"verdict", outcome_name(verdict.outcome)},
-            {"strict", verdict.strict},     {"errors", verdict.errors},
-            {"warnings", verdict.warnings}, {"notes", verdict.notes},
-            {"accepted", verdict.accepted}};
-  json["subjects"] = Json::array();
-  for (const JudgedSubject& subject : verdict.subjects) {
-    json["subjects"].push_back(subject_json(subject));
-  }
-  json["problems"] = problems_json(report);
-  json["gaps"] = gaps_json(report);
-  json["gone"] = gone_json(verdict);
-  json["effort"] = effort_json(report.effort);
-  json["wait_status"] = report.wait_status ? Json(*report.wait_status) : Json(nullptr);
-  json["remarks"] = Json::array();
-  for (const std::string& remark : report.remarks) json["remarks"].push_back(bytes_json(remark));
+  const Json json{{"format", kCheckJsonFormat},
+                  {"version", kCheckJsonVersion},
+                  {"labelscope", version},
+                  {"verdict", outcome_name(verdict.outcome)},
+                  {"strict", verdict.strict},
+                  {"errors", verdict.errors},
+                  {"warnings", verdict.warnings},
+                  {"notes", verdict.notes},
+                  {"accepted", verdict.accepted},
+                  {"subjects", array_json(verdict.subjects, subject_json)},
+                  {"problems", array_json(report.problems, problem_json)},
+                  {"gaps", array_json(report.gaps, gap_json)},
+                  {"gone", array_json(verdict.gone, gone_json)},
+                  {"effort", effort_json(report.effort)},
+                  {"wait_status", report.wait_status ? Json(*report.wait_status) : Json(nullptr)},
+                  {"remarks", array_json(report.remarks, bytes_json)}};
   return json.dump(2) + "\n";
 }
 

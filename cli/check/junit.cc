@@ -1,49 +1,24 @@
-#include <string_view>
-
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
 
-// Text that is safe for a terminal has no control characters. XML 1.0 forbids two more characters
-// (section 2.2).
-bool is_forbidden(std::string_view three_bytes) {
-  return three_bytes == "\xEF\xBF\xBE" || three_bytes == "\xEF\xBF\xBF";
+// Attributes and text. Line ends stay, because only labelscope itself writes them. Text that is
+// safe for a terminal has no control characters; XML 1.0 forbids two more (section 2.2).
+std::string xml(const std::string& safe) {
+  return replaced(safe, {{"&", "&amp;"},
+                         {"<", "&lt;"},
+                         {">", "&gt;"},
+                         {"\"", "&quot;"},
+                         {"\xEF\xBF\xBE", ""},
+                         {"\xEF\xBF\xBF", ""}});
 }
 
-// Escapes attributes and text. Line ends stay, because only labelscope itself writes them.
-std::string xml(std::string_view safe) {
-  std::string out;
-  out.reserve(safe.size());
-  for (std::size_t i = 0; i < safe.size(); ++i) {
-    switch (safe[i]) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        if (is_forbidden(safe.substr(i, 3))) {
-          i += 2;
-          break;
-        }
-        out += safe[i];
-    }
-  }
-  return out;
-}
-
-std::string attribute(const char* name, std::string_view value) {
+std::string attribute(const char* name, const std::string& value) {
   return std::string(" ") + name + "=\"" + xml(value) + "\"";
 }
 
@@ -86,53 +61,58 @@ RuleFindings findings_of(const JudgedSubject& subject, RuleId rule) {
   return all;
 }
 
-std::string test_case(const JudgedSubject& subject, const std::string& name, RuleId id,
-                      Counts& counts) {
-  const Rule& rule = rule_of(id);
-  const RuleFindings found = findings_of(subject, id);
-  ++counts.tests;
-  std::string text = "    <testcase" + attribute("classname", name) +
-                     attribute("name", std::string(rule.code) + " " + rule.name) +
-                     attribute("time", "0");
-  if (found.text.empty()) return text + "/>\n";
-  text += ">\n";
-  if (found.fails) {
-    ++counts.failures;
-    text += "      <failure" + attribute("message", found.headline) + attribute("type", rule.code) +
-            ">" + xml(found.text) + "</failure>\n";
-  } else if (found.accepted) {
-    ++counts.skipped;
-    text += "      <skipped" + attribute("message", "accepted by the baseline: " + found.headline) +
-            "/>\n";
-  } else {
-    text += "      <system-out>" + xml(found.text) + "</system-out>\n";
-  }
-  return text + "    </testcase>\n";
+// `outcome`: an element; none says that all is well.
+std::string test_case(const std::string& suite, const std::string& name,
+                      const std::string& outcome) {
+  const std::string head = "    <testcase" + attribute("classname", suite) +
+                           attribute("name", name) + attribute("time", "0");
+  if (outcome.empty()) return head + "/>\n";
+  return head + ">\n      " + outcome + "\n    </testcase>\n";
 }
 
-std::string suite(const JudgedSubject& subject, Counts& all) {
-  const std::string name = escape_terminal(lasting_name(subject.subject->name));
-  Counts counts;
-  std::string cases;
-  for (const RuleId rule : subject.subject->rules) cases += test_case(subject, name, rule, counts);
+std::string suite(const std::string& name, const Counts& counts, const std::string& cases,
+                  Counts& all) {
   all += counts;
   return "  <testsuite" + attributes(name, counts) + ">\n" + cases + "  </testsuite>\n";
 }
 
-// A failure that has nothing to do with a rule: a test case of its own, with an error.
-std::string error_suite(const std::string& name, const std::string& why, const char* kind,
-                        Counts& all) {
-  const Counts counts{1, 0, 1, 0};
-  all += counts;
-  return "  <testsuite" + attributes(name, counts) + ">\n    <testcase" +
-         attribute("classname", name) + attribute("name", "can be checked") +
-         attribute("time", "0") + ">\n      <error" + attribute("message", why) +
-         attribute("type", kind) + ">" + xml(why) + "</error>\n    </testcase>\n  </testsuite>\n";
+// An element that says what went wrong: in its head in short, and in itself.
+std::string trouble(const std::string& element, const std::string& message, const char* type,
+                    const std::string& text) {
+  return "<" + element + attribute("message", message) + attribute("type", type) + ">" + xml(text) +
+         "</" + element + ">";
 }
 
-std::string problem_suite(const CheckProblem& problem, Counts& all) {
-  return error_suite(escape_terminal(lasting_name(problem.name)),
-                     escape_terminal(problem.error.context), "not checked", all);
+std::string rule_outcome(const RuleFindings& found, const Rule& rule, Counts& counts) {
+  ++counts.tests;
+  if (found.text.empty()) return {};
+  if (found.fails) {
+    ++counts.failures;
+    return trouble("failure", found.headline, rule.code, found.text);
+  }
+  if (!found.accepted) return "<system-out>" + xml(found.text) + "</system-out>";
+  ++counts.skipped;
+  return "<skipped" + attribute("message", "accepted by the baseline: " + found.headline) + "/>";
+}
+
+std::string rules_suite(const JudgedSubject& subject, Counts& all) {
+  const std::string name = escape_terminal(lasting_name(subject.subject->name));
+  Counts counts;
+  std::string cases;
+  for (const RuleId id : subject.subject->rules) {
+    const Rule& rule = rule_of(id);
+    cases += test_case(name, std::string(rule.code) + " " + rule.name,
+                       rule_outcome(findings_of(subject, id), rule, counts));
+  }
+  return suite(name, counts, cases, all);
+}
+
+// A failure that has nothing to do with a rule: a test case of its own, with an error.
+std::string error_suite(const std::string& name, const std::string& why, const char* type,
+                        Counts& all) {
+  const std::string text = escape_terminal(why);
+  return suite(name, {1, 0, 1, 0},
+               test_case(name, "can be checked", trouble("error", text, type, text)), all);
 }
 
 }  // namespace
@@ -140,11 +120,14 @@ std::string problem_suite(const CheckProblem& problem, Counts& all) {
 std::string render_check_junit(const CheckReport& report, const CheckVerdict& verdict) {
   Counts counts;
   std::string suites;
-  for (const JudgedSubject& subject : verdict.subjects) suites += suite(subject, counts);
-  for (const CheckProblem& problem : report.problems) suites += problem_suite(problem, counts);
+  for (const JudgedSubject& subject : verdict.subjects) suites += rules_suite(subject, counts);
+  for (const CheckProblem& problem : report.problems) {
+    const std::string name = escape_terminal(lasting_name(problem.name));
+    suites += error_suite(name, problem.error.context, "not checked", counts);
+  }
   if (verdict.strict) {
     for (const CheckGap& gap : report.gaps) {
-      suites += error_suite(gap.name, escape_terminal(gap.text), "not proven", counts);
+      suites += error_suite(gap.name, gap.text, "not proven", counts);
     }
   }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +

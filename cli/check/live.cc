@@ -1,7 +1,5 @@
 // The loop over samples: for a process that exists (check_process), or for a program that check
 // starts, with all its child processes (check_command). Then the report on samples and files.
-#include "cli/check/live.h"
-
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -12,10 +10,10 @@
 #include <utility>
 
 #include "cli/check/checked_program.h"
-#include "cli/check/data_findings.h"
-#include "cli/check/loaded_files.h"
+#include "cli/check/files.h"
 #include "cli/check/pace.h"
 #include "cli/check/program_hold.h"
+#include "cli/check/programs.h"
 #include "cli/check/watched_process.h"
 #include "cli/format/text.h"
 #include "cli/host/watchdog.h"
@@ -41,18 +39,66 @@ class LiveCheck {
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
   // Starts the watch over what follows. `remedy` may help if it is stuck (Watchdog).
-  void begin_watch(std::function<void()> remedy);
+  void begin_watch(std::function<void()> remedy) {
+    if (!options_.give_up) return;
+    Watchdog::Orders orders;
+    orders.current_stop = [this] { return current_stop_.load(); };
+    orders.time = options_.timeout;
+    orders.remedy = std::move(remedy);
+    orders.give_up = [this](Watchdog::Reason, const std::string& why) { options_.give_up(why); };
+    watch_.emplace(std::move(orders));
+  }
+
   // Returns why the remedy was needed; empty: it was not.
-  std::string end_watch();
+  std::string end_watch() {
+    std::string trouble = watch_ ? watch_->trouble() : std::string();
+    watch_.reset();
+    return trouble;
+  }
 
   // Takes one sample of each thread of the process.
-  Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt);
+  Result<std::uint64_t> sample(Pid pid, const std::optional<HeldThread>& held = std::nullopt) {
+    if (watched_.size() >= kMaxWatched && watched_.count(pid) == 0) {
+      remarks_.insert("more than " + std::to_string(kMaxWatched) +
+                      " processes at a time: not all were looked at");
+      return std::uint64_t{0};
+    }
+    WatchedProcess& process = watched_.try_emplace(pid, pid, &current_stop_).first->second;
+    auto threads = process.sample(findings_, files_, held);
+    if (threads) {
+      taken_ += *threads;
+    } else if (threads.error().code == ErrorCode::kPermission) {
+      refusal_ = threads.error();
+    }
+    if (process.plan()) note_publishers(*process.plan());
+    return threads;
+  }
+
   // The same as a turn of SampleTurns. Errors become remarks.
-  SampleTurns::Taken take_turn(Pid pid, const std::optional<HeldThread>& held);
+  SampleTurns::Taken take_turn(Pid pid, const std::optional<HeldThread>& held) {
+    const std::uint64_t labelled = findings_.labelled();
+    const auto threads = sample(pid, held);
+    const auto known = watched_.find(pid);
+    return {threads ? *threads : 0, findings_.labelled() != labelled,
+            known == watched_.end() ? 0 : known->second.programs()};
+  }
+
   // The next sample plans again first, for what is loaded then.
-  void look_anew(Pid pid);
+  void look_anew(Pid pid) {
+    const auto known = watched_.find(pid);
+    if (known != watched_.end()) known->second.plan_now();
+  }
+
   // Stops watching all other processes.
-  void keep_only(const std::vector<Pid>& pids);
+  void keep_only(const std::vector<Pid>& pids) {
+    const std::set<Pid> running(pids.begin(), pids.end());
+    std::erase_if(watched_, [&](const auto& entry) {
+      if (running.count(entry.first) != 0) return false;
+      note_unread(entry.second);
+      return true;
+    });
+  }
+
   bool enough() const { return taken_ >= options_.samples; }
   bool over() const { return cancelled() || elapsed() >= options_.timeout; }
   bool refused() const { return refusal_.has_value(); }
@@ -61,11 +107,49 @@ class LiveCheck {
     if (options_.progress) options_.progress(findings_.effort());
   }
   nanoseconds elapsed() const { return Clock::now() - begin_; }
+
   // Until then, or Ctrl-C.
   template <class Ended>
-  void wait(nanoseconds pause, Ended ended) const;
+  void wait(nanoseconds pause, Ended ended) const {
+    const auto until = Clock::now() + pause;
+    while (!over() && !ended()) {
+      tell_progress();
+      const auto left = until - Clock::now();
+      if (left <= nanoseconds::zero()) return;
+      std::this_thread::sleep_for(std::min<nanoseconds>(left, kTick));
+    }
+  }
+
   // `name`: what the report speaks of if there is nothing to check.
-  void report(const std::string& name, CheckReport& report);
+  void report(const std::string& name, CheckReport& report) {
+    const std::size_t subjects_before = report.subjects.size();
+    files_.report(report);
+    const bool publishes = report.subjects.size() > subjects_before;
+    findings_.report(report);
+    for (const auto& [path, finding] : unresolved_) {
+      if (resolved_.count(path) != 0) continue;
+      report.problems.push_back(
+          {path,
+           {ErrorCode::kUnsupported, "its labels cannot be found: " + finding_clause(finding)}});
+    }
+    keep_only({});
+    for (const auto& [comm, unread] : unread_) {
+      remarks_.insert("process " + comm + ": reading a thread failed " +
+                      counted(unread.count, "time", "times") + ": " + unread.why);
+    }
+    // A program may start others that have more rights, and that is no problem. But if the check
+    // has seen nothing at all, the refusal is the reason.
+    if (refusal_ && report.effort.samples == 0) {
+      report.problems.push_back({name, *refusal_});
+    } else if (refusal_) {
+      remarks_.insert("a process could not be looked at: " + refusal_->context);
+    }
+    // If nothing was checked, the report must not look like success.
+    if (!publishes && report.problems.empty()) {
+      report.problems.push_back({name, nothing_published(absence_)});
+    }
+    report.remarks.insert(report.remarks.end(), remarks_.begin(), remarks_.end());
+  }
 
  private:
   struct Unread {
@@ -73,9 +157,24 @@ class LiveCheck {
     std::string why;  // the last time
   };
 
-  void note_publishers(const WatchedProcess& process);
-  void note_unread(const WatchedProcess& process);
-  void report_emptiness(const std::string& name, CheckReport& report) const;
+  void note_publishers(const ProcessPlan& plan) {
+    for (const Publisher& publisher : plan.publishers) {
+      if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) continue;
+      if (publisher.recipe.kind != LS_RECIPE_NONE) {
+        resolved_.insert(publisher.path);
+      } else if (!publisher.findings.empty()) {
+        unresolved_.try_emplace(publisher.path, publisher.findings.front());
+      }
+    }
+    if (plan.publishers.empty()) absence_ = plan.absence();
+  }
+
+  void note_unread(const WatchedProcess& process) {
+    if (process.unread() == 0) return;
+    Unread& unread = unread_[process.comm()];
+    unread.count += process.unread();
+    unread.why = process.why_unread();
+  }
 
   const LiveCheckOptions& options_;
   Clock::time_point begin_ = Clock::now();
@@ -93,161 +192,14 @@ class LiveCheck {
   std::optional<Watchdog> watch_;
 };
 
-void LiveCheck::begin_watch(std::function<void()> remedy) {
-  if (!options_.give_up) return;
-  Watchdog::Orders orders;
-  orders.current_stop = [this] { return current_stop_.load(); };
-  orders.time = options_.timeout;
-  orders.remedy = std::move(remedy);
-  orders.give_up = [this](Watchdog::Reason, const std::string& why) { options_.give_up(why); };
-  watch_.emplace(std::move(orders));
+// When to list the processes of a program again. That reads a file of each thread, so lists take up
+// to a twentieth of the time; most processes start at the beginning. A process that starts and ends
+// between two lists is missed.
+nanoseconds next_list(nanoseconds begin, nanoseconds end) {
+  constexpr int kPart = 20;
+  const nanoseconds pause = std::clamp<nanoseconds>(end / kPart, milliseconds{1}, kTick);
+  return end + std::max<nanoseconds>(pause, kPart * (end - begin));
 }
-
-std::string LiveCheck::end_watch() {
-  std::string trouble = watch_ ? watch_->trouble() : std::string();
-  watch_.reset();
-  return trouble;
-}
-
-Result<std::uint64_t> LiveCheck::sample(Pid pid, const std::optional<HeldThread>& held) {
-  auto known = watched_.find(pid);
-  if (known == watched_.end()) {
-    if (watched_.size() >= kMaxWatched) {
-      remarks_.insert("more than " + std::to_string(kMaxWatched) +
-                      " processes at a time: not all were looked at");
-      return std::uint64_t{0};
-    }
-    known = watched_.try_emplace(pid, pid, &current_stop_).first;
-  }
-  auto threads = known->second.sample(findings_, files_, held);
-  if (threads) {
-    taken_ += *threads;
-  } else if (threads.error().code == ErrorCode::kPermission) {
-    refusal_ = threads.error();
-  }
-  note_publishers(known->second);
-  return threads;
-}
-
-void LiveCheck::look_anew(Pid pid) {
-  const auto known = watched_.find(pid);
-  if (known != watched_.end()) known->second.plan_now();
-}
-
-SampleTurns::Taken LiveCheck::take_turn(Pid pid, const std::optional<HeldThread>& held) {
-  const std::uint64_t labelled = findings_.labelled();
-  const auto threads = sample(pid, held);
-  const auto known = watched_.find(pid);
-  return {threads ? *threads : 0, findings_.labelled() != labelled,
-          known == watched_.end() ? 0 : known->second.programs()};
-}
-
-void LiveCheck::keep_only(const std::vector<Pid>& pids) {
-  const std::set<Pid> running(pids.begin(), pids.end());
-  std::erase_if(watched_, [&](const auto& entry) {
-    if (running.count(entry.first) != 0) return false;
-    note_unread(entry.second);
-    return true;
-  });
-}
-
-void LiveCheck::note_unread(const WatchedProcess& process) {
-  if (process.unread() == 0) return;
-  Unread& unread = unread_[process.comm()];
-  unread.count += process.unread();
-  unread.why = process.why_unread();
-}
-
-void LiveCheck::note_publishers(const WatchedProcess& process) {
-  if (!process.plan()) return;
-  const ProcessPlan& plan = *process.plan();
-  for (const Publisher& publisher : plan.publishers) {
-    const bool located =
-        publisher.recipe.kind != LS_RECIPE_NONE && publisher.recipe.kind != LS_RECIPE_NOT_RELOCATED;
-    if (located) {
-      resolved_.insert(publisher.path);
-    } else if (publisher.recipe.kind == LS_RECIPE_NONE && !publisher.findings.empty()) {
-      unresolved_.try_emplace(publisher.path, publisher.findings.front());
-    }
-  }
-  if (plan.publishers.empty()) absence_ = plan.absence();
-}
-
-template <class Ended>
-void LiveCheck::wait(nanoseconds pause, Ended ended) const {
-  const auto until = Clock::now() + pause;
-  while (!over() && !ended()) {
-    tell_progress();
-    const auto left = until - Clock::now();
-    if (left <= nanoseconds::zero()) return;
-    std::this_thread::sleep_for(std::min<nanoseconds>(left, kTick));
-  }
-}
-
-void LiveCheck::report(const std::string& name, CheckReport& report) {
-  const std::size_t subjects_before = report.subjects.size();
-  files_.report(report);
-  const bool publishes = report.subjects.size() > subjects_before;
-  findings_.report(report);
-  for (const auto& [path, finding] : unresolved_) {
-    if (resolved_.count(path) != 0) continue;
-    report.problems.push_back(
-        {path,
-         {ErrorCode::kUnsupported, "its labels cannot be found: " + finding_clause(finding)}});
-  }
-  for (const auto& [pid, process] : watched_) note_unread(process);
-  for (const auto& [comm, unread] : unread_) {
-    remarks_.insert("process " + comm + ": reading a thread failed " +
-                    counted(unread.count, "time", "times") + ": " + unread.why);
-  }
-  // A program may start others that have more rights, and that is no problem. But if the check has
-  // seen nothing at all, the refusal is the reason.
-  if (refusal_ && report.effort.samples == 0) {
-    report.problems.push_back({name, *refusal_});
-  } else if (refusal_) {
-    remarks_.insert("a process could not be looked at: " + refusal_->context);
-  }
-  if (!publishes && report.problems.empty()) report_emptiness(name, report);
-  report.remarks.insert(report.remarks.end(), remarks_.begin(), remarks_.end());
-}
-
-// If nothing was checked, the report must not look like success.
-void LiveCheck::report_emptiness(const std::string& name, CheckReport& report) const {
-  const bool looked = !absence_.empty();
-  report.problems.push_back(
-      {name, looked ? Error{ErrorCode::kNotFound, absence_}
-                    : Error{ErrorCode::kVanished, "it ended before its files could be looked at"}});
-}
-
-// The processes of a program. Listing them reads a file of each thread, so it happens only now and
-// then. A process that starts and ends between two lists is missed.
-class ProcessList {
- public:
-  ProcessList(const CheckedProgram& program, LiveCheck& check)
-      : program_(program), check_(check), pids_{program.pid()} {}
-
-  const std::vector<Pid>& pids() const { return pids_; }
-  nanoseconds due() const { return due_; }
-  // True if it was time to look again.
-  bool look() {
-    const nanoseconds begin = check_.elapsed();
-    if (begin < due_) return false;
-    pids_ = program_.processes();
-    check_.keep_only(pids_);
-    const nanoseconds end = check_.elapsed();
-    // Lists take up to a twentieth of the time. Most processes start at the beginning.
-    constexpr int kPart = 20;
-    const nanoseconds pause = std::clamp<nanoseconds>(end / kPart, milliseconds{1}, kTick);
-    due_ = end + std::max<nanoseconds>(pause, kPart * (end - begin));
-    return true;
-  }
-
- private:
-  const CheckedProgram& program_;
-  LiveCheck& check_;
-  std::vector<Pid> pids_;
-  nanoseconds due_{0};
-};
 
 // Samples a program's processes until the program has ended, late ones as closely as the first. The
 // first process is also sampled when it is loaded and when it is about to end, however soon that
@@ -256,7 +208,8 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
                            const LiveCheckOptions& options, LiveCheck& check) {
   using Moment = ProgramHold::Moment;
   SampleTurns turns(options.samples, options.timeout);
-  ProcessList processes(program, check);
+  std::vector<Pid> processes{program.pid()};
+  nanoseconds list_due{0};
   const auto take_turn = [&](Pid pid) {
     const bool first = pid == program.pid();
     if (first) hold.stop();
@@ -276,12 +229,17 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
       check.look_anew(program.pid());
       take_turn(program.pid());
     }
-    if (processes.look()) turns.keep_only(processes.pids());
-    for (const Pid pid : processes.pids()) {
+    if (const nanoseconds begin = check.elapsed(); begin >= list_due) {
+      processes = program.processes();
+      check.keep_only(processes);
+      turns.keep_only(processes);
+      list_due = next_list(begin, check.elapsed());
+    }
+    for (const Pid pid : processes) {
       if (turns.is_due(pid, check.elapsed())) take_turn(pid);
     }
     check.tell_progress();
-    const nanoseconds due = turns.next(processes.due()) - check.elapsed();
+    const nanoseconds due = turns.next(list_due) - check.elapsed();
     moment = hold.wait(std::clamp<nanoseconds>(due, nanoseconds{0}, kTick));
   }
   hold.let_go();
@@ -294,22 +252,10 @@ void finish(CheckedProgram& program, const LiveCheckOptions& options, const Live
             CheckReport& report) {
   const auto ended = [&program] { return program.ended().has_value(); };
   check.wait(nanoseconds::max() / 4, ended);
-  report.ended_by_check = !ended() || check.cancelled();
-  const CheckedProgram::Ending ending = program.end(options.grace);
-  report.wait_status = program.ended();
-  if (check.cancelled()) {
-    report.remarks.push_back("interrupted: the program was ended");
-  } else if (report.ended_by_check) {
-    report.remarks.push_back("the program still ran after " + seconds_text(options.timeout) +
-                             " and was ended; --timeout gives it longer");
-  } else if (!ending.ended.empty()) {
-    std::string names;
-    for (const std::string& name : ending.ended) names += (names.empty() ? "" : ", ") + name;
-    report.remarks.push_back("the program left processes running, which were ended: " + names);
-  }
-  for (const std::string& name : ending.running) {
-    report.remarks.push_back("process " + name + " could not be ended and still runs");
-  }
+  Watchdog::Reason reason = Watchdog::Reason::kNone;
+  if (!ended()) reason = Watchdog::Reason::kTimeout;
+  if (check.cancelled()) reason = Watchdog::Reason::kCancelled;
+  program.finish(options.grace, reason, options.timeout, report);
 }
 
 }  // namespace
@@ -318,7 +264,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
   LiveCheck check(options);
   auto process = LiveProcess::open(pid);
   if (!process) return std::move(process).error();
-  const std::string name = "process " + std::to_string(raw(pid)) + " (" + (*process)->comm() + ")";
+  const std::string name = process_name(pid, (*process)->comm());
   const nanoseconds span = std::min<nanoseconds>(
       kBetweenSamples * std::min<std::uint64_t>(options.samples, kMostSamples), options.timeout);
   Pace pace(Pace::Kind::kEven, options.samples, span);

@@ -19,7 +19,7 @@
 
 #include "cli/step/breakpoints.h"
 #include "labelscope/ids.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope::cli {
 

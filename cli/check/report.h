@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "cli/host/check_effort.h"
-#include "labelscope/check_rule.h"
-#include "labelscope/diagnostic.h"
+#include "findings/check_rule.h"
+#include "findings/diagnostic.h"
+#include "labelscope/ids.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
@@ -22,11 +23,21 @@ struct CheckedSubject {
   std::string publisher = {};
 };
 
+inline std::string process_name(Pid pid, const std::string& comm) {
+  return "process " + std::to_string(raw(pid)) + " (" + comm + ")";
+}
+
 // Something that could not be checked at all: status 3.
 struct CheckProblem {
   std::string name;
   Error error;
 };
+
+// Of a process in which nothing was found that publishes labels: `absence` is the plan's reason.
+inline Error nothing_published(const std::string& absence) {
+  if (!absence.empty()) return {ErrorCode::kNotFound, absence};
+  return {ErrorCode::kVanished, "it ended before its files could be looked at"};
+}
 
 // What was not proven although nothing kept it from being checked: a warning.
 struct CheckGap {

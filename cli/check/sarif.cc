@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
-#include "cli/check/source_path.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
+#include "cli/format/json_values.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -67,13 +67,6 @@ Json frame_json(const CodePlace& place) {
   return Json{{"location", std::move(location)}};
 }
 
-Json stacks_json(const Diagnostic& diagnostic) {
-  Json frames = Json::array();
-  for (const CodePlace& place : diagnostic.places) frames.push_back(frame_json(place));
-  return Json::array(
-      {Json{{"message", message("where a reader would see it")}, {"frames", frames}}});
-}
-
 Json result_json(const CheckedSubject& subject, const JudgedDiagnostic& judged) {
   const Diagnostic& diagnostic = *judged.diagnostic;
   const Rule& rule = rule_of(diagnostic.rule);
@@ -86,7 +79,10 @@ Json result_json(const CheckedSubject& subject, const JudgedDiagnostic& judged) 
               {"locations", Json::array({location_json(subject, diagnostic)})},
               {"partialFingerprints", Json{{kFingerprintName, judged.fingerprint}}},
               {"occurrenceCount", std::max<std::uint64_t>(diagnostic.count, 1)}};
-  if (!diagnostic.places.empty()) result["stacks"] = stacks_json(diagnostic);
+  if (!diagnostic.places.empty()) {
+    result["stacks"] = Json::array({Json{{"message", message("where a reader would see it")},
+                                         {"frames", array_json(diagnostic.places, frame_json)}}});
+  }
   if (judged.accepted) {
     result["suppressions"] =
         Json::array({Json{{"kind", "external"}, {"justification", "accepted by the baseline"}}});
@@ -96,15 +92,12 @@ Json result_json(const CheckedSubject& subject, const JudgedDiagnostic& judged) 
 
 Json invocation_json(const CheckReport& report) {
   Json notifications = Json::array();
-  for (const CheckProblem& problem : report.problems) {
-    notifications.push_back(Json{{"level", "error"}, {"message", message(problem_text(problem))}});
-  }
-  for (const CheckGap& gap : report.gaps) {
-    notifications.push_back(Json{{"level", "warning"}, {"message", message(gap_text(gap))}});
-  }
-  for (const std::string& remark : report.remarks) {
-    notifications.push_back(Json{{"level", "note"}, {"message", message(escape_terminal(remark))}});
-  }
+  const auto notify = [&](const char* level, const std::string& text) {
+    notifications.push_back(Json{{"level", level}, {"message", message(text)}});
+  };
+  for (const CheckProblem& problem : report.problems) notify("error", problem_text(problem));
+  for (const CheckGap& gap : report.gaps) notify("warning", gap_text(gap));
+  for (const std::string& remark : report.remarks) notify("note", escape_terminal(remark));
   return Json{{"executionSuccessful", report.problems.empty()},
               {"toolExecutionNotifications", std::move(notifications)}};
 }
@@ -113,16 +106,16 @@ Json invocation_json(const CheckReport& report) {
 
 std::string render_check_sarif(const CheckReport& report, const CheckVerdict& verdict,
                                const char* version) {
-  Json driver{{"name", "labelscope"}, {"semanticVersion", version}};
-  driver["rules"] = Json::array();
-  for (const Rule& rule : all_rules()) driver["rules"].push_back(rule_json(rule));
+  const Json driver{{"name", "labelscope"},
+                    {"semanticVersion", version},
+                    {"rules", array_json(all_rules(), rule_json)}};
   Json results = Json::array();
   for (const JudgedSubject& subject : verdict.subjects) {
     for (const JudgedDiagnostic& one : subject.diagnostics) {
       results.push_back(result_json(*subject.subject, one));
     }
   }
-  Json run{{"tool", Json{{"driver", std::move(driver)}}},
+  Json run{{"tool", Json{{"driver", driver}}},
            {"invocations", Json::array({invocation_json(report)})},
            {"results", std::move(results)}};
   const Json log{

@@ -3,6 +3,7 @@
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
 #include "cli/format/escape.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,15 +26,8 @@ class TextReport {
 
   static std::string_view color_of(const JudgedDiagnostic& judged) {
     if (judged.accepted) return kCyan;
-    switch (rule_of(judged.diagnostic->rule).severity) {
-      case Severity::kError:
-        return kRed;
-      case Severity::kWarning:
-        return kBoldYellow;
-      case Severity::kNote:
-        break;
-    }
-    return kCyan;
+    constexpr std::string_view kBySeverity[] = {kCyan, kBoldYellow, kRed};
+    return kBySeverity[static_cast<std::size_t>(rule_of(judged.diagnostic->rule).severity)];
   }
 
   void add_subject(const JudgedSubject& judged) {

@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <set>
 
-#include "cli/check/baseline.h"
+#include "cli/format/text.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -14,30 +15,15 @@ bool severity_fails(Severity severity, bool strict) {
   return severity == Severity::kError || (strict && severity == Severity::kWarning);
 }
 
-void count(const JudgedDiagnostic& judged, CheckVerdict& verdict) {
-  if (judged.accepted) {
-    ++verdict.accepted;
-    return;
-  }
-  switch (rule_of(judged.diagnostic->rule).severity) {
-    case Severity::kError:
-      ++verdict.errors;
-      return;
-    case Severity::kWarning:
-      ++verdict.warnings;
-      return;
-    case Severity::kNote:
-      ++verdict.notes;
-      return;
-  }
-}
-
-std::string of(std::uint64_t number, const char* one, const char* many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
+// Where it counts.
+std::size_t& count_of(const JudgedDiagnostic& judged, CheckVerdict& verdict) {
+  if (judged.accepted) return verdict.accepted;
+  std::size_t* by_severity[] = {&verdict.notes, &verdict.warnings, &verdict.errors};
+  return *by_severity[static_cast<std::size_t>(rule_of(judged.diagnostic->rule).severity)];
 }
 
 void add_part(std::string& text, std::size_t number, const char* one, const char* many) {
-  if (number != 0) text += ", " + of(number, one, many);
+  if (number != 0) text += ", " + counted(number, one, many);
 }
 
 std::string speed(const CheckEffort& effort) {
@@ -69,7 +55,7 @@ CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& basel
       found.insert(judged.fingerprint);
       judged.fails = !judged.accepted && severity_fails(rule_of(diagnostic.rule).severity, strict);
       if (judged.fails) verdict.outcome = CheckVerdict::Outcome::kFindings;
-      count(judged, verdict);
+      ++count_of(judged, verdict);
       judged_subject.diagnostics.push_back(std::move(judged));
     }
     verdict.subjects.push_back(std::move(judged_subject));
@@ -87,21 +73,14 @@ CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& basel
 }
 
 const char* outcome_name(CheckVerdict::Outcome outcome) {
-  switch (outcome) {
-    case CheckVerdict::Outcome::kClean:
-      return "clean";
-    case CheckVerdict::Outcome::kFindings:
-      return "findings";
-    case CheckVerdict::Outcome::kIncomplete:
-      break;
-  }
-  return "incomplete";
+  const char* names[] = {"clean", "findings", "incomplete"};
+  return names[static_cast<std::size_t>(outcome)];
 }
 
 std::string verdict_line(const CheckReport& report, const CheckVerdict& verdict) {
   std::string text = std::string(outcome_name(verdict.outcome)) + ": " +
-                     of(report.subjects.size(), "subject", "subjects") + ", " +
-                     of(verdict.rules, "rule", "rules") + " looked at";
+                     counted(report.subjects.size(), "subject", "subjects") + ", " +
+                     counted(verdict.rules, "rule", "rules") + " looked at";
   add_part(text, verdict.errors, "error", "errors");
   add_part(text, verdict.warnings, verdict.strict ? "warning (strict)" : "warning",
            verdict.strict ? "warnings (strict)" : "warnings");
@@ -116,16 +95,17 @@ std::string verdict_line(const CheckReport& report, const CheckVerdict& verdict)
 std::vector<std::string> effort_lines(const CheckEffort& effort) {
   std::vector<std::string> lines;
   if (effort.samples != 0) {
-    lines.push_back(of(effort.samples, "label set", "label sets") + " of " +
-                    of(effort.threads, "thread", "threads") + " read, " +
+    lines.push_back(counted(effort.samples, "label set", "label sets") + " of " +
+                    counted(effort.threads, "thread", "threads") + " read, " +
                     std::to_string(effort.labelled) + " of them with labels");
   }
   if (effort.steps != 0) {
-    lines.push_back(of(effort.updates, "update", "updates") + " stepped through: " +
-                    of(effort.steps, "instruction", "instructions") + speed(effort));
+    lines.push_back(counted(effort.updates, "update", "updates") + " stepped through: " +
+                    counted(effort.steps, "instruction", "instructions") + speed(effort));
   }
   if (effort.unseen_updates != 0) {
-    lines.push_back(of(effort.unseen_updates, "update", "updates") + " while a thread ran freely");
+    lines.push_back(counted(effort.unseen_updates, "update", "updates") +
+                    " while a thread ran freely");
   }
   return lines;
 }

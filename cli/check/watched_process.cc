@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "labelscope/check_set.h"
 #include "labelscope/label.h"
-#include "labelscope/locate.h"
 #include "labelscope/memory.h"
+#include "labelscope/observe.h"
 #include "labelscope/outcome.h"
 #include "labelscope/stopped_thread.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+
+// A process may give its threads a new name for each sample.
+constexpr std::size_t kMaxDiagnostics = 200;
 
 // Libraries are loaded mostly when a program starts: planned often then, and ever more rarely.
 constexpr microseconds kShortestPlanPause{200};
@@ -41,6 +44,69 @@ bool is_starting(ls_outcome outcome) {
 
 }  // namespace
 
+bool DataFindings::is_new(const std::string& comm, const SetSample& sample) const {
+  const auto known = processes_.find(comm);
+  for (const Diagnostic& diagnostic : sample.check.diagnostics) {
+    if (known == processes_.end()) return true;
+    if (known->second.diagnostics.count({diagnostic.rule, sample.thread}) == 0) return true;
+  }
+  return false;
+}
+
+void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
+  ++samples_;
+  threads_.insert(sample.tid);
+  if (has_labels(sample.check)) ++labelled_;
+  if (!sample.check.tested) return;
+  Process& entry = processes_[comm];
+  if (entry.first == Pid{}) entry.first = pid;
+  entry.sources.insert(sample.source);
+  for (Diagnostic& diagnostic : sample.check.diagnostics) {
+    const auto known = entry.diagnostics.find({diagnostic.rule, sample.thread});
+    if (known != entry.diagnostics.end()) {
+      ++known->second.count;
+      continue;
+    }
+    if (entry.diagnostics.size() == kMaxDiagnostics) {
+      ++entry.left_out;
+      continue;
+    }
+    if (entry.publisher.empty()) entry.publisher = sample.publisher;
+    diagnostic.count = 1;
+    diagnostic.subject = "thread " + std::to_string(raw(sample.tid)) + " (" + sample.thread + ")";
+    entry.diagnostics.emplace(std::pair(diagnostic.rule, sample.thread), std::move(diagnostic));
+  }
+}
+
+void DataFindings::report(CheckReport& report) {
+  for (auto& [comm, process] : processes_) {
+    CheckedSubject subject;
+    subject.name = "process " + std::to_string(raw(process.first)) + " (" + comm + ")";
+    subject.publisher = std::move(process.publisher);
+    for (const unsigned source : process.sources) {
+      const auto rules = rules_of_threads(source, CheckDepth::kLive);
+      subject.rules.insert(subject.rules.end(), rules.begin(), rules.end());
+    }
+    for (auto& [key, diagnostic] : process.diagnostics) {
+      subject.diagnostics.push_back(std::move(diagnostic));
+    }
+    if (process.left_out > 0) {
+      report.remarks.push_back(subject.name + ": " + std::to_string(process.left_out) +
+                               " more findings in threads of other names were left out");
+    }
+    report.subjects.push_back(std::move(subject));
+  }
+  report.effort = effort();
+}
+
+CheckEffort DataFindings::effort() const {
+  CheckEffort effort;
+  effort.samples = samples_;
+  effort.labelled = labelled_;
+  effort.threads = threads_.size();
+  return effort;
+}
+
 Status WatchedProcess::open() {
   auto opened = LiveProcess::open(pid_);
   if (!opened) return std::move(opened).error();
@@ -49,7 +115,7 @@ Status WatchedProcess::open() {
   ++programs_;
   first_seen_ = Clock::now();
   plan_.reset();
-  planner_ = Planner(LS_SOURCE_CUSTOM_LABELS);
+  planner_ = Planner();
   return {};
 }
 
@@ -95,8 +161,9 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     sample.tid = thread.tid;
     sample.thread = thread.name;
     sample.publisher = publisher.path;
+    sample.source = publisher.recipe.source;
     if (where.address) {
-      sample.check = check_label_set(memory, *where.address);
+      sample.check = find_source(sample.source)->check(memory, *where.address);
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
       ++reading.unread;

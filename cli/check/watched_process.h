@@ -1,23 +1,71 @@
-// One live process while it is checked: planned when it changes, and each of its threads stopped
-// and read once for each sample.
+// A live process while it is checked, and what is found in its label sets.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/check/data_findings.h"
-#include "cli/check/loaded_files.h"
+#include "cli/check/files.h"
+#include "cli/check/report.h"
+#include "cli/host/check_effort.h"
 #include "labelscope/plan.h"
-#include "labelscope/snapshot.h"
 #include "labelscope/target.h"
+#include "sampling/snapshot.h"
+#include "sources/check_set.h"
 
 namespace labelscope::cli {
 
+// One thread's label set, read while it was stopped.
+struct SetSample {
+  Tid tid{};
+  std::string thread;     // its name
+  std::string publisher;  // path of the file that publishes it
+  unsigned source = 0;    // enum ls_source
+  SetCheck check;
+};
+
+// Collects the rules that label sets have broken, over many samples: one diagnostic for each rule
+// and thread name, with a count. Processes of one name are one subject.
+class DataFindings {
+ public:
+  // Whether the sample breaks a rule that no sample of a thread of this name has broken before.
+  // `comm`: the process's name.
+  bool is_new(const std::string& comm, const SetSample& sample) const;
+  void add(Pid pid, const std::string& comm, SetSample&& sample);
+
+  // The number of sets so far that have labels or break a rule.
+  std::uint64_t labelled() const { return labelled_; }
+  // How much has been read so far.
+  CheckEffort effort() const;
+
+  // Adds to the report: a subject for the processes of each name, if one of them had a label set;
+  // and the effort. Call it once.
+  void report(CheckReport& report);
+
+ private:
+  struct Process {
+    std::map<std::pair<RuleId, std::string>, Diagnostic> diagnostics;  // by rule and thread name
+    Pid first{};
+    std::string publisher;       // of the first diagnostic
+    std::uint64_t left_out = 0;  // diagnostics beyond what is kept
+    std::set<unsigned> sources;  // whose rules were put to the test
+  };
+
+  std::map<std::string, Process> processes_;  // by name
+  std::set<Tid> threads_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t labelled_ = 0;
+};
+
+// One live process while it is checked: planned when it changes, and each of its threads stopped
+// and read once for each sample.
 class WatchedProcess {
  public:
   using Clock = std::chrono::steady_clock;
@@ -61,8 +109,8 @@ class WatchedProcess {
   std::atomic<std::uint64_t>* current_stop_;
   std::string comm_;
   std::uint64_t programs_ = 0;
-  std::unique_ptr<LiveProcess> process_;      // null: to be opened (again)
-  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // the only source that has rules
+  std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)
+  Planner planner_;
   std::optional<ProcessPlan> plan_;
   Clock::time_point first_seen_ = Clock::now();  // the program that it runs
   Clock::time_point planned_at_{};

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 
 #include "cli/check/baseline.h"
+#include "cli/check/formats.h"
 #include "cli/format/escape.h"
+#include "cli/format/json_values.h"
 #include "cli/format/text.h"
+#include "findings/check_rule.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -34,7 +40,21 @@ void add_fix(std::string& text, const char* tool, const char* fix) {
   text += std::string("  ") + tool + "\n" + wrapped(fix, 4);
 }
 
+std::string_view source_name(const Rule& rule) {
+  return find_source(source_of(rule.id))->about.name;
+}
+
+std::string heading(const Rule& rule) {
+  return std::string(source_name(rule)) + ", \"" + rule.section + "\"";
+}
+
 Json fix_json(const char* fix) { return fix == nullptr ? Json(nullptr) : Json(fix); }
+
+// RFC 3986, "unreserved", and the separator. A colon in a first segment would make a scheme of it.
+bool stays(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~' || c == '/';
+}
 
 }  // namespace
 
@@ -103,13 +123,53 @@ std::string gone_text(const BaselineEntry& entry) {
          " was not found again: it can be taken out (" + escape_terminal(entry.found) + ")";
 }
 
+std::string source_path(std::string_view path) {
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (!normal.is_absolute()) return normal.string();
+  std::error_code failed;
+  const std::filesystem::path here = std::filesystem::current_path(failed);
+  if (failed) return normal.string();
+  const std::filesystem::path relative = normal.lexically_relative(here);
+  if (relative.empty() || *relative.begin() == "..") return normal.string();
+  return relative.string();
+}
+
+std::string source_uri(std::string_view path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  const std::string plain = source_path(path);
+  std::string uri = plain.starts_with('/') ? "file://" : "";
+  for (const char c : plain) {
+    if (stays(c)) {
+      uri += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    uri.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return uri;
+}
+
+std::string replaced(
+    std::string_view text,
+    std::initializer_list<std::pair<std::string_view, std::string_view>> replacements) {
+  std::string out;
+  while (!text.empty()) {
+    const auto* found = std::ranges::find_if(
+        replacements, [&](const auto& each) { return text.starts_with(each.first); });
+    const bool stays = found == replacements.end();
+    out += stays ? text.substr(0, 1) : found->second;
+    text.remove_prefix(stays ? 1 : found->first.size());
+  }
+  return out;
+}
+
 std::string list_rules(bool color) {
   std::string text;
-  std::string_view section;
+  std::string section;
   for (const Rule& rule : all_rules()) {
-    if (section != rule.section) {
-      section = rule.section;
-      text += std::string(text.empty() ? "" : "\n") + paint(color, kBold, rule.section) + "\n";
+    if (section != heading(rule)) {
+      section = heading(rule);
+      text += std::string(text.empty() ? "" : "\n") + paint(color, kBold, section) + "\n";
     }
     std::array<char, 64> head;
     std::snprintf(head.data(), head.size(), "  %-6s %-8s %-7s %-25s ", rule.code,
@@ -122,7 +182,7 @@ std::string list_rules(bool color) {
 std::string explain_rule(const Rule& rule) {
   std::string text = wrapped(std::string(rule.code) + " " + rule.name + ": " + rule.title, 0);
   text += std::string(severity_name(rule.severity)) + "; seen by a " +
-          std::string(depth_name(rule.depth)) + " check; ABI v1, \"" + rule.section + "\"\n\n";
+          std::string(depth_name(rule.depth)) + " check; " + heading(rule) + "\n\n";
   text += wrapped(rule.requirement, 0) + "\n" + wrapped(rule.reason, 0) + "\n";
   text += "How to comply\n";
   if (rule.fix != nullptr) text += wrapped(rule.fix, 2);
@@ -134,22 +194,22 @@ std::string explain_rule(const Rule& rule) {
 }
 
 std::string render_rules_json(std::span<const Rule* const> rules) {
-  Json all = Json::array();
-  for (const Rule* rule : rules) {
-    all.push_back(Json{{"rule", rule->code},
-                       {"name", rule->name},
-                       {"title", rule->title},
-                       {"section", rule->section},
-                       {"severity", severity_name(rule->severity)},
-                       {"depth", depth_name(rule->depth)},
-                       {"requirement", rule->requirement},
-                       {"reason", rule->reason},
-                       {"fix", fix_json(rule->fix)},
-                       {"fix_gcc", fix_json(rule->fix_gcc)},
-                       {"fix_clang", fix_json(rule->fix_clang)},
-                       {"fix_rust", fix_json(rule->fix_rust)},
-                       {"fix_cmake", fix_json(rule->fix_cmake)}});
-  }
+  const Json all = array_json(rules, [](const Rule* rule) {
+    return Json{{"rule", rule->code},
+                {"name", rule->name},
+                {"title", rule->title},
+                {"source", source_name(*rule)},
+                {"section", rule->section},
+                {"severity", severity_name(rule->severity)},
+                {"depth", depth_name(rule->depth)},
+                {"requirement", rule->requirement},
+                {"reason", rule->reason},
+                {"fix", fix_json(rule->fix)},
+                {"fix_gcc", fix_json(rule->fix_gcc)},
+                {"fix_clang", fix_json(rule->fix_clang)},
+                {"fix_rust", fix_json(rule->fix_rust)},
+                {"fix_cmake", fix_json(rule->fix_cmake)}};
+  });
   return all.dump(2) + "\n";
 }
 

@@ -2,12 +2,15 @@
 // result is safe on a terminal and is valid UTF-8 without control characters.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/check/verdict.h"
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 
@@ -32,6 +35,19 @@ std::string shown_file(const CheckedSubject& subject, const Diagnostic& diagnost
 std::string gap_text(const CheckGap& gap);
 std::string problem_text(const CheckProblem& problem);
 std::string gone_text(const BaselineEntry& entry);
+
+// Paths as tools of a repository want them: relative to its top folder, which is where they run.
+// Without "./", "//" and "x/.."; relative where it lies below the current directory. The same file
+// named in another way is the same text, as far as the names alone tell.
+std::string source_path(std::string_view path);
+
+// That as a URI reference (RFC 3986): percent-encoded, absolute paths with file://.
+std::string source_uri(std::string_view path);
+
+// Each of these strings replaced by the other one, wherever it stands.
+std::string replaced(
+    std::string_view text,
+    std::initializer_list<std::pair<std::string_view, std::string_view>> replacements);
 
 // For check --rules: a line for each.
 std::string list_rules(bool color);

@@ -1,35 +1,20 @@
+// A dump as one JSON object.
 #include <ostream>
 
 #include "cli/dump/formats.h"
 #include "cli/dump/wording.h"
 #include "cli/format/json_values.h"
-#include "cli/format/row_labels.h"
 #include "cli/format/text.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kVersion = 1;
 
 std::string_view source_name(SnapshotSource source) {
-  switch (source) {
-    case SnapshotSource::kPtrace:
-      return "ptrace";
-    case SnapshotSource::kBpf:
-      return "bpf";
-    case SnapshotSource::kCore:
-      return "core";
-  }
-  return "unknown";
-}
-
-template <class List, class Convert>
-Json array_json(const List& list, Convert convert) {
-  Json array = Json::array();
-  for (const auto& each : list) array.push_back(convert(each));
-  return array;
+  if (source == SnapshotSource::kCore) return "core";
+  return source == SnapshotSource::kBpf ? "bpf" : "ptrace";
 }
 
 Json explanation_json(const Explanation& explanation) {
@@ -58,29 +43,15 @@ Json publisher_json(const ProcessDump& dump, std::size_t index) {
   return {{"path", bytes_json(publisher.path)},
           {"name", bytes_json(publisher_name(dump, index))},
           {"load_bias", address_json(publisher.load_bias)},
-          {"variable", names_of(publisher.recipe.source).variable_symbol},
+          {"variable", find_source(publisher.recipe.source)->about.variable_symbol},
           {"access_model", access_model_name(publisher.model)},
           {"recipe", recipe_json(publisher.recipe)},
           {"findings", array_json(publisher.findings, finding_json)}};
 }
 
-Json flags_json(unsigned flags) {
-  Json names = Json::array();
-  for (unsigned bit = 0; flags >> bit != 0; ++bit) {
-    if ((flags >> bit & 1U) != 0) names.push_back(sample_flag_name(bit));
-  }
-  return names;
-}
-
-Json label_json(const Label& label) {
-  return {{"key", bytes_json(label.key)},
-          {"value", bytes_json(label.value)},
-          {"publisher", label.publisher}};
-}
-
 Json frame_json(const Location& location) {
   return {{"address", address_json(location.address)},
-          {"module", location.module == kNoIndex ? Json(nullptr) : Json(location.module)},
+          {"module", index_json(location.module)},
           {"lines", lines_json(location)}};
 }
 
@@ -128,12 +99,8 @@ Json core_json(const CoreOrigin& core) {
 
 Json totals_json(const ProcessSnapshot& snapshot) {
   const DumpTotals totals = add_up(snapshot);
-  Json outcomes = Json::object();
-  for (unsigned outcome = 0; outcome < totals.outcomes.size(); ++outcome) {
-    outcomes[std::string(outcome_name(outcome))] = totals.outcomes[outcome];
-  }
   return {{"threads", totals.threads},
-          {"outcomes", std::move(outcomes)},
+          {"outcomes", outcomes_json(totals.outcomes)},
           {"vanished", snapshot.vanished},
           {"incomplete", snapshot.incomplete},
           {"stopped", totals.stopped},
@@ -144,19 +111,18 @@ Json totals_json(const ProcessSnapshot& snapshot) {
 Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   const ProcessSnapshot& snapshot = dump.snapshot;
   const ProcessPlan& plan = snapshot.plan;
-  Json json;
-  json["format"] = "labelscope-dump";
-  json["version"] = kVersion;
-  json["tool_version"] = tool_version;
-  json["source"] = source_name(snapshot.source);
-  json["refusal"] = bytes_json(dump.refusal);
-  json["late_by_bpf"] = dump.late_by_bpf;
-  json["pid"] = raw(snapshot.pid);
-  json["comm"] = bytes_json(snapshot.comm);
-  json["command_line"] = bytes_json(dump.command_line);
-  json["core"] = dump.core ? core_json(*dump.core) : Json(nullptr);
-  json["modules_searched"] = plan.modules;
-  json["publishers"] = Json::array();
+  Json json{{"format", "labelscope-dump"},
+            {"version", kVersion},
+            {"tool_version", tool_version},
+            {"source", source_name(snapshot.source)},
+            {"refusal", bytes_json(dump.refusal)},
+            {"late_by_bpf", dump.late_by_bpf},
+            {"pid", raw(snapshot.pid)},
+            {"comm", bytes_json(snapshot.comm)},
+            {"command_line", bytes_json(dump.command_line)},
+            {"core", dump.core ? core_json(*dump.core) : Json(nullptr)},
+            {"modules_searched", plan.modules},
+            {"publishers", Json::array()}};
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     json["publishers"].push_back(publisher_json(dump, i));
   }

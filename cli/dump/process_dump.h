@@ -10,7 +10,7 @@
 #include "cli/profile/profile.h"
 #include "labelscope/core_file.h"
 #include "labelscope/explain.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope::cli {
 

@@ -8,7 +8,7 @@
 namespace labelscope::cli {
 
 // kVanished, kNotFound: no such process. kPermission: refused, and why.
-Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options,
+Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileNamer& namer,
                                    const SymbolizerOptions& symbolizing);
 // Stops nothing, and so takes no stacks.
 Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
@@ -19,6 +19,7 @@ bool waits_for_processor(const ThreadSnapshot& thread);
 // nothing has changed.
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options);
 
-Result<ProcessDump> dump_core(const DumpOptions& options, const SymbolizerOptions& symbolizing);
+Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& namer,
+                              const SymbolizerOptions& symbolizing);
 
 }  // namespace labelscope::cli

@@ -1,3 +1,4 @@
+// Labels and numbers of a dump in words; what comes from the target is escaped here.
 #include "cli/dump/wording.h"
 
 #include <algorithm>

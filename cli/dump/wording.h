@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/dump/process_dump.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope::cli {
 

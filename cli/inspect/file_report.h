@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/elf_names.h"
+#include "elf/elf_names.h"
 #include "labelscope/inspect.h"
 #include "labelscope/result.h"
 

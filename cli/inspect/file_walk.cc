@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <utility>
 
-#include "labelscope/regular_file.h"
+#include "elf/regular_file.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,10 +26,6 @@ using Inode = std::pair<dev_t, ino_t>;
 
 struct FtsCloser {
   void operator()(FTS* tree) const { ::fts_close(tree); }
-};
-
-struct Free {
-  void operator()(char* text) const { std::free(text); }  // NOLINT: realpath's malloc
 };
 
 int by_name(const FTSENT** a, const FTSENT** b) {
@@ -133,8 +130,9 @@ class Walker {
 }  // namespace
 
 std::string mapped_path(const std::string& path) {
-  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
-  return real ? real.get() : path;
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
 }
 
 bool is_elf(const UniqueFd& file) {

@@ -7,7 +7,8 @@
 
 #include "cli/format/escape.h"
 #include "cli/inspect/file_report.h"
-#include "labelscope/elf_names.h"
+#include "elf/elf_names.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -50,7 +51,7 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
 }
 
 std::string verdict_sentence(const FileInspection& seen) {
-  const std::string source(names_of(seen.source).name);
+  const std::string source(find_source(seen.source)->about.name);
   switch (seen.verdict) {
     case Verdict::kCompliant:
       return "publishes labels as " + source + " wants it";
@@ -141,7 +142,7 @@ std::string render_details(const FileReport& file) {
     text += "    and " + std::to_string(seen.relocation_count - seen.relocations.size()) +
             " more relocations\n";
   }
-  const SourceNames names = names_of(seen.source);
+  const LabelSource::About& names = find_source(seen.source)->about;
   if (names.version_symbol != nullptr) text += symbol_lines(names.version_symbol, seen.version);
   text += symbol_lines(names.variable_symbol, seen.variable);
   if (!seen.findings.empty()) text += "  findings\n";

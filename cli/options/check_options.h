@@ -1,4 +1,4 @@
-// labelscope check: its options, and how they are typed.
+// labelscope check: its options.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/command_parser.h"
 #include "cli/options/message_options.h"
 #include "labelscope/ids.h"
 
@@ -25,7 +24,7 @@ struct CheckOptions {
   std::vector<std::string> rules;    // those to be explained; empty: all, as a list
   bool step = false;                 // the command, one instruction at a time
   std::vector<std::string> updates;  // functions that are one update each
-  // What is not given is up to the kind of check (live.h, step.h).
+  // What is not given is up to the kind of check (check/programs.h).
   std::optional<std::uint64_t> samples;
   std::optional<std::chrono::milliseconds> timeout;
   CheckFormat format = CheckFormat::kText;
@@ -34,28 +33,11 @@ struct CheckOptions {
   bool strict = false;
   std::string baseline;  // file name; empty: none
   MessageOptions messages;
-};
 
-class CheckParser final : public CommandParser {
- public:
-  const char* name() const override { return "check"; }
-  const char* usage() const override;
-  void add_to(CLI::App& app) override;
-  Options checked(const CommandTail& tail) const override;
-  bool takes_command() const override { return true; }
-
- private:
-  bool given(const char* option) const;
-  void check_target(const CheckOptions& options) const;
-  void check_depth(CheckOptions& options) const;
-  void check_output(CheckOptions& options) const;
-
-  CLI::App* check_ = nullptr;
-  MessageOptionsParser messages_;
-  // What is typed, before it is checked.
-  std::vector<std::string> words_, pids_, updates_;
-  std::string samples_, timeout_, format_ = "text", output_ = "-", baseline_;
-  bool rules_ = false, step_ = false, strict_ = false, overwrite_ = false;
+  static const CommandTexts kTexts;
+  void declare(OptionList& list);
+  // What cannot be told from one option alone, after the list has been read. Throws as that does.
+  void check(const OptionList& list, const CommandTail& tail);
 };
 
 }  // namespace labelscope::cli

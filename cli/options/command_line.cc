@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -14,45 +15,54 @@
 namespace labelscope::cli {
 namespace {
 
-using Parsers = std::vector<std::unique_ptr<CommandParser>>;
+struct Subcommand {
+  CommandTexts texts;
+  CLI::App* app;
+  std::function<Options(const CommandTail&)> read;  // after parsing
+};
 
-Parsers all_commands() {
-  Parsers parsers;
-  parsers.push_back(std::make_unique<RecordParser>());
-  parsers.push_back(std::make_unique<DumpParser>());
-  parsers.push_back(std::make_unique<InspectParser>());
-  parsers.push_back(std::make_unique<CheckParser>());
-  return parsers;
+template <class Its>
+Subcommand add_command(CLI::App& app) {
+  CLI::App* added = app.add_subcommand(Its::kTexts.name, Its::kTexts.about);
+  added->footer(Its::kTexts.footer);
+  auto options = std::make_shared<Its>();
+  auto list = std::make_shared<OptionList>(*added);
+  options->declare(*list);
+  return {Its::kTexts, added, [options, list](const CommandTail& tail) -> Options {
+            list->read();
+            options->check(*list, tail);
+            return *options;
+          }};
 }
 
 // Words that are no option and no option's value: mostly a program without the -- in front of it,
 // or a process ID without its option.
-std::string extras_text(const CLI::App& command, const CommandParser& parser) {
+std::string extras_text(const Subcommand& chosen) {
   std::string words;
   bool option = false;
   bool number = true;
-  for (const std::string& word : command.remaining()) {
+  for (const std::string& word : chosen.app->remaining()) {
     option |= word.starts_with('-');
     number &= word.find_first_not_of("0123456789,") == std::string::npos;
     words += " " + escape_terminal(word);
   }
   std::string advice;
   if (number) {
-    advice =
-        std::string("; a process ID goes after -p: labelscope ") + parser.name() + " -p" + words;
-  } else if (parser.takes_command()) {
+    advice = "; a process ID goes after -p: labelscope " + std::string(chosen.texts.name) + " -p" +
+             words;
+  } else if (chosen.texts.takes_command) {
     advice = "; a program to start goes after --, a process ID after -p";
   }
-  return "labelscope: not expected:" + words + (option ? "" : advice) + "\n";
+  return "not expected:" + words + (option ? "" : advice);
 }
 
 // CLI11's usage line cannot show that a command has several forms.
-std::string help_text(const CLI::App& command, const CommandParser& parser) {
-  std::string text = command.help();
+std::string help_text(const Subcommand& chosen) {
+  std::string text = chosen.app->help();
   std::size_t start = text.find("Usage: ");
   std::size_t end = start == std::string::npos ? start : text.find('\n', start);
   if (end != std::string::npos)
-    text.replace(start, end - start, std::string("Usage: ") + parser.usage());
+    text.replace(start, end - start, std::string("Usage: ") + chosen.texts.usage);
   return text;
 }
 
@@ -75,15 +85,6 @@ std::string quoted(int argc, const char* const* argv, std::string start = {}) {
     line += '\'';
   }
   return line;
-}
-
-// "record", or "record, dump and inspect".
-std::string names_of(const Parsers& parsers, const char* last_separator) {
-  std::string names = parsers.front()->name();
-  for (std::size_t i = 1; i < parsers.size(); ++i) {
-    names.append(i + 1 == parsers.size() ? last_separator : ", ").append(parsers[i]->name());
-  }
-  return names;
 }
 
 // "help" and "help COMMAND" are "--help" and "COMMAND --help".
@@ -109,15 +110,20 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   app.set_version_flag("-V,--version", "labelscope " LABELSCOPE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  const Parsers parsers = all_commands();
-  const CommandParser* chosen = nullptr;
-  for (const auto& parser : parsers) {
-    parser->add_to(app);
-    if (argc > 1 && std::string_view(argv[1]) == parser->name()) chosen = parser.get();
+  const Subcommand commands[] = {add_command<RecordOptions>(app), add_command<DumpOptions>(app),
+                                 add_command<InspectOptions>(app), add_command<CheckOptions>(app)};
+  std::vector<std::string> names;
+  const Subcommand* chosen = nullptr;
+  for (const Subcommand& each : commands) {
+    names.emplace_back(each.texts.name);
+    if (argc > 1 && argv[1] == names.back()) chosen = &each;
   }
   const std::string try_help = "Try: labelscope " +
-                               (chosen == nullptr ? "" : std::string(chosen->name()) + " ") +
+                               (chosen == nullptr ? "" : std::string(chosen->texts.name) + " ") +
                                "--help\n";
+  auto usage_error = [&](const std::string& message) {
+    return ParseEnd{"", "labelscope: " + message + "\n" + try_help, kExitUsage};
+  };
   // What follows the first "--" belongs to the command, whatever it looks like.
   const char* const* end = argv + argc;
   const char* const* dashes = std::find(argv, end, std::string_view("--"));
@@ -126,34 +132,27 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   if (dashes != end) tail.command.assign(dashes + 1, end);
   try {
     if (argc > 1 && argv[1][0] != '-' && chosen == nullptr) {
-      refuse("unknown command " + escape_terminal(argv[1]) + "; " + names_of(parsers, " and ") +
+      refuse("unknown command " + escape_terminal(argv[1]) + "; " + in_words(names, " and ") +
              " are known");
     }
     if (argc > 1 && argv[1][0] == '-' && !is_option_of_all(argv[1])) {
-      refuse("a command comes first, " + names_of(parsers, " or ") + ": labelscope " +
-             parsers.front()->name() + escape_terminal(quoted(argc - 1, argv + 1, " ")));
+      refuse("a command comes first, " + in_words(names, " or ") + ": labelscope " + names.front() +
+             escape_terminal(quoted(argc - 1, argv + 1, " ")));
     }
-    if (dashes != end && chosen != nullptr && !chosen->takes_command()) {
-      refuse(std::string(chosen->name()) + " starts no program: -- has no meaning here");
+    if (dashes != end && chosen != nullptr && !chosen->texts.takes_command) {
+      refuse(std::string(chosen->texts.name) + " starts no program: -- has no meaning here");
     }
     if (dashes != end && tail.command.empty()) refuse("a program is wanted after --");
     app.parse(static_cast<int>(dashes - argv), argv);
-    return chosen->checked(tail);
+    return chosen->read(tail);
   } catch (const CLI::CallForHelp&) {
-    return ParseEnd{
-        chosen == nullptr ? app.help() : help_text(*app.get_subcommand(chosen->name()), *chosen),
-        "", kExitOk};
+    return ParseEnd{chosen == nullptr ? app.help() : help_text(*chosen), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
   } catch (const CLI::ExtrasError& error) {
-    if (chosen == nullptr)
-      return ParseEnd{"", "labelscope: " + escape_terminal(error.what()) + "\n" + try_help,
-                      kExitUsage};
-    return ParseEnd{"", extras_text(*app.get_subcommand(chosen->name()), *chosen) + try_help,
-                    kExitUsage};
+    return usage_error(chosen == nullptr ? escape_terminal(error.what()) : extras_text(*chosen));
   } catch (const CLI::ParseError& error) {
-    return ParseEnd{"", "labelscope: " + escape_terminal(error.what()) + "\n" + try_help,
-                    kExitUsage};
+    return usage_error(escape_terminal(error.what()));
   }
 }
 

@@ -11,6 +11,9 @@
 
 namespace labelscope::cli {
 
+// A new command has its options in a file of its own; they are named here and in command_line.cc.
+using Options = std::variant<RecordOptions, DumpOptions, InspectOptions, CheckOptions>;
+
 // Parsing ended the run: text for stdout (--help, --version) or stderr, and the exit status.
 struct ParseEnd {
   std::string output;

@@ -1,11 +1,12 @@
-// labelscope dump: its options, and how they are typed.
+// labelscope dump: its options.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/options/command_parser.h"
+#include "cli/host/rights.h"
 #include "cli/options/message_options.h"
 #include "cli/options/values.h"
 #include "labelscope/core_file.h"
@@ -17,32 +18,19 @@ struct DumpOptions {
   std::vector<Pid> pids;  // either these
   std::string core;       // or this
   CoreOptions core_files;
+  std::vector<std::string> debug_folders;  // to be trusted with debug files
   bool json = false;
   bool stacks = false;
   bool explain = false;
   Backend backend = Backend::kAuto;  // ptrace, and where that is refused, BPF
-  std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
+  std::chrono::nanoseconds max_stop{};
+  std::optional<User> drop_to;  // the user to become, once nothing needs more rights
   MessageOptions messages;
-};
 
-class DumpParser final : public CommandParser {
- public:
-  const char* name() const override { return "dump"; }
-  const char* usage() const override;
-  void add_to(CLI::App& app) override;
-  Options checked(const CommandTail& tail) const override;
-
- private:
-  bool given(const char* option) const;
-  void check_live(DumpOptions& options) const;
-  void check_core(DumpOptions& options) const;
-
-  CLI::App* dump_ = nullptr;
-  MessageOptionsParser messages_;
-  // What is typed, before it is checked.
-  std::vector<std::string> pids_, sysroots_, files_;
-  std::string core_, executable_, backend_ = "auto", max_stop_ = "5ms";
-  bool json_ = false, stacks_ = false, explain_ = false;
+  static const CommandTexts kTexts;
+  void declare(OptionList& list);
+  // What cannot be told from one option alone, after the list has been read. Throws as that does.
+  void check(const OptionList& list, const CommandTail& tail);
 };
 
 }  // namespace labelscope::cli

@@ -1,48 +1,40 @@
+// How the options of inspect are typed.
 #include "cli/options/inspect_options.h"
 
-#include <CLI/CLI.hpp>
-
-#include "cli/options/command_line.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
-namespace {
+namespace {}  // namespace
 
-constexpr const char* kInspectFooter = R"(
+const CommandTexts InspectOptions::kTexts{
+    .name = "inspect",
+    .about = "Tell what ELF files publish, and whether readers will find it",
+    .usage = "labelscope inspect [OPTIONS] FILE|DIRECTORY...",
+    .footer = R"(
 Examples:
   labelscope inspect ./server
   labelscope inspect build/ /opt/app/lib
   labelscope inspect --json libcustomlabels.so | jq '.files[].verdict'
 
 Exit status: 0 some file publishes labels, 1 none does or a file could not be read, 2 usage,
-3 no such file, 4 permission. The manual: man labelscope-inspect)";
+3 no such file, 4 permission. The manual: man labelscope-inspect)"};
 
-}  // namespace
-
-void InspectParser::add_to(CLI::App& app) {
-  CLI::App* inspect =
-      app.add_subcommand(name(), "Tell what ELF files publish, and whether readers will find it");
-  inspect->footer(kInspectFooter);
-  inspect->add_option("FILE", typed_.paths, "Programs, libraries, and directories to search")
-      ->type_name("");
-  const char* output = "Output";
-  inspect->add_flag("-a,--all", typed_.all, "In directories, show also files that publish nothing")
-      ->group(output);
-  inspect->add_flag("--details", typed_.details, "Everything about each file that is shown")
-      ->group(output);
-  inspect->add_flag("--json", typed_.json, "One JSON object, with all details")->group(output);
-  messages_.add_to(*inspect);
+void InspectOptions::declare(OptionList& list) {
+  list.files("Programs, libraries, and directories to search", paths);
+  list.group("Output");
+  list.flag("-a,--all", "In directories, show also files that publish nothing", all);
+  list.flag("--details", "Everything about each file that is shown", details);
+  list.flag("--json", "One JSON object, with all details", json);
+  messages.declare(list);
 }
 
-Options InspectParser::checked(const CommandTail&) const {
-  InspectOptions options = typed_;
-  if (options.paths.empty()) refuse("nothing to inspect: name a file or a directory");
-  for (const std::string& path : options.paths) {
+void InspectOptions::check(const OptionList& list, const CommandTail& /*tail*/) {
+  if (paths.empty()) refuse("nothing to inspect: name a file or a directory");
+  for (const std::string& path : paths) {
     if (path.empty()) refuse("a file name is empty");
   }
-  if (options.json && options.details) refuse("--json has all details: leave --details out");
-  options.messages = messages_.checked();
-  return options;
+  if (json && details) refuse("--json has all details: leave --details out");
+  messages.check(list);
 }
 
 }  // namespace labelscope::cli

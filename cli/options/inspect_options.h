@@ -1,10 +1,9 @@
-// labelscope inspect: its options, and how they are typed.
+// labelscope inspect: its options.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/options/command_parser.h"
 #include "cli/options/message_options.h"
 
 namespace labelscope::cli {
@@ -15,18 +14,11 @@ struct InspectOptions {
   bool details = false;            // of every file that is shown; a single file has them anyway
   bool json = false;
   MessageOptions messages;
-};
 
-class InspectParser final : public CommandParser {
- public:
-  const char* name() const override { return "inspect"; }
-  const char* usage() const override { return "labelscope inspect [OPTIONS] FILE|DIRECTORY..."; }
-  void add_to(CLI::App& app) override;
-  Options checked(const CommandTail& tail) const override;
-
- private:
-  InspectOptions typed_;
-  MessageOptionsParser messages_;
+  static const CommandTexts kTexts;
+  void declare(OptionList& list);
+  // What cannot be told from one option alone, after the list has been read. Throws as that does.
+  void check(const OptionList& list, const CommandTail& tail);
 };
 
 }  // namespace labelscope::cli

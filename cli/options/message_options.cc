@@ -1,37 +1,34 @@
+// -q, -v, --no-progress and --color.
 #include "cli/options/message_options.h"
 
-#include <CLI/CLI.hpp>
-
-#include "cli/format/escape.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
+namespace {
 
-void MessageOptionsParser::add_to(CLI::App& command) {
-  const char* group = "Messages";
-  command.add_flag("-q,--quiet", quiet_, "Errors and warnings only")->group(group);
-  command.add_flag("-v,--verbose", verbose_, "Say more")->group(group);
-  command.add_flag("--no-progress", no_progress_, "No status line on a terminal")->group(group);
-  command.add_option("--color", color_, "auto, always or never")
-      ->type_name("WHEN")
-      ->capture_default_str()
-      ->group(group);
+constexpr Named<ColorMode> kColors[] = {
+    {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
+
+}  // namespace
+
+void MessageOptions::declare(OptionList& list) {
+  list.group("Messages");
+  list.flag("-q,--quiet", "Errors and warnings only");
+  list.flag("-v,--verbose", "Say more");
+  list.flag("--no-progress", "No status line on a terminal", progress, false);
+  list.word("--color", "WHEN", names_in(kColors, " or "), color, choice(kColors), "auto");
 }
 
-MessageOptions MessageOptionsParser::checked() const {
-  MessageOptions options;
-  if (quiet_ && verbose_) refuse("--quiet and --verbose exclude each other");
-  options.progress = !no_progress_ && !quiet_;
-  options.log_level = quiet_     ? log::Level::kQuiet
-                      : verbose_ ? log::Level::kVerbose
-                                 : log::Level::kNormal;
-  if (color_ != "auto" && color_ != "always" && color_ != "never") {
-    refuse("--color " + escape_terminal(color_) + ": unknown; auto, always and never are known");
+void MessageOptions::check(const OptionList& list) {
+  const bool quiet = list.given("--quiet");
+  const bool verbose = list.given("--verbose");
+  if (quiet && verbose) refuse("--quiet and --verbose exclude each other");
+  if (quiet) {
+    log_level = log::Level::kQuiet;
+    progress = false;
+  } else if (verbose) {
+    log_level = log::Level::kVerbose;
   }
-  options.color = color_ == "always"  ? ColorMode::kAlways
-                  : color_ == "never" ? ColorMode::kNever
-                                      : ColorMode::kAuto;
-  return options;
 }
 
 }  // namespace labelscope::cli

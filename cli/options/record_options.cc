@@ -1,230 +1,191 @@
+// How the options of record are typed.
 #include "cli/options/record_options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/format/escape.h"
-#include "cli/options/command_line.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
 namespace {
 
-constexpr const char* kRecordFooter = R"(
-Examples:
-  labelscope record -p 4242 -d 10 --summary tenant
-  labelscope record -p 4242 -o profile.pb.gz -o stacks.folded
-  labelscope record -o run.jsonl -- ./server --port 8080
+constexpr Named<SampleMode> kModes[] = {{"cpu", SampleMode::kCpu}, {"wall", SampleMode::kWall}};
 
-Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
-with -- CMD the command's own status. The manual: man labelscope-record)";
-
-}  // namespace
-
-const char* RecordParser::usage() const {
-  return "labelscope record [OPTIONS] -p PID[,PID]\n       labelscope record [OPTIONS] -- CMD "
-         "[ARG...]";
+std::string parse_call_graph(const std::string& option, const std::string& text) {
+  return std::string(find_named(kCallGraphs, option, text).name);
 }
 
-void RecordParser::add_to(CLI::App& app) {
-  record_ = app.add_subcommand(name(), "Sample processes and write a profile with their labels");
-  record_->footer(kRecordFooter);
-  const char* target = "Target (one of)";
-  record_->add_option("-p,--pid", pids_, "Processes to record, by ID")
-      ->type_name("PID[,PID]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(target);
-  const char* sampling = "Sampling";
-  record_
-      ->add_option("-d,--duration", duration_,
-                   "How long (10, 500ms, 2m); default: until Ctrl-C or the end")
-      ->type_name("TIME")
-      ->group(sampling);
-  record_
-      ->add_option("--backend", backend_,
-                   "How: bpf stops nothing; ptrace stops each thread for a moment; auto is bpf, or "
-                   "ptrace where BPF cannot be used")
-      ->type_name("auto|bpf|ptrace")
-      ->capture_default_str()
-      ->group(sampling);
-  record_
-      ->add_option("--mode", mode_, "What: cpu (threads that run) or wall (all threads; by ptrace)")
-      ->type_name("cpu|wall")
-      ->capture_default_str()
-      ->group(sampling);
-  record_->add_option("--max-stop", max_stop_, "ptrace: cut a stack that takes longer to unwind")
-      ->type_name("TIME")
-      ->capture_default_str()
-      ->group(sampling);
-  record_
-      ->add_option(
-          "-F,--frequency", frequency_,
-          "Samples per second on each CPU, on average and at random times; with ptrace, of "
-          "each thread")
-      ->type_name("HZ")
-      ->capture_default_str()
-      ->group(sampling);
-  record_
-      ->add_option("--call-graph", call_graph_,
-                   "Stacks: fp (frame pointers, by BPF), dwarf (call frame information, by ptrace) "
-                   "or none; default: what the backend has")
-      ->type_name("fp|dwarf|none")
-      ->group(sampling);
-  record_->add_flag("--no-kernel", no_kernel_, "Leave kernel frames out")->group(sampling);
-  record_
-      ->add_flag("--no-children", no_children_,
-                 "Leave out processes that the target has forked or forks")
-      ->group(sampling);
-  record_->add_option("--max-processes", max_processes_, "How many processes to follow at once")
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(sampling);
-  record_
-      ->add_option("--ring-size", ring_mib_,
-                   "bpf: size of the buffer between kernel and labelscope")
-      ->type_name("MIB")
-      ->capture_default_str()
-      ->group(sampling);
-  const char* output = "Output";
-  record_
-      ->add_option(
-          "-o,--output", outputs_,
-          "File to write, - for stdout (repeatable); default: labelscope-NAME-PID-TIME.pb.gz")
-      ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(output);
-  record_
-      ->add_option("-f,--format", format_,
-                   "pprof, folded or jsonl; default: by the file's extension")
-      ->type_name("FORMAT")
-      ->group(output);
-  record_->add_flag("--overwrite", overwrite_, "Replace files that exist")->group(output);
-  record_
-      ->add_option("--group-by", group_by_,
-                   "Labels whose values become the root frames of stacks (repeatable)")
-      ->type_name("KEY[,KEY]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(output);
-  record_
-      ->add_option("--summary", summary_,
-                   "Print shares of time by value of these labels (repeatable)")
-      ->type_name("KEY[,KEY]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(output);
-  record_->add_flag("--json", json_, "With --summary: a line of JSON for each label")
-      ->group(output);
-  messages_.add_to(*record_);
+Format parse_format(const std::string& option, const std::string& text) {
+  return find_named(kFormats, option, text);
 }
 
-bool RecordParser::given(const char* option) const {
-  return record_->get_option(option)->count() > 0;  // an empty argument is an argument too
+void declare_sampling(OptionList& list, RecordOptions& options) {
+  list.group("Sampling");
+  list.word("-d,--duration", "TIME", "How long (10, 500ms, 2m); default: until Ctrl-C or the end",
+            options.duration, parse_duration);
+  list.word("--backend", "auto|bpf|ptrace",
+            "How: bpf stops nothing; ptrace stops each thread for a moment; auto is bpf, or "
+            "ptrace where BPF cannot be used",
+            options.backend, choice(kBackends), "auto");
+  list.word("--mode", "cpu|wall", "What: cpu (threads that run) or wall (all threads; by ptrace)",
+            options.mode, choice(kModes), "cpu");
+  list.word("--max-stop", "TIME", "ptrace: cut a stack that takes longer to unwind",
+            options.max_stop, parse_duration, "5ms");
+  list.word("-F,--frequency", "HZ",
+            "Samples per second on each CPU, on average and at random times; with ptrace, of "
+            "each thread",
+            options.frequency_hz, Count{1, 1'000'000}, "99");
+  list.word("--call-graph", "fp|dwarf|none",
+            "Stacks: dwarf (by call frame information; the default), fp (along frame pointers, by "
+            "BPF) or none",
+            options.call_graph, parse_call_graph);
+  list.flag("--no-kernel", "Leave kernel frames out", options.kernel_stacks, false);
+  list.flag("--no-children", "Leave out processes that the target has forked or forks",
+            options.follow_children, false);
+  list.word("--max-processes", "N", "How many processes to follow at once", options.max_processes,
+            Count{1, 1 << 20}, "4096");
+  list.word("--ring-size", "MIB", "bpf: size of the buffer between kernel and labelscope",
+            options.ring_mib, Count{1, 1024}, "8");
+  list.word("--max-unwind-mb", "MIB",
+            "bpf, dwarf: memory for the call frame information of all programs", options.unwind_mib,
+            Count{4, 1024}, "256");
 }
 
-void RecordParser::check_sampling(RecordOptions& options) const {
-  const bool bpf_can = find_call_graph(Backend::kBpf, call_graph_) != nullptr;
-  const bool ptrace_can = find_call_graph(Backend::kPtrace, call_graph_) != nullptr;
-  if (given("--call-graph") && (call_graph_.empty() || (!bpf_can && !ptrace_can))) {
-    refuse("--call-graph " + escape_terminal(call_graph_) +
-           ": unknown; fp, dwarf and none are known");
-  }
-  if (mode_ != "cpu" && mode_ != "wall") {
-    refuse("--mode " + escape_terminal(mode_) + ": unknown; cpu and wall are known");
-  }
-  const Backend backend = parse_backend(backend_);
-  options.mode = mode_ == "wall" ? SampleMode::kWall : SampleMode::kCpu;
-  options.call_graph = call_graph_;
-  options.max_stop = parse_duration("--max-stop", max_stop_);
-  if (backend == Backend::kBpf) {
-    if (mode_ == "wall") {
-      refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
-    }
-    if (!bpf_can) {
-      refuse("--call-graph " + call_graph_ +
-             " needs --backend ptrace: BPF follows frame pointers (fp)");
-    }
-    if (given("--max-stop"))
-      refuse("--max-stop has no meaning with --backend bpf: it stops nothing");
-    options.backend = Backend::kBpf;
-    return;
-  }
-  // What only one of them can do chooses it.
-  if (backend == Backend::kAuto && mode_ == "cpu" && bpf_can) {
-    options.backend = ptrace_can ? Backend::kAuto : Backend::kBpf;
-    return;
-  }
-  if (!ptrace_can) {
-    refuse("--call-graph " + call_graph_ +
-           " needs --backend bpf and --mode cpu: ptrace unwinds by call frame information (dwarf), "
-           "or not at all (none)");
-  }
-  if (given("--ring-size")) {
-    refuse("--ring-size has no meaning with --backend ptrace: there is no buffer in between");
-  }
-  options.backend = Backend::kPtrace;
+void declare_output(OptionList& list, RecordOptions& options) {
+  list.group("Names");
+  list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
+             options.debug_folders, read_folders);
+  list.group("Output");
+  list.words("-o,--output", "FILE",
+             "File to write, - for stdout (repeatable); default: "
+             "labelscope-NAME-PID-TIME.pb.gz and .html",
+             options.outputs, NotEmpty{"the file name"});
+  list.word("-f,--format", "FORMAT",
+            names_in(kFormats, " or ") + "; default: by the file's extension", options.format,
+            parse_format);
+  list.flag("--overwrite", "Replace files that exist", options.overwrite);
+  list.words("--group-by", "KEY[,KEY]",
+             "Labels whose values become the root frames of stacks (repeatable)", options.group_by,
+             parse_keys);
+  list.words("--summary", "KEY[,KEY]", "Print shares of time by value of these labels (repeatable)",
+             options.summary, parse_keys);
+  list.flag("--json", "With --summary: a line of JSON for each label", options.json);
 }
 
-Options RecordParser::checked(const CommandTail& tail) const {
-  RecordOptions options;
-  options.command = tail.command;
-  options.command_line = tail.command_line;
-  options.outputs = outputs_;
-  options.overwrite = overwrite_;
-  options.pids = parse_pids(pids_);
+void check_targets(const RecordOptions& options) {
   if (options.pids.empty() && options.command.empty()) {
     refuse("nothing to record: name a process with -p PID, or a program after --");
   }
   if (!options.pids.empty() && !options.command.empty()) {
     refuse("-p and a program after -- exclude each other");
   }
-  if (given("--duration")) options.duration = parse_duration("--duration", duration_);
-  options.frequency_hz = parse_count("--frequency", frequency_, 1, 1'000'000);
-  options.max_processes = parse_count("--max-processes", max_processes_, 1, 1 << 20);
   if (options.pids.size() > options.max_processes) {
-    refuse("--max-processes " + max_processes_ + ": fewer than the " +
+    refuse("--max-processes " + std::to_string(options.max_processes) + ": fewer than the " +
            std::to_string(options.pids.size()) + " processes named with -p");
   }
-  options.ring_mib = parse_count("--ring-size", ring_mib_, 1, 1024);
-  if (given("--format")) {
-    options.format = format_from_name(format_);
-    if (!options.format) {
-      refuse("--format " + escape_terminal(format_) +
-             ": unknown; pprof, folded and jsonl are known");
-    }
-  }
+}
+
+void check_outputs(const RecordOptions& options) {
+  const auto& said = options.format;
+  std::vector<std::string> extensions;
+  for (const Format& format : kFormats) extensions.emplace_back(format.extension);
   for (const std::string& path : options.outputs) {
-    if (path.empty()) refuse("--output: the file name is empty");
     if (path == "-") continue;
     const auto by_name = format_from_path(path);
-    if (!options.format && path.ends_with(".pb")) {
-      refuse("--output " + escape_terminal(path) + ": pprof is written compressed: name it " +
-             escape_terminal(path) + ".gz, or say -f pprof");
+    if (!said && path.ends_with(".pb")) {
+      refuse(
+          "--output", path,
+          "pprof is written compressed: name it " + escape_terminal(path) + ".gz, or say -f pprof");
     }
-    if (!options.format && !by_name) {
-      refuse("--output " + escape_terminal(path) +
-             ": its extension names no format (.pb.gz, .folded, .jsonl); give one with -f");
+    if (!said && !by_name) {
+      refuse(
+          "--output", path,
+          "its extension names no format (" + in_words(extensions, ", ") + "); give one with -f");
     }
-    if (options.format && by_name && *by_name != *options.format) {
-      refuse("--output " + escape_terminal(path) + ": its extension names the format " +
-             std::string(format_name(*by_name)) + ", and -f says " +
-             std::string(format_name(*options.format)) + "; leave one of them out");
+    if (said && by_name && *by_name != *said) {
+      refuse("--output", path,
+             "its extension names the format " + std::string(by_name->name) + ", and -f says " +
+                 std::string(said->name) + "; leave one of them out");
     }
   }
   if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
   }
-  check_sampling(options);
-  options.kernel_stacks = call_graph_ != "none" && !no_kernel_;
-  options.follow_children = !no_children_;
-  if (given("--group-by")) options.group_by = parse_keys("--group-by", group_by_);
-  if (given("--summary")) options.summary = parse_keys("--summary", summary_);
-  if (json_ && options.summary.empty()) refuse("--json has a meaning with --summary only");
-  options.json = json_;
-  options.messages = messages_.checked();
-  return options;
+}
+
+// What only one of the backends can do chooses it.
+void choose_backend(const OptionList& list, RecordOptions& options) {
+  const std::string& call_graph = options.call_graph;
+  const bool bpf_can = find_call_graph(Backend::kBpf, call_graph) != nullptr;
+  const bool ptrace_can = find_call_graph(Backend::kPtrace, call_graph) != nullptr;
+  const bool wall = options.mode == SampleMode::kWall;
+  if (options.backend == Backend::kBpf) {
+    if (wall) refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
+    if (!bpf_can) {
+      refuse("--call-graph " + call_graph + " needs --backend ptrace");
+    }
+    if (list.given("--max-stop")) {
+      refuse("--max-stop has no meaning with --backend bpf: it stops nothing");
+    }
+    return;
+  }
+  if (options.backend == Backend::kAuto && !wall && bpf_can) {
+    if (!ptrace_can) options.backend = Backend::kBpf;
+    return;
+  }
+  if (!ptrace_can) {
+    refuse("--call-graph " + call_graph +
+           " needs --backend bpf and --mode cpu: ptrace unwinds by call frame information (dwarf), "
+           "or not at all (none)");
+  }
+  if (list.given("--ring-size")) {
+    refuse("--ring-size has no meaning with --backend ptrace: there is no buffer in between");
+  }
+  options.backend = Backend::kPtrace;
+}
+
+}  // namespace
+
+const CommandTexts RecordOptions::kTexts{
+    .name = "record",
+    .about = "Sample processes and write a profile with their labels",
+    .usage =
+        "labelscope record [OPTIONS] -p PID[,PID]\n"
+        "       labelscope record [OPTIONS] -- CMD [ARG...]",
+    .footer = R"(
+Examples:
+  labelscope record -p 4242 -d 10 --summary tenant
+  labelscope record -p 4242 -o profile.pb.gz -o stacks.folded
+  labelscope record -o run.jsonl -- ./server --port 8080
+
+Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
+with -- CMD the command's own status. The manual: man labelscope-record)",
+    .takes_command = true};
+
+void RecordOptions::declare(OptionList& list) {
+  list.group("Target (one of)");
+  list.words("-p,--pid", "PID[,PID]", "Processes to record, by ID", pids, parse_pids);
+  declare_sampling(list, *this);
+  declare_output(list, *this);
+  list.group("Rights");
+  list.word("--drop-to", "USER",
+            "Become this user before anything is read from a target; most rights are given up in "
+            "any case",
+            drop_to, parse_user);
+  messages.declare(list);
+}
+
+void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
+  command = tail.command;
+  command_line = tail.command_line;
+  check_targets(*this);
+  check_outputs(*this);
+  choose_backend(list, *this);
+  if (call_graph == "none") kernel_stacks = false;
+  if (json && summary.empty()) {
+    refuse("--json has a meaning with --summary only");
+  }
+  messages.check(list);
 }
 
 }  // namespace labelscope::cli

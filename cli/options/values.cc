@@ -1,11 +1,12 @@
+// Parsing of words, and the sentences about those that mean nothing.
 #include "cli/options/values.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/Error.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
-#include <string_view>
 
 #include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
@@ -33,9 +34,21 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
+// True also for a path that we may not look at. The code that opens it tells the error.
+bool may_exist(const std::string& path, bool folder) {
+  std::error_code error;
+  const auto found = std::filesystem::status(path, error);
+  if (found.type() == std::filesystem::file_type::not_found) return false;
+  return error || !folder || std::filesystem::is_directory(found);
+}
+
 }  // namespace
 
 void refuse(const std::string& message) { throw CLI::ValidationError(message, kExitUsage); }
+
+void refuse(const std::string& option, const std::string& word, const std::string& why) {
+  refuse(option + " " + escape_terminal(word) + ": " + why);
+}
 
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text) {
   std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -50,26 +63,45 @@ std::chrono::nanoseconds parse_duration(const std::string& option, const std::st
   constexpr double kYear = 365.0 * 24 * 3600;
   if (!value || seconds == 0 || !std::isfinite(*value) || *value * seconds <= 0 ||
       *value * seconds > kYear) {
-    refuse(option + " " + escape_terminal(text) +
-           ": a time above 0 is wanted, like 10, 10s, 500ms, 2m or 1h");
+    refuse(option, text, "a time above 0 is wanted, like 10, 10s, 500ms, 2m or 1h");
   }
   return std::chrono::nanoseconds(static_cast<std::int64_t>(*value * seconds * 1e9));
 }
 
-std::vector<Pid> parse_pids(const std::vector<std::string>& texts) {
+std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts) {
   std::vector<Pid> pids;
   for (const std::string& text : texts) {
     for (const std::string& part : split(text)) {
       auto value = number<std::int32_t>(part);
       if (!value || *value <= 0) {
-        refuse("--pid " + escape_terminal(text) +
-               ": process IDs are wanted, like 4242 or 4242,4243");
+        refuse(option, text, "process IDs are wanted, like 4242 or 4242,4243");
       }
       if (std::find(pids.begin(), pids.end(), Pid{*value}) == pids.end())
         pids.push_back(Pid{*value});
     }
   }
   return pids;
+}
+
+std::string read_file_name(const std::string& option, const std::string& path) {
+  NotEmpty{"the file name"}(option, path);
+  if (!may_exist(path, false)) refuse(option, path, "there is no such file");
+  return path;
+}
+
+std::vector<std::string> read_folders(const std::string& option,
+                                      const std::vector<std::string>& paths) {
+  NotEmpty{"the folder's name"}(option, paths);
+  for (const std::string& path : paths) {
+    if (!may_exist(path, true)) refuse(option, path, "there is no such folder");
+  }
+  return paths;
+}
+
+User parse_user(const std::string& option, const std::string& text) {
+  auto user = find_user(text);
+  if (!user) refuse(option, text, "there is no such user");
+  return *std::move(user);
 }
 
 const CallGraph* find_call_graph(Backend backend, std::string_view name) {
@@ -81,21 +113,33 @@ const CallGraph* find_call_graph(Backend backend, std::string_view name) {
   return found == std::end(kCallGraphs) ? nullptr : found;
 }
 
-Backend parse_backend(const std::string& text) {
-  if (text == "auto") return Backend::kAuto;
-  if (text == "bpf") return Backend::kBpf;
-  if (text == "ptrace") return Backend::kPtrace;
-  refuse("--backend " + escape_terminal(text) + ": unknown; auto, bpf and ptrace are known");
-}
-
-std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
-                          std::uint32_t most) {
+std::uint32_t Count::operator()(const std::string& option, const std::string& text) const {
   auto value = number<std::uint32_t>(text);
   if (!value || *value < least || *value > most) {
-    refuse(option + " " + escape_terminal(text) + ": a whole number from " + std::to_string(least) +
-           " to " + std::to_string(most) + " is wanted");
+    refuse(option, text,
+           "a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+               " is wanted");
   }
   return *value;
+}
+
+std::string NotEmpty::operator()(const std::string& option, const std::string& text) const {
+  if (text.empty()) refuse(option + ": " + what + " is empty");
+  return text;
+}
+
+std::vector<std::string> NotEmpty::operator()(const std::string& option,
+                                              const std::vector<std::string>& texts) const {
+  for (const std::string& text : texts) (*this)(option, text);
+  return texts;
+}
+
+std::string in_words(const std::vector<std::string>& words, const char* last_separator) {
+  std::string text = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    text.append(i + 1 == words.size() ? last_separator : ", ").append(words[i]);
+  }
+  return text;
 }
 
 // Keys may hold anything but a comma, which separates them; empty ones are a slip of the hand.
@@ -105,7 +149,7 @@ std::vector<std::string> parse_keys(const std::string& option,
   for (const std::string& text : texts) {
     for (std::string& key : split(text)) {
       if (key.empty()) {
-        refuse(option + " " + escape_terminal(text) + ": a label key between commas is empty");
+        refuse(option, text, "a label key between commas is empty");
       }
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
     }

@@ -8,23 +8,85 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/host/rights.h"
 #include "labelscope/ids.h"
-#include "labelscope/stack.h"
+#include "unwind/stack.h"
 
 namespace labelscope::cli {
 
-// How threads are read. Auto: what stops least, or what the command needs; where that cannot be
-// had, the other.
-enum class Backend { kAuto, kBpf, kPtrace };
-
 [[noreturn]] void refuse(const std::string& message);
+[[noreturn]] void refuse(const std::string& option, const std::string& word,
+                         const std::string& why);
 
 // "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
 // Lists of IDs between commas; each once, in their order.
-std::vector<Pid> parse_pids(const std::vector<std::string>& texts);
-// The value of --backend.
-Backend parse_backend(const std::string& text);
+std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts);
+// Lists of label keys between commas; each once, in their order.
+std::vector<std::string> parse_keys(const std::string& option,
+                                    const std::vector<std::string>& texts);
+
+// A reader of whole numbers in these bounds.
+struct Count {
+  std::uint32_t least = 1;
+  std::uint32_t most = 1;
+  std::uint32_t operator()(const std::string& option, const std::string& text) const;
+};
+
+// A reader of words as they are, none of them empty. `what` has no name: "the file name".
+struct NotEmpty {
+  const char* what;
+  std::string operator()(const std::string& option, const std::string& text) const;
+  std::vector<std::string> operator()(const std::string& option,
+                                      const std::vector<std::string>& texts) const;
+};
+
+// Names of a file, and of folders, that are there, as far as may be seen.
+std::string read_file_name(const std::string& option, const std::string& path);
+std::vector<std::string> read_folders(const std::string& option,
+                                      const std::vector<std::string>& paths);
+
+// "auto, bpf and ptrace"
+std::string in_words(const std::vector<std::string>& words, const char* last_separator);
+// Of the rows of a table, each of which has a name.
+template <class Table>
+std::string names_in(const Table& table, const char* last_separator) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return in_words(names, last_separator);
+}
+
+// The row of this name.
+template <class Table>
+const auto& find_named(const Table& table, const std::string& option, const std::string& text) {
+  for (const auto& row : table) {
+    if (row.name == text) return row;
+  }
+  refuse(option, text, "unknown; " + names_in(table, " and ") + " are known");
+}
+
+template <class T>
+struct Named {
+  std::string_view name;
+  T value;
+};
+
+// A reader of names. The table must outlive it.
+template <class T, std::size_t N>
+auto choice(const Named<T> (&table)[N]) {
+  return [&table](const std::string& option, const std::string& text) {
+    return find_named(table, option, text).value;
+  };
+}
+
+// How threads are read. Auto: what stops least, or what the command needs; where that cannot be
+// had, the other.
+enum class Backend { kAuto, kBpf, kPtrace };
+inline constexpr Named<Backend> kBackends[] = {
+    {"auto", Backend::kAuto}, {"bpf", Backend::kBpf}, {"ptrace", Backend::kPtrace}};
+
+// The value of --drop-to.
+User parse_user(const std::string& option, const std::string& text);
 
 // Who takes stacks how. The first that a backend has is what it does unless told otherwise.
 struct CallGraph {
@@ -32,15 +94,10 @@ struct CallGraph {
   std::string_view name;  // of --call-graph
   Backend backend;        // auto: each
 };
-inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_FP, "fp", Backend::kBpf},
-                                            {LS_CALL_GRAPH_DWARF, "dwarf", Backend::kPtrace},
+inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_DWARF, "dwarf", Backend::kAuto},
+                                            {LS_CALL_GRAPH_FP, "fp", Backend::kBpf},
                                             {LS_CALL_GRAPH_NONE, "none", Backend::kAuto}};
 // The one of this name, or the first if that is empty. Null: the backend has none of this name.
 const CallGraph* find_call_graph(Backend backend, std::string_view name);
-std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint32_t least,
-                          std::uint32_t most);
-// Lists of label keys between commas; each once, in their order.
-std::vector<std::string> parse_keys(const std::string& option,
-                                    const std::vector<std::string>& texts);
 
 }  // namespace labelscope::cli

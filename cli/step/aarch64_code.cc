@@ -111,9 +111,8 @@ bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t 
   };
   std::array<Known, 32> registers{};
   registers[base].known = true;
-  const std::size_t count = std::min(words.size(), kWordsAhead);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto found = offsetting(words[i]);
+  for (const std::uint32_t word : words) {
+    const auto found = offsetting(word);
     if (!found || !registers[found->from].known) continue;
     const std::uint64_t sum = registers[found->from].added + found->number;
     if (sum == wanted) return true;
@@ -124,12 +123,10 @@ bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t 
 
 // A constant of 16 bits among the instructions: how larger offsets are made.
 bool has_constant(std::span<const std::uint32_t> words, std::uint64_t wanted) {
-  const std::size_t count = std::min(words.size(), kWordsAhead);
-  return std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count),
-                     [&](std::uint32_t word) {
-                       const bool moves = bits(word, 30, 23) == 0xA5 || bits(word, 30, 23) == 0xE5;
-                       return moves && bits(word, 20, 5) == (wanted & 0xFFFF);
-                     });
+  return std::ranges::any_of(words, [&](std::uint32_t word) {
+    const bool moves = bits(word, 30, 23) == 0xA5 || bits(word, 30, 23) == 0xE5;
+    return moves && bits(word, 20, 5) == (wanted & 0xFFFF);
+  });
 }
 
 bool leads_away(Flow flow) { return flow != Flow::kNext && flow != Flow::kExclusiveLoad; }
@@ -178,7 +175,7 @@ bool begins_reference(Address address, std::span<const std::uint32_t> words,
   if (words.empty()) return false;
   const std::uint32_t first = words.front();
   const unsigned base = bits(first, 4, 0);
-  const auto behind = words.subspan(1);
+  const auto behind = words.subspan(1, std::min(words.size() - 1, kWordsAhead));
   if (reads_thread_pointer(first)) {
     return std::any_of(wanted.tp_offsets.begin(), wanted.tp_offsets.end(), [&](std::int64_t at) {
       const auto offset = static_cast<std::uint64_t>(at);

@@ -10,11 +10,18 @@
 #include <span>
 #include <vector>
 
-#include "cli/step/code_scan.h"
 #include "cli/step/instruction.h"
 #include "labelscope/ids.h"
 
-namespace labelscope::cli::aarch64 {
+namespace labelscope::cli {
+
+// How code refers to a thread-local variable.
+struct VariableReferences {
+  std::vector<std::int64_t> tp_offsets;
+  std::vector<Address> slots;  // runtime addresses of words of a global offset table
+};
+
+namespace aarch64 {
 
 inline constexpr std::size_t kInstructionSize = 4;
 
@@ -39,4 +46,5 @@ bool begins_reference(Address address, std::span<const std::uint32_t> words,
 // Most instructions do not, whatever is wanted.
 bool may_begin_reference(std::uint32_t word);
 
-}  // namespace labelscope::cli::aarch64
+}  // namespace aarch64
+}  // namespace labelscope::cli

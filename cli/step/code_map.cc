@@ -6,7 +6,7 @@
 #include <array>
 
 #include "cli/format/text.h"
-#include "cli/symbol/symbolizer.h"
+#include "elf/elf_image.h"
 
 namespace labelscope::cli {
 namespace {
@@ -56,12 +56,6 @@ std::string source_name(const std::string& function) {
   return function.substr(0, end);
 }
 
-void CodeMap::classify(CodeFile& file) const {
-  if (file.main_executable) return;
-  const bool runtime = has_runtime_name(file.path) || (file.image && provides_malloc(*file.image));
-  if (runtime) file.role = CodeRole::kRuntime;
-}
-
 CodeFile* CodeMap::open(const Mapping& mapping, const Target& target) {
   auto [entry, fresh] = files_.try_emplace(mapping.file);
   if (!fresh) return entry->second.get();
@@ -76,10 +70,11 @@ CodeFile* CodeMap::open(const Mapping& mapping, const Target& target) {
   file.main_executable = image->executable();
   file.image.emplace(*std::move(image));
   if (file.file->valid()) {
-    auto functions = read_functions(file.file->get());
+    auto functions = namer_.functions(*file.file);
     if (functions) file.functions = *std::move(functions);
   }
-  classify(file);
+  const bool is_runtime = has_runtime_name(file.path) || provides_malloc(*file.image);
+  if (!file.main_executable && is_runtime) file.role = CodeRole::kRuntime;
   return &file;
 }
 
@@ -163,16 +158,10 @@ const std::vector<SourceLine>& CodeMap::lines_at(Address address) {
   const MappedCode* range = find(address);
   if (!fresh || range == nullptr || !range->file->file) return lines;
   CodeFile& file = *range->file;
-  if (!file.symbols && !file.symbols_failed) {
-    auto symbols = ElfSymbols::open(file.file->get(), file.path, debug_files_);
-    if (symbols) file.symbols = *std::move(symbols);
-    file.symbols_failed = !file.symbols;
-  }
-  if (!file.symbols) return lines;
-  lines = file.symbols->find(address - range->bias, true);
-  for (SourceLine& line : lines) {
-    if (line.function.empty()) line.function = demangle(line.system_name);
-  }
+  if (!file.symbols) file.symbols = std::make_unique<NamedFile>(namer_, file.file, file.path);
+  if (!file.symbols->open()) return lines;
+  const Address link_address = address - range->bias;
+  lines = std::move(file.symbols->find({&link_address, 1}, true).front());
   return lines;
 }
 
@@ -197,7 +186,7 @@ bool CodeMap::is_authors(Address address) {
   if (range == nullptr || range->file->role == CodeRole::kRuntime) return false;
   const std::vector<SourceLine>& lines = lines_at(address);
   if (authors_level(lines) < lines.size()) return true;
-  const ElfSymbols* symbols = range->file->symbols.get();
+  const NamedFile* symbols = range->file->symbols.get();
   return symbols == nullptr || !symbols->has_lines();
 }
 

@@ -10,10 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/symbol/elf_symbols.h"
-#include "cli/symbol/function_table.h"
-#include "labelscope/diagnostic.h"
-#include "labelscope/elf_image.h"
+#include "cli/symbol/file_namer.h"
+#include "elf/elf_image.h"
+#include "findings/diagnostic.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"
 
@@ -32,8 +31,7 @@ struct CodeFile {
   std::optional<ElfImage> image;
   std::vector<FunctionSymbol> functions;  // by start, link-time addresses
   std::shared_ptr<UniqueFd> file;
-  std::unique_ptr<ElfSymbols> symbols;  // opened when lines are needed
-  bool symbols_failed = false;
+  std::unique_ptr<NamedFile> symbols;  // opened when lines are needed
 };
 
 // One executable mapping.
@@ -54,7 +52,7 @@ std::size_t authors_level(const std::vector<SourceLine>& lines);
 
 class CodeMap {
  public:
-  explicit CodeMap(DebugFiles& debug_files) : debug_files_(debug_files) {}
+  explicit CodeMap(FileNamer& namer) : namer_(namer) {}
   CodeMap(const CodeMap&) = delete;
   CodeMap& operator=(const CodeMap&) = delete;
 
@@ -86,12 +84,12 @@ class CodeMap {
   // comes from headers of others, or if it has no lines in a file that has some (a statically
   // linked libc).
   bool is_authors(Address address);
+  FileNamer& namer() const { return namer_; }
 
  private:
   CodeFile* open(const Mapping& mapping, const Target& target);
-  void classify(CodeFile& file) const;
 
-  DebugFiles& debug_files_;
+  FileNamer& namer_;
   std::map<FileId, std::unique_ptr<CodeFile>> files_;
   std::map<Address, MappedCode> ranges_;  // by start
   std::unordered_map<Address, std::vector<SourceLine>> lines_;

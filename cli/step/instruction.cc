@@ -19,47 +19,32 @@ constexpr std::size_t kSmallestSize = 1;
 
 }  // namespace
 
-class Disassembler::Capstone {
- public:
-  Capstone() {
+Disassembler::Disassembler() {
 #if defined(__aarch64__)
-    const cs_err failed = cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle_);
+  const cs_err failed = cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &handle_);
 #else
-    const cs_err failed = cs_open(CS_ARCH_X86, CS_MODE_64, &handle_);
+  const cs_err failed = cs_open(CS_ARCH_X86, CS_MODE_64, &handle_);
 #endif
-    if (failed != CS_ERR_OK) return;
-    cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON);
-    instruction_ = cs_malloc(handle_);
-  }
-  ~Capstone() {
-    if (instruction_ != nullptr) cs_free(instruction_, 1);
-    if (handle_ != 0) cs_close(&handle_);
-  }
-  Capstone(const Capstone&) = delete;
-  Capstone& operator=(const Capstone&) = delete;
+  if (failed != CS_ERR_OK) return;
+  cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON);
+  instruction_ = cs_malloc(handle_);
+}
 
-  // Null if the bytes are no instruction. Valid until the next call.
-  const cs_insn* disassemble(Address address, std::span<const std::byte> code) const {
-    if (instruction_ == nullptr) return nullptr;
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.data());
-    std::size_t size = code.size();
-    std::uint64_t at = address;
-    return cs_disasm_iter(handle_, &bytes, &size, &at, instruction_) ? instruction_ : nullptr;
-  }
-  bool is_in(const cs_insn& instruction, unsigned group) const {
-    return cs_insn_group(handle_, &instruction, group);
-  }
+Disassembler::~Disassembler() {
+  if (instruction_ != nullptr) cs_free(instruction_, 1);
+  if (handle_ != 0) cs_close(&handle_);
+}
 
- private:
-  csh handle_ = 0;
-  cs_insn* instruction_ = nullptr;
-};
-
-Disassembler::Disassembler() : capstone_(std::make_unique<Capstone>()) {}
-Disassembler::~Disassembler() = default;
+const cs_insn* Disassembler::disassemble(Address address, std::span<const std::byte> code) const {
+  if (instruction_ == nullptr) return nullptr;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.data());
+  std::size_t size = code.size();
+  std::uint64_t at = address;
+  return cs_disasm_iter(handle_, &bytes, &size, &at, instruction_) ? instruction_ : nullptr;
+}
 
 std::string Disassembler::text(Address address, std::span<const std::byte> code) const {
-  const cs_insn* instruction = capstone_->disassemble(address, code);
+  const cs_insn* instruction = disassemble(address, code);
   if (instruction == nullptr) return {};
   std::string text = instruction->mnemonic;
   if (instruction->op_str[0] != '\0') text.append(" ").append(instruction->op_str);
@@ -84,19 +69,20 @@ bool calls_through_register(const cs_insn& instruction) {
 }  // namespace
 
 Instruction Disassembler::decode(Address address, std::span<const std::byte> code) const {
-  const cs_insn* instruction = capstone_->disassemble(address, code);
+  const cs_insn* instruction = disassemble(address, code);
   if (instruction == nullptr) return {kSmallestSize};
+  const auto is_in = [&](unsigned group) { return cs_insn_group(handle_, instruction, group); };
   Instruction decoded{instruction->size};
-  if (capstone_->is_in(*instruction, CS_GRP_CALL)) {
+  if (is_in(CS_GRP_CALL)) {
     decoded.flow = Flow::kCall;
     decoded.through_register = calls_through_register(*instruction);
-  } else if (capstone_->is_in(*instruction, CS_GRP_RET)) {
+  } else if (is_in(CS_GRP_RET)) {
     decoded.flow = Flow::kReturn;
-  } else if (capstone_->is_in(*instruction, CS_GRP_JUMP)) {
+  } else if (is_in(CS_GRP_JUMP)) {
     decoded.flow = Flow::kJump;
   } else if (instruction->id == X86_INS_SYSCALL) {
     decoded.flow = Flow::kSystemCall;
-  } else if (capstone_->is_in(*instruction, CS_GRP_INT)) {
+  } else if (is_in(CS_GRP_INT)) {
     decoded.flow = Flow::kTrap;
   }
   return decoded;

@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "labelscope/ids.h"
+
+struct cs_insn;  // of capstone
 
 namespace labelscope::cli {
 
@@ -45,8 +46,11 @@ class Disassembler {
   std::string text(Address address, std::span<const std::byte> code) const;
 
  private:
-  class Capstone;
-  std::unique_ptr<Capstone> capstone_;
+  // Null if the bytes are no instruction. Valid until the next call.
+  const cs_insn* disassemble(Address address, std::span<const std::byte> code) const;
+
+  std::size_t handle_ = 0;
+  cs_insn* instruction_ = nullptr;
 };
 
 // Where a sequence of an exclusive load and its store, begun by the first instruction, can be left:

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cli/format/escape.h"
@@ -41,11 +41,14 @@ struct SetText {
   bool is_cut = false;
 };
 
-// `labels` are those of the set, in the order in which they are shown.
-SetText set_text(const CheckedSet& set, const std::vector<const Label*>& labels,
-                 const ValueStarts& starts) {
+// Labels that differ come first.
+SetText set_text(const CheckedSet& set, const std::set<Label>& differs, const ValueStarts& starts) {
   if (set.state == CheckedSet::State::kNone) return {"(none)"};
   if (set.state == CheckedSet::State::kUnreadable) return {"(unreadable)"};
+  std::vector<const Label*> labels;
+  for (const Label& label : set.labels) labels.push_back(&label);
+  std::ranges::stable_partition(labels,
+                                [&](const Label* label) { return differs.count(*label) != 0; });
   SetText made{"{"};
   std::size_t shown = 0;
   for (const Label* label : labels) {
@@ -68,34 +71,19 @@ SetText set_text(const CheckedSet& set, const std::vector<const Label*>& labels,
   return made;
 }
 
-std::vector<const Label*> in_order(const CheckedSet& set) {
-  std::vector<const Label*> labels;
-  for (const Label& label : set.labels) labels.push_back(&label);
-  return labels;
-}
-
 using Sets = std::array<const CheckedSet*, 3>;
-using Counts = std::array<std::size_t, 3>;  // how often each of the sets has something
 
-// Labels that not all sets have equally often.
-std::map<Label, bool> differing(const Sets& sets) {
-  std::map<Label, Counts> counts;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    for (const Label& label : sets[i]->labels) ++counts[label][i];
+// Labels that not all sets have.
+std::set<Label> differing(const Sets& sets) {
+  std::map<Label, std::size_t> counts;
+  for (const CheckedSet* set : sets) {
+    for (const Label& label : set->labels) ++counts[label];
   }
-  std::map<Label, bool> differs;
+  std::set<Label> differs;
   for (const auto& [label, count] : counts) {
-    differs[label] = count[0] != count[1] || count[1] != count[2];
+    if (count != sets.size()) differs.insert(label);
   }
   return differs;
-}
-
-std::vector<const Label*> differing_first(const CheckedSet& set,
-                                          const std::map<Label, bool>& differs) {
-  std::vector<const Label*> labels = in_order(set);
-  std::stable_partition(labels.begin(), labels.end(),
-                        [&](const Label* label) { return differs.at(*label); });
-  return labels;
 }
 
 // Not in the middle of a character.
@@ -106,10 +94,9 @@ std::size_t start_of_character(std::string_view bytes, std::size_t at) {
   return at;
 }
 
-ValueStarts value_starts(const std::map<Label, bool>& differs) {
+ValueStarts value_starts(const std::set<Label>& differs) {
   std::map<std::string_view, std::string_view> equal;  // what all values of a key begin with
-  for (const auto& [label, one_differs] : differs) {
-    if (!one_differs) continue;
+  for (const Label& label : differs) {
     const auto [entry, first] = equal.try_emplace(label.key, label.value);
     if (first) continue;
     const auto end = std::mismatch(entry->second.begin(), entry->second.end(), label.value.begin(),
@@ -127,25 +114,19 @@ ValueStarts value_starts(const std::map<Label, bool>& differs) {
 
 }  // namespace
 
-std::string label_set_text(const CheckedSet& set) { return set_text(set, in_order(set), {}).text; }
+std::string label_set_text(const CheckedSet& set) { return set_text(set, {}, {}).text; }
 
 LabelSetTexts label_set_texts(const CheckedSet& before, const CheckedSet& seen,
                               const CheckedSet& after) {
   const Sets sets{&before, &seen, &after};
-  std::array<SetText, 3> texts;
-  bool is_cut = false;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    texts[i] = set_text(*sets[i], in_order(*sets[i]), {});
-    is_cut |= texts[i].is_cut;
+  std::set<Label> differs;
+  ValueStarts starts;
+  if (std::ranges::any_of(sets, [](const auto* set) { return set_text(*set, {}, {}).is_cut; })) {
+    differs = differing(sets);
+    starts = value_starts(differs);
   }
-  if (is_cut) {
-    const std::map<Label, bool> differs = differing(sets);
-    const ValueStarts starts = value_starts(differs);
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      texts[i] = set_text(*sets[i], differing_first(*sets[i], differs), starts);
-    }
-  }
-  return {std::move(texts[0].text), std::move(texts[1].text), std::move(texts[2].text)};
+  return {set_text(before, differs, starts).text, set_text(seen, differs, starts).text,
+          set_text(after, differs, starts).text};
 }
 
 }  // namespace labelscope::cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "labelscope/check_set.h"
+#include "sources/check_set.h"
 
 namespace labelscope::cli {
 

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "customlabels/label_abi.h"
-#include "labelscope/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -43,10 +41,10 @@ std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
   return joined;
 }
 
-template <class T>
-std::optional<T> read_word(const MemorySource& memory, Address address) {
-  auto value = read_value<T>(memory, address);
-  return value ? std::optional<T>(*value) : std::nullopt;
+// 0 if it cannot be read.
+Address read_pointer(const MemorySource& memory, Address address) {
+  const auto value = read_value<Address>(memory, address);
+  return value ? *value : 0;
 }
 
 // Into `out`, one after the other, at most kPiecesAtOnce of them: how many bytes, or 0 if not all.
@@ -63,17 +61,12 @@ std::size_t read_pieces(Pid pid, std::span<const SetCheck::Range> pieces, std::b
   return got == static_cast<ssize_t>(size) ? size : 0;
 }
 
-// Notes, too: a set whose only element has no key shows what no set at all shows.
-std::vector<RuleId> broken_rules(const SetCheck& check) {
-  std::vector<RuleId> rules;
-  for (const Diagnostic& diagnostic : check.diagnostics) rules.push_back(diagnostic.rule);
-  return rules;
-}
-
 }  // namespace
 
 bool same_state(const SetCheck& a, const SetCheck& b) {
-  return a.set == b.set && broken_rules(a) == broken_rules(b);
+  // Notes, too: a set whose only element has no key shows what no set at all shows.
+  return a.set == b.set &&
+         std::ranges::equal(a.diagnostics, b.diagnostics, {}, &Diagnostic::rule, &Diagnostic::rule);
 }
 
 LabelWatch::LabelWatch(Pid pid, const MemorySource& memory, Address variable)
@@ -88,7 +81,7 @@ void LabelWatch::read_again() {
   pieces_ = join(seen_.ranges);
   if (!read_bytes(bytes_)) bytes_.clear();
   const Address before = pointer_;
-  pointer_ = read_word<Address>(*memory_, variable_).value_or(0);
+  pointer_ = read_pointer(*memory_, variable_);
   published_ = pointer_ != before;
 }
 
@@ -140,12 +133,12 @@ std::vector<Address> LabelWatch::telling_words() const {
   }
   const Address set = memory_->untagged(pointer_);
   words.push_back(set + offsetof(custom_labels_labelset_t, count));
-  const auto storage = read_word<Address>(*memory_, set);
-  if (!storage || *storage == 0) return words;
-  const Address value = memory_->untagged(*storage) + offsetof(custom_labels_label_t, value.buf);
+  const Address storage = read_pointer(*memory_, set);
+  if (storage == 0) return words;
+  const Address value = memory_->untagged(storage) + offsetof(custom_labels_label_t, value.buf);
   words.push_back(value);
-  const auto bytes = read_word<Address>(*memory_, value);
-  if (bytes && *bytes != 0) words.push_back(memory_->untagged(*bytes));
+  const Address bytes = read_pointer(*memory_, value);
+  if (bytes != 0) words.push_back(memory_->untagged(bytes));
   return words;
 }
 

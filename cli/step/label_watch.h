@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "labelscope/check_set.h"
 #include "labelscope/ids.h"
 #include "labelscope/memory.h"
+#include "sources/check_set.h"
 
 namespace labelscope::cli {
 

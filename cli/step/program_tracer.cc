@@ -2,15 +2,23 @@
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <ctime>
+#include <memory>
+#include <optional>
 #include <span>
 
-#include "cli/step/ticks.h"
-#include "cli/step/watchpoint.h"
+#include "cli/step/traced_threads.h"
+
+// The kernel's name for it; C libraries agree on none.
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 namespace labelscope::cli {
 namespace {
@@ -19,295 +27,361 @@ namespace {
 // finds nothing, because a stop can end a system call early.
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::chrono::seconds kLongestInterval{1};
+constexpr std::chrono::milliseconds kBetweenProgress{50};
+
+// Wakes the calling thread out of waitpid() now and then: a program that does nothing that is of
+// interest to its tracer makes no stops, and is to be looked at all the same. One object in a
+// process at a time.
+class Ticks {
+ public:
+  // System calls of this thread end with EINTR at each tick, by a signal whose handler does
+  // nothing.
+  Ticks() {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    ::sigaction(signal_, &action, &before_);
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = signal_;
+    event.sigev_notify_thread_id = ::gettid();
+    has_timer_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    const timespec each{0, std::chrono::nanoseconds(kTick).count()};
+    const itimerspec times{each, each};
+    if (has_timer_) ::timer_settime(timer_, 0, &times, nullptr);
+  }
+  ~Ticks() {
+    if (has_timer_) ::timer_delete(timer_);
+    // One that is still on its way must not meet the default action, which ends the process.
+    ::signal(signal_, SIG_IGN);
+    ::sigaction(signal_, &before_, nullptr);
+  }
+  Ticks(const Ticks&) = delete;
+  Ticks& operator=(const Ticks&) = delete;
+
+ private:
+  const int signal_ = SIGRTMIN + 2;
+  timer_t timer_{};
+  bool has_timer_ = false;
+  struct sigaction before_ {};
+};
+
+class ProgramTracer {
+  using Clock = TracedThread::Clock;
+
+ public:
+  ProgramTracer(Pid pid, const TracerOptions& options, StepRecord& record)
+      : pid_(pid), options_(options), record_(record), threads_(pid) {}
+
+  Status seize() { return threads_.seize(); }
+
+  void run() {
+    const Ticks ticks;
+    auto before = Clock::now();
+    const auto on_tick = [this] {
+      tell_progress(Clock::now());
+      interrupt_for_looks();
+    };
+    while (const auto event = threads_.next(on_tick)) {
+      const TracedThread* thread = threads_.find(event->tid);
+      const bool was_stepping = thread != nullptr && thread->stepping && !is_in_call(*thread);
+      handle(*event);
+      const auto now = Clock::now();
+      tell_progress(now);
+      if (was_stepping) record_.effort.stepping += now - before;
+      before = now;
+      const bool enough =
+          options_.max_updates != 0 && record_.effort.updates >= options_.max_updates;
+      if (enough && !is_over_) stop_looking();
+      // The worker is a child as well: next() would wait for it when nothing else is left.
+      if (record_.wait_status) options_.namer->end();
+    }
+  }
+
+ private:
+  void tell_progress(Clock::time_point now) {
+    if (!options_.progress || now - told_ < kBetweenProgress) return;
+    told_ = now;
+    CheckEffort effort = record_.effort;
+    effort.samples = 0;  // not to be shown: the updates say more
+    options_.progress(effort);
+  }
+
+  // Whether the thread is at a system call. Its time is not the time of stepping: the call may
+  // wait.
+  bool is_in_call(const TracedThread& thread) {
+    return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
+  }
+
+  void handle(const TracedThreads::Event& event) {
+    if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
+    TracedThread* thread = threads_.find(event.tid);
+    if (thread == nullptr) thread = adopt(event.tid);
+    if (thread == nullptr) return;
+    thread->running = false;
+    handle_stop(*thread, event.status);
+  }
+
+  // A new thread, or a new process.
+  TracedThread* adopt(Tid tid) {
+    const Kin kin = kin_of(tid, pid_);
+    if (kin == Kin::kGone) return nullptr;
+    TracedThread& thread = threads_.add(tid, kin);
+    if (kin != Kin::kThread) {
+      ++record_.other_processes;
+      if (kin == Kin::kOther && process_) process_->breakpoints().clean(Pid{raw(tid)});
+    } else if (process_ && !is_over_) {
+      thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
+    }
+    // The program forked it and has ended since. This process has not run yet.
+    if (record_.wait_status) ::kill(raw(tid), SIGKILL);
+    return &thread;
+  }
+
+  // The fast path: nearly every stop is a plain step, and this handles it with few system calls.
+  // False if the thread has not moved, or may have trapped by itself: then the kernel must tell
+  // more.
+  bool is_plain_step(const TracedThread& thread, int status, const Position& position) {
+    constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
+    if (status != kTrapped || !thread.stepping || !thread.stepper || thread.signalled) return false;
+    const Flow flow = process_->facts_at(thread.at.pc).instruction.flow;
+    if (flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
+    // One byte on: it has executed a breakpoint instruction, which was put there for another
+    // thread.
+    return position.pc != thread.at.pc && position.pc != thread.at.pc + kTrapAdvance;
+  }
+
+  void handle_stop(TracedThread& thread, int status) {
+    take_back_exits(thread);
+    const auto position = read_position(thread.tid);
+    if (!position) return;  // somebody killed it while it was stopped
+    ThreadStepper* stepper = thread.stepper.get();
+    const Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
+                                                               : explain_stop(thread.tid, status);
+    switch (stop.kind) {
+      case Stop::Kind::kStep:
+        if (stepper != nullptr && thread.stepping) stepper->after_step(thread.at, *position);
+        break;
+      case Stop::Kind::kHandler:
+        if (stepper != nullptr && thread.stepping) stepper->enter_handler(thread.at);
+        break;
+      case Stop::Kind::kWatchpoint:
+        if (stepper != nullptr) stepper->at_watchpoint(*position);
+        break;
+      case Stop::Kind::kBreakpoint:
+        return handle_breakpoint(thread, *position);
+      case Stop::Kind::kSignal:
+        if (stepper != nullptr && thread.stepping) stepper->interrupted_at(thread.at);
+        return resume(thread, *position, stop.signal);
+      case Stop::Kind::kGroupStop:
+        ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
+        return;
+      case Stop::Kind::kExec:
+        handle_exec(thread);
+        break;
+      case Stop::Kind::kInterrupted:
+        look_at(thread);
+        break;
+      case Stop::Kind::kEnding:
+        look_at(thread);
+        // The current update is over. Judge it now, while the memory can still be read.
+        if (stepper != nullptr) stepper->end();
+        thread.stepper.reset();
+        break;
+      case Stop::Kind::kChild:
+      case Stop::Kind::kEnded:
+        break;
+    }
+    resume(thread, *position);
+  }
+
+  void handle_breakpoint(TracedThread& thread, Position position) {
+    const Position after = position;
+    position.pc -= kTrapAdvance;
+    // Another thread may have removed the breakpoint while this one was stopped at it.
+    const bool ours =
+        has_breakpoint(thread, position.pc) ||
+        (process_ && thread.kin != Kin::kOther && !process_->breakpoints().is_trap(position.pc));
+    if (!ours) return resume(thread, after, SIGTRAP);
+    write_pc(thread.tid, position.pc);
+    resume(thread, position);
+  }
+
+  void handle_exec(TracedThread& thread) {
+    if (raw(thread.tid) != raw(pid_)) {
+      thread.kin = Kin::kOther;
+      return;
+    }
+    stop_at_end(thread.tid);
+    // The other threads are gone, and the one that goes on has the first one's number.
+    threads_.remove_all_but_first();
+    if (thread.stepper) thread.stepper->finish();
+    thread.stepper.reset();
+    thread.watched.clear();
+    process_.reset();
+    if (is_over_) return;
+    auto process =
+        SteppedProcess::open(pid_, options_.declared, *options_.namer, options_.on_loaded);
+    if (!process) {
+      record_.failure = std::move(process).error();
+      return;
+    }
+    process_ = *std::move(process);
+    thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
+  }
+
+  void handle_end(Tid tid, int status) {
+    if (TracedThread* thread = threads_.find(tid)) {
+      take_back_exits(*thread);
+      if (thread->stepper) thread->stepper->end();
+      threads_.remove(tid);
+    }
+    if (raw(tid) != raw(pid_)) return;
+    record_.wait_status = status;
+    threads_.kill_all();
+  }
+
+  // Stops threads that run freely, to look at their labels: an unknown function that changes labels
+  // can only be noticed by its effect.
+  void interrupt_for_looks() {
+    if (!process_ || !process_->has_begun() || record_.wait_status) return;
+    const auto now = Clock::now();
+    threads_.for_each([&](TracedThread& thread) {
+      if (!thread.stepper || !thread.running || thread.stepping || now < thread.next_look) return;
+      thread.next_look = now + thread.look_interval;
+      thread.look_interval = std::min<Clock::duration>(2 * thread.look_interval, kLongestInterval);
+      ::ptrace(PTRACE_INTERRUPT, raw(thread.tid), nullptr, nullptr);
+    });
+  }
+
+  void look_at(TracedThread& thread) {
+    const bool changed = thread.stepper && thread.stepper->at_any_point();
+    if (changed) thread.look_interval = TracedThread::kFirstLook;
+  }
+
+  void stop_looking() {
+    is_over_ = true;
+    threads_.for_each([](TracedThread& thread) {
+      if (thread.stepper) thread.stepper->finish();
+      thread.stepper.reset();
+    });
+    if (process_) process_->triggers().remove_all();
+  }
+
+  void resume(TracedThread& thread, const Position& position, int signal = 0) {
+    if (signal == 0) notice_breakpoint(thread, position);
+    const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+    set_watchpoints(thread, how);
+    if (signal == 0 && has_breakpoint(thread, position.pc)) return execute_alone(thread, position);
+    if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
+    thread.at = position;
+    thread.stepping = how == Resume::kStep;
+    thread.signalled = signal != 0;
+    thread.running = resume_thread(thread.tid, how, signal);
+  }
+
+  bool has_breakpoint(const TracedThread& thread, Address pc) const {
+    return process_ && thread.kin != Kin::kOther && process_->breakpoints().has(pc);
+  }
+
+  // A thread that is to run may stand at the address of a breakpoint, whether it has executed the
+  // breakpoint or not. Its stepper must hear of it.
+  void notice_breakpoint(TracedThread& thread, const Position& position) {
+    const bool runs = thread.stepper && thread.stepper->next() == Resume::kRun;
+    if (runs && has_breakpoint(thread, position.pc)) thread.stepper->at_breakpoint(position);
+  }
+
+  void set_watchpoints(TracedThread& thread, Resume how) {
+    if (record_.no_watchpoints) return;
+    std::vector<Address> wanted;  // none for a thread of which nothing more is to be known
+    if (thread.stepper && how == Resume::kRun) {
+      wanted = thread.stepper->words_to_watch();
+    } else if (thread.stepper && !kWatchTrapsBefore) {
+      return;  // a step shows what the instruction writes, so watchpoints have nothing to add
+    }
+    if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
+    if (wanted == thread.watched) return;
+    if (watch_words(thread.tid, wanted)) {
+      thread.watched = std::move(wanted);
+    } else if (read_position(thread.tid)) {
+      record_.no_watchpoints = true;
+    }
+  }
+
+  // Executes the instruction under a breakpoint while no other thread runs.
+  void execute_alone(TracedThread& thread, const Position& position) {
+    const std::vector<TracedThread*> held = threads_.hold_others(thread);
+    process_->breakpoints().lift(position.pc);
+    thread.at = position;
+    thread.stepping = true;
+    thread.signalled = false;
+    // A system call may wait for another thread. So the others are held only until it has begun.
+    const bool call = is_in_call(thread);
+    thread.running =
+        call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
+    const auto status = thread.running ? threads_.wait_for(thread) : std::nullopt;
+    process_->breakpoints().put_back(position.pc);
+    for (TracedThread* other : held) {
+      const bool steps = other->stepping && other->exits.empty();
+      other->running = resume_thread(other->tid, steps ? Resume::kStep : Resume::kRun, 0);
+    }
+    if (!status) return;
+    const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+    const bool stepped =
+        WIFSTOPPED(*status) && explain_stop(thread.tid, *status).kind == Stop::Kind::kStep;
+    if (stepped && call) {
+      thread.stepping = how == Resume::kStep;
+      thread.running = resume_thread(thread.tid, how, 0);
+    } else if (stepped && how == Resume::kRun) {
+      thread.stepping = false;
+      if (const auto after = read_position(thread.tid)) resume(thread, *after);
+    } else {
+      threads_.put_first({thread.tid, *status});
+    }
+  }
+
+  // aarch64: lets the thread run from an exclusive load past its store, as if that were one
+  // instruction. The code may wait for another thread (a lock), so this does not wait for its end.
+  bool run_through_exclusives(TracedThread& thread, const Position& position) {
+    if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
+    std::array<std::byte, kExclusiveCode> code{};
+    const std::size_t size = process_->breakpoints().read(position.pc, code);
+    const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
+    for (Address exit : exits) {
+      if (process_->breakpoints().add(exit)) thread.exits.push_back(exit);
+    }
+    if (thread.exits.empty()) return false;
+    ++record_.exclusive_sequences;
+    thread.at = position;
+    thread.stepping = true;
+    thread.signalled = false;
+    thread.running = resume_thread(thread.tid, Resume::kRun, 0);
+    return true;
+  }
+
+  void take_back_exits(TracedThread& thread) {
+    if (process_) {
+      for (Address exit : thread.exits) process_->breakpoints().remove(exit);
+    }
+    thread.exits.clear();
+  }
+
+  const Pid pid_;
+  const TracerOptions& options_;
+  StepRecord& record_;
+  std::unique_ptr<SteppedProcess> process_;  // null before the first exec
+  TracedThreads threads_;
+  Clock::time_point told_;  // when progress was told
+  bool is_over_ = false;    // the check, not the program: threads only run, without steppers
+};
 
 }  // namespace
 
-ProgramTracer::ProgramTracer(Pid pid, const DeclaredUpdates& declared, DebugFiles& debug_files,
-                             TracerOptions options, StepRecord& record)
-    : pid_(pid),
-      declared_(declared),
-      debug_files_(debug_files),
-      options_(std::move(options)),
-      record_(record),
-      threads_(pid) {}
-
-void ProgramTracer::run() {
-  const Ticks ticks(kTick);
-  auto before = Clock::now();
-  while (const auto event = threads_.next([this] { interrupt_for_looks(); })) {
-    const TracedThread* thread = threads_.find(event->tid);
-    const bool was_stepping = thread != nullptr && thread->stepping && !is_in_call(*thread);
-    handle(*event);
-    tell_counts();
-    const auto now = Clock::now();
-    if (was_stepping) record_.effort.stepping += now - before;
-    before = now;
-    const bool enough = options_.max_updates != 0 && record_.effort.updates >= options_.max_updates;
-    if (enough && !is_over_) stop_looking();
-  }
-}
-
-void ProgramTracer::tell_counts() {
-  constexpr auto kAnyOrder = std::memory_order_relaxed;
-  record_.counts.steps.store(record_.effort.steps, kAnyOrder);
-  record_.counts.updates.store(record_.effort.updates, kAnyOrder);
-  record_.counts.threads.store(record_.effort.threads, kAnyOrder);
-}
-
-// Whether the thread is at a system call. Its time is not the time of stepping: the call may wait.
-bool ProgramTracer::is_in_call(const TracedThread& thread) {
-  return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
-}
-
-void ProgramTracer::handle(const TracedThreads::Event& event) {
-  if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
-  TracedThread* thread = threads_.find(event.tid);
-  if (thread == nullptr) thread = adopt(event.tid);
-  if (thread == nullptr) return;
-  thread->running = false;
-  handle_stop(*thread, event.status);
-}
-
-// A new thread, or a new process.
-TracedThread* ProgramTracer::adopt(Tid tid) {
-  const Kin kin = kin_of(tid, pid_);
-  if (kin == Kin::kGone) return nullptr;
-  TracedThread& thread = threads_.add(tid, kin);
-  if (kin != Kin::kThread) {
-    ++record_.other_processes;
-    if (kin == Kin::kOther && process_) process_->breakpoints().clean(Pid{raw(tid)});
-  } else if (process_ && !is_over_) {
-    thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
-  }
-  // The program forked it and has ended since. This process has not run yet.
-  if (wait_status_) ::kill(raw(tid), SIGKILL);
-  return &thread;
-}
-
-// The fast path: nearly every stop is a plain step, and this handles it with few system calls.
-// False if the thread has not moved, or may have trapped by itself: then the kernel must tell more.
-bool ProgramTracer::is_plain_step(const TracedThread& thread, int status,
-                                  const Position& position) {
-  constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
-  if (status != kTrapped || !thread.stepping || !thread.stepper || thread.signalled) return false;
-  const Flow flow = process_->facts_at(thread.at.pc).instruction.flow;
-  if (flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
-  // One byte on: it has executed a breakpoint instruction, which was put there for another thread.
-  return position.pc != thread.at.pc && position.pc != thread.at.pc + kTrapAdvance;
-}
-
-void ProgramTracer::handle_stop(TracedThread& thread, int status) {
-  take_back_exits(thread);
-  const auto position = read_position(thread.tid);
-  if (!position) return;  // somebody killed it while it was stopped
-  ThreadStepper* stepper = thread.stepper.get();
-  const Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
-                                                             : explain_stop(thread.tid, status);
-  switch (stop.kind) {
-    case Stop::Kind::kStep:
-      if (stepper != nullptr && thread.stepping) stepper->after_step(thread.at, *position);
-      break;
-    case Stop::Kind::kHandler:
-      if (stepper != nullptr && thread.stepping) stepper->enter_handler(thread.at);
-      break;
-    case Stop::Kind::kWatchpoint:
-      if (stepper != nullptr) stepper->at_watchpoint(*position);
-      break;
-    case Stop::Kind::kBreakpoint:
-      return handle_breakpoint(thread, *position);
-    case Stop::Kind::kSignal:
-      if (stepper != nullptr && thread.stepping) stepper->interrupted_at(thread.at);
-      return resume(thread, *position, stop.signal);
-    case Stop::Kind::kGroupStop:
-      ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
-      return;
-    case Stop::Kind::kExec:
-      handle_exec(thread);
-      break;
-    case Stop::Kind::kInterrupted:
-      look_at(thread);
-      break;
-    case Stop::Kind::kEnding:
-      look_at(thread);
-      // The current update is over. Judge it now, while the memory can still be read.
-      if (stepper != nullptr) stepper->end();
-      thread.stepper.reset();
-      break;
-    case Stop::Kind::kChild:
-    case Stop::Kind::kEnded:
-      break;
-  }
-  resume(thread, *position);
-}
-
-void ProgramTracer::handle_breakpoint(TracedThread& thread, Position position) {
-  const Position after = position;
-  position.pc -= kTrapAdvance;
-  // Another thread may have removed the breakpoint while this one was stopped at it.
-  const bool ours =
-      has_breakpoint(thread, position.pc) ||
-      (process_ && thread.kin != Kin::kOther && !process_->breakpoints().is_trap(position.pc));
-  if (!ours) return resume(thread, after, SIGTRAP);
-  write_pc(thread.tid, position.pc);
-  resume(thread, position);
-}
-
-void ProgramTracer::handle_exec(TracedThread& thread) {
-  if (raw(thread.tid) != raw(pid_)) {
-    thread.kin = Kin::kOther;
-    return;
-  }
-  stop_at_end(thread.tid);
-  // The other threads are gone, and the one that goes on has the first one's number.
-  threads_.remove_all_but_first();
-  if (thread.stepper) thread.stepper->finish();
-  thread.stepper.reset();
-  thread.watched.clear();
-  process_.reset();
-  if (is_over_) return;
-  auto process = SteppedProcess::open(pid_, declared_, debug_files_, options_.on_loaded);
-  if (!process) {
-    failure_ = std::move(process).error();
-    return;
-  }
-  process_ = *std::move(process);
-  thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
-}
-
-void ProgramTracer::handle_end(Tid tid, int status) {
-  if (TracedThread* thread = threads_.find(tid)) {
-    take_back_exits(*thread);
-    if (thread->stepper) thread->stepper->end();
-    threads_.remove(tid);
-  }
-  if (raw(tid) != raw(pid_)) return;
-  wait_status_ = status;
-  threads_.kill_all();
-}
-
-// Stops threads that run freely, to look at their labels: an unknown function that changes labels
-// can only be noticed by its effect.
-void ProgramTracer::interrupt_for_looks() {
-  if (!process_ || !process_->has_begun() || wait_status_) return;
-  const auto now = Clock::now();
-  threads_.for_each([&](TracedThread& thread) {
-    if (!thread.stepper || !thread.running || thread.stepping || now < thread.next_look) return;
-    thread.next_look = now + thread.look_interval;
-    thread.look_interval = std::min<Clock::duration>(2 * thread.look_interval, kLongestInterval);
-    ::ptrace(PTRACE_INTERRUPT, raw(thread.tid), nullptr, nullptr);
-  });
-}
-
-void ProgramTracer::look_at(TracedThread& thread) {
-  const bool changed = thread.stepper && thread.stepper->at_any_point();
-  if (changed) thread.look_interval = TracedThread::kFirstLook;
-}
-
-void ProgramTracer::stop_looking() {
-  is_over_ = true;
-  threads_.for_each([](TracedThread& thread) {
-    if (thread.stepper) thread.stepper->finish();
-    thread.stepper.reset();
-  });
-  if (process_) process_->triggers().remove_all();
-}
-
-void ProgramTracer::resume(TracedThread& thread, const Position& position, int signal) {
-  if (signal == 0) notice_breakpoint(thread, position);
-  const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
-  set_watchpoints(thread, how);
-  if (signal == 0 && has_breakpoint(thread, position.pc)) return execute_alone(thread, position);
-  if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
-  thread.at = position;
-  thread.stepping = how == Resume::kStep;
-  thread.signalled = signal != 0;
-  thread.running = resume_thread(thread.tid, how, signal);
-}
-
-bool ProgramTracer::has_breakpoint(const TracedThread& thread, Address pc) const {
-  return process_ && thread.kin != Kin::kOther && process_->breakpoints().has(pc);
-}
-
-// A thread that is to run may stand at the address of a breakpoint, whether it has executed the
-// breakpoint or not. Its stepper must hear of it.
-void ProgramTracer::notice_breakpoint(TracedThread& thread, const Position& position) {
-  const bool runs = thread.stepper && thread.stepper->next() == Resume::kRun;
-  if (runs && has_breakpoint(thread, position.pc)) thread.stepper->at_breakpoint(position);
-}
-
-void ProgramTracer::set_watchpoints(TracedThread& thread, Resume how) {
-  if (!thread.stepper || record_.no_watchpoints) return;
-  std::vector<Address> wanted;
-  if (how == Resume::kRun) {
-    wanted = thread.stepper->words_to_watch();
-  } else if (!kWatchTrapsBefore) {
-    return;  // a step shows what the instruction writes, so watchpoints have nothing to add
-  }
-  if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
-  if (wanted == thread.watched) return;
-  if (watch_words(thread.tid, wanted)) {
-    thread.watched = std::move(wanted);
-  } else if (read_position(thread.tid)) {
-    record_.no_watchpoints = true;
-  }
-}
-
-// Executes the instruction under a breakpoint while no other thread runs.
-void ProgramTracer::execute_alone(TracedThread& thread, const Position& position) {
-  const std::vector<TracedThread*> held = threads_.hold_others(thread);
-  process_->breakpoints().lift(position.pc);
-  thread.at = position;
-  thread.stepping = true;
-  thread.signalled = false;
-  // A system call may wait for another thread. So the others are held only until it has begun.
-  const bool call = is_in_call(thread);
-  thread.running =
-      call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
-  const auto status = thread.running ? threads_.wait_for(thread) : std::nullopt;
-  process_->breakpoints().put_back(position.pc);
-  for (TracedThread* other : held) {
-    const bool steps = other->stepping && other->exits.empty();
-    other->running = resume_thread(other->tid, steps ? Resume::kStep : Resume::kRun, 0);
-  }
-  if (!status) return;
-  const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
-  const bool stepped =
-      WIFSTOPPED(*status) && explain_stop(thread.tid, *status).kind == Stop::Kind::kStep;
-  if (stepped && call) {
-    thread.stepping = how == Resume::kStep;
-    thread.running = resume_thread(thread.tid, how, 0);
-  } else if (stepped && how == Resume::kRun) {
-    thread.stepping = false;
-    if (const auto after = read_position(thread.tid)) resume(thread, *after);
-  } else {
-    threads_.put_first({thread.tid, *status});
-  }
-}
-
-// aarch64: lets the thread run from an exclusive load past its store, as if that were one
-// instruction. The code may wait for another thread (a lock), so this does not wait for its end.
-bool ProgramTracer::run_through_exclusives(TracedThread& thread, const Position& position) {
-  if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
-  std::array<std::byte, kExclusiveCode> code{};
-  const std::size_t size = process_->breakpoints().read(position.pc, code);
-  const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
-  for (Address exit : exits) {
-    if (process_->breakpoints().add(exit)) thread.exits.push_back(exit);
-  }
-  if (thread.exits.empty()) return false;
-  ++record_.exclusive_sequences;
-  thread.at = position;
-  thread.stepping = true;
-  thread.signalled = false;
-  thread.running = resume_thread(thread.tid, Resume::kRun, 0);
-  return true;
-}
-
-void ProgramTracer::take_back_exits(TracedThread& thread) {
-  if (process_) {
-    for (Address exit : thread.exits) process_->breakpoints().remove(exit);
-  }
-  thread.exits.clear();
+Status trace_program(Pid pid, const TracerOptions& options, StepRecord& record) {
+  ProgramTracer tracer(pid, options, record);
+  if (Status seized = tracer.seize(); !seized) return seized;
+  if (Status released = options.release(); !released) return released;
+  tracer.run();
+  return {};
 }
 
 }  // namespace labelscope::cli

@@ -1,26 +1,43 @@
 // The results of stepping a program, filled while it runs.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "cli/host/check_effort.h"
-#include "cli/step/step_findings.h"
+#include "cli/step/stepped_process.h"
+#include "cli/step/update_judge.h"
+#include "findings/diagnostic.h"
+#include "labelscope/result.h"
 
 namespace labelscope::cli {
 
-// Counts for the progress line. The tracer writes them; any thread may read them.
-struct StepCounts {
-  std::atomic<std::uint64_t> steps{0};
-  std::atomic<std::uint64_t> updates{0};
-  std::atomic<std::uint64_t> threads{0};
+// The findings, with names and lines. Each is kept once for its place in the code. Names are looked
+// up at once, while the program is stopped: its files and its code are still there.
+class StepFindings {
+ public:
+  // `subject`: the thread.
+  void add(std::string subject, const UpdateFinding& finding, SteppedProcess& process);
+  // Sorted by rule, then in the order in which they were found.
+  std::vector<Diagnostic> take();
+
+ private:
+  // Rule, module, and the address there of the author's instruction; no address where it is not
+  // known.
+  using Key = std::tuple<RuleId, std::string, Address>;
+
+  std::map<Key, std::size_t> known_;
+  std::vector<Diagnostic> diagnostics_;
 };
 
 struct StepRecord {
-  StepCounts counts;
+  std::optional<int> wait_status;  // of the program; nullopt: other code has collected it
+  std::optional<Error> failure;    // why nothing could be checked, if nothing could
   StepFindings findings;
   CheckEffort effort;
   // Functions that changed labels while they ran freely: by start address, their names, how often,

@@ -29,19 +29,18 @@ bool is_servant(std::string_view function) {
 
 SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
                                Breakpoints breakpoints, const DeclaredUpdates& declared,
-                               DebugFiles& debug_files, OnLoaded on_loaded)
+                               FileNamer& namer, OnLoaded on_loaded)
     : pid_(pid),
       process_(std::move(process)),
       breakpoints_(std::move(breakpoints)),
-      code_(debug_files),
+      code_(namer),
       triggers_(breakpoints_, code_, declared),
       max_update_steps_(declared.max_steps),
       on_loaded_(std::move(on_loaded)) {}
 
 Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
                                                              const DeclaredUpdates& declared,
-                                                             DebugFiles& debug_files,
-                                                             OnLoaded on_loaded) {
+                                                             FileNamer& namer, OnLoaded on_loaded) {
   auto process = LiveProcess::open(pid);
   if (!process) return std::move(process).error();
   auto breakpoints = Breakpoints::open(pid);
@@ -51,9 +50,8 @@ Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid)) + " ended before its first instruction"};
   }
-  std::unique_ptr<SteppedProcess> opened(new SteppedProcess(pid, *std::move(process),
-                                                            *std::move(breakpoints), declared,
-                                                            debug_files, std::move(on_loaded)));
+  std::unique_ptr<SteppedProcess> opened(new SteppedProcess(
+      pid, *std::move(process), *std::move(breakpoints), declared, namer, std::move(on_loaded)));
   opened->triggers_.add(*entry, kProgramTrigger);
   opened->look_again();
   opened->watch_loader();
@@ -76,15 +74,23 @@ void SteppedProcess::watch_loader() {
   }
 }
 
-void SteppedProcess::look(bool all_code) {
+void SteppedProcess::make_plan() {
   ++looks_;
   auto plan = planner_.plan(*process_);
   if (plan) plan_ = *std::move(plan);
+}
+
+void SteppedProcess::look(bool all_code) {
+  make_plan();
   auto changes = code_.refresh(*process_);
   for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
   if (changes) {
     facts_.clear();
-    for (const MappedCode& range : changes->gone) forget(range);
+    // Unloaded code is gone with our breakpoints, and other code may be loaded there.
+    for (const MappedCode& range : changes->gone) {
+      triggers_.forget(range.start, range.end);
+      breakpoints_.forget(range.start, range.end);
+    }
     for (const MappedCode* range : all_code ? code_.all() : changes->added) {
       triggers_.add_range(*range, plan_);
     }
@@ -92,17 +98,9 @@ void SteppedProcess::look(bool all_code) {
   on_loaded_(*this);
 }
 
-// Unloaded code is gone with our breakpoints, and other code may be loaded there.
-void SteppedProcess::forget(const MappedCode& range) {
-  triggers_.forget(range.start, range.end);
-  breakpoints_.forget(range.start, range.end);
-}
-
 void SteppedProcess::plan_if_due() {
   if (!plan_.plan_again) return;
-  ++looks_;
-  auto plan = planner_.plan(*process_);
-  if (plan) plan_ = *std::move(plan);
+  make_plan();
   on_loaded_(*this);
 }
 
@@ -127,6 +125,12 @@ const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
   facts.loader = range == nullptr || is_loader(range->file->path);
   facts.allocates = function && is_servant(function->symbol->name);
   return facts;
+}
+
+std::string SteppedProcess::instruction_text(Address address) const {
+  std::array<std::byte, kMaxInstructionSize> bytes{};
+  const std::size_t size = breakpoints_.read(address, bytes);
+  return disassembler_.text(address, std::span(bytes).first(size));
 }
 
 }  // namespace labelscope::cli

@@ -22,7 +22,7 @@ class SteppedProcess {
   using OnLoaded = std::function<void(const SteppedProcess&)>;
   // A process that has just executed its program, and is stopped.
   static Result<std::unique_ptr<SteppedProcess>> open(Pid pid, const DeclaredUpdates& declared,
-                                                      DebugFiles& debug_files, OnLoaded on_loaded);
+                                                      FileNamer& namer, OnLoaded on_loaded);
 
   Pid pid() const { return pid_; }
   const MemorySource& memory() const { return process_->memory(); }
@@ -37,7 +37,7 @@ class SteppedProcess {
   // How often it has looked.
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
-  std::vector<std::string> missing_updates() const { return triggers_.missing(); }
+  std::set<std::string> missing_updates() const { return triggers_.missing(); }
   std::uint64_t max_update_steps() const { return max_update_steps_; }
   // Whether there is a trigger at which stepping can begin.
   bool has_triggers() const { return triggers_.any_writer(); }
@@ -57,13 +57,15 @@ class SteppedProcess {
     bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
+  // "mov qword ptr [rax + 8], rdx"; empty if nothing is known.
+  std::string instruction_text(Address address) const;
 
  private:
   SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process, Breakpoints breakpoints,
-                 const DeclaredUpdates& declared, DebugFiles& debug_files, OnLoaded on_loaded);
+                 const DeclaredUpdates& declared, FileNamer& namer, OnLoaded on_loaded);
   void look(bool all_code);
   void watch_loader();
-  void forget(const MappedCode& range);
+  void make_plan();
 
   Pid pid_;
   std::unique_ptr<LiveProcess> process_;
@@ -73,7 +75,7 @@ class SteppedProcess {
   std::uint64_t max_update_steps_;
   OnLoaded on_loaded_;
   Disassembler disassembler_;
-  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // the only source that has rules
+  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // whose updates are stepped through
   ProcessPlan plan_;
   bool begun_ = false;
   std::uint64_t looks_ = 0;

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli/host/check_effort.h"
-#include "labelscope/locate.h"
+#include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -41,9 +41,6 @@ void ThreadLabels::drop_unloaded() {
       return PublisherId{publisher.path, publisher.load_bias} == variable->publisher;
     });
   };
-  for (const auto& variable : variables_) {
-    if (is_gone(variable)) updates_ -= variable->judge.updates();
-  }
   std::erase_if(variables_, is_gone);
 }
 
@@ -62,8 +59,7 @@ void ThreadLabels::locate() {
     LabelWatch watch(process_.pid(), process_.memory(), *found.address);
     count(watch.seen());
     UpdateJudge judge(watch.seen(), [this](const UpdateFinding& finding) {
-      record_.findings.add(subject(), finding, process_.code(), process_.breakpoints(),
-                           process_.disassembler());
+      record_.findings.add(subject(), finding, process_);
     });
     variables_.push_back(
         std::make_unique<Variable>(Variable{id, std::move(watch), std::move(judge)}));
@@ -84,14 +80,12 @@ void ThreadLabels::count(const SetCheck& check) {
 }
 
 void ThreadLabels::count_updates() {
-  std::uint64_t now = 0;
   for (const auto& variable : variables_) {
-    now += variable->judge.updates();
-    const std::set<std::string>& doubtful = variable->judge.doubtful();
-    record_.doubtful_functions.insert(doubtful.begin(), doubtful.end());
+    const std::uint64_t updates = variable->judge.updates();
+    record_.effort.updates += updates - std::exchange(variable->counted, updates);
+    record_.doubtful_functions.insert(variable->judge.doubtful().begin(),
+                                      variable->judge.doubtful().end());
   }
-  record_.effort.updates += now - updates_;
-  updates_ = now;
 }
 
 // The author's functions around `pc` in the frame of that depth, outermost first: an activation for

@@ -2,19 +2,44 @@
 // whether stepped through or not, and tells the judge.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/step/call_stack.h"
 #include "cli/step/label_watch.h"
 #include "cli/step/step_record.h"
 #include "cli/step/stepped_process.h"
+#include "cli/step/tracee.h"
 #include "cli/step/update_judge.h"
 
 namespace labelscope::cli {
+
+// The calls that a stepped thread is in, kept by watching its call and return instructions: exact
+// also where no frame pointer and no unwind table would tell.
+struct Frame {
+  std::uint64_t id = 0;     // of this activation; never used again
+  Address entry = 0;        // the first instruction that was seen in it
+  Address called_from = 0;  // an address in the instruction that called it; 0: not known
+  CallSite call;
+  bool open_ended = false;            // where it returns to is not known: it ends with its return
+  bool free = false;                  // runs without being stepped until it returns
+  bool publisher = false;             // of a library that publishes
+  bool returns_region = false;        // the declared update ends when it returns
+  std::uint64_t begun_at_change = 0;  // changes seen by the thread before it
+  std::uint64_t begun_at_step = 0;
+  std::uint64_t program_steps = 0;  // own instructions in the program's own code
+};
+
+// A jump to a lower address in the function of a frame: a loop, perhaps.
+struct JumpBack {
+  std::uint64_t frame = 0;
+  Address from = 0;
+};
+
+using CallStack = std::vector<Frame>;  // the outermost first
 
 class ThreadLabels {
  public:
@@ -41,6 +66,7 @@ class ThreadLabels {
     PublisherId publisher;
     LabelWatch watch;
     UpdateJudge judge;
+    std::uint64_t counted = 0;  // of its updates
   };
   std::vector<std::string> chain_of(const CallStack& calls, std::size_t depth, Address pc);
   Change describe(const Variable& variable, const CallStack& calls, Address pc,
@@ -55,8 +81,7 @@ class ThreadLabels {
   SteppedProcess& process_;
   StepRecord& record_;
   std::vector<std::unique_ptr<Variable>> variables_;
-  std::uint64_t looks_ = 0;    // of the process, when publishers that are gone were dropped
-  std::uint64_t updates_ = 0;  // of all judges, as counted
+  std::uint64_t looks_ = 0;  // of the process, when publishers that are gone were dropped
 };
 
 }  // namespace labelscope::cli

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/step/watchpoint.h"
 #include "labelscope/memory.h"
 
 namespace labelscope::cli {

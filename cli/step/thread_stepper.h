@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/step/call_stack.h"
 #include "cli/step/step_record.h"
 #include "cli/step/stepped_process.h"
 #include "cli/step/thread_labels.h"

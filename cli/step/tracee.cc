@@ -9,8 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+
+#if defined(__aarch64__)
+#include <asm/ptrace.h>
+#endif
 
 namespace labelscope::cli {
 namespace {
@@ -22,16 +27,13 @@ bool read_registers(Tid tid, KernelRegisters& registers) {
   return ::ptrace(PTRACE_GETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
 }
 
-bool write_registers(Tid tid, KernelRegisters& registers) {
-  iovec io{&registers, sizeof registers};
-  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
-}
-
 #if defined(__x86_64__)
+auto& pc_of(KernelRegisters& registers) { return registers.rip; }
 // The kernel reports int3 with SI_KERNEL. TRAP_BRKPT is the end of a stepped system call.
 constexpr int kBreakpointTrap = SI_KERNEL;
 constexpr int kStepTrap = TRAP_BRKPT;
 #else
+auto& pc_of(KernelRegisters& registers) { return registers.pc; }
 constexpr int kBreakpointTrap = TRAP_BRKPT;
 constexpr int kStepTrap = SI_USER;  // also the end of a system call; no process has sent it
 #endif
@@ -84,13 +86,6 @@ std::optional<Position> read_position(Tid tid) {
                   {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8}};
 }
 
-bool write_pc(Tid tid, Address pc) {
-  KernelRegisters registers;
-  if (!read_registers(tid, registers)) return false;
-  registers.rip = pc;
-  return write_registers(tid, registers);
-}
-
 // A call pushes the return address; a return pops it.
 CallSite call_site_at_entry(const Position& position, Address stack_word) {
   return {stack_word, position.sp + sizeof(Address)};
@@ -100,6 +95,39 @@ bool has_left(const CallSite& call, const Position& position) {
   return position.sp >= call.caller_sp;
 }
 
+namespace {
+
+constexpr std::size_t kControl = 7;
+
+bool write_debug_register(Tid tid, std::size_t index, Address value) {
+  const std::size_t offset = offsetof(struct user, u_debugreg) + index * sizeof(Address);
+  return ::ptrace(PTRACE_POKEUSER, raw(tid), offset, value) == 0;
+}
+
+// Enabled for this thread, on writes, eight bytes.
+Address control_bits(std::size_t index) {
+  constexpr Address kWrites = 1;
+  constexpr Address kEightBytes = 2;
+  return (Address{1} << (2 * index)) | ((kWrites | kEightBytes << 2) << (16 + 4 * index));
+}
+
+}  // namespace
+
+bool watch_words(Tid tid, std::span<const Address> addresses) {
+  // Off first: the kernel checks addresses and control bits against each other.
+  if (!write_debug_register(tid, kControl, 0)) return false;
+  bool all = addresses.size() <= kMaxWatchpoints;
+  Address control = 0;
+  for (std::size_t i = 0; i < std::min(addresses.size(), kMaxWatchpoints); ++i) {
+    if (write_debug_register(tid, i, addresses[i] & ~Address{7})) {
+      control |= control_bits(i);
+    } else {
+      all = false;
+    }
+  }
+  return (control == 0 || write_debug_register(tid, kControl, control)) && all;
+}
+
 #elif defined(__aarch64__)
 
 std::optional<Position> read_position(Tid tid) {
@@ -107,13 +135,6 @@ std::optional<Position> read_position(Tid tid) {
   if (!read_registers(tid, registers)) return std::nullopt;
   const auto& x = registers.regs;
   return Position{registers.pc, registers.sp, x[30], x[8], {x[0], x[1], x[2], x[3], x[4]}};
-}
-
-bool write_pc(Tid tid, Address pc) {
-  KernelRegisters registers;
-  if (!read_registers(tid, registers)) return false;
-  registers.pc = pc;
-  return write_registers(tid, registers);
 }
 
 // A call leaves the stack alone, and a leaf function may never touch it.
@@ -126,7 +147,32 @@ bool has_left(const CallSite& call, const Position& position) {
   return position.pc == call.return_address;
 }
 
+bool watch_words(Tid tid, std::span<const Address> addresses) {
+  user_hwdebug_state state{};
+  iovec io{&state, sizeof state};
+  if (::ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) != 0) return false;
+  const std::size_t slots = std::min<std::size_t>(state.dbg_info & 0xFF, kMaxWatchpoints);
+  if (slots == 0) return false;
+  // Enabled, for user mode, on stores, all eight bytes.
+  constexpr std::uint32_t kControl = 1U | 2U << 1 | 2U << 3 | 0xFFU << 5;
+  for (std::size_t i = 0; i < slots; ++i) {
+    const bool used = i < addresses.size();
+    state.dbg_regs[i].addr = used ? addresses[i] & ~Address{7} : 0;
+    state.dbg_regs[i].ctrl = used ? kControl : 0;
+  }
+  io.iov_len = offsetof(user_hwdebug_state, dbg_regs) + slots * sizeof state.dbg_regs[0];
+  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) == 0;
+}
+
 #endif
+
+bool write_pc(Tid tid, Address pc) {
+  KernelRegisters registers;
+  if (!read_registers(tid, registers)) return false;
+  pc_of(registers) = pc;
+  iovec io{&registers, sizeof registers};
+  return ::ptrace(PTRACE_SETREGSET, raw(tid), NT_PRSTATUS, &io) == 0;
+}
 
 CallSite call_site_of(const Position& before, std::size_t instruction_size) {
   return {before.pc + instruction_size, before.sp};
@@ -134,60 +180,43 @@ CallSite call_site_of(const Position& before, std::size_t instruction_size) {
 
 namespace {
 
-// The argument of a system call that tells how long it waits. With a time of 0 it does not wait. If
-// the argument is a null pointer, it waits for ever.
-struct CallTime {
-  enum class Kind { kNone, kMilliseconds, kPointer };
-  Kind kind = Kind::kNone;
-  std::size_t argument = 0;
+// A system call that waits, and its argument that tells for how long. With a time of 0 it does not
+// wait; if the argument is a null pointer, it waits for ever.
+struct WaitingCall {
+  enum class Time { kMilliseconds, kPointer };
+  std::uint64_t number;
+  Time time;
+  std::size_t argument;
 };
 
-std::optional<CallTime> time_of_waiting_call(std::uint64_t call_number) {
-  using Kind = CallTime::Kind;
-  switch (call_number) {
-    case SYS_nanosleep:
-      return CallTime{Kind::kPointer, 0};
-    case SYS_clock_nanosleep:
-    case SYS_ppoll:
-      return CallTime{Kind::kPointer, 2};
-    case SYS_pselect6:
-      return CallTime{Kind::kPointer, 4};
-    case SYS_epoll_pwait:
-      return CallTime{Kind::kMilliseconds, 3};
+constexpr WaitingCall kWaitingCalls[] = {
+    {SYS_nanosleep, WaitingCall::Time::kPointer, 0},
+    {SYS_clock_nanosleep, WaitingCall::Time::kPointer, 2},
+    {SYS_ppoll, WaitingCall::Time::kPointer, 2},
+    {SYS_pselect6, WaitingCall::Time::kPointer, 4},
+    {SYS_epoll_pwait, WaitingCall::Time::kMilliseconds, 3},
 #if defined(__x86_64__)
     // Others never had these.
-    case SYS_poll:
-      return CallTime{Kind::kMilliseconds, 2};
-    case SYS_select:
-      return CallTime{Kind::kPointer, 4};
-    case SYS_epoll_wait:
-      return CallTime{Kind::kMilliseconds, 3};
-    case SYS_pause:
-      return CallTime{};
+    {SYS_poll, WaitingCall::Time::kMilliseconds, 2},
+    {SYS_select, WaitingCall::Time::kPointer, 4},
+    {SYS_epoll_wait, WaitingCall::Time::kMilliseconds, 3},
 #endif
-    default:
-      return std::nullopt;
-  }
-}
+};
 
 }  // namespace
 
 bool is_waiting_call(const Position& position, const MemorySource& memory) {
-  const auto time = time_of_waiting_call(position.call_number);
-  if (!time) return false;
-  const std::uint64_t argument = position.call_arguments[time->argument];
-  switch (time->kind) {
-    case CallTime::Kind::kNone:
-      return true;
-    case CallTime::Kind::kMilliseconds:
-      return static_cast<std::uint32_t>(argument) != 0;
-    case CallTime::Kind::kPointer:
-      break;
-  }
-  if (argument == 0) return true;
+#if defined(__x86_64__)
+  if (position.call_number == SYS_pause) return true;  // elsewhere it is ppoll() without a time
+#endif
+  const auto* call = std::ranges::find(kWaitingCalls, position.call_number, &WaitingCall::number);
+  if (call == std::end(kWaitingCalls)) return false;
+  const std::uint64_t time = position.call_arguments[call->argument];
+  if (call->time == WaitingCall::Time::kMilliseconds) return static_cast<std::uint32_t>(time) != 0;
+  if (time == 0) return true;
   // Seconds, then the rest of one.
-  const auto length = read_value<std::array<std::uint64_t, 2>>(memory, argument);
-  return length && ((*length)[0] != 0 || (*length)[1] != 0);
+  const auto length = read_value<std::array<std::uint64_t, 2>>(memory, time);
+  return length && *length != std::array<std::uint64_t, 2>{};
 }
 
 bool resume_thread(Tid tid, Resume how, int signal) {

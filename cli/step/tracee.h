@@ -2,14 +2,17 @@
 // stepping, and the differences between the two processors, are here and nowhere else.
 //
 // Sources: ptrace(2); psABI x86-64 and AAPCS64 for what a call leaves on the stack or in a
-// register. All of it must be called on the thread that seized the tracee.
+// register; for watchpoints the processors' manuals (Intel SDM volume 3, "Debug registers"; Arm
+// ARM, DBGWCR<n>_EL1). All of it must be called on the thread that seized the tracee.
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "labelscope/ids.h"
 #include "labelscope/memory.h"
@@ -87,11 +90,23 @@ long trace_options();
 // stops. The thread must be stopped.
 bool stop_at_end(Tid tid);
 
-// After a breakpoint: the distance from the breakpoint instruction to the program counter.
+// Hardware watchpoints. x86-64 has so many, and so have nearly all aarch64 processors. The least
+// there is two.
+inline constexpr std::size_t kMaxWatchpoints = 4;
+// From now on the thread stops when it writes to the eight aligned bytes at one of these addresses
+// (at most kMaxWatchpoints), and no longer at any others. If the processor has fewer watchpoints,
+// the first addresses count. False: the processor or the kernel cannot.
+bool watch_words(Tid tid, std::span<const Address> addresses);
+
 #if defined(__x86_64__)
+// After a breakpoint: the distance from the breakpoint instruction to the program counter.
 inline constexpr Address kTrapAdvance = 1;
+// x86-64 stops after the instruction that writes to a watched word, aarch64 before it. There the
+// thread must execute it with the watchpoints off.
+inline constexpr bool kWatchTrapsBefore = false;
 #else
 inline constexpr Address kTrapAdvance = 0;
+inline constexpr bool kWatchTrapsBefore = true;
 #endif
 
 }  // namespace labelscope::cli

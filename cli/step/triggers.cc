@@ -4,8 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "cli/step/code_scan.h"
-#include "cli/symbol/symbolizer.h"
+#include "cli/step/aarch64_code.h"
 
 namespace labelscope::cli {
 namespace {
@@ -18,12 +17,6 @@ constexpr std::string_view kEnd = "labelscope_update_end";
 // A function that refers to the variable more often than this gets no breakpoint at each place.
 constexpr std::size_t kMaxReferences = 256;
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('(')); }
-
 // The part of a name that is in every mangled form of it: to demangle all names of a large program
 // takes seconds.
 std::string_view stem(std::string_view name) {
@@ -32,31 +25,74 @@ std::string_view stem(std::string_view name) {
   return scope == std::string_view::npos ? name : name.substr(scope + 2);
 }
 
-bool may_match(const std::string& mangled, const std::vector<std::string>& names) {
-  return mangled.starts_with("_") &&
-         std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return mangled.find(stem(name)) != std::string::npos;
-         });
-}
-
 // The place at which the pair's two names part: a single colon, as names have double ones.
 std::size_t pair_colon(const std::string& word) {
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if (word[i] != ':') continue;
-    if (i + 1 < word.size() && word[i + 1] == ':') {
-      ++i;
-      continue;
+  std::size_t at = word.find(':');
+  while (at != std::string::npos && word.compare(at, 2, "::") == 0) at = word.find(':', at + 2);
+  return at;
+}
+
+// Read at once; the pieces overlap by what an instruction may need.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kOverlap = 512;
+// More are not code that sets labels.
+constexpr std::size_t kMaxFound = 100'000;
+
+#if defined(__x86_64__)
+
+// A displacement or an immediate of 32 bits. What reaches a slot (mov, add, lea) has nothing behind
+// its displacement, which is relative to the next instruction.
+bool refers(const std::byte* at, Address address, const VariableReferences& wanted) {
+  std::int32_t number = 0;
+  std::memcpy(&number, at, sizeof number);
+  const Address slot = address + sizeof number + static_cast<Address>(std::int64_t{number});
+  return std::ranges::count(wanted.tp_offsets, number) + std::ranges::count(wanted.slots, slot) !=
+         0;
+}
+
+constexpr std::size_t kStride = 1;
+
+#elif defined(__aarch64__)
+
+bool refers(const std::byte* at, Address address, const VariableReferences& wanted) {
+  std::array<std::uint32_t, aarch64::kWordsAhead> words;
+  std::memcpy(words.data(), at, sizeof words[0]);
+  if (!aarch64::may_begin_reference(words[0])) return false;
+  static_assert(sizeof words <= kOverlap);
+  std::memcpy(words.data(), at, sizeof words);
+  return aarch64::begins_reference(address, words, wanted);
+}
+
+constexpr std::size_t kStride = 4;
+
+#endif
+
+// Places in machine code that may refer to the variable: addresses of bytes within the
+// instructions, ascending. It looks for the numbers and does not follow the code, so it may find
+// too many, and none where the address comes from somewhere else.
+std::vector<Address> find_references(const Breakpoints& memory, Address start, Address end,
+                                     const VariableReferences& wanted) {
+  std::vector<Address> found;
+  if (wanted.tp_offsets.empty() && wanted.slots.empty()) return found;
+  std::vector<std::byte> piece(kPiece + kOverlap);
+  for (Address at = start; at < end; at += kPiece) {
+    const std::size_t want = std::min<Address>(piece.size(), end - at);
+    const std::size_t size = memory.read(at, std::span(piece).first(want));
+    // Zeros behind the end, so that looking ahead is allowed everywhere.
+    std::fill(piece.begin() + static_cast<std::ptrdiff_t>(size), piece.end(), std::byte{0});
+    for (std::size_t i = 0; i < std::min(size, kPiece); i += kStride) {
+      if (!refers(piece.data() + i, at + i, wanted)) continue;
+      found.push_back(at + i);
+      if (found.size() == kMaxFound) return found;
     }
-    return i;
   }
-  return std::string::npos;
+  return found;
 }
 
 }  // namespace
 
 DeclaredUpdates DeclaredUpdates::parse(const std::vector<std::string>& words) {
   DeclaredUpdates declared;
-  declared.asked = words;
   for (const std::string& word : words) {
     const std::size_t colon = pair_colon(word);
     if (colon == std::string::npos) {
@@ -97,18 +133,19 @@ unsigned Triggers::at(Address address) const {
   return entry == reasons_.end() ? 0 : entry->second;
 }
 
-bool Triggers::name_matches(const FunctionSymbol& function, const std::vector<std::string>& names) {
-  std::string name = function.name;
-  bool matches = contains(names, name);
-  if (!matches && may_match(name, names)) {
-    name = demangle(function.name);
-    matches = contains(names, name) || contains(names, without_arguments(name));
+bool Triggers::is_named(const FunctionSymbol& function, const std::vector<std::string>& names) {
+  bool is_any = false;
+  for (const std::string& name : names) {
+    bool is_it = function.name == name;
+    if (!is_it && function.name.starts_with("_") &&
+        function.name.find(stem(name)) != std::string::npos) {
+      const std::string written = code_.namer().demangled(function.name);
+      is_it = written == name || written.substr(0, written.find('(')) == name;
+    }
+    if (is_it) found_.insert(name);
+    is_any |= is_it;
   }
-  if (!matches) return false;
-  found_.push_back(function.name);
-  found_.emplace_back(without_arguments(name));
-  found_.push_back(std::move(name));
-  return true;
+  return is_any;
 }
 
 void Triggers::add_functions(const MappedCode& range) {
@@ -119,9 +156,9 @@ void Triggers::add_functions(const MappedCode& range) {
     if (range.file->role == CodeRole::kPublisher || function.name.starts_with(kWriterPrefix)) {
       reasons |= kWriterTrigger;
     }
-    if (name_matches(function, declared_.functions)) reasons |= kUpdateTrigger;
-    if (name_matches(function, declared_.begins)) reasons |= kUpdateBeginTrigger;
-    if (name_matches(function, declared_.ends)) reasons |= kUpdateEndTrigger;
+    if (is_named(function, declared_.functions)) reasons |= kUpdateTrigger;
+    if (is_named(function, declared_.begins)) reasons |= kUpdateBeginTrigger;
+    if (is_named(function, declared_.ends)) reasons |= kUpdateEndTrigger;
     if (reasons != 0) add(start, reasons);
   }
 }
@@ -175,13 +212,17 @@ void Triggers::narrow_to_references(Address function_start, const Disassembler& 
   }
 }
 
-std::vector<std::string> Triggers::missing() const {
-  std::vector<std::string> missing;
-  for (const std::string& word : declared_.asked) {
-    const std::size_t colon = pair_colon(word);
-    const bool first = contains(found_, word.substr(0, colon));
-    const bool second = colon == std::string::npos || contains(found_, word.substr(colon + 1));
-    if (!first || !second) missing.push_back(word);
+std::set<std::string> Triggers::missing() const {
+  std::set<std::string> missing;
+  const auto is_found = [this](const std::string& name) { return found_.count(name) != 0; };
+  for (const std::string& name : declared_.functions) {
+    if (!is_found(name)) missing.insert(name);
+  }
+  // The last pair is what a program may define and need not.
+  for (std::size_t i = 0; i + 1 < declared_.begins.size(); ++i) {
+    const std::string& begin = declared_.begins[i];
+    const std::string& end = declared_.ends[i];
+    if (!is_found(begin) || !is_found(end)) missing.insert(begin + ":" + end);
   }
   return missing;
 }

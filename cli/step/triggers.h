@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,8 +23,7 @@ struct DeclaredUpdates {
   std::vector<std::string> functions;
   std::vector<std::string> begins;
   std::vector<std::string> ends;
-  std::vector<std::string> asked;  // what the user typed, to tell what was not found
-  std::uint64_t max_steps = 0;     // a declared update that takes more has no end
+  std::uint64_t max_steps = 0;  // a declared update that takes more has no end
 
   // Parses "f" and "begin:end". Adds the names that a program may define itself.
   static DeclaredUpdates parse(const std::vector<std::string>& words);
@@ -55,8 +55,8 @@ class Triggers {
   // refer to the variable.
   void narrow_to_references(Address function_start, const Disassembler& disassembler);
 
-  // Declared functions that no file had, as the user named them.
-  std::vector<std::string> missing() const;
+  // Declared updates that no file had, as the user named them.
+  std::set<std::string> missing() const;
   // Whether some trigger leads to updates.
   bool any_writer() const { return writers_ != 0; }
   void remove_all();
@@ -66,14 +66,14 @@ class Triggers {
  private:
   void add_functions(const MappedCode& range);
   void add_references(const MappedCode& range, const ProcessPlan& plan);
-  bool name_matches(const FunctionSymbol& function, const std::vector<std::string>& names);
+  bool is_named(const FunctionSymbol& function, const std::vector<std::string>& names);
 
   Breakpoints& breakpoints_;
   CodeMap& code_;
   const DeclaredUpdates& declared_;
   std::unordered_map<Address, unsigned> reasons_;
   std::unordered_map<Address, std::vector<Address>> references_;  // by start of their function
-  std::vector<std::string> found_;
+  std::set<std::string> found_;                                   // declared names that a file has
   std::size_t writers_ = 0;
 };
 

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
+#include "sources/custom_labels/rules.h"
 
 namespace labelscope::cli {
 namespace {
 
 using Chain = std::vector<std::string>;
-
-std::size_t common_length(const Chain& a, const Chain& b) {
-  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
-  return static_cast<std::size_t>(end - a.begin());
-}
 
 bool starts_with(const Chain& chain, const Chain& start, std::size_t length) {
   return chain.size() >= length &&
@@ -30,10 +26,23 @@ std::string function_of(const std::string& element) {
   return space == std::string::npos ? element : element.substr(space + 1);
 }
 
+// The function of the program of which one activation made both changes, at least one of them by
+// itself. Empty: there is none.
+Chain shared_function(const Change& first, const Change& second) {
+  const auto differs = std::ranges::mismatch(first.chain, second.chain);
+  const bool own_code = differs.in1 == first.chain.end() || differs.in2 == second.chain.end();
+  return own_code ? Chain(first.chain.begin(), differs.in1) : Chain();
+}
+
+// What the thread did in between shows that the state was meant.
+bool is_parted(const Interval& between) {
+  return between.ran_free || between.waited || between.steps > kStableSteps;
+}
+
 // Whether a loop around an inlined function came to its next iteration: there was a jump back in
 // the function that it is inlined into, from outside of the inlined one.
 bool came_around(const Chain& common, const Interval& between) {
-  if (common.empty() || !is_inlined(common.back())) return false;
+  if (!is_inlined(common.back())) return false;
   return std::any_of(between.jumps_back.begin(), between.jumps_back.end(), [&](const Chain& jump) {
     return starts_with(jump, common, common.size() - 1) &&
            !starts_with(jump, common, common.size());
@@ -52,30 +61,15 @@ std::set<std::string> keys_of(const CheckedSet& set) {
   return keys;
 }
 
-// Whether labels that are set one by one can lead through this state.
-bool is_step_between(const CheckedSet& seen, const CheckedSet& before, const CheckedSet& after) {
-  const auto old_labels = labels_of(before);
-  const auto new_labels = labels_of(after);
-  for (const Label& label : seen.labels) {
-    if (old_labels.count(label) == 0 && new_labels.count(label) == 0) return false;
-  }
-  const auto keys = keys_of(seen);
-  const auto new_keys = keys_of(after);
-  for (const Label& label : before.labels) {
-    if (new_keys.count(label.key) != 0 && keys.count(label.key) == 0) return false;
-  }
-  return true;
-}
-
 std::string quoted(const std::string& key) {
   constexpr std::size_t kMost = 64;
   return '"' + key.substr(0, kMost) + '"';
 }
 
-// Says how a torn set differs from those around it. It names keys and no values, so that the words
-// are the same in each run.
-std::string what_is_torn(const CheckedSet& seen, const CheckedSet& before,
-                         const CheckedSet& after) {
+// Says how a set differs from those around it; empty if labels that are set one by one can lead
+// through it. It names keys and no values, so that the words are the same in each run.
+std::string difference_of(const CheckedSet& seen, const CheckedSet& before,
+                          const CheckedSet& after) {
   const auto old_labels = labels_of(before);
   const auto new_labels = labels_of(after);
   const auto old_keys = keys_of(before);
@@ -92,7 +86,7 @@ std::string what_is_torn(const CheckedSet& seen, const CheckedSet& before,
   for (const std::string& key : old_keys) {
     if (new_keys.count(key) != 0 && keys.count(key) == 0) return quoted(key) + " is missing";
   }
-  return "it has labels of both";
+  return {};
 }
 
 const Diagnostic* find_rule_in(const SetCheck& check, RuleId rule) {
@@ -110,15 +104,14 @@ bool breaks_more(const SetCheck& seen, const SetCheck& before) {
 
 }  // namespace
 
-UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report)
-    : report_(std::move(report)), before_(at_rest) {
-  report_at_rest(at_rest);
+UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report) : report_(std::move(report)) {
+  found(at_rest);
 }
 
 bool UpdateJudge::are_one_update(const Change& first, const Change& second,
-                                 const Interval& between) const {
+                                 const Interval& between) {
   if (first.region != 0 || second.region != 0) return first.region == second.region;
-  if (between.ran_free || between.waited || between.steps > kStableSteps) return false;
+  if (is_parted(between)) return false;
   if (first.publisher_call != 0 || second.publisher_call != 0) {
     return first.publisher_call == second.publisher_call && between.program_steps == 0;
   }
@@ -128,22 +121,17 @@ bool UpdateJudge::are_one_update(const Change& first, const Change& second,
     if (!in_place.by_runtime) return false;
   }
   if (between.callee_steps > kCalleeSteps) return false;
-  const std::size_t length = common_length(first.chain, second.chain);
-  const bool own_code = first.chain.size() == length || second.chain.size() == length;
-  if (length == 0 || !own_code) return false;
-  const Chain common(first.chain.begin(),
-                     first.chain.begin() + static_cast<std::ptrdiff_t>(length));
-  return !came_around(common, between);
+  const Chain function = shared_function(first, second);
+  return !function.empty() && !came_around(function, between);
 }
 
 void UpdateJudge::note_doubt(const Change& first, const Change& second, const Interval& between) {
   const bool in_program = first.region == 0 && second.region == 0 && first.publisher_call == 0 &&
                           second.publisher_call == 0;
   if (!in_program || !first.published || second.published || second.by_runtime) return;
-  if (between.ran_free || between.waited || between.steps > kStableSteps) return;
-  const std::size_t length = common_length(first.chain, second.chain);
-  if (length == 0 || (first.chain.size() != length && second.chain.size() != length)) return;
-  doubtful_.insert(function_of(first.chain[length - 1]));
+  if (is_parted(between)) return;
+  const Chain function = shared_function(first, second);
+  if (!function.empty()) doubtful_.insert(function_of(function.back()));
 }
 
 void UpdateJudge::add(Change change, const Interval& since) {
@@ -154,18 +142,19 @@ void UpdateJudge::add(Change change, const Interval& since) {
   changes_.push_back(std::move(change));
 }
 
-bool UpdateJudge::is_torn(std::size_t index) const {
-  const Change& change = changes_[index];
-  const CheckedSet& after = changes_.back().check.set;
+std::optional<std::string> UpdateJudge::what_is_torn(const Change& change) const {
+  const SetCheck& last = changes_.back().check;
   const CheckedSet& seen = change.check.set;
-  if (seen == before_.set || seen == after) return false;
+  if (seen == before_.set || seen == last.set) return std::nullopt;
   // If the state breaks a rule that the set before did not break, the finding of that rule is
   // enough.
-  if (is_unreadable(change.check) || breaks_more(change.check, before_)) return false;
+  if (is_unreadable(change.check) || breaks_more(change.check, before_)) return std::nullopt;
   // If no reader can read the set before or after the update, there is nothing to compare with.
-  if (is_unreadable(before_) || is_unreadable(changes_.back().check)) return false;
-  if (change.region != 0 || change.publisher_call != 0) return true;
-  return !is_step_between(seen, before_.set, after);
+  if (is_unreadable(before_) || is_unreadable(last)) return std::nullopt;
+  std::string difference = difference_of(seen, before_.set, last.set);
+  if (!difference.empty()) return difference;
+  const bool is_declared = change.region != 0 || change.publisher_call != 0;
+  return is_declared ? std::optional("it has labels of both") : std::nullopt;
 }
 
 void UpdateJudge::report_rules(const Change& change, const SetCheck& before) {
@@ -179,20 +168,18 @@ void UpdateJudge::report_rules(const Change& change, const SetCheck& before) {
 void UpdateJudge::close() {
   if (changes_.empty()) return;
   const SetCheck* previous = &before_;
-  for (std::size_t i = 0; i < changes_.size(); ++i) {
-    const Change& change = changes_[i];
+  for (const Change& change : changes_) {
     report_rules(change, *previous);
-    if (is_torn(i)) {
-      const CheckedSet& after = changes_.back().check.set;
-      const Finding torn{
+    if (const auto torn = what_is_torn(change)) {
+      const Finding finding{
           FindingCode::kRule,
           "for a moment readers see a label set that is neither the one before the update nor the "
           "one after it: " +
-              what_is_torn(change.check.set, before_.set, after),
+              *torn,
           "build the new set in memory that is not published, and then store its address to "
           "custom_labels_current_set",
-          RuleId::kTornUpdate};
-      report_({torn, &change, before_.set, change.check.set, after});
+          abi_v1::kTornUpdate};
+      report_({finding, &change, before_.set, change.check.set, changes_.back().check.set});
     }
     previous = &change.check;
   }
@@ -201,14 +188,8 @@ void UpdateJudge::close() {
   ++closed_;
 }
 
-void UpdateJudge::report_at_rest(const SetCheck& now) {
-  for (const Diagnostic& diagnostic : now.diagnostics) {
-    report_({diagnostic, nullptr, now.set, now.set, now.set});
-  }
-}
-
-bool UpdateJudge::finish(const SetCheck& now) {
-  if (changes_.empty()) return false;
+void UpdateJudge::finish(const SetCheck& now) {
+  if (changes_.empty()) return;
   const Change last = changes_.back();
   close();
   // Notes count only for a set that stays. A writer may pass through such states.
@@ -217,12 +198,13 @@ bool UpdateJudge::finish(const SetCheck& now) {
     report_({diagnostic, &last, now.set, now.set, now.set});
   }
   before_ = now;
-  return true;
 }
 
 void UpdateJudge::found(const SetCheck& at_rest) {
   before_ = at_rest;
-  report_at_rest(at_rest);
+  for (const Diagnostic& diagnostic : at_rest.diagnostics) {
+    report_({diagnostic, nullptr, at_rest.set, at_rest.set, at_rest.set});
+  }
 }
 
 }  // namespace labelscope::cli

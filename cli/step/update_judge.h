@@ -29,11 +29,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "labelscope/check_set.h"
+#include "sources/check_set.h"
 
 namespace labelscope::cli {
 
@@ -80,8 +81,8 @@ class UpdateJudge {
   UpdateJudge(const SetCheck& at_rest, Report report);
 
   void add(Change change, const Interval& since);
-  // The current update is over; `now` is its last state. True if there was one.
-  bool finish(const SetCheck& now);
+  // The current update, if there is one, is over; `now` is its last state.
+  void finish(const SetCheck& now);
   // The set changed while the thread ran freely. Call finish() before.
   void found(const SetCheck& at_rest);
   // The number of updates that were stepped through from beginning to end.
@@ -91,12 +92,12 @@ class UpdateJudge {
   const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:
-  bool are_one_update(const Change& first, const Change& second, const Interval& between) const;
+  static bool are_one_update(const Change& first, const Change& second, const Interval& between);
   void note_doubt(const Change& first, const Change& second, const Interval& between);
   void close();
-  bool is_torn(std::size_t index) const;
+  // What readers see wrong while the set is as after this change; nullopt: nothing.
+  std::optional<std::string> what_is_torn(const Change& change) const;
   void report_rules(const Change& change, const SetCheck& before);
-  void report_at_rest(const SetCheck& now);
 
   Report report_;
   SetCheck before_;

@@ -11,25 +11,16 @@
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 
-# Not here: child_processes.h, cpu_times.h, tls_layout.h, sampler.h, ptrace_sampler.h, regular_file.h,
-# section_count.h, startup.h and text.h, which are about this tree's own parts.
 target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
-  include/labelscope/access_model.h
-  include/labelscope/check_rule.h
-  include/labelscope/check_set.h
   include/labelscope/core_file.h
-  include/labelscope/diagnostic.h
-  include/labelscope/elf_image.h
-  include/labelscope/elf_names.h
+  include/labelscope/elf_types.h
   include/labelscope/explain.h
   include/labelscope/finding.h
   include/labelscope/ids.h
   include/labelscope/inspect.h
   include/labelscope/label.h
   include/labelscope/label_blocks.h
-  include/labelscope/label_codec.h
   include/labelscope/labelscope.h
-  include/labelscope/locate.h
   include/labelscope/mapping.h
   include/labelscope/memory.h
   include/labelscope/observe.h
@@ -39,13 +30,10 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/registers.h
   include/labelscope/result.h
   include/labelscope/saved_pointer.h
-  include/labelscope/snapshot.h
-  include/labelscope/stack.h
   include/labelscope/stopped_thread.h
   include/labelscope/target.h
   include/labelscope/tls_recipe.h
-  include/labelscope/unique_fd.h
-  include/labelscope/unwind.h)
+  include/labelscope/unique_fd.h)
 set_target_properties(labelscope_reader PROPERTIES
   EXPORT_NAME reader OUTPUT_NAME labelscope-reader POSITION_INDEPENDENT_CODE ON)
 

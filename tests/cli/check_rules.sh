@@ -3,7 +3,7 @@ source "$SOURCE_DIR/lib.sh"
 man=$SOURCE_DIR/../../docs/man
 run check --rules
 expect_status "$exit_ok" "--rules"
-[[ $(grep -Ec '^  LS0[0-9]{2} +(error|warning|note) +(static|live|step) ' "$work/stdout") == "$(grep -c '^\.Ss LS' "$man/labelscope-rules.7")" ]] ||
+[[ $(grep -Ec '^  LS[0-9]{3} +(error|warning|note) +(static|live|step) ' "$work/stdout") == "$(grep -c '^\.Ss LS' "$man/labelscope-rules.7")" ]] ||
   fail "not the rules of the manual page"
 run check --rules LS031 version-value
 expect_status "$exit_ok" "two rules"
@@ -26,7 +26,7 @@ fi
 while read -r code; do
   run check --rules "$code"
   expect_status "$exit_ok" "$code in the manual"
-done < <(grep -oEh 'LS0[0-9]{2}' "$man/labelscope-check.1" | sort -u)
+done < <(grep -oEh 'LS[0-9]{3}' "$man/labelscope-check.1" | sort -u)
 run check --help
 while read -r option; do
   grep -q -- "Fl ${option#-}\b" "$man/labelscope-check.1" || fail "the manual does not explain $option"

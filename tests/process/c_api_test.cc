@@ -1,5 +1,5 @@
 // The C API on live processes and on a core, against what the target says and what the C++ API
-// gives; and what happens when it is used wrongly.
+// gives.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,69 +8,16 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <stdexcept>
 #include <thread>
 
-#include "c_api/boundary.h"
 #include "labelscope/label_blocks.h"
-#include "labelscope/labelscope.h"
-#include "support/catch.h"
-#include "support/rights.h"
+#include "process/c_api_objects.h"
 #include "support/rivals.h"
 
 namespace labelscope::test {
 namespace {
-
-template <class T, void (*release)(T*)>
-struct Releaser {
-  void operator()(T* object) const { release(object); }
-};
-template <class T, void (*release)(T*)>
-using Owned = std::unique_ptr<T, Releaser<T, release>>;
-
-using OwnedTarget = Owned<ls_target, ls_close>;
-using OwnedPlan = Owned<ls_plan, ls_free_plan>;
-using OwnedThreads = Owned<ls_thread_list, ls_free_threads>;
-using OwnedObservation = Owned<ls_observation, ls_free_observation>;
-using OwnedExplanation = Owned<ls_explanation, ls_free_explanation>;
-
-std::string text_of(ls_bytes bytes) {
-  REQUIRE(bytes.data != nullptr);
-  CHECK(bytes.data[bytes.size] == '\0');
-  return {bytes.data, bytes.size};
-}
-
-void require_ok(ls_error_code code, const ls_error& error) {
-  INFO(error.text);
-  REQUIRE(code == LS_OK);
-  REQUIRE(error.code == LS_OK);
-}
-
-OwnedTarget open_process(Pid pid) {
-  skip_without_ptrace();
-  ls_target* target = nullptr;
-  ls_error error;
-  require_ok(ls_open_process(raw(pid), &target, &error), error);
-  return OwnedTarget(target);
-}
-
-OwnedPlan make_plan(ls_target* target) {
-  ls_plan* plan = nullptr;
-  ls_error error;
-  require_ok(ls_make_plan(target, &plan, &error), error);
-  return OwnedPlan(plan);
-}
-
-OwnedObservation read_thread(const ls_target* target, const ls_plan* plan, Tid tid) {
-  ls_observation* seen = nullptr;
-  ls_error error;
-  require_ok(ls_read_thread(target, plan, raw(tid), &seen, &error), error);
-  return OwnedObservation(seen);
-}
 
 LabelSet labels_of(const ls_observation* seen) {
   LabelSet labels;
@@ -87,10 +34,6 @@ std::string all_lines(const ls_explanation* explanation) {
     text += text_of(ls_explanation_line(explanation, i)) + '\n';
   }
   return text;
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // gdb's gcore, which goes on running; empty where there is none.
@@ -420,105 +363,6 @@ TEST_CASE("c_api: several threads may read one target at the same time") {
   }
   for (std::thread& reader : readers) reader.join();
   CHECK(wrong == 0);
-}
-
-TEST_CASE("c_api: an error has a code and a text, and leaves null behind") {
-  ls_target* target = reinterpret_cast<ls_target*>(1);
-  ls_error error;
-  CHECK(ls_open_process(0, &target, &error) == LS_ERROR_VANISHED);
-  CHECK(target == nullptr);
-  CHECK(error.code == LS_ERROR_VANISHED);
-  CHECK(std::strlen(error.text) > 0);
-  target = reinterpret_cast<ls_target*>(1);
-  CHECK(ls_open_core("/no/such/core", nullptr, &target, &error) == LS_ERROR_NOT_FOUND);
-  CHECK(target == nullptr);
-  CHECK(mentions(error.text, "/no/such/core"));
-  CHECK(ls_open_core("/no/such/core", nullptr, &target, nullptr) == LS_ERROR_NOT_FOUND);
-}
-
-TEST_CASE("c_api: a thread of another process is not taken for one of the target") {
-  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
-  const OwnedTarget target = open_process(process.pid());
-  const OwnedPlan plan = make_plan(target.get());
-  ls_observation* seen = nullptr;
-  ls_explanation* explanation = nullptr;
-  ls_error error;
-  CHECK(ls_read_thread(target.get(), plan.get(), ::getppid(), &seen, &error) == LS_ERROR_NOT_FOUND);
-  CHECK(ls_explain_thread(target.get(), plan.get(), ::getppid(), &explanation, &error) ==
-        LS_ERROR_NOT_FOUND);
-  CHECK(ls_read_thread(target.get(), plan.get(), -1, &seen, &error) == LS_ERROR_NOT_FOUND);
-  CHECK(seen == nullptr);
-}
-
-TEST_CASE("c_api: null pointers are errors, or nothing") {
-  ls_error error;
-  ls_target* target = nullptr;
-  ls_plan* plan = nullptr;
-  ls_thread_list* threads = nullptr;
-  ls_observation* seen = nullptr;
-  ls_explanation* explanation = nullptr;
-  CHECK(ls_open_process(1, nullptr, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_open_core(nullptr, nullptr, &target, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_open_core("/core", nullptr, nullptr, nullptr) == LS_ERROR_ARGUMENT);
-  CHECK(ls_make_plan(nullptr, &plan, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_list_threads(nullptr, &threads, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_read_thread(nullptr, nullptr, 1, &seen, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_read_thread_at(nullptr, nullptr, 1, nullptr, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_explain_plan(nullptr, &explanation, &error) == LS_ERROR_ARGUMENT);
-  CHECK(ls_explain_thread(nullptr, nullptr, 1, &explanation, &error) == LS_ERROR_ARGUMENT);
-  ls_close(nullptr);
-  ls_free_plan(nullptr);
-  ls_free_threads(nullptr);
-  ls_free_observation(nullptr);
-  ls_free_explanation(nullptr);
-  CHECK(ls_target_pid(nullptr) == 0);
-  CHECK(ls_thread_count(nullptr) == 0);
-  CHECK(ls_publisher_count(nullptr) == 0);
-  CHECK(ls_label_count(nullptr) == 0);
-  CHECK(ls_observed_outcome(nullptr) == LS_UNREADABLE_VANISHED);
-  CHECK(ls_explanation_line_count(nullptr) == 0);
-}
-
-TEST_CASE("c_api: options of another size are refused unless what is new in them is unused") {
-  ls_target* target = nullptr;
-  ls_error error;
-  struct Newer {
-    ls_core_options known;
-    std::uint64_t option_of_the_future;
-  } newer{};
-  newer.known.size = sizeof(newer);
-  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_NOT_FOUND);
-  newer.option_of_the_future = 1;
-  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
-  newer.known.size = sizeof(newer.known) - 1;
-  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
-  newer.known.size = sizeof(newer.known);
-  newer.known.sysroot_count = 1;  // of a null list
-  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
-}
-
-TEST_CASE("c_api: no exception passes, and a long text is cut") {
-  int* out = nullptr;
-  ls_error error;
-  const auto throwing = [&](auto thrown) {
-    return c_api::hand_out(&out, &error, [&]() -> Result<std::unique_ptr<int>> { throw thrown; });
-  };
-  CHECK(throwing(std::bad_alloc()) == LS_ERROR_NO_MEMORY);
-  CHECK(throwing(std::runtime_error("unforeseen")) == LS_ERROR_INTERNAL);
-  CHECK(mentions(error.text, "unforeseen"));
-  CHECK(throwing(7) == LS_ERROR_INTERNAL);
-  CHECK(out == nullptr);
-  const std::string longer(2 * LS_ERROR_TEXT_SIZE, 'x');
-  CHECK(c_api::fail(&error, Error{ErrorCode::kLimit, longer}) == LS_ERROR_LIMIT);
-  CHECK(std::strlen(error.text) == LS_ERROR_TEXT_SIZE - 1);
-}
-
-TEST_CASE("c_api: outcomes have names, also those of a later version") {
-  for (unsigned outcome = 0; outcome <= LS_OUTCOME_COUNT; ++outcome) {
-    CHECK(std::string(ls_outcome_name(outcome)) == outcome_name(outcome));
-    CHECK(std::string(ls_outcome_text(outcome)) == outcome_text(outcome));
-  }
-  CHECK(ls_api_version() == LS_API_VERSION);
 }
 
 }  // namespace labelscope::test

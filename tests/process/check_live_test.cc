@@ -10,8 +10,9 @@
 #include <set>
 #include <thread>
 
-#include "cli/check/live.h"
+#include "cli/check/programs.h"
 #include "labelscope/target.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "support/target_process.h"
 
@@ -154,7 +155,7 @@ TEST_CASE("check_live: a library that is there from the start has no finding") {
       const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
       REQUIRE(library != nullptr);
       const auto& rules = library->rules;
-      CHECK(std::find(rules.begin(), rules.end(), RuleId::kLoadedAtStartup) != rules.end());
+      CHECK(std::find(rules.begin(), rules.end(), abi_v1::kLoadedAtStartup) != rules.end());
       CHECK(report.effort.labelled > 0);
       CHECK(report.effort.labelled <= report.effort.samples);
     }
@@ -175,7 +176,7 @@ TEST_CASE("check_live: a preloaded library is there from the start") {
   const CheckedSubject* library = subject_of_file(report, "libcustomlabels.so");
   REQUIRE(library != nullptr);
   CHECK(library->diagnostics.empty());
-  CHECK(std::count(library->rules.begin(), library->rules.end(), RuleId::kLoadedAtStartup) == 1);
+  CHECK(std::count(library->rules.begin(), library->rules.end(), abi_v1::kLoadedAtStartup) == 1);
 }
 
 TEST_CASE("check_live: the bundled writer on several threads is clean, in library and executable") {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 #include "process/crashed_process.h"
 #include "support/catch.h"
 #include "unit/reader/core_bytes.h"

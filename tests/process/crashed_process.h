@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "labelscope/core_file.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 #include "support/target_process.h"
 #include "unit/symbol/temp_folder.h"
 

@@ -4,10 +4,10 @@
 #include <map>
 
 #include "bpf/sampler.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 #include "process/resolver_matrix.h"
+#include "sources/label_codec.h"
 #include "support/catch.h"
 #include "support/rights.h"
 

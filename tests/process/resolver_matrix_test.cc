@@ -8,7 +8,6 @@
 #include <set>
 
 #include "labelscope/observe.h"
-#include "labelscope/locate.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"

@@ -1,5 +1,5 @@
 // A whole process read thread by thread, held against what each thread printed about itself.
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // Stacks of live threads, held against the return addresses that the target noted itself.
-#include "labelscope/unwind.h"
+#include "unwind/unwind.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "sources/custom_labels/rules.h"
 #include "step/stepped_program.h"
 #include "support/catch.h"
 
@@ -125,6 +126,16 @@ TEST_CASE("check --step: a program that executes another is stepped on") {
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
   CHECK(stepped.report.effort.updates == 8);
+}
+
+TEST_CASE("check --step: when enough was seen, the program is not stopped any more") {
+  labelscope::cli::StepCheckOptions options;
+  options.max_updates = 2;
+  const Stepped stepped = conduct("goes-on", options);
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.updates >= 2);
+  CHECK(stepped.report.effort.updates < 100);
 }
 
 TEST_CASE("check --step: a program that blocks signals ends at the timeout") {
@@ -309,7 +320,7 @@ TEST_CASE("check --step: a library that is loaded later is none from the start")
   bool told = false;
   for (const labelscope::cli::CheckedSubject& subject : stepped.report.subjects) {
     for (const labelscope::Diagnostic& diagnostic : subject.diagnostics) {
-      told |= subject.name == library && diagnostic.rule == labelscope::RuleId::kLoadedAtStartup;
+      told |= subject.name == library && diagnostic.rule == labelscope::abi_v1::kLoadedAtStartup;
     }
   }
   CHECK(told);

@@ -1,5 +1,6 @@
 // What is one update, and what is torn in it: changes made up, without a program.
 #include "cli/step/update_judge.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -24,7 +25,7 @@ SetCheck breaking(SetCheck check, RuleId rule) {
 SetCheck unreadable() {
   SetCheck check;
   check.set.state = CheckedSet::State::kUnreadable;
-  return breaking(check, RuleId::kStorageReadable);
+  return breaking(check, abi_v1::kStorageReadable);
 }
 
 Change in_place(SetCheck check, std::vector<std::string> chain = {"#1"}) {
@@ -65,7 +66,7 @@ TEST_CASE("update_judge: a value that is neither the old nor the new one is torn
   judged.judge.add(in_place(set_of({kNew})), {});
   judged.judge.finish(set_of({kNew}));
   REQUIRE(judged.findings.size() == 1);
-  CHECK(judged.findings[0].rule == RuleId::kTornUpdate);
+  CHECK(judged.findings[0].rule == abi_v1::kTornUpdate);
   CHECK(judged.findings[0].before.labels == LabelSet{kOld});
   CHECK(judged.findings[0].seen.labels == LabelSet{kMixed});
   CHECK(judged.findings[0].after.labels == LabelSet{kNew});
@@ -207,7 +208,7 @@ TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the
   judged.judge.add(in_place(set_of({kNew})), {});
   judged.judge.finish(set_of({kNew}));
   REQUIRE(judged.findings.size() == 1);
-  CHECK(judged.findings[0].rule == RuleId::kStorageReadable);
+  CHECK(judged.findings[0].rule == abi_v1::kStorageReadable);
   CHECK(judged.findings[0].before.labels == LabelSet{kOld});
   CHECK(judged.findings[0].after.labels == LabelSet{kNew});
 }
@@ -222,27 +223,27 @@ TEST_CASE("update_judge: beside a set that nobody can read there is nothing to b
     judged.judge.finish(last);
     CHECK(judged.findings.size() == (at_first ? 0 : 1));
     for (const UpdateFinding& finding : judged.findings) {
-      CHECK(finding.rule == RuleId::kStorageReadable);
+      CHECK(finding.rule == abi_v1::kStorageReadable);
     }
   }
 }
 
 TEST_CASE("update_judge: a note hides no torn state") {
   Judged judged(set_of({kOld}));
-  judged.judge.add(in_place(breaking(set_of({kMixed}), RuleId::kKeysUnique)), {});
+  judged.judge.add(in_place(breaking(set_of({kMixed}), abi_v1::kKeysUnique)), {});
   judged.judge.add(in_place(set_of({kNew})), {});
   judged.judge.finish(set_of({kNew}));
   REQUIRE(judged.findings.size() == 1);
-  CHECK(judged.findings[0].rule == RuleId::kTornUpdate);
+  CHECK(judged.findings[0].rule == abi_v1::kTornUpdate);
 }
 
 TEST_CASE("update_judge: what was there before anything changed is told without a change") {
-  Judged judged(breaking(set_of({kOld}), RuleId::kValueNotNull));
+  Judged judged(breaking(set_of({kOld}), abi_v1::kValueNotNull));
   REQUIRE(judged.findings.size() == 1);
   CHECK(judged.findings[0].change == nullptr);
-  judged.judge.found(breaking(set_of({kNew}), RuleId::kKeysUnique));
+  judged.judge.found(breaking(set_of({kNew}), abi_v1::kKeysUnique));
   REQUIRE(judged.findings.size() == 2);
-  CHECK(judged.findings[1].rule == RuleId::kKeysUnique);
+  CHECK(judged.findings[1].rule == abi_v1::kKeysUnique);
   CHECK(judged.findings[1].change == nullptr);
 }
 
@@ -270,15 +271,15 @@ TEST_CASE("update_judge: an update begins with what the one before left, or with
 TEST_CASE("update_judge: a rule that was broken before hides no torn state, one that is new does") {
   for (const bool before : {true, false}) {
     const SetCheck old = set_of({kOld});
-    const SetCheck mixed = breaking(set_of({kMixed}), RuleId::kValueNotNull);
-    const SetCheck last = breaking(set_of({kNew}), RuleId::kValueNotNull);
-    Judged judged(before ? breaking(old, RuleId::kValueNotNull) : old);
+    const SetCheck mixed = breaking(set_of({kMixed}), abi_v1::kValueNotNull);
+    const SetCheck last = breaking(set_of({kNew}), abi_v1::kValueNotNull);
+    Judged judged(before ? breaking(old, abi_v1::kValueNotNull) : old);
     judged.findings.clear();
     judged.judge.add(in_place(mixed), {});
     judged.judge.add(in_place(last), {});
     judged.judge.finish(last);
     REQUIRE(judged.findings.size() == 1);
-    CHECK(judged.findings[0].rule == (before ? RuleId::kTornUpdate : RuleId::kValueNotNull));
+    CHECK(judged.findings[0].rule == (before ? abi_v1::kTornUpdate : abi_v1::kValueNotNull));
   }
 }
 
@@ -390,12 +391,12 @@ TEST_CASE("update_judge: what free() does to a set before the next is published 
 
 TEST_CASE("update_judge: notes are about sets that stay") {
   Judged judged(set_of({kOld}));
-  const SetCheck duplicate = breaking(set_of({kNew}), RuleId::kKeysUnique);
+  const SetCheck duplicate = breaking(set_of({kNew}), abi_v1::kKeysUnique);
   judged.judge.add(in_place(duplicate), {});
   judged.judge.finish(set_of({kNew}));
   CHECK(judged.findings.empty());
   judged.judge.add(in_place(duplicate), {});
   judged.judge.finish(duplicate);
   REQUIRE(judged.findings.size() == 1);
-  CHECK(judged.findings[0].rule == RuleId::kKeysUnique);
+  CHECK(judged.findings[0].rule == abi_v1::kKeysUnique);
 }

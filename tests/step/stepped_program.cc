@@ -5,8 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
 #include "support/catch.h"
+#include "support/forked_worker.h"
 #include "support/rights.h"
 
 namespace labelscope::test {
@@ -96,7 +97,9 @@ std::string Stepped::told() const {
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {
   skip_without_ptrace();
   Stepped stepped;
-  stepped.status = cli::step_command(command, options, stepped.report);
+  cli::StepCheckOptions with_worker = options;
+  with_worker.worker = cli::honest_worker();
+  stepped.status = cli::step_command(command, with_worker, stepped.report);
   return stepped;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/check/step.h"
+#include "cli/check/programs.h"
 
 namespace labelscope::test {
 

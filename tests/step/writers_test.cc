@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "findings/check_rule.h"
 #include "step/stepped_program.h"
 #include "support/catch.h"
 
@@ -63,6 +64,10 @@ TEST_CASE("check --step: a length that is updated before its pointer is torn") {
 
 TEST_CASE("check --step: a pointer that is updated before its length is torn") {
   check_found("pointer_first");
+}
+
+TEST_CASE("check --step: a thread context in the same file is no label set, and hides none") {
+  check_found("with_context");
 }
 
 TEST_CASE("check --step: a count that is raised before its element is filled is torn") {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "labelscope/locate.h"
+#include "labelscope/observe.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
 

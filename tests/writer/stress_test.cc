@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bpf/sampler.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
+#include "sources/label_codec.h"
 #include "support/catch.h"
 #include "support/rights.h"
 #include "writer/checked_labels.h"

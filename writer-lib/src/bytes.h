@@ -10,31 +10,29 @@
 
 typedef uint64_t two_words __attribute__((vector_size(16)));
 
+/* The first and the last `size` bytes of n, which are all of them if n is at most twice that. A size
+ * that the compiler knows makes two loads and two stores. */
+static inline __attribute__((always_inline)) void copy_ends(unsigned char* to,
+                                                            const unsigned char* from, size_t n,
+                                                            size_t size) {
+  unsigned char head[sizeof(two_words)];
+  unsigned char tail[sizeof(two_words)];
+  memcpy(head, from, size);
+  memcpy(tail, from + n - size, size);
+  memcpy(to, head, size);
+  memcpy(to + n - size, tail, size);
+}
+
 /* The strings do not overlap; the pointers may be null if n is 0. */
 static inline void copy_bytes(unsigned char* to, const unsigned char* from, size_t n) {
   if (n > 32) {
     memcpy(to, from, n);
   } else if (n >= 16) {
-    two_words head;
-    two_words tail;
-    memcpy(&head, from, 16);
-    memcpy(&tail, from + n - 16, 16);
-    memcpy(to, &head, 16);
-    memcpy(to + n - 16, &tail, 16);
+    copy_ends(to, from, n, 16);
   } else if (n >= 8) {
-    uint64_t head;
-    uint64_t tail;
-    memcpy(&head, from, 8);
-    memcpy(&tail, from + n - 8, 8);
-    memcpy(to, &head, 8);
-    memcpy(to + n - 8, &tail, 8);
+    copy_ends(to, from, n, 8);
   } else if (n >= 4) {
-    uint32_t head;
-    uint32_t tail;
-    memcpy(&head, from, 4);
-    memcpy(&tail, from + n - 4, 4);
-    memcpy(to, &head, 4);
-    memcpy(to + n - 4, &tail, 4);
+    copy_ends(to, from, n, 4);
   } else if (n > 0) {
     /* One to three: the first, the middle one and the last, some of which are the same. */
     const unsigned char first = from[0];

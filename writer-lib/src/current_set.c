@@ -35,22 +35,13 @@ struct label_set* cl_object_of(custom_labels_labelset_t** set) {
 }
 
 int cl_error_of(custom_labels_result_t result) {
-  switch (result) {
-    case CUSTOM_LABELS_FULL:
-      return ENOSPC;
-    case CUSTOM_LABELS_NO_MEMORY:
-      return ENOMEM;
-    case CUSTOM_LABELS_INVALID:
-      return EINVAL;
-    case CUSTOM_LABELS_RESERVED:
-      return EPERM;
-    case CUSTOM_LABELS_BUSY:
-      return EBUSY;
-    case CUSTOM_LABELS_ABSENT:
-      return ENOENT;
-    default:
-      return 0;
-  }
+  static const int kErrors[] = {[-CUSTOM_LABELS_FULL] = ENOSPC,
+                                [-CUSTOM_LABELS_NO_MEMORY] = ENOMEM,
+                                [-CUSTOM_LABELS_INVALID] = EINVAL,
+                                [-CUSTOM_LABELS_RESERVED] = EPERM,
+                                [-CUSTOM_LABELS_BUSY] = EBUSY};
+  if (result < 0) return kErrors[-result];
+  return result == CUSTOM_LABELS_ABSENT ? ENOENT : 0;
 }
 
 int cl_check_own(const custom_labels_labelset_t* set) {

@@ -161,29 +161,33 @@ static int build_beside(struct label_set* set, const custom_labels_label_t* labe
   return 0;
 }
 
-int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
+/* *old: the block with the labels from before. With `keep_old` it stays the set's, and the change
+ * may happen in place. */
+static inline __attribute__((always_inline)) int update_set(struct label_set* set,
+                                                            const custom_labels_label_t* labels,
+                                                            size_t n, bool keep_old,
+                                                            struct set_block** old) {
   size_t count = 0;
   size_t bytes = 0;
   if (!are_valid(labels, n)) return EINVAL;
-  if (n == 0) return 0;
-  struct set_block* live = live_block(set);
+  struct set_block* live = *old = live_block(set);
   if (!add_needs(live, labels, n, &count, &bytes)) return ENOMEM;
-  if (!fits_in_place(set, live, labels, n, count, bytes))
-    return build_beside(set, labels, n, count, bytes, true);
+  if (!keep_old || !fits_in_place(set, live, labels, n, count, bytes))
+    return build_beside(set, labels, n, count, bytes, keep_old);
   for (size_t i = 0; i < n; i++)
     block_put(&live->block, &set->relation, labels[i].key, labels[i].value, SIZE_MAX);
   set->changes++;
   return 0;
 }
 
+int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
+  struct set_block* old = NULL;
+  return n == 0 ? 0 : update_set(set, labels, n, true, &old);
+}
+
 int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
                          struct set_block** old) {
-  size_t count = 0;
-  size_t bytes = 0;
-  if (!are_valid(labels, n)) return EINVAL;
-  *old = live_block(set);
-  if (!add_needs(*old, labels, n, &count, &bytes)) return ENOMEM;
-  return build_beside(set, labels, n, count, bytes, false);
+  return update_set(set, labels, n, false, old);
 }
 
 int cl_set_remove(struct label_set* set, custom_labels_string_t key) {

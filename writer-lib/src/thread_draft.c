@@ -131,9 +131,16 @@ static void take(struct thread_state* thread, struct draft* draft, enum draft_st
   }
 }
 
-static custom_labels_result_t fill(struct thread_state* thread, struct draft* draft,
-                                   enum draft_start start, custom_labels_string_t without) {
+custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
+                                      enum draft_start start, custom_labels_string_t without,
+                                      const struct trace_labels* trace) {
   custom_labels_result_t result = CUSTOM_LABELS_SET;
+  *draft = (struct draft){.block = begin_build(thread)};
+  draft->block->set.count = 0;
+  for (; trace != NULL && draft->trace < 2; draft->trace++) {
+    const custom_labels_label_t* label = &trace->labels[draft->trace];
+    block_append(draft->block, label->key, label->value);
+  }
   if (own_is_current(thread) && thread->live != NULL)
     take(thread, draft, start, without);
   else
@@ -141,26 +148,6 @@ static custom_labels_result_t fill(struct thread_state* thread, struct draft* dr
   /* Nothing is known about a block that is never finished. */
   thread->relation = kUnrelated;
   return result;
-}
-
-static void begin(struct thread_state* thread, struct draft* draft) {
-  *draft = (struct draft){.block = begin_build(thread)};
-  draft->block->set.count = 0;
-}
-
-custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
-                                      enum draft_start start, custom_labels_string_t without) {
-  begin(thread, draft);
-  return fill(thread, draft, start, without);
-}
-
-custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct draft* draft,
-                                             const struct trace_labels* trace) {
-  begin(thread, draft);
-  for (size_t i = 0; i < 2; i++)
-    block_append(draft->block, trace->labels[i].key, trace->labels[i].value);
-  draft->trace = 2;
-  return fill(thread, draft, kProgramLabels, kNone);
 }
 
 void cl_publish_draft(struct thread_state* thread, const struct draft* draft) {
@@ -193,7 +180,7 @@ static custom_labels_result_t update_other(struct thread_state* thread, enum dra
                                            const custom_labels_label_t* labels, size_t n) {
   struct draft draft;
   if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
-  custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone);
+  custom_labels_result_t result = cl_begin_draft(thread, &draft, start, kNone, NULL);
   if (result < 0) return result;
   result = put_labels(draft.block, &draft.relation, labels, n,
                       draft.trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);

@@ -24,13 +24,11 @@ enum draft_start { kAllLabels, kTraceLabels, kProgramLabels };
 static const custom_labels_string_t kNone = {0, NULL};
 
 /* Begins the next own set with labels that a reader sees now, except for the one with the key
- * `without`. SET, or FULL or NO_MEMORY. The thread has its memory. */
+ * `without`; in front of them another trace context (null: none), which only kProgramLabels go
+ * with. SET, or FULL or NO_MEMORY. The thread has its memory. */
 custom_labels_result_t cl_begin_draft(struct thread_state* thread, struct draft* draft,
-                                      enum draft_start start, custom_labels_string_t without);
-
-/* The same with the program's labels behind another trace context. */
-custom_labels_result_t cl_begin_traced_draft(struct thread_state* thread, struct draft* draft,
-                                             const struct trace_labels* trace);
+                                      enum draft_start start, custom_labels_string_t without,
+                                      const struct trace_labels* trace);
 
 /* Makes the draft the own set and current. */
 void cl_publish_draft(struct thread_state* thread, const struct draft* draft);

@@ -70,15 +70,23 @@ API custom_labels_result_t custom_labels_thread_replace(const custom_labels_labe
   return n == 0 ? custom_labels_thread_clear() : update(kTraceLabels, labels, n);
 }
 
-/* Publishes the current labels without some of them, of which there is at least one. */
-static custom_labels_result_t keep(struct thread_state* thread, enum draft_start start,
-                                   custom_labels_string_t without) {
+/* Publishes what `start` says of the current labels, without one of them or behind another trace
+ * context. `done`: the result if nothing had to be cut. */
+static custom_labels_result_t rebuild(struct thread_state* thread, enum draft_start start,
+                                      custom_labels_string_t without,
+                                      const struct trace_labels* trace,
+                                      custom_labels_result_t done) {
   if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
   struct draft draft;
-  const custom_labels_result_t result = cl_begin_draft(thread, &draft, start, without);
+  const custom_labels_result_t result = cl_begin_draft(thread, &draft, start, without, trace);
   if (result < 0) return result;
   cl_publish_draft(thread, &draft);
-  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_REMOVED;
+  return draft.truncated ? CUSTOM_LABELS_TRUNCATED : done;
+}
+
+static custom_labels_result_t keep(struct thread_state* thread, enum draft_start start,
+                                   custom_labels_string_t without) {
+  return rebuild(thread, start, without, NULL, CUSTOM_LABELS_REMOVED);
 }
 
 API custom_labels_result_t custom_labels_thread_remove(const void* key, size_t key_len) {
@@ -117,23 +125,15 @@ API custom_labels_result_t custom_labels_thread_clear(void) {
   return result;
 }
 
-static custom_labels_result_t set_trace(struct thread_state* thread,
-                                        const struct trace_labels* trace) {
-  if (!has_memory(thread)) return CUSTOM_LABELS_NO_MEMORY;
-  const bool was_there = cl_shown_trace(thread) > 0;
-  struct draft draft;
-  if (cl_begin_traced_draft(thread, &draft, trace) == CUSTOM_LABELS_FULL) return CUSTOM_LABELS_FULL;
-  cl_publish_draft(thread, &draft);
-  if (draft.truncated) return CUSTOM_LABELS_TRUNCATED;
-  return was_there ? CUSTOM_LABELS_REPLACED : CUSTOM_LABELS_SET;
-}
-
 API custom_labels_result_t custom_labels_thread_set_trace(uint64_t span_id, uint64_t root_span_id) {
   struct thread_state* thread = this_thread();
   struct trace_labels trace;
   cl_write_trace(&trace, span_id, root_span_id);
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  const custom_labels_result_t result = set_trace(thread, &trace);
+  const bool was_there = cl_shown_trace(thread) > 0;
+  const custom_labels_result_t result =
+      rebuild(thread, kProgramLabels, kNone, &trace,
+              was_there ? CUSTOM_LABELS_REPLACED : CUSTOM_LABELS_SET);
   leave_call(thread);
   return result;
 }

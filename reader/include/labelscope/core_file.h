@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/registers.h"
 #include "labelscope/target.h"
 

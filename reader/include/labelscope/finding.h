@@ -4,12 +4,16 @@
 // (check_set.h) and explaining a thread (explain.h): the same words for the same fact everywhere.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "labelscope/check_rule.h"
-
 namespace labelscope {
+
+// The number in the code: LS001 is 1. A label source has a hundred of its own, from its number in
+// enum ls_source on, and names them in its folder (sources/custom_labels/rules.h).
+enum class RuleId : std::uint16_t { kNone = 0 };  // kNone: no rule forbids what was found
+constexpr unsigned source_of(RuleId rule) { return static_cast<unsigned>(rule) / 100; }
 
 enum class FindingCode {
   kRule,               // no word of its own: the name of the rule is its word
@@ -35,7 +39,6 @@ enum class FindingCode {
   kBadPointer,    // a pointer leads to memory that is not there
   kMalformedSet,  // impossible lengths, counts or pointers
   kNullValue,     // a key whose value is null
-  kContextSize,   // context_tls_v1 is not 64 bytes
   kTornRecord,    // its checksum does not fit
 };
 

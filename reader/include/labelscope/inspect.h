@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/finding.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
@@ -85,17 +85,10 @@ struct FileInspection {
   std::vector<Finding> findings;  // those that cost most labels first, then by code
 };
 
-// What people call a label source, and the symbols that make its publishers. ABI v1:
-// custom_labels_abi_version and custom_labels_current_set.
-struct SourceNames {
-  std::string_view name = "unknown";
-  const char* version_symbol = nullptr;  // null: the variable's name tells the version
-  const char* variable_symbol = "unknown";
-};
-SourceNames names_of(unsigned source);
-
 // What the file publishes by the first label source of which it is a publisher that can be read;
-// else of which it tries to be one; else by ABI v1. Takes over the descriptor. `name` is only judged by the ABI's rule for names.
+// else of which it tries to be one; else by ABI v1. Rules and findings are those of all sources by
+// which it tries to publish. Takes over the descriptor. `name` is only judged by the ABI's rule for
+// names.
 // kMalformed: no ELF file, or one that contradicts itself. kUnsupported: not 64-bit little-endian
 // x86-64 or aarch64 and without the ABI's symbols, or neither a program nor a shared object.
 // kLimit: a table of impossible size.

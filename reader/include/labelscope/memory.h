@@ -10,7 +10,7 @@
 #include <span>
 #include <type_traits>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 

@@ -1,14 +1,26 @@
-// The labels of one thread, from all publishers of its process.
+// From a thread pointer to one thread's labels: a recipe applied, three reads at most, and what all
+// publishers of its process have there.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
+#include "labelscope/outcome.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {
+
+struct Located {
+  std::optional<Address> address;      // of the pointer to the label set
+  ls_outcome outcome = LS_UNLABELLED;  // why there is no address; meaningless if there is one
+  std::uint32_t flags = 0;             // LS_NEVER_TOUCHED
+};
+
+Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);
 
 // Applies every recipe of a process to one thread, lets the recipe's source read what is there, and
 // merges the results. The thread is labelled if any publisher has labels for it. Thread-safe.

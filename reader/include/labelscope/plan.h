@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "labelscope/access_model.h"
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
 #include "labelscope/plan_trace.h"
@@ -43,6 +42,8 @@ struct ProcessPlan {
   std::size_t modules = 0;  // modules looked at
   bool plan_again = false;  // a module is still being loaded
   std::string sources;      // that were looked for: "ABI v1, context_tls_v1"
+  // Of the publishers, as observe() wants them.
+  std::vector<ls_tls_recipe> recipes() const;
   // Says in words why there are no publishers; empty if there are some.
   std::string absence() const;
 };

@@ -6,14 +6,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
 #include "labelscope/inspect.h"
 
 namespace labelscope {
+
+// How code reaches a thread-local variable ("ELF Handling For Thread-Local Storage"), as planning
+// found it in a process.
+enum class AccessModel {
+  kLocalExec,       // main executable: a constant of the linker
+  kInitialExec,     // offset from the thread pointer in a GOT slot
+  kTlsDescStatic,   // TLS descriptor whose argument is that offset
+  kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
+  kGeneralDynamic,  // {module ID, offset} in two GOT slots
+  kLinkMap,         // no usable relocation: what the loader recorded about the module
+  kUnresolved,      // not known, or not known yet
+};
+std::string_view access_model_name(AccessModel model);
 
 // One relocation that was tried, and the live words in the slot that it names.
 struct SlotTrace {

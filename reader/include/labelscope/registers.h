@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/ids.h"
 
 namespace labelscope {

@@ -17,14 +17,15 @@ namespace labelscope {
 
 // Few codes: only those on which some caller acts.
 enum class ErrorCode {
-  kNotFound,     // no such process, file, symbol
-  kPermission,   // the kernel refused; a capability or another user would help
-  kVanished,     // the process or thread ended meanwhile
-  kUnreadable,   // memory that is not mapped or not resident
-  kMalformed,    // foreign bytes that contradict themselves or their format
-  kUnsupported,  // valid, but outside what labelscope can do
-  kLimit,        // a bound of ours was reached
-  kSystem,       // any other failure of the operating system
+  kNotFound,      // no such process, file, symbol
+  kPermission,    // the kernel refused; a capability or another user would help
+  kVanished,      // the process or thread ended meanwhile
+  kUnreadable,    // memory that is not mapped or not resident
+  kMalformed,     // foreign bytes that contradict themselves or their format
+  kUnsupported,   // valid, but outside what labelscope can do
+  kLimit,         // a bound of ours was reached
+  kTooManyFiles,  // no descriptor is left (EMFILE, ENFILE)
+  kSystem,        // any other failure of the operating system
 };
 
 struct Error {

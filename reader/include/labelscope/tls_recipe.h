@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* A TLS recipe tells how to get from a thread pointer to a thread-local variable. It is plain data
- * with a fixed layout, so that it can be put into a BPF map. labelscope/locate.h applies it in C++,
+ * with a fixed layout, so that it can be put into a BPF map. labelscope/observe.h applies it in C++,
  * labelscope/bpf/locate.bpf.h in BPF.
  *
  *   LS_TP_OFFSET   address = thread pointer + offset

@@ -2,31 +2,16 @@
 #include "c_api/boundary.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace labelscope::c_api {
 namespace {
 
-ls_error_code code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return LS_ERROR_NOT_FOUND;
-    case ErrorCode::kPermission:
-      return LS_ERROR_PERMISSION;
-    case ErrorCode::kVanished:
-      return LS_ERROR_VANISHED;
-    case ErrorCode::kUnreadable:
-      return LS_ERROR_UNREADABLE;
-    case ErrorCode::kMalformed:
-      return LS_ERROR_MALFORMED;
-    case ErrorCode::kUnsupported:
-      return LS_ERROR_UNSUPPORTED;
-    case ErrorCode::kLimit:
-      return LS_ERROR_LIMIT;
-    case ErrorCode::kSystem:
-      return LS_ERROR_SYSTEM;
-  }
-  return LS_ERROR_INTERNAL;
-}
+// By ErrorCode.
+constexpr ls_error_code kCodes[] = {LS_ERROR_NOT_FOUND,  LS_ERROR_PERMISSION, LS_ERROR_VANISHED,
+                                    LS_ERROR_UNREADABLE, LS_ERROR_MALFORMED,  LS_ERROR_UNSUPPORTED,
+                                    LS_ERROR_LIMIT,      LS_ERROR_SYSTEM,     LS_ERROR_SYSTEM};
+static_assert(std::size(kCodes) == static_cast<std::size_t>(ErrorCode::kSystem) + 1);
 
 }  // namespace
 
@@ -40,7 +25,7 @@ ls_error_code fail(ls_error* error, ls_error_code code, std::string_view text) n
 }
 
 ls_error_code fail(ls_error* error, const Error& failure) noexcept {
-  return fail(error, code_of(failure.code), failure.context);
+  return fail(error, kCodes[static_cast<std::size_t>(failure.code)], failure.context);
 }
 
 ls_error_code succeed(ls_error* error) noexcept { return fail(error, LS_OK, {}); }

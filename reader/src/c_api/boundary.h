@@ -48,4 +48,13 @@ ls_error_code hand_out(T** out, ls_error* error, Make&& make) noexcept {
   }
 }
 
+// The same, or `refusal` if `out` is null or `given` is false: other pointers are null.
+template <class T, class Make>
+ls_error_code answer(std::string_view refusal, bool given, T** out, ls_error* error,
+                     Make&& make) noexcept {
+  if (given && out != nullptr) return hand_out(out, error, std::forward<Make>(make));
+  if (out != nullptr) *out = nullptr;
+  return fail(error, LS_ERROR_ARGUMENT, refusal);
+}
+
 }  // namespace labelscope::c_api

@@ -3,8 +3,6 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
-#include "c_api/plan.h"
-#include "c_api/read.h"
 
 namespace labelscope::c_api {
 namespace {
@@ -36,25 +34,19 @@ using namespace labelscope;         // NOLINT(google-build-using-namespace): C f
 using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the same
 
 ls_error_code ls_explain_plan(ls_target* target, ls_explanation** explanation, ls_error* error) {
-  if (explanation != nullptr) *explanation = nullptr;
-  if (target == nullptr || explanation == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_explain_plan: an argument is NULL");
-  }
-  return hand_out(explanation, error, [&]() -> Result<std::unique_ptr<ls_explanation>> {
-    PlanTrace trace;
-    auto plan = target->planner.plan(target->get(), &trace);
-    if (!plan) return std::move(plan).error();
-    return lines_of(explain_plan(*plan, trace));
-  });
+  return answer("ls_explain_plan: an argument is NULL", target != nullptr, explanation, error,
+                [&]() -> Result<std::unique_ptr<ls_explanation>> {
+                  PlanTrace trace;
+                  auto plan = target->planner.plan(target->get(), &trace);
+                  if (!plan) return std::move(plan).error();
+                  return lines_of(explain_plan(*plan, trace));
+                });
 }
 
 ls_error_code ls_explain_thread(const ls_target* target, const ls_plan* plan, int32_t tid,
                                 ls_explanation** explanation, ls_error* error) {
-  if (explanation != nullptr) *explanation = nullptr;
-  if (target == nullptr || plan == nullptr || explanation == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_explain_thread: an argument is NULL");
-  }
-  return hand_out(explanation, error, [&] { return explain_one(*target, *plan, Tid{tid}); });
+  return answer("ls_explain_thread: an argument is NULL", target != nullptr && plan != nullptr,
+                explanation, error, [&] { return explain_one(*target, *plan, Tid{tid}); });
 }
 
 void ls_free_explanation(ls_explanation* explanation) { delete explanation; }

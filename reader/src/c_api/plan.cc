@@ -1,5 +1,4 @@
 // C API: planning, and what a plan says.
-#include "c_api/plan.h"
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
@@ -12,7 +11,6 @@ std::unique_ptr<ls_plan> flatten(ProcessPlan planned) {
   auto plan = std::make_unique<ls_plan>();
   for (std::size_t i = 0; i < planned.publishers.size(); ++i) {
     const Publisher& publisher = planned.publishers[i];
-    plan->recipes.push_back(publisher.recipe);
     for (const Finding& finding : publisher.findings) {
       plan->findings.push_back({i, publisher.path, finding});
     }
@@ -20,6 +18,7 @@ std::unique_ptr<ls_plan> flatten(ProcessPlan planned) {
   for (const Refusal& refusal : planned.refusals) {
     plan->findings.push_back({LS_NO_PUBLISHER, refusal.path, refusal.finding});
   }
+  plan->recipes = planned.recipes();
   plan->absence = planned.absence();
   plan->plan = std::move(planned);
   return plan;
@@ -40,20 +39,17 @@ using namespace labelscope;         // NOLINT(google-build-using-namespace): C f
 using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the same
 
 ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error) {
-  if (plan != nullptr) *plan = nullptr;
-  if (target == nullptr || plan == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_make_plan: an argument is NULL");
-  }
-  return hand_out(plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
-    // Asked before planning: if it executes another one meanwhile, the plan is of none.
-    std::string program = target->process ? target->process->program() : std::string();
-    auto planned = target->planner.plan(target->get());
-    if (!planned) return std::move(planned).error();
-    auto made = flatten(*std::move(planned));
-    made->program = std::move(program);
-    made->may_miss_publisher = target->core && may_miss_publisher(*target->core, made->plan);
-    return made;
-  });
+  return answer(
+      "ls_make_plan", target != nullptr, plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
+        // Asked before planning: if it executes another one meanwhile, the plan is of none.
+        std::string program = target->process ? target->process->program() : std::string();
+        auto planned = target->planner.plan(target->get());
+        if (!planned) return std::move(planned).error();
+        auto made = flatten(*std::move(planned));
+        made->program = std::move(program);
+        made->may_miss_publisher = target->core && may_miss_publisher(*target->core, made->plan);
+        return made;
+      });
 }
 
 void ls_free_plan(ls_plan* plan) { delete plan; }

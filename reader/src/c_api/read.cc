@@ -1,5 +1,4 @@
 // C API: one thread's labels, and what became of reading them.
-#include "c_api/read.h"
 
 #include <unistd.h>
 
@@ -7,11 +6,10 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
-#include "c_api/plan.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "ptrace/holding.h"
+#include "sources/label_codec.h"
 
 namespace labelscope::c_api {
 namespace {
@@ -27,8 +25,8 @@ bool has_thread(const LiveProcess& process, Tid tid) {
 
 Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use) {
   const std::vector<CoreThread>& threads = core.threads();
-  auto found = std::find_if(threads.begin(), threads.end(),
-                            [&](const CoreThread& thread) { return thread.tid == tid; });
+  auto found =
+      std::ranges::find_if(threads, [&](const CoreThread& thread) { return thread.tid == tid; });
   if (found == threads.end()) {
     return Error{ErrorCode::kNotFound, "the core has no " + thread_text(tid)};
   }
@@ -112,30 +110,20 @@ using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the
 
 ls_error_code ls_read_thread(const ls_target* target, const ls_plan* plan, int32_t tid,
                              ls_observation** observation, ls_error* error) {
-  if (observation != nullptr) *observation = nullptr;
-  if (target == nullptr || plan == nullptr || observation == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_read_thread: an argument is NULL");
-  }
-  return hand_out(observation, error, [&] { return read_thread(*target, *plan, Tid{tid}); });
+  return answer("ls_read_thread: an argument is NULL", target != nullptr && plan != nullptr,
+                observation, error, [&] { return read_thread(*target, *plan, Tid{tid}); });
 }
 
 ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* plan,
                                 uint64_t thread_pointer, ls_observation** observation,
                                 ls_error* error) {
-  if (observation != nullptr) *observation = nullptr;
-  if (target == nullptr || plan == nullptr || observation == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_read_thread_at: an argument is NULL");
-  }
-  return hand_out(observation, error, [&] { return read_at(*target, *plan, thread_pointer); });
+  return answer("ls_read_thread_at: an argument is NULL", target != nullptr && plan != nullptr,
+                observation, error, [&] { return read_at(*target, *plan, thread_pointer); });
 }
 
 ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
                                ls_error* error) {
-  if (observation != nullptr) *observation = nullptr;
-  if (bytes == nullptr || observation == nullptr) {
-    return fail(error, LS_ERROR_ARGUMENT, "ls_decode_labels: an argument is NULL");
-  }
-  return hand_out(observation, error, [&] {
+  return answer("ls_decode_labels: an argument is NULL", bytes != nullptr, observation, error, [&] {
     return decode({static_cast<const std::byte*>(bytes), size});
   });
 }

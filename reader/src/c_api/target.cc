@@ -39,11 +39,8 @@ CoreOptions translate(const ls_core_options* given) {
 
 // Empty if the thread has ended: then reading it will say so.
 std::string name_of(Pid pid, Tid tid) {
-  auto text = read_proc_file("/proc/" + std::to_string(raw(pid)) + "/task/" +
-                             std::to_string(raw(tid)) + "/comm");
-  if (!text) return {};
-  if (!text->empty() && text->back() == '\n') text->pop_back();
-  return *std::move(text);
+  return read_proc_line("/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) +
+                        "/comm");
 }
 
 Result<std::unique_ptr<ls_thread_list>> list_threads(const ls_target& target) {

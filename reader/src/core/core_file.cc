@@ -158,8 +158,7 @@ std::vector<Mapping> CoreFile::Impl::list_mappings() const {
     if (notes.vdso == segment.start) mapping.path = "[vdso]";
     mappings.push_back(std::move(mapping));
   }
-  std::sort(mappings.begin(), mappings.end(),
-            [](const Mapping& a, const Mapping& b) { return a.start < b.start; });
+  std::ranges::sort(mappings, {}, &Mapping::start);
   return mappings;
 }
 

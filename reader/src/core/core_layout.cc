@@ -28,14 +28,6 @@ constexpr std::size_t kHeadersAtOnce = 1024;
 Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 Error unsupported(std::string what) { return Error{ErrorCode::kUnsupported, std::move(what)}; }
 
-template <class T>
-Result<T> read_at(const LoadedFile& file, std::uint64_t offset) {
-  T value;
-  Status status = file.read_offset(offset, std::as_writable_bytes(std::span(&value, 1)));
-  if (!status) return std::move(status).error();
-  return value;
-}
-
 struct Format {
   std::string_view magic;
   std::string_view name;
@@ -84,11 +76,11 @@ Status check_header(const Elf64_Ehdr& header) {
 Result<std::uint64_t> count_headers(const LoadedFile& file, const Elf64_Ehdr& header) {
   std::uint64_t count = header.e_phnum;
   if (count == PN_XNUM) {
-    auto section = read_at<Elf64_Shdr>(file, header.e_shoff);
+    auto section = read_value<Elf64_Shdr>(file.fd, header.e_shoff);
     if (section && section->sh_info != 0) {
       count = section->sh_info;
     } else {
-      auto first = read_at<Elf64_Phdr>(file, header.e_phoff);
+      auto first = read_value<Elf64_Phdr>(file.fd, header.e_phoff);
       if (!first || first->p_type != PT_NOTE || first->p_offset <= header.e_phoff) {
         return malformed("it is cut short: the number of its program headers is missing");
       }
@@ -127,8 +119,7 @@ Status add_header(const Elf64_Phdr& ph, CoreLayout& layout) {
 
 // An honest core has no overlaps. Of two overlapping segments, the one that starts first wins.
 void cut_overlaps(std::vector<CoreSegment>& segments) {
-  std::stable_sort(segments.begin(), segments.end(),
-                   [](const CoreSegment& a, const CoreSegment& b) { return a.start < b.start; });
+  std::ranges::stable_sort(segments, {}, &CoreSegment::start);
   Address end = 0;
   for (CoreSegment& segment : segments) {
     if (segment.start < end) {
@@ -157,7 +148,7 @@ Result<CoreLayout> read_core_layout(const LoadedFile& file, std::uint64_t file_s
   if (!std::string_view(head.data(), head.size()).starts_with(ELFMAG)) {
     return malformed("it is not an ELF file, as core files are");
   }
-  auto header = read_at<Elf64_Ehdr>(file, 0);
+  auto header = read_value<Elf64_Ehdr>(file.fd, 0);
   if (!header) return malformed("it is cut short: its header is missing");
   if (status = check_header(*header); !status) return std::move(status).error();
   auto count = count_headers(file, *header);
@@ -181,8 +172,7 @@ Result<CoreLayout> read_core_layout(const LoadedFile& file, std::uint64_t file_s
 }
 
 const CoreSegment* find_segment(const std::vector<CoreSegment>& segments, Address address) {
-  auto after = std::upper_bound(segments.begin(), segments.end(), address,
-                                [](Address a, const CoreSegment& s) { return a < s.start; });
+  auto after = std::ranges::upper_bound(segments, address, {}, &CoreSegment::start);
   if (after == segments.begin()) return nullptr;
   const CoreSegment& candidate = *std::prev(after);
   return address < candidate.end ? &candidate : nullptr;

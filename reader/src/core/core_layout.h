@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "elf/loaded_file.h"
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/ids.h"
 
 namespace labelscope {

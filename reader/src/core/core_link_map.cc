@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "elf/elf_image.h"
 #include "process/link_map.h"
 
 namespace labelscope {
@@ -18,12 +19,11 @@ constexpr std::uint64_t kPage = 4096;
 // PT_INTERP: the path of the loader.
 std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr ph;
-    if (!read_fully(fd, header.e_phoff + i * sizeof ph, std::as_writable_bytes(std::span(&ph, 1))))
-      return {};
-    if (ph.p_type != PT_INTERP || ph.p_filesz > kMaxPath) continue;
-    std::string path(ph.p_filesz, '\0');
-    if (!read_fully(fd, ph.p_offset, std::as_writable_bytes(std::span(path)))) return {};
+    const auto ph = read_value<Elf64_Phdr>(fd, header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!ph) return {};
+    if (ph->p_type != PT_INTERP || ph->p_filesz > kMaxPath) continue;
+    std::string path(ph->p_filesz, '\0');
+    if (!read_fully(fd, ph->p_offset, std::as_writable_bytes(std::span(path)))) return {};
     path.resize(std::min(path.find('\0'), path.size()));
     return path;
   }
@@ -100,10 +100,10 @@ class LinkMapWalk {
     const auto fits = [&](const ElfImage& one, const UniqueFd& fd) {
       if (!one.program_headers_address()) return false;
       if (!one.position_independent() && bias_of(one) != 0) return false;
-      Elf64_Ehdr header;
-      if (!read_fully(fd, 0, std::as_writable_bytes(std::span(&header, 1)))) return false;
-      interpreter_ = interpreter_of(fd, header);
-      return !notes_.entry || header.e_entry + bias_of(one) == *notes_.entry;
+      const auto header = read_value<Elf64_Ehdr>(fd, 0);
+      if (!header) return false;
+      interpreter_ = interpreter_of(fd, *header);
+      return !notes_.entry || header->e_entry + bias_of(one) == *notes_.entry;
     };
     auto image = open({path, {}, true}, fits);
     if (!image) return false;

@@ -24,8 +24,7 @@ std::uint64_t DumpedMemory::dumped_from(Address address) const {
 }
 
 Address DumpedMemory::next_dumped(Address address) const {
-  auto next = std::upper_bound(segments_.begin(), segments_.end(), address,
-                               [](Address a, const CoreSegment& s) { return a < s.start; });
+  auto next = std::ranges::upper_bound(segments_, address, {}, &CoreSegment::start);
   while (next != segments_.end() && next->file_size == 0) ++next;
   return next == segments_.end() ? UINT64_MAX : next->start;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "elf/elf_note.h"
+#include "process/proc_fs.h"
 #include "ptrace/register_set.h"
 
 namespace labelscope {
@@ -196,15 +197,11 @@ Status decode_prpsinfo(std::span<const std::byte> content, CoreNotes& notes) {
 }
 
 void decode_auxv(std::span<const std::byte> content, CoreNotes& notes) {
-  for (; content.size() >= sizeof(Elf64_auxv_t); content = content.subspan(sizeof(Elf64_auxv_t))) {
-    const auto entry = value_at<Elf64_auxv_t>(content, 0);
-    if (entry.a_type == AT_NULL) return;
-    if (entry.a_type == AT_PHDR) notes.program_headers = entry.a_un.a_val;
-    if (entry.a_type == AT_ENTRY) notes.entry = entry.a_un.a_val;
-    if (entry.a_type == AT_EXECFN) notes.executable_name = entry.a_un.a_val;
-    if (entry.a_type == AT_BASE) notes.loader = entry.a_un.a_val;
-    if (entry.a_type == AT_SYSINFO_EHDR) notes.vdso = entry.a_un.a_val;
-  }
+  notes.program_headers = find_auxiliary(content, AT_PHDR);
+  notes.entry = find_auxiliary(content, AT_ENTRY);
+  notes.executable_name = find_auxiliary(content, AT_EXECFN);
+  notes.loader = find_auxiliary(content, AT_BASE);
+  notes.vdso = find_auxiliary(content, AT_SYSINFO_EHDR);
 }
 
 // {count, page size}, count times {start, end, offset in pages}, count paths that end with zero.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "labelscope/regular_file.h"
-#include "labelscope/text.h"
+#include "base/text.h"
+#include "elf/regular_file.h"
 
 namespace labelscope {
 namespace {
@@ -115,8 +115,7 @@ Result<UniqueFd> FileFinder::find(const WantedFile& wanted,
     where += " and in " + std::to_string(directories_.size()) +
              (directories_.size() == 1 ? " directory of files" : " directories of files");
   }
-  if (std::any_of(directories_.begin(), directories_.end(),
-                  [](const FileIndex& one) { return one.is_cut(); })) {
+  if (std::ranges::any_of(directories_, [](const FileIndex& one) { return one.is_cut(); })) {
     where += ", in the first " + std::to_string(FileIndex::kMaxFiles) +
              " files of one: name a folder further down";
   }

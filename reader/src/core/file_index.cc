@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "labelscope/elf_image.h"
-#include "labelscope/regular_file.h"
-#include "labelscope/text.h"
+#include "base/text.h"
+#include "elf/elf_image.h"
+#include "elf/regular_file.h"
 
 namespace labelscope {
 namespace {
@@ -35,25 +35,17 @@ void FileIndex::list() {
     }
     if (at->is_regular_file(ignored)) found.emplace_back(at.depth(), at->path().string());
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   cut_ = found.size() >= kMaxFiles;
   for (auto& [depth, path] : found) {
-    by_name_.emplace(base_name(path), paths_.size());
+    by_name_[std::string(base_name(path))].push_back(path);
     paths_.push_back(std::move(path));
   }
 }
 
 std::vector<std::string> FileIndex::named(const std::string& name) {
   list();
-  std::vector<std::size_t> places;
-  const auto [first, last] = by_name_.equal_range(name);
-  std::transform(first, last, std::back_inserter(places),
-                 [](const auto& entry) { return entry.second; });
-  std::sort(places.begin(), places.end());
-  std::vector<std::string> found;
-  std::transform(places.begin(), places.end(), std::back_inserter(found),
-                 [&](std::size_t place) { return paths_[place]; });
-  return found;
+  return by_name_[name];
 }
 
 void FileIndex::read_build_ids() {
@@ -65,17 +57,13 @@ void FileIndex::read_build_ids() {
     if (!fd) continue;
     auto image = ElfImage::open(*std::move(fd));
     if (!image) continue;
-    if (std::string id = image->build_id(); !id.empty()) by_build_id_.emplace(std::move(id), path);
+    if (std::string id = image->build_id(); !id.empty()) by_build_id_[id].push_back(path);
   }
 }
 
 std::vector<std::string> FileIndex::with_build_id(const std::string& build_id) {
   read_build_ids();
-  std::vector<std::string> found;
-  const auto [first, last] = by_build_id_.equal_range(build_id);
-  std::transform(first, last, std::back_inserter(found),
-                 [](const auto& entry) { return entry.second; });
-  return found;
+  return by_build_id_[build_id];
 }
 
 }  // namespace labelscope

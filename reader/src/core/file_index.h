@@ -2,7 +2,6 @@
 // collected the files that belong to a core file.
 #pragma once
 
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,9 +30,9 @@ class FileIndex {
   bool listed_ = false;
   bool build_ids_read_ = false;
   bool cut_ = false;
-  std::vector<std::string> paths_;
-  std::unordered_multimap<std::string, std::size_t> by_name_;  // indexes of paths_
-  std::multimap<std::string, std::string> by_build_id_;
+  std::vector<std::string> paths_;  // those nearest to the directory first
+  std::unordered_map<std::string, std::vector<std::string>> by_name_;
+  std::unordered_map<std::string, std::vector<std::string>> by_build_id_;
 };
 
 }  // namespace labelscope

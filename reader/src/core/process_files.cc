@@ -15,7 +15,8 @@
 #include <cerrno>
 #include <map>
 
-#include "elf/debug_information.h"
+#include "elf/elf_image.h"
+#include "elf/foreign_file.h"
 #include "process/loaded_headers.h"
 #include "unwind/resumed_frames.h"
 
@@ -30,16 +31,9 @@ Error refused(std::string why) { return Error{ErrorCode::kNotFound, std::move(wh
 
 UniqueFd duplicate(const UniqueFd& fd) { return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
 
-template <class T>
-std::optional<T> value_at(const UniqueFd& fd, std::uint64_t offset) {
-  T value;
-  if (!read_fully(fd, offset, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
-  return value;
-}
-
 bool holds_offset(const ElfImage& image, std::uint64_t offset) {
   const auto& loads = image.load_segments();
-  return std::any_of(loads.begin(), loads.end(), [&](const LoadSegment& load) {
+  return std::ranges::any_of(loads, [&](const LoadSegment& load) {
     return offset >= page_down(load.file_offset) &&
            offset < page_up(load.file_offset + load.file_size);
   });
@@ -50,7 +44,7 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
 // written.
 bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
   const std::size_t stack_pointer = stack_pointer_number(machine);
-  return std::any_of(notes.threads.begin(), notes.threads.end(), [&](const CoreThread& thread) {
+  return std::ranges::any_of(notes.threads, [&](const CoreThread& thread) {
     return dumped.dumped_from(thread.registers.dwarf[stack_pointer]) != 0;
   });
 }
@@ -64,8 +58,7 @@ ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& d
       has_written_memory_(has_stack(dumped, machine, notes)),
       entry_(notes.entry),
       finder_(std::move(finder)) {
-  std::stable_sort(table.begin(), table.end(),
-                   [](const MappedRange& a, const MappedRange& b) { return a.start < b.start; });
+  std::ranges::stable_sort(table, {}, &MappedRange::start);
   std::map<std::string, std::size_t> known;
   for (MappedRange& range : table) {
     // An honest table has no overlaps.
@@ -85,8 +78,7 @@ ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& d
 }
 
 const FileRange* ProcessFiles::range_of(Address address) const {
-  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                [](Address a, const FileRange& r) { return a < r.start; });
+  auto after = std::ranges::upper_bound(ranges_, address, {}, &FileRange::start);
   if (after == ranges_.begin()) return nullptr;
   const FileRange& candidate = *std::prev(after);
   return address < candidate.end ? &candidate : nullptr;
@@ -116,7 +108,7 @@ Status ProcessFiles::check_placement(const File& file, const ElfImage& image,
     }
   }
   const bool main = main_executable_ && &files_[*main_executable_] == &file;
-  const auto header = value_at<Elf64_Ehdr>(fd, 0);
+  const auto header = read_value<Elf64_Ehdr>(fd, 0);
   if (!main || !entry_ || !header) return {};
   const FileRange* range = range_of(*entry_);
   if (range == nullptr || range->file != *main_executable_) {
@@ -124,7 +116,7 @@ Status ProcessFiles::check_placement(const File& file, const ElfImage& image,
   }
   const std::uint64_t offset = range->file_offset + (*entry_ - range->start);
   const auto& loads = image.load_segments();
-  const bool same = std::any_of(loads.begin(), loads.end(), [&](const LoadSegment& load) {
+  const bool same = std::ranges::any_of(loads, [&](const LoadSegment& load) {
     return header->e_entry >= load.vaddr &&
            header->e_entry - load.vaddr + load.file_offset == offset;
   });
@@ -171,9 +163,7 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
 bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::size_t size) const {
   const File& file = files_[range.file];
   if (file.segments.empty()) return false;
-  const LoadSegment& first = *std::min_element(
-      file.segments.begin(), file.segments.end(),
-      [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
+  const LoadSegment& first = *std::ranges::min_element(file.segments, {}, &LoadSegment::vaddr);
   // The copy that the range belongs to: the file may be loaded twice.
   const FileRange* start = nullptr;
   for (const std::size_t index : file.ranges) {
@@ -182,7 +172,7 @@ bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::
   }
   if (start == nullptr) return false;
   const Address bias = start->start - page_down(first.vaddr);
-  return std::any_of(file.segments.begin(), file.segments.end(), [&](const LoadSegment& load) {
+  return std::ranges::any_of(file.segments, [&](const LoadSegment& load) {
     return load.writable && address < bias + page_up(load.vaddr + load.memory_size) &&
            address + size > bias + page_down(load.vaddr);
   });

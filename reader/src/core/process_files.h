@@ -10,6 +10,7 @@
 #include "core/core_memory.h"
 #include "core/core_notes.h"
 #include "core/file_finder.h"
+#include "elf/elf_image.h"
 #include "process/loaded_headers.h"
 
 namespace labelscope {

@@ -7,10 +7,26 @@
 #include <bit>
 #include <vector>
 
-#include "elf/elf_hash.h"
-
 namespace labelscope {
 namespace {
+
+// The two hash functions of dynamic symbol tables: System V gABI ("Hash Table") and GNU.
+std::uint32_t gnu_hash_of(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash;
+}
+
+std::uint32_t sysv_hash_of(std::string_view name) {
+  std::uint32_t hash = 0;
+  for (char c : name) {
+    hash = (hash << 4) + static_cast<unsigned char>(c);
+    std::uint32_t high = hash & 0xf0000000U;
+    hash ^= high >> 24;
+    hash &= ~high;
+  }
+  return hash;
+}
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -36,45 +52,19 @@ Result<DynamicTables> DynamicTables::read(const LoadedFile& file, std::uint64_t 
     return malformed("the dynamic section lies outside the file");
   }
   DynamicTables tables;
+  const std::pair<Elf64_Sxword, std::uint64_t*> wanted[] = {
+      {DT_GNU_HASH, &tables.gnu_hash},     {DT_HASH, &tables.hash},
+      {DT_SYMTAB, &tables.symbols},        {DT_STRTAB, &tables.strings},
+      {DT_STRSZ, &tables.strings_size},    {DT_RELA, &tables.rela},
+      {DT_RELASZ, &tables.rela_size},      {DT_JMPREL, &tables.plt_rela},
+      {DT_PLTRELSZ, &tables.plt_rela_size}};
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
-    switch (entry.d_tag) {
-      case DT_GNU_HASH:
-        tables.gnu_hash = entry.d_un.d_ptr;
-        break;
-      case DT_HASH:
-        tables.hash = entry.d_un.d_ptr;
-        break;
-      case DT_SYMTAB:
-        tables.symbols = entry.d_un.d_ptr;
-        break;
-      case DT_STRTAB:
-        tables.strings = entry.d_un.d_ptr;
-        break;
-      case DT_STRSZ:
-        tables.strings_size = entry.d_un.d_val;
-        break;
-      case DT_RELA:
-        tables.rela = entry.d_un.d_ptr;
-        break;
-      case DT_RELASZ:
-        tables.rela_size = entry.d_un.d_val;
-        break;
-      case DT_JMPREL:
-        tables.plt_rela = entry.d_un.d_ptr;
-        break;
-      case DT_PLTRELSZ:
-        tables.plt_rela_size = entry.d_un.d_val;
-        break;
-      case DT_SONAME:
-        tables.has_soname = true;
-        break;
-      case DT_FLAGS_1:
-        tables.is_pie = (entry.d_un.d_val & DF_1_PIE) != 0;
-        break;
-      default:
-        break;
+    for (const auto& [tag, value] : wanted) {
+      if (entry.d_tag == tag) *value = entry.d_un.d_val;
     }
+    tables.has_soname |= entry.d_tag == DT_SONAME;
+    if (entry.d_tag == DT_FLAGS_1) tables.is_pie = (entry.d_un.d_val & DF_1_PIE) != 0;
   }
   return tables;
 }

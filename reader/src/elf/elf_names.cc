@@ -1,9 +1,24 @@
 // Names of ELF's numbers: System V gABI chapter 4, and each processor's psABI for relocations.
-#include "labelscope/elf_names.h"
+#include "elf/elf_names.h"
 
 #include <elf.h>
 
+#include <initializer_list>
+#include <utility>
+
 namespace labelscope {
+namespace {
+
+using Names = std::initializer_list<std::pair<std::uint8_t, std::string_view>>;
+
+std::string_view name_of(std::uint8_t number, Names names) {
+  for (const auto& [known, name] : names) {
+    if (known == number) return name;
+  }
+  return "unknown";
+}
+
+}  // namespace
 
 std::string_view machine_name(Machine machine) {
   return machine == Machine::kX86_64 ? "x86-64" : "aarch64";
@@ -27,56 +42,28 @@ std::string_view symbol_table_name(SymbolTable table) {
 }
 
 std::string_view symbol_type_name(std::uint8_t type) {
-  switch (type) {
-    case STT_NOTYPE:
-      return "NOTYPE";
-    case STT_OBJECT:
-      return "OBJECT";
-    case STT_FUNC:
-      return "FUNC";
-    case STT_SECTION:
-      return "SECTION";
-    case STT_FILE:
-      return "FILE";
-    case STT_COMMON:
-      return "COMMON";
-    case STT_TLS:
-      return "TLS";
-    case STT_GNU_IFUNC:
-      return "IFUNC";
-    default:
-      return "unknown";
-  }
+  return name_of(type, {{STT_NOTYPE, "NOTYPE"},
+                        {STT_OBJECT, "OBJECT"},
+                        {STT_FUNC, "FUNC"},
+                        {STT_SECTION, "SECTION"},
+                        {STT_FILE, "FILE"},
+                        {STT_COMMON, "COMMON"},
+                        {STT_TLS, "TLS"},
+                        {STT_GNU_IFUNC, "IFUNC"}});
 }
 
 std::string_view symbol_binding_name(std::uint8_t binding) {
-  switch (binding) {
-    case STB_LOCAL:
-      return "LOCAL";
-    case STB_GLOBAL:
-      return "GLOBAL";
-    case STB_WEAK:
-      return "WEAK";
-    case STB_GNU_UNIQUE:
-      return "UNIQUE";
-    default:
-      return "unknown";
-  }
+  return name_of(binding, {{STB_LOCAL, "LOCAL"},
+                           {STB_GLOBAL, "GLOBAL"},
+                           {STB_WEAK, "WEAK"},
+                           {STB_GNU_UNIQUE, "UNIQUE"}});
 }
 
 std::string_view symbol_visibility_name(std::uint8_t visibility) {
-  switch (visibility) {
-    case STV_DEFAULT:
-      return "DEFAULT";
-    case STV_INTERNAL:
-      return "INTERNAL";
-    case STV_HIDDEN:
-      return "HIDDEN";
-    case STV_PROTECTED:
-      return "PROTECTED";
-    default:
-      return "unknown";
-  }
+  return name_of(visibility, {{STV_DEFAULT, "DEFAULT"},
+                              {STV_INTERNAL, "INTERNAL"},
+                              {STV_HIDDEN, "HIDDEN"},
+                              {STV_PROTECTED, "PROTECTED"}});
 }
 
 }  // namespace labelscope

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "labelscope/text.h"
+#include "base/text.h"
 
 namespace labelscope {
 namespace {

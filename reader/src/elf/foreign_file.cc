@@ -5,11 +5,13 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "customlabels/label_abi.h"
-#include "labelscope/section_count.h"
+#include "elf/loaded_file.h"
+#include "elf/section_count.h"
 
 namespace labelscope {
 namespace {
@@ -95,6 +97,28 @@ bool foreign_publisher(const UniqueFd& file) {
     if (defines_name(elf.get(), section, header)) return true;
   }
   return false;
+}
+
+// Sections that are read at run time occupy nothing in it.
+bool has_only_debug_information(const UniqueFd& file) {
+  const auto header = read_value<Elf64_Ehdr>(file, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (header->e_shoff == 0 || header->e_shentsize != sizeof(Elf64_Shdr)) return false;
+  for (std::uint16_t i = 0; i < header->e_shnum; ++i) {
+    const auto section = read_value<Elf64_Shdr>(file, header->e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return false;
+    if (section->sh_type == SHT_NOBITS && (section->sh_flags & SHF_ALLOC) != 0 &&
+        (section->sh_flags & SHF_WRITE) == 0 && section->sh_size != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Error only_debug_information() {
+  return Error{ErrorCode::kUnsupported,
+               "it holds debug information only (objcopy --only-keep-debug): look at the file that "
+               "it belongs to"};
 }
 
 }  // namespace labelscope

@@ -1,5 +1,6 @@
-// ELF files for platforms that the ABI does not cover: 32 bits, big-endian, other processors, other
-// systems. Tells whether such a file publishes labels all the same, and no more.
+// ELF files that no process of ours can load. Those for platforms that the ABI does not cover: 32
+// bits, big-endian, other processors, other systems; here one learns whether such a file publishes
+// labels all the same, and no more. And those that hold debug information only.
 //
 // Source: System V gABI chapter 4. Thread-safe. The file offset of the descriptor may move.
 #pragma once
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -18,5 +20,12 @@ std::optional<std::string> foreign_platform(const UniqueFd& file);
 // Whether the file defines one of the ABI's two symbols among its dynamic symbols. False if its
 // section headers are missing or damaged.
 bool foreign_publisher(const UniqueFd& file);
+
+// Whether objcopy --only-keep-debug made the file, or a package of debug information holds it. It
+// has the headers, the symbols and the build ID of the file that it belongs to, but not its bytes:
+// nobody can run or load it. False for what cannot be read, too.
+bool has_only_debug_information(const UniqueFd& file);
+// kUnsupported, for whom such a file was given.
+Error only_debug_information();
 
 }  // namespace labelscope

@@ -6,11 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "labelscope/elf_image.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
 
@@ -18,6 +18,28 @@ namespace labelscope {
 
 // Fills `out` from the file's bytes, or fails: kMalformed where there are none.
 Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byte> out);
+template <class T>
+Result<T> read_value(const UniqueFd& file, std::uint64_t offset) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T out;
+  Status status = read_fully(file, offset, std::as_writable_bytes(std::span(&out, 1)));
+  if (!status) return std::move(status).error();
+  return out;
+}
+
+struct LoadSegment {
+  std::uint64_t vaddr = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t file_size = 0;
+  std::uint64_t memory_size = 0;
+  bool executable = false;
+  bool writable = false;  // by its flags; see ElfImage::stays_writable()
+};
+
+// The load bias, runtime address minus link-time address, where a loader has mapped code of one of
+// these segments from `file_offset` to `start`. nullopt: no segment has code there.
+std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
+                                          std::uint64_t start, std::uint64_t file_offset);
 
 struct LoadedFile {
   UniqueFd fd;

@@ -1,5 +1,5 @@
 // The numbers of file systems: <linux/magic.h>.
-#include "labelscope/regular_file.h"
+#include "elf/regular_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,4 +1,4 @@
-#include "labelscope/section_count.h"
+#include "elf/section_count.h"
 
 #include <elf.h>
 #include <unistd.h>

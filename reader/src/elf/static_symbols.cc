@@ -20,16 +20,10 @@ constexpr std::size_t kStringBytesAtOnce = 256 << 10;
 
 Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
+// The product is small: the index is that of a section that was counted.
 Result<Elf64_Shdr> read_section(const LoadedFile& file, const Elf64_Ehdr& header,
                                 std::uint64_t index) {
-  Elf64_Shdr section;
-  // The product is small: the index is that of a section that was counted.
-  if (Status status = file.read_offset(header.e_shoff + index * sizeof section,
-                                       std::as_writable_bytes(std::span(&section, 1)));
-      !status) {
-    return std::move(status).error();
-  }
-  return section;
+  return read_value<Elf64_Shdr>(file.fd, header.e_shoff + index * sizeof(Elf64_Shdr));
 }
 
 // Where the name and a zero byte stand among the strings, ascending. The tail of a longer name may
@@ -132,7 +126,7 @@ Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
     for (std::size_t i = 0; i < some.size(); ++i) {
       const Elf64_Sym& sym = some[i];
       if (sym.st_shndx == SHN_UNDEF) continue;
-      if (!std::binary_search(places->begin(), places->end(), sym.st_name)) continue;
+      if (!std::ranges::binary_search(*places, sym.st_name)) continue;
       const ElfSymbol found =
           to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab);
       // A hidden variable is local in a linked file; a global one of that name is the one meant.

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "elf/loaded_file.h"
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 
 namespace labelscope {
 

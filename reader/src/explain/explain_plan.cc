@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "labelscope/elf_names.h"
+#include "base/text.h"
+#include "elf/elf_names.h"
 #include "labelscope/explain.h"
-#include "labelscope/text.h"
 #include "sources/file_facts.h"
 #include "sources/label_source.h"
 
@@ -111,11 +111,11 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    const LabelSource& source = *label_sources()[module.file.source];
-    if (source.version_symbol() != nullptr) {
-      steps.push_back(version_line(source.version_symbol(), module));
+    const LabelSource::About& source = label_sources()[module.file.source]->about;
+    if (source.version_symbol != nullptr) {
+      steps.push_back(version_line(source.version_symbol, module));
     }
-    steps.push_back(variable_line(source.variable_symbol(), module));
+    steps.push_back(variable_line(source.variable_symbol, module));
   }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));
@@ -177,10 +177,9 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
   // Findings that only the trace has: without a trace, planning does not look for them.
   for (const ModuleTrace& module : trace.modules) {
     if (!module.refused) continue;
-    const bool known =
-        std::any_of(plan.refusals.begin(), plan.refusals.end(), [&](const Refusal& refusal) {
-          return refusal.path == module.path && refusal.finding.code == module.refused->code;
-        });
+    const bool known = std::ranges::any_of(plan.refusals, [&](const Refusal& refusal) {
+      return refusal.path == module.path && refusal.finding.code == module.refused->code;
+    });
     if (!known) found.push_back(of_module(module.path, *module.refused));
   }
   return found;
@@ -201,8 +200,8 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
   // Findings that keep labels from being read come first, then deviations of publishers that work.
   if (!plan.publishers.empty()) {
-    std::stable_partition(found.begin(), found.end(),
-                          [](const Finding& each) { return each.harm == Harm::kUnreadable; });
+    std::ranges::stable_partition(
+        found, [](const Finding& each) { return each.harm == Harm::kUnreadable; });
   }
   told.findings = std::move(found);
   return told;

@@ -2,10 +2,9 @@
 //
 // locate() does its work and keeps a trace, which is told here. What the variable holds, its source
 // tells.
-#include <optional>
 
+#include "base/text.h"
 #include "labelscope/explain.h"
-#include "labelscope/text.h"
 #include "recipe/locate_trace.h"
 #include "sources/label_source.h"
 

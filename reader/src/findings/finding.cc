@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "findings/check_rule.h"
+
 namespace labelscope {
 
 namespace {
@@ -32,7 +34,6 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kBadPointer, "bad-pointer"},
     {kMalformedSet, "malformed-set"},
     {kNullValue, "null-value"},
-    {kContextSize, "context-size"},
     {kTornRecord, "torn-record"},
 };
 

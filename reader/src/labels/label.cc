@@ -2,68 +2,48 @@
 #include "labelscope/label.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace labelscope {
 
+namespace {
+
+struct OutcomeWords {
+  std::string_view name;
+  std::string_view text;
+};
+
+// By number.
+constexpr OutcomeWords kOutcomes[] = {
+    {"labelled", "labels were read"},
+    {"unlabelled", "the thread has no labels"},
+    {"no-recipe", "the label variable could not be located"},
+    {"not-relocated", "the library was not relocated yet"},
+    {"no-thread-pointer", "the thread pointer could not be had"},
+    {"bad-dtv", "the thread's DTV could not be read"},
+    {"not-resident", "a page was not in memory or not mapped"},
+    {"malformed", "the label set contradicts itself"},
+    {"vanished", "the thread did not run again before the repeated read"},
+    {"torn", "the thread was just writing its record"},
+    {"unknown", "unknown outcome"},
+};
+static_assert(std::size(kOutcomes) == LS_OUTCOME_COUNT + 1);
+
+}  // namespace
+
 std::string_view outcome_name(unsigned outcome) {
-  switch (outcome) {
-    case LS_LABELLED:
-      return "labelled";
-    case LS_UNLABELLED:
-      return "unlabelled";
-    case LS_UNREADABLE_NO_RECIPE:
-      return "no-recipe";
-    case LS_UNREADABLE_NOT_RELOCATED:
-      return "not-relocated";
-    case LS_UNREADABLE_NO_THREAD_POINTER:
-      return "no-thread-pointer";
-    case LS_UNREADABLE_BAD_DTV:
-      return "bad-dtv";
-    case LS_UNREADABLE_NOT_RESIDENT:
-      return "not-resident";
-    case LS_UNREADABLE_MALFORMED:
-      return "malformed";
-    case LS_UNREADABLE_VANISHED:
-      return "vanished";
-    case LS_UNREADABLE_TORN:
-      return "torn";
-    default:
-      return "unknown";
-  }
+  return kOutcomes[std::min<unsigned>(outcome, LS_OUTCOME_COUNT)].name;
 }
 
 std::string_view outcome_text(unsigned outcome) {
-  switch (outcome) {
-    case LS_LABELLED:
-      return "labels were read";
-    case LS_UNLABELLED:
-      return "the thread has no labels";
-    case LS_UNREADABLE_NO_RECIPE:
-      return "the label variable could not be located";
-    case LS_UNREADABLE_NOT_RELOCATED:
-      return "the library was not relocated yet";
-    case LS_UNREADABLE_NO_THREAD_POINTER:
-      return "the thread pointer could not be had";
-    case LS_UNREADABLE_BAD_DTV:
-      return "the thread's DTV could not be read";
-    case LS_UNREADABLE_NOT_RESIDENT:
-      return "a page was not in memory or not mapped";
-    case LS_UNREADABLE_MALFORMED:
-      return "the label set contradicts itself";
-    case LS_UNREADABLE_VANISHED:
-      return "the thread did not run again before the repeated read";
-    case LS_UNREADABLE_TORN:
-      return "the thread was just writing its record";
-    default:
-      return "unknown outcome";
-  }
+  return kOutcomes[std::min<unsigned>(outcome, LS_OUTCOME_COUNT)].text;
 }
 
 void keep_first_keys(LabelSet& labels, std::uint32_t& flags) {
   LabelSet kept;
   kept.reserve(labels.size());
   for (Label& label : labels) {
-    bool seen = std::any_of(kept.begin(), kept.end(), [&](const Label& earlier) {
+    bool seen = std::ranges::any_of(kept, [&](const Label& earlier) {
       return earlier.publisher == label.publisher && earlier.key == label.key;
     });
     if (seen) {

@@ -16,12 +16,11 @@
 #include "labelscope/plan.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "labelscope/outcome.h"
-#include "labelscope/text.h"
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"
@@ -33,6 +32,10 @@ namespace {
 
 // So many refusals are told in words. A process may have any number of them.
 constexpr std::size_t kMostTold = 5;
+// Twice so many files of a process are open at once: those that have one of the symbols, or whose
+// tables contradict themselves (LS_MAX_PUBLISHERS of them count); half of them may be others that a
+// trace looks at more closely.
+constexpr std::size_t kMostOpen = 64;
 
 std::string libc_clause(const LibcTls& libc) {
   switch (libc.kind()) {
@@ -71,14 +74,20 @@ AccessPlan unlocated(bool alive) {
 
 bool is_publisher_name(std::string_view path) {
   const auto sources = label_sources();
-  return std::any_of(sources.begin(), sources.end(),
-                     [&](const LabelSource* source) { return source->is_publisher_name(path); });
+  return std::ranges::any_of(
+      sources, [&](const LabelSource* source) { return source->is_publisher_name(path); });
 }
 
 std::string access_text(const Publisher& publisher) {
   std::string text(access_model_name(publisher.model));
   if (publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS) return text;
-  return names_of(publisher.recipe.source).variable_symbol + (", " + text);
+  return find_source(publisher.recipe.source)->about.variable_symbol + (", " + text);
+}
+
+std::vector<ls_tls_recipe> ProcessPlan::recipes() const {
+  std::vector<ls_tls_recipe> all;
+  for (const Publisher& publisher : publishers) all.push_back(publisher.recipe);
+  return all;
 }
 
 std::string ProcessPlan::absence() const {
@@ -109,21 +118,24 @@ class Planner::Planning {
         program_headers_(target.program_headers_address()),
         sources_(sources_to_look_for(only)) {
     for (const LabelSource* source : sources_) {
-      plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(source->name());
+      plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(source->about.name);
     }
   }
 
+  // Whether there is anything to look at in it.
+  bool concerns(const Module& module) const;
   void look_at(const Module& module);
+  void refuse_unseen(const Module& module);
   void refuse_files(const std::vector<ModuleProblem>& problems);
   void refuse_process(const ModuleProblem& problem);
   ProcessPlan take_plan() { return std::move(plan_); }
 
  private:
+  FileInspection begin(const Module& module) const;
   const LibcTls& libc(Machine machine);
   enum class Found { kNothing, kSymbols, kUnreadable };
   Found look_for(const LabelSource& source, const Module& module, ModuleTrace seen);
   void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen);
-  std::optional<Error> read_version(const Module& module, FileInspection& file) const;
   void judge(const LabelSource& source, const Module& module, ModuleTrace& seen);
   void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
@@ -174,15 +186,46 @@ void Planner::Planning::refuse_files(const std::vector<ModuleProblem>& problems)
   }
 }
 
-void Planner::Planning::look_at(const Module& module) {
-  ModuleTrace seen;
-  seen.path = module.path;
-  seen.load_bias = module.load_bias;
-  FileInspection& file = seen.file;
+// Before anything is looked for in it.
+FileInspection Planner::Planning::begin(const Module& module) const {
+  FileInspection file;
   file.machine = module.image->machine();
   file.executable = is_main_executable(module, program_headers_);
   file.has_dynamic_symbols = module.image->has_dynamic_symbols();
   file.tls = module.image->tls();
+  return file;
+}
+
+bool Planner::Planning::concerns(const Module& module) const {
+  return std::any_of(sources_.begin(), sources_.end(), [&](const LabelSource* source) {
+    FileInspection file = begin(module);
+    file.source = source->about.number;
+    file.abi_name = source->is_publisher_name(module.path);
+    const Status found = find_symbols(*source, *module.image, /*everything=*/false, file);
+    return !found || declares_labels(file);
+  });
+}
+
+// Not what it is, but that nobody knows.
+void Planner::Planning::refuse_unseen(const Module& module) {
+  plan_.refusals.push_back({module.path,
+                            {FindingCode::kUnreadableFile,
+                             "more than " + std::to_string(2 * kMostOpen) +
+                                 " files of the process have the symbols of a publisher",
+                             {}}});
+}
+
+void Planner::Planning::look_at(const Module& module) {
+  if (module.image == nullptr) {
+    verdicts_[module.file].may_publish = false;
+    if (trace_ != nullptr) ++trace_->without_symbols;
+    return;
+  }
+  ModuleTrace seen;
+  seen.path = module.path;
+  seen.load_bias = module.load_bias;
+  seen.file = begin(module);
+  const FileInspection& file = seen.file;
   if (trace_ != nullptr && file.executable) {
     trace_->main_executable = {module.path, file.has_dynamic_symbols, module.image->has_symtab()};
   }
@@ -199,7 +242,7 @@ void Planner::Planning::look_at(const Module& module) {
 
 Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
                                                      const Module& module, ModuleTrace seen) {
-  seen.file.source = source.number();
+  seen.file.source = source.about.number;
   seen.file.abi_name = source.is_publisher_name(module.path);
   Found result = Found::kNothing;
   if (Status found = find_symbols(source, *module.image, /*everything=*/false, seen.file); !found) {
@@ -226,24 +269,15 @@ void Planner::Planning::look_closer(const LabelSource& source, const Module& mod
   if (!seen.file.findings.empty()) seen.refused = seen.file.findings.front();
 }
 
-// Why there is a version that cannot be read.
-std::optional<Error> Planner::Planning::read_version(const Module& module,
-                                                     FileInspection& file) const {
-  const auto& symbol = best_of(file.version);
-  if (!symbol || !can_be_version(*symbol)) return std::nullopt;
-  auto value = read_value<std::uint32_t>(target_.memory(), module.load_bias + symbol->value);
-  if (!value) return value.error();
-  file.version_value = *value;
-  file.version_writable = module.image->stays_writable(symbol->value);
-  return std::nullopt;
-}
-
 void Planner::Planning::judge(const LabelSource& source, const Module& module, ModuleTrace& seen) {
   FileInspection& file = seen.file;
-  const auto no_version = read_version(module, file);
+  const auto no_version =
+      read_version(*module.image, file, [&](std::uint64_t address, std::span<std::byte> out) {
+        return target_.memory().read(module.load_bias + address, out);
+      });
   Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
   if (!file.executable) {
-    relocations = module.image->tls_relocations(source.variable_symbol());
+    relocations = module.image->tls_relocations(source.about.variable_symbol);
     file.relocations_read = relocations.has_value();
     if (relocations) keep_relocations(*relocations, file);
   }
@@ -269,9 +303,9 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
   access.recipe.source = static_cast<std::uint16_t>(seen.file.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
-  const auto first = std::find_if(
-      plan_.publishers.begin(), plan_.publishers.end(),
-      [&](const Publisher& earlier) { return same_place(earlier.recipe, access.recipe); });
+  const auto first = std::ranges::find_if(plan_.publishers, [&](const Publisher& earlier) {
+    return same_place(earlier.recipe, access.recipe);
+  });
   if (first != plan_.publishers.end()) {
     seen.shares_with = first->path;
     return;
@@ -302,34 +336,44 @@ void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
 Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
+  Planning planning(target, *mappings, verdicts_, trace, only_);
   std::size_t known_to_be_none = 0;
-  const ModuleList list = list_modules(target, *mappings, [&](const FileId& file) {
+  std::size_t open = 0;
+  std::set<FileId> unseen;
+  const auto is_wanted = [&](const FileId& file) {
     const auto verdict = verdicts_.find(file);
     const bool none =
         trace == nullptr && verdict != verdicts_.end() && !verdict->second.may_publish;
     known_to_be_none += none ? 1 : 0;
     return !none;
-  });
-  const std::size_t modules = list.modules.size() + known_to_be_none;
-  // Not a process without labels, but one that we may not look at.
-  if (modules == 0) {
-    for (const ModuleProblem& problem : list.problems) {
-      if (problem.error.code == ErrorCode::kPermission) return problem.error;
-    }
-  }
-  for (const Module& module : list.modules) {
+  };
+  const auto is_kept = [&](const Module& module) {
     verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
+    const bool concerns = planning.concerns(module);
+    // A trace looks closer at the others, too, as far as there is room.
+    if (!concerns && (trace == nullptr || open >= kMostOpen)) return false;
+    if (open >= 2 * kMostOpen) unseen.insert(module.file);
+    return open < 2 * kMostOpen && ++open != 0;
+  };
+  const ModuleList list = list_modules(target, *mappings, is_wanted, is_kept);
+  const std::size_t modules = list.modules.size() + known_to_be_none;
+  for (const ModuleProblem& problem : list.problems) {
+    // What could not be opened now may publish labels, and nobody has looked.
+    if (problem.error.code == ErrorCode::kTooManyFiles) return problem.error;
+    // Not a process without labels, but one that we may not look at.
+    if (modules == 0 && problem.error.code == ErrorCode::kPermission) return problem.error;
   }
-  Planning planning(target, *mappings, verdicts_, trace, only_);
-  const auto other_kind = std::find_if(
-      list.problems.begin(), list.problems.end(),
-      [](const ModuleProblem& problem) { return problem.error.code == ErrorCode::kUnsupported; });
+  const auto other_kind = std::ranges::find_if(list.problems, [](const ModuleProblem& problem) {
+    return problem.error.code == ErrorCode::kUnsupported;
+  });
   if (modules == 0 && other_kind != list.problems.end()) {
     planning.refuse_process(*other_kind);
   } else {
     planning.refuse_files(list.problems);
   }
-  for (const Module& module : list.modules) planning.look_at(module);
+  for (const Module& module : list.modules) {
+    unseen.contains(module.file) ? planning.refuse_unseen(module) : planning.look_at(module);
+  }
   ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;

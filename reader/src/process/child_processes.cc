@@ -1,6 +1,6 @@
 // Reads /proc/PID/task/TID/children, if the kernel has it (CONFIG_PROC_CHILDREN). Otherwise reads
 // the parent of every process.
-#include "labelscope/child_processes.h"
+#include "process/child_processes.h"
 
 #include <dirent.h>
 

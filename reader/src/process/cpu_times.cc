@@ -1,6 +1,6 @@
 // schedstat for threads; the POSIX clock of a process, which its number leads to and which needs no
 // permission.
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 
 #include <dirent.h>
 

@@ -54,7 +54,7 @@ std::string target_text(const MemorySource& memory, Address address) {
     const std::size_t size = piece.size() - (address + text.size()) % piece.size();
     const std::span<char> part = std::span(piece).first(size);
     if (!memory.read(address + text.size(), std::as_writable_bytes(part))) break;
-    const auto end = std::find(part.begin(), part.end(), '\0');
+    const auto end = std::ranges::find(part, '\0');
     text.append(part.begin(), end);
     if (end != part.end()) break;
   }

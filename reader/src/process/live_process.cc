@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "labelscope/regular_file.h"
+#include "elf/regular_file.h"
 #include "labelscope/target.h"
 #include "process/proc_fs.h"
 
@@ -73,7 +73,7 @@ std::optional<Tid> find_running_thread(Pid pid) {
   auto tids = list_threads(pid);
   if (!tids) return std::nullopt;
   for (Tid tid : *tids) {
-    auto stat = read_thread_stat("/proc/" + std::to_string(raw(tid)) + "/stat");
+    auto stat = read_thread_stat(proc_path(tid, "stat"));
     if (stat && !has_ended(stat->state) && (stat->flags & kIsEnding) == 0) return tid;
   }
   return std::nullopt;
@@ -118,7 +118,7 @@ bool LiveProcess::find_other_door() const {
 
 // /proc has a folder for every thread, too, which it does not list. It shows the same memory.
 std::string LiveProcess::proc_path(const char* name) const {
-  return "/proc/" + std::to_string(raw(door_.load())) + "/" + name;
+  return labelscope::proc_path(door_, name);
 }
 
 // The files of a thread that has ended are empty.
@@ -203,12 +203,7 @@ std::string LiveProcess::program() const {
 
 std::optional<Address> LiveProcess::auxiliary_value(std::uint64_t type) const {
   const std::string bytes = program();
-  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes.size(); at += sizeof(Elf64_auxv_t)) {
-    Elf64_auxv_t entry;
-    std::memcpy(&entry, bytes.data() + at, sizeof entry);
-    if (entry.a_type == type) return entry.a_un.a_val;
-  }
-  return std::nullopt;
+  return find_auxiliary(std::as_bytes(std::span(bytes)), type);
 }
 
 std::optional<Address> LiveProcess::program_headers_address() const {
@@ -224,10 +219,7 @@ Result<std::vector<Tid>> LiveProcess::threads() const {
 }
 
 std::string LiveProcess::comm() const {
-  auto text = read_proc_file("/proc/" + std::to_string(raw(pid_)) + "/comm");
-  if (!text) return {};
-  if (!text->empty() && text->back() == '\n') text->pop_back();
-  return *std::move(text);
+  return read_proc_line(labelscope::proc_path(Tid{raw(pid_)}, "comm"));
 }
 
 std::string LiveProcess::command_line() const {
@@ -236,7 +228,7 @@ std::string LiveProcess::command_line() const {
   auto text = read_proc_file(proc_path("cmdline"), kMost);
   if (!text) return {};
   while (!text->empty() && text->back() == '\0') text->pop_back();
-  std::replace(text->begin(), text->end(), '\0', ' ');
+  std::ranges::replace(*text, '\0', ' ');
   return *std::move(text);
 }
 

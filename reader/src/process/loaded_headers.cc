@@ -43,8 +43,8 @@ Result<LoadedHeaders> read_loaded_headers(const MemorySource& dumped, Address st
   if (!dumped.read(start + header->e_phoff, std::as_writable_bytes(std::span(headers)))) {
     return found;
   }
-  const auto first = std::find_if(headers.begin(), headers.end(),
-                                  [](const Elf64_Phdr& ph) { return ph.p_type == PT_LOAD; });
+  const auto first =
+      std::ranges::find_if(headers, [](const Elf64_Phdr& ph) { return ph.p_type == PT_LOAD; });
   if (first == headers.end()) return found;
   found.build_id = build_id_of(dumped, start - (first->p_vaddr & ~(kPage - 1)), headers);
   return found;

@@ -97,8 +97,7 @@ Result<std::vector<Mapping>> parse_maps(std::string_view text) {
 }
 
 const Mapping* find_mapping(const std::vector<Mapping>& mappings, Address address) {
-  auto after = std::upper_bound(mappings.begin(), mappings.end(), address,
-                                [](Address a, const Mapping& m) { return a < m.start; });
+  auto after = std::ranges::upper_bound(mappings, address, {}, &Mapping::start);
   if (after == mappings.begin()) return nullptr;
   const Mapping& candidate = *std::prev(after);
   return address < candidate.end ? &candidate : nullptr;

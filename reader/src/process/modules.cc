@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+
+#include "elf/elf_image.h"
 
 namespace labelscope {
 namespace {
@@ -68,9 +71,7 @@ Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& m
 
 std::vector<Copy> find_copies(const ElfImage& image, const FileMappings& mapped, bool& loading) {
   const std::vector<LoadSegment>& loads = image.load_segments();
-  const LoadSegment& first = *std::min_element(
-      loads.begin(), loads.end(),
-      [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
+  const LoadSegment& first = *std::ranges::min_element(loads, {}, &LoadSegment::vaddr);
   std::uint64_t last_end = 0;
   for (const LoadSegment& load : loads)
     last_end = std::max(last_end, load.vaddr + load.memory_size);
@@ -95,15 +96,15 @@ std::vector<Copy> find_copies(const ElfImage& image, const FileMappings& mapped,
 }  // namespace
 
 ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappings,
-                        const std::function<bool(const FileId&)>& wanted) {
+                        const std::function<bool(const FileId&)>& wanted,
+                        const std::function<bool(const Module&)>& keep) {
   std::map<FileId, FileMappings> by_file;
   for (const Mapping& mapping : mappings) {
     if (mapping.file) by_file[mapping.file].push_back(&mapping);
   }
   ModuleList list;
   for (const auto& [file, mapped] : by_file) {
-    bool executable =
-        std::any_of(mapped.begin(), mapped.end(), [](const Mapping* m) { return m->executable; });
+    bool executable = std::ranges::any_of(mapped, [](const Mapping* m) { return m->executable; });
     if (!executable || !wanted(file)) continue;
     const std::string& path = mapped.front()->path;
     auto fd = target.open_file(*mapped.front());
@@ -117,12 +118,15 @@ ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappin
       continue;
     }
     auto shared = std::make_shared<ElfImage>(*std::move(image));
+    const std::size_t before = list.modules.size();
     for (const Copy& copy : find_copies(*shared, mapped, list.loading)) {
       list.modules.push_back({path, file, shared, copy.bias, copy.start, copy.end});
     }
+    const auto copies = std::span(list.modules).subspan(before);
+    if (std::any_of(copies.begin(), copies.end(), keep)) continue;
+    for (Module& module : copies) module.image.reset();
   }
-  std::sort(list.modules.begin(), list.modules.end(),
-            [](const Module& a, const Module& b) { return a.start < b.start; });
+  std::ranges::sort(list.modules, {}, &Module::start);
   return list;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"
 
@@ -17,7 +17,7 @@ namespace labelscope {
 struct Module {
   std::string path;
   FileId file;
-  std::shared_ptr<ElfImage> image;  // shared by the copies of one file
+  std::shared_ptr<ElfImage> image;  // shared by the copies of one file; null if nobody keeps it
   Address load_bias = 0;            // runtime address minus link-time address
   Address start = 0;
   Address end = 0;  // past the last mapping of this copy
@@ -37,9 +37,13 @@ struct ModuleList {
   bool loading = false;  // the loader has not mapped all of some module yet
 };
 
-// Opens every executable mapped file for which `wanted` says so (once for each file).
-ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappings,
-                        const std::function<bool(const FileId&)>& wanted);
+// Opens every executable mapped file for which `wanted` says so (once for each file), one after the
+// other. Its image stays open if `keep` says so of one of its modules: a process may map more files
+// than we may open.
+ModuleList list_modules(
+    const Target& target, const std::vector<Mapping>& mappings,
+    const std::function<bool(const FileId&)>& wanted,
+    const std::function<bool(const Module&)>& keep = [](const Module&) { return true; });
 
 // `program_headers`: Target::program_headers_address(), which the kernel told the process.
 bool is_main_executable(const Module& module, std::optional<Address> program_headers);

@@ -1,5 +1,6 @@
 #include "process/proc_fs.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include "labelscope/unique_fd.h"
 
@@ -24,6 +26,27 @@ Result<std::string> read_proc_file(const std::string& path, std::size_t most) {
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
   return text;
+}
+
+std::string read_proc_line(const std::string& path) {
+  auto text = read_proc_file(path);
+  if (!text) return {};
+  if (text->ends_with('\n')) text->pop_back();
+  return *std::move(text);
+}
+
+std::string proc_path(Tid tid, const char* name) {
+  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
+}
+
+std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> vector, std::uint64_t type) {
+  for (; vector.size() >= sizeof(Elf64_auxv_t); vector = vector.subspan(sizeof(Elf64_auxv_t))) {
+    Elf64_auxv_t entry;
+    std::memcpy(&entry, vector.data(), sizeof entry);
+    if (entry.a_type == AT_NULL) break;
+    if (entry.a_type == type) return entry.a_un.a_val;
+  }
+  return std::nullopt;
 }
 
 // The name in the first line may contain anything but newlines, so a field starts after one.

@@ -4,15 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "labelscope/ids.h"
 #include "labelscope/result.h"
 
 namespace labelscope {
 
 // All of it, or its first `most` bytes: some files are as long as a process wants them to be.
 Result<std::string> read_proc_file(const std::string& path, std::size_t most = SIZE_MAX);
+
+// The only line of a file, such as comm, without its newline; empty if it cannot be read.
+std::string read_proc_line(const std::string& path);
+// "/proc/17/stat": threads are found there, too.
+std::string proc_path(Tid tid, const char* name);
+// The value of one entry of an auxiliary vector (AT_PHDR, ...).
+std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> vector, std::uint64_t type);
 
 // The value of one line of /proc/PID/status; empty if there is no such line.
 std::string_view status_field(std::string_view status, std::string_view name);

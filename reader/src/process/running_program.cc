@@ -3,8 +3,10 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
-#include <cstring>
+#include <span>
 #include <string>
+
+#include "process/proc_fs.h"
 
 namespace labelscope {
 
@@ -16,11 +18,7 @@ Result<RunningProgram> RunningProgram::of(const LiveProcess& process) {
     return Error{ErrorCode::kVanished, "no " + name};
   }
   RunningProgram program;
-  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= bytes->size(); at += sizeof(Elf64_auxv_t)) {
-    Elf64_auxv_t entry;
-    std::memcpy(&entry, bytes->data() + at, sizeof entry);
-    if (entry.a_type == AT_RANDOM) program.address_ = entry.a_un.a_val;
-  }
+  program.address_ = find_auxiliary(std::as_bytes(std::span(*bytes)), AT_RANDOM).value_or(0);
   if (program.address_ == 0) {
     // So it is also while it ends.
     return Error{bytes->empty() ? ErrorCode::kVanished : ErrorCode::kUnsupported,

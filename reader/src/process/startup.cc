@@ -14,18 +14,18 @@
 //
 // The names in DT_NEEDED are read from the files. In memory the loader may have relocated the
 // addresses of these tables or not, depending on the libc.
-#include "labelscope/startup.h"
+#include "process/startup.h"
 
 #include <elf.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "labelscope/text.h"
+#include "base/text.h"
+#include "elf/elf_image.h"
 #include "process/link_map.h"
 #include "process/modules.h"
 
@@ -131,8 +131,8 @@ class StartupSearch {
     return true;
   }
   bool mark_called(const std::string& name) {
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.called(name); });
+    const auto found =
+        std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.called(name); });
     if (found == entries_.end()) return false;
     found->at_start = true;
     return true;
@@ -143,9 +143,8 @@ class StartupSearch {
 
 const Module* find_main_executable(const ModuleList& list, const Target& target) {
   const auto headers = target.program_headers_address();
-  const auto main =
-      std::find_if(list.modules.begin(), list.modules.end(),
-                   [&](const Module& module) { return is_main_executable(module, headers); });
+  const auto main = std::ranges::find_if(
+      list.modules, [&](const Module& module) { return is_main_executable(module, headers); });
   return main == list.modules.end() ? nullptr : &*main;
 }
 

@@ -4,14 +4,23 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <future>
 #include <initializer_list>
+#include <system_error>
 
 namespace labelscope {
+namespace {
+
+void add_job_control(sigset_t& signals) {
+  for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
+}
+
+}  // namespace
 
 Holding::Holding(Until until) : until_(until) {
   sigset_t signals;
   sigemptyset(&signals);
-  for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&signals, signal);
+  add_job_control(signals);
   pthread_sigmask(SIG_BLOCK, &signals, &signals_before_);
   // Somebody who has chosen a policy knows why.
   if (pthread_getschedparam(pthread_self(), &policy_before_, &priority_before_) != 0 ||
@@ -31,6 +40,29 @@ Holding::~Holding() {
   if (raised_) pthread_setschedparam(pthread_self(), policy_before_, &priority_before_);
   if (timer_slack_before_ != 0) prctl(PR_SET_TIMERSLACK, timer_slack_before_);
   pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
+}
+
+Status run_on_own_thread(const std::function<void()>& work) {
+  sigset_t before;
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  // Another thread starts with the mask of the one that makes it.
+  std::future<void> done;
+  int failure = 0;
+  try {
+    done = std::async(std::launch::async, work);
+  } catch (const std::system_error& error) {
+    failure = error.code().value();
+  }
+  sigset_t meanwhile = before;
+  add_job_control(meanwhile);
+  pthread_sigmask(SIG_SETMASK, &meanwhile, nullptr);
+  if (done.valid()) done.wait();  // until the thread has ended, and not only its work
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!done.valid()) return system_error(failure, "a thread to stop others from");
+  done.get();
+  return {};
 }
 
 }  // namespace labelscope

@@ -3,7 +3,12 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <functional>
+
+#include "labelscope/result.h"
 
 namespace labelscope {
 
@@ -29,5 +34,31 @@ class Holding {
   bool raised_ = false;
   int timer_slack_before_ = 0;  // 0: it was not changed
 };
+
+// Says, as long as the object lives, that a thread is held. Another thread watches that.
+class MarkedStop {
+ public:
+  // `number`: different for each stop, and not 0. `current` is null if nobody watches.
+  MarkedStop(std::atomic<std::uint64_t>* current, std::uint64_t number) : current_(current) {
+    if (current_ != nullptr) *current_ = number;
+  }
+  ~MarkedStop() {
+    if (current_ != nullptr) *current_ = 0;
+  }
+  MarkedStop(const MarkedStop&) = delete;
+  MarkedStop& operator=(const MarkedStop&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>* current_;
+};
+
+// Runs work on a thread of its own. ptrace belongs to a thread: when this one ends, the kernel lets
+// go of everything that it has seized.
+//
+// The new thread gets no signals, because the program's signal handlers expect to run on other
+// threads. The calling thread gets them as before: so Ctrl-C still ends a program whose read hangs.
+// But it does not get Ctrl-Z, which would stop us while we hold a thread. Throws what `work`
+// throws.
+Status run_on_own_thread(const std::function<void()>& work);
 
 }  // namespace labelscope

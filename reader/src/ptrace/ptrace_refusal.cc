@@ -19,17 +19,6 @@ namespace {
 // PF_KTHREAD of the kernel's include/linux/sched.h.
 constexpr std::uint64_t kKernelThread = 0x00200000;
 
-std::string proc_path(Tid tid, const char* name) {
-  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
-}
-
-std::string read_or_nothing(const std::string& path) {
-  auto text = read_proc_file(path);
-  if (!text) return {};
-  if (text->ends_with('\n')) text->pop_back();
-  return *std::move(text);
-}
-
 // The first number of a field; 0 where there is none.
 std::uint64_t number_of(std::string_view text, int base = 10) {
   std::uint64_t value = 0;
@@ -149,16 +138,16 @@ RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
   RefusalFacts facts;
   facts.what = "thread " + std::to_string(raw(tid));
   facts.errno_value = errno_value;
-  const std::string status = read_or_nothing(proc_path(tid, "status"));
-  const std::string own = read_or_nothing("/proc/self/status");
+  const std::string status = read_proc_line(proc_path(tid, "status"));
+  const std::string own = read_proc_line("/proc/self/status");
   const std::string_view state = status_field(status, "State");
   facts.ended =
       errno_value == ESRCH || status.empty() || state.starts_with('Z') || state.starts_with('X');
   facts.tracer = static_cast<std::int64_t>(number_of(status_field(status, "TracerPid")));
   if (facts.tracer == 0 && state.starts_with('t')) facts.tracer = -1;
   if (facts.tracer > 0) {
-    facts.tracer_name = read_or_nothing("/proc/" + std::to_string(facts.tracer) + "/comm");
-    const std::string tracer = read_or_nothing("/proc/" + std::to_string(facts.tracer) + "/status");
+    facts.tracer_name = read_proc_line("/proc/" + std::to_string(facts.tracer) + "/comm");
+    const std::string tracer = read_proc_line("/proc/" + std::to_string(facts.tracer) + "/status");
     facts.tracer_is_us = status_field(tracer, "Tgid") == std::to_string(::getpid());
   }
   facts.own_process = status_field(status, "Tgid") == std::to_string(::getpid());
@@ -178,7 +167,7 @@ RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
   if (!its_namespace.empty()) {
     facts.other_user_namespace = its_namespace != link_of("/proc/self/ns/user");
   }
-  const std::string yama = read_or_nothing("/proc/sys/kernel/yama/ptrace_scope");
+  const std::string yama = read_proc_line("/proc/sys/kernel/yama/ptrace_scope");
   if (!yama.empty()) facts.yama = static_cast<int>(number_of(yama));
   return facts;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -19,7 +20,7 @@ struct RegisterSet {
   // fs base on x86-64. aarch64 has its thread pointer in a set of its own (NT_ARM_TLS).
   std::optional<Address> thread_pointer;
   // It was stopped within a system call in which it waited, or had just done so. On aarch64 the
-  // registers alone do not tell (waiting_call.h).
+  // registers alone do not tell (aarch64_waited()).
   bool in_waiting_call = false;
 };
 
@@ -29,5 +30,19 @@ std::size_t register_set_size(Machine machine);
 
 // kMalformed: fewer bytes than that.
 Result<RegisterSet> decode_register_set(Machine machine, std::span<const std::byte> bytes);
+
+// Whether a thread that ptrace has stopped was waiting in a system call. Then it was on no
+// processor, whatever its state said just before. The registers tell, on each processor in another
+// way.
+//
+// x86-64. `call`: the number of the system call (orig_rax), negative outside of one. `result`: its
+// result (rax). An interrupted call has a result that no program ever sees (ERESTARTSYS, ...).
+bool x86_64_waited(std::int64_t call, std::int64_t result);
+
+// aarch64. `call`: the number (x8); then the instructions before the pc and at it. Before a tracer
+// can look, the kernel here forgets that there was a call; if the call is to be made again, it puts
+// the pc back to the call instruction. So a thread that is just about to make the call looks the
+// same, but only for the time of one instruction.
+bool aarch64_waited(std::uint64_t call, std::uint32_t before_pc, std::uint32_t at_pc);
 
 }  // namespace labelscope

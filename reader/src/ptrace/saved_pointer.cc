@@ -7,7 +7,6 @@
 
 #include "labelscope/stopped_thread.h"
 #include "ptrace/holding.h"
-#include "ptrace/own_thread.h"
 
 namespace labelscope {
 namespace {

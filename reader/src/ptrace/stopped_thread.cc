@@ -32,7 +32,6 @@
 #include "ptrace/ptrace_refusal.h"
 #include "ptrace/register_set.h"
 #include "ptrace/seized_thread.h"
-#include "ptrace/waiting_call.h"
 
 namespace labelscope {
 namespace {
@@ -55,10 +54,6 @@ constexpr milliseconds kSoon{100};
 constexpr milliseconds kBetweenAskingAll{10};
 
 std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
-
-std::string proc_path(Tid tid, const char* name) {
-  return "/proc/" + std::to_string(raw(tid)) + "/" + name;
-}
 
 // The pause between two looks at a thread. Mostly the thread stops at once: if it runs, after one
 // interrupt; if it sleeps, when it gets a processor. A blocking waitid() would be simpler, but it
@@ -136,8 +131,8 @@ void let_go_soon(Awaited thread) {
 
 std::optional<Awaited> take_awaited(Tid tid) {
   auto& threads = awaited();
-  auto found = std::find_if(threads.begin(), threads.end(),
-                            [&](const Awaited& thread) { return thread.tid == tid; });
+  auto found =
+      std::ranges::find_if(threads, [&](const Awaited& thread) { return thread.tid == tid; });
   if (found == threads.end()) return std::nullopt;
   const Awaited thread = *found;
   threads.erase(found);
@@ -257,8 +252,8 @@ std::optional<Tid> StoppedThread::late_stop() {
   if (awaited().empty()) return std::nullopt;
   const auto now = Clock::now();
   if (const auto tid = any_event()) {
-    auto found = std::find_if(awaited().begin(), awaited().end(),
-                              [&](const Awaited& thread) { return thread.tid == *tid; });
+    auto found =
+        std::ranges::find_if(awaited(), [&](const Awaited& thread) { return thread.tid == *tid; });
     if (found != awaited().end()) {
       found->since = std::max(found->since, none_told);
       return tid;

@@ -31,8 +31,8 @@
 #include <array>
 #include <span>
 
-#include "labelscope/text.h"
-#include "labelscope/tls_layout.h"
+#include "base/text.h"
+#include "recipe/tls_layout.h"
 
 namespace labelscope {
 namespace {
@@ -180,11 +180,7 @@ class SlotReader {
     // While the loader resolves a lazy descriptor, the argument points to the relocation. Its first
     // word, an address, may look like a module ID, but the loader has no record of such a module.
     if (libc.has_records()) return not_relocated(relocation);
-    ls_tls_recipe recipe = libc.dtv_recipe();
-    recipe.module_id = static_cast<std::uint32_t>(module_id);
-    recipe.offset = static_cast<std::int64_t>(offset);
-    recipe.generation = generation;
-    return accept(model, recipe);
+    return accept(model, libc.dtv_recipe(module_id, offset, generation));
   }
 
   ls_tls_recipe from_record(const LoaderRecord& record, std::uint64_t offset) const {
@@ -193,11 +189,7 @@ class SlotReader {
     }
     if (record.static_offset)
       return tp_offset(*record.static_offset + static_cast<std::int64_t>(offset));
-    ls_tls_recipe recipe = libc_().dtv_recipe();
-    recipe.module_id = record.module_id;
-    recipe.offset = static_cast<std::int64_t>(offset);
-    recipe.generation = record.generation;
-    return recipe;
+    return libc_().dtv_recipe(record.module_id, offset, record.generation);
   }
 
   bool accept(AccessModel model, const ls_tls_recipe& recipe) {
@@ -264,23 +256,10 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const 
 }  // namespace
 
 std::string_view access_model_name(AccessModel model) {
-  switch (model) {
-    case AccessModel::kLocalExec:
-      return "local exec";
-    case AccessModel::kInitialExec:
-      return "initial exec";
-    case AccessModel::kTlsDescStatic:
-      return "TLSDESC (static)";
-    case AccessModel::kTlsDescDynamic:
-      return "TLSDESC (dynamic)";
-    case AccessModel::kGeneralDynamic:
-      return "general dynamic";
-    case AccessModel::kLinkMap:
-      return "loader's records";
-    case AccessModel::kUnresolved:
-      return "unresolved";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {
+      "local exec",      "initial exec",     "TLSDESC (static)", "TLSDESC (dynamic)",
+      "general dynamic", "loader's records", "unresolved"};
+  return kNames[static_cast<std::size_t>(model)];
 }
 
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
@@ -299,9 +278,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
     reasons.push_back("its relocations cannot be read: " + relocations.error().context);
     relocations = std::vector<TlsRelocation>{};
   }
-  std::stable_sort(
-      relocations->begin(), relocations->end(),
-      [](const TlsRelocation& a, const TlsRelocation& b) { return preference(a) < preference(b); });
+  std::ranges::stable_sort(*relocations, {}, preference);
   SlotReader reader(module, variable, libc, target, plan, trace);
   for (std::size_t i = 0; i < std::min(relocations->size(), kMaxSlots); ++i) {
     if (reader.try_slot((*relocations)[i])) return plan;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/access_model.h"
 #include "labelscope/finding.h"
 #include "labelscope/plan_trace.h"
 #include "labelscope/target.h"

@@ -22,6 +22,8 @@
 #include <iterator>
 #include <string>
 
+#include "elf/elf_image.h"
+
 namespace labelscope {
 namespace {
 
@@ -185,28 +187,27 @@ void LibcTls::read_glibc(const Module& libc, const ModuleList& modules, const Me
   }
 }
 
-ls_tls_recipe LibcTls::dtv_recipe() const {
+ls_tls_recipe LibcTls::dtv_recipe(std::uint64_t module_id, std::uint64_t offset,
+                                  std::uint64_t generation) const {
   ls_tls_recipe recipe{};
   recipe.kind = LS_DTV_SLOT;
   recipe.dtv_offset = dtv_offset_;
   recipe.length_offset = length_offset_;
   recipe.entry_size = entry_size_;
+  recipe.module_id = static_cast<std::uint32_t>(module_id);
+  recipe.offset = static_cast<std::int64_t>(offset);
+  recipe.generation = generation;
   return recipe;
 }
 
 std::optional<LoaderRecord> LibcTls::record_of(std::uint64_t module_id) const {
-  auto found = std::find_if(records_.begin(), records_.end(), [&](const LoaderRecord& record) {
-    return record.module_id == module_id;
-  });
-  if (found == records_.end()) return std::nullopt;
-  return *found;
+  const auto found = std::ranges::find(records_, module_id, &LoaderRecord::module_id);
+  return found == records_.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<LoaderRecord> LibcTls::record_of_dynamic(Address dynamic) const {
-  auto found = std::find_if(records_.begin(), records_.end(),
-                            [&](const LoaderRecord& record) { return record.dynamic == dynamic; });
-  if (found == records_.end()) return std::nullopt;
-  return *found;
+  const auto found = std::ranges::find(records_, dynamic, &LoaderRecord::dynamic);
+  return found == records_.end() ? std::nullopt : std::optional(*found);
 }
 
 }  // namespace labelscope

@@ -39,9 +39,9 @@ class LibcTls {
   static LibcTls inspect(const ModuleList& modules, const MemorySource& memory, Machine machine);
 
   Kind kind() const { return kind_; }
-  // An LS_DTV_SLOT recipe with the layout of this libc's DTV. The caller fills in offset, module ID
-  // and generation.
-  ls_tls_recipe dtv_recipe() const;
+  // An LS_DTV_SLOT recipe with the layout of this libc's DTV.
+  ls_tls_recipe dtv_recipe(std::uint64_t module_id, std::uint64_t offset,
+                           std::uint64_t generation) const;
   // Finds a record by module ID, or by the runtime address of the dynamic section. nullopt: there
   // is no such record, or this libc keeps none that can be read.
   std::optional<LoaderRecord> record_of(std::uint64_t module_id) const;

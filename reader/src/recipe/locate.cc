@@ -1,8 +1,7 @@
 // Applies a TLS recipe. tls_recipe.h has the rules.
-#include "labelscope/locate.h"
-
 #include <array>
 
+#include "labelscope/observe.h"
 #include "recipe/locate_trace.h"
 
 namespace labelscope {

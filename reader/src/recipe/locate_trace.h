@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "labelscope/locate.h"
 #include "labelscope/memory.h"
+#include "labelscope/observe.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {

@@ -25,7 +25,7 @@
 //
 // Sources: Drepper, "ELF Handling For Thread-Local Storage", sections 3 and 4; the psABI of each
 // processor.
-#include "labelscope/tls_layout.h"
+#include "recipe/tls_layout.h"
 
 #include <cstring>
 

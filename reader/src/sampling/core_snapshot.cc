@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "labelscope/observe.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope {
 namespace {
@@ -74,7 +74,7 @@ bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
            is_publisher_name(problem.path);
   };
   const std::vector<CoreFileProblem> problems = core.problems();
-  return std::any_of(problems.begin(), problems.end(), missing);
+  return std::ranges::any_of(problems, missing);
 }
 
 Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
@@ -85,10 +85,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
     if (!opened) return std::move(opened).error();
     unwinder = *std::move(opened);
   }
-  std::vector<ls_tls_recipe> recipes;
-  recipes.reserve(plan.publishers.size());
-  for (const Publisher& publisher : plan.publishers) recipes.push_back(publisher.recipe);
-
+  const std::vector<ls_tls_recipe> recipes = plan.recipes();
   ProcessSnapshot snapshot;
   snapshot.source = SnapshotSource::kCore;
   snapshot.pid = core.pid();
@@ -114,9 +111,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
     if (options.while_held) options.while_held(seen, core.memory());
     snapshot.threads.push_back(std::move(seen));
   }
-  std::stable_sort(
-      snapshot.threads.begin(), snapshot.threads.end(),
-      [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return raw(a.tid) < raw(b.tid); });
+  std::ranges::stable_sort(snapshot.threads, {}, &ThreadSnapshot::tid);
   return snapshot;
 }
 

@@ -10,12 +10,10 @@
 #include <thread>
 
 #include "labelscope/observe.h"
-#include "labelscope/snapshot.h"
 #include "labelscope/stopped_thread.h"
 #include "process/proc_fs.h"
 #include "ptrace/holding.h"
-#include "ptrace/marked_stop.h"
-#include "ptrace/own_thread.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope {
 namespace {
@@ -38,9 +36,7 @@ class ThreadReader {
  public:
   ThreadReader(const LiveProcess& process, const ProcessPlan& plan, const SnapshotOptions& options,
                Unwinder* unwinder)
-      : process_(process), options_(options), unwinder_(unwinder) {
-    for (const Publisher& publisher : plan.publishers) recipes_.push_back(publisher.recipe);
-  }
+      : process_(process), options_(options), unwinder_(unwinder), recipes_(plan.recipes()) {}
 
   // kVanished, kPermission: nothing could be read.
   Status read_all(ProcessSnapshot& snapshot);
@@ -94,9 +90,7 @@ Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
   if (read_ == 0 && refusal_) return *refusal_;
   snapshot.threads = std::move(done_);
   snapshot.vanished = vanished_;
-  std::sort(
-      snapshot.threads.begin(), snapshot.threads.end(),
-      [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return raw(a.tid) < raw(b.tid); });
+  std::ranges::sort(snapshot.threads, {}, &ThreadSnapshot::tid);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // PtraceSampler: decides when to sample, and notices what processes do. (thread_sampler.h takes the
 // samples.)
-#include "labelscope/ptrace_sampler.h"
+#include "sampling/ptrace_sampler.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "labelscope/child_processes.h"
 #include "labelscope/stopped_thread.h"
+#include "process/child_processes.h"
 #include "ptrace/holding.h"
 #include "sampling/sampled_process.h"
 #include "sampling/thread_sampler.h"
@@ -59,7 +59,9 @@ Status try_to_stop(Pid pid) {
 struct Events {
   std::uint64_t ticks = 0;
   std::uint64_t ticks_skipped = 0;
-  std::uint64_t children_not_followed = 0;
+  std::uint64_t children_not_followed = 0;   // there are max_processes already
+  std::uint64_t children_refused = 0;        // they may not be looked at
+  std::uint64_t children_without_files = 0;  // too many are open
   std::uint64_t mappings_not_read = 0;
   std::uint64_t threads_untold = 0;  // ThreadList::untold() of processes that have ended
 };
@@ -313,7 +315,9 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
     }
     if (problem.code == ErrorCode::kVanished) continue;  // it has ended; mostly it is a zombie
     not_followed_.insert(pid);
-    ++events_.children_not_followed;
+    ++(problem.code == ErrorCode::kLimit          ? events_.children_not_followed
+       : problem.code == ErrorCode::kTooManyFiles ? events_.children_without_files
+                                                  : events_.children_refused);
   }
 }
 
@@ -325,6 +329,8 @@ Counters TickingSampler::counters() const {
   set("ticks", events_.ticks);
   set("ticks-skipped", events_.ticks_skipped);
   set("children-not-followed", events_.children_not_followed);
+  set("children-refused", events_.children_refused);
+  set("children-without-files", events_.children_without_files);
   set("mappings-not-read", events_.mappings_not_read);
   std::uint64_t untold = events_.threads_untold;
   for (const auto& [pid, process] : processes_) untold += process->threads().untold();

@@ -86,9 +86,7 @@ bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
   const std::vector<Mapping> before = std::exchange(executable_, std::move(executable));
   if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));  // stacks are cut, and say so
   for (const Mapping& mapping : executable_) {
-    auto known = std::lower_bound(
-        before.begin(), before.end(), mapping.start,
-        [](const Mapping& earlier, Address start) { return earlier.start < start; });
+    auto known = std::ranges::lower_bound(before, mapping.start, {}, &Mapping::start);
     if (known == before.end() || !same_code(*known, mapping)) on_mapping(mapping);
   }
   return true;

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "labelscope/ptrace_sampler.h"
 #include "labelscope/target.h"
-#include "labelscope/unwind.h"
 #include "process/running_program.h"
+#include "sampling/ptrace_sampler.h"
 #include "sampling/thread_list.h"
+#include "unwind/unwind.h"
 
 namespace labelscope {
 

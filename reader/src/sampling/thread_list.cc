@@ -33,6 +33,7 @@
 #include "sampling/thread_list.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@
 #include <random>
 #include <string_view>
 
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 #include "process/proc_fs.h"
 
 namespace labelscope {
@@ -58,6 +59,15 @@ constexpr int kMostWaiting = 4;
 constexpr std::chrono::microseconds kShortWait{500};
 // A thread's name is read again after so many listings. Most programs set a name only once.
 constexpr std::uint64_t kListingsPerName = 64;
+
+// A process may have more threads than we may open files. Descriptors count upwards from the lowest
+// that is free: so the upper half of the limit stays for other processes. What is not held open is
+// opened for each reading.
+bool may_be_held(const UniqueFd& file) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         static_cast<rlim_t>(file.get()) < limit.rlim_cur / 2;
+}
 
 // -1/2 to 1/2 of the period, different for every thread.
 std::chrono::nanoseconds first_credit(std::int32_t tid, std::chrono::nanoseconds period) {
@@ -94,9 +104,11 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread.credit = first_credit(tid, period_);
   thread.seen_first = Clock::now();
   const std::string path = folder_ + std::to_string(tid);
-  thread.run_time.reset(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd run_time(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  thread.told = run_time.valid();
+  if (thread.told && may_be_held(run_time)) thread.run_time = std::move(run_time);
   // If the thread has ended already, nobody needs its CPU time.
-  if (!thread.run_time.valid() && ::access(path.c_str(), F_OK) == 0) ++untold_;
+  if (!thread.told && ::access(path.c_str(), F_OK) == 0) ++untold_;
 }
 
 // The number of an ended thread is still listed. If it is the process's first thread, it may be a
@@ -168,8 +180,15 @@ void ThreadList::revive() {
 }
 
 bool ThreadList::read_run_time(ListedThread& thread) {
+  if (!thread.told) return false;
+  UniqueFd own;
+  if (!thread.run_time.valid()) {
+    own.reset(::open((folder_ + std::to_string(raw(thread.tid)) + "/schedstat").c_str(),
+                     O_RDONLY | O_CLOEXEC));
+  }
+  const int file = own.valid() ? own.get() : thread.run_time.get();
   std::array<char, 96> text;
-  const ssize_t size = ::pread(thread.run_time.get(), text.data(), text.size(), 0);
+  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
   if (size <= 0) return false;
   const auto run = parse_run_time({text.data(), static_cast<std::size_t>(size)});
   if (!run) return false;
@@ -187,7 +206,7 @@ char ThreadList::state_of(const ListedThread& thread) const {
 
 bool ThreadList::runs_and_is_due(ListedThread& thread) {
   // Without schedstat the state alone decides, as if the thread had run for the whole period.
-  if (!thread.run_time.valid()) {
+  if (!thread.told) {
     if (state_of(thread) != 'R') return false;
     thread.ran += period_;
     return true;
@@ -204,7 +223,7 @@ bool ThreadList::runs_and_is_due(ListedThread& thread) {
 }
 
 bool ThreadList::was_on_processor(ListedThread& thread) {
-  if (!thread.run_time.valid()) return true;
+  if (!thread.told) return true;
   const std::chrono::nanoseconds waited = thread.waited;
   return !read_run_time(thread) || thread.waited - waited < kShortWait ||
          thread.credit >= period_ * kMostWaiting;
@@ -215,7 +234,7 @@ void ThreadList::refresh_name(ListedThread& thread) {
   thread.named = listing_;
   auto text = read_proc_file(folder_ + std::to_string(raw(thread.tid)) + "/comm");
   if (!text) return;
-  if (!text->empty() && text->back() == '\n') text->pop_back();
+  if (text->ends_with('\n')) text->pop_back();
   thread.comm = *std::move(text);
 }
 

@@ -20,9 +20,10 @@ namespace labelscope {
 struct ListedThread {
   Tid tid{};
   std::string comm;
-  // Its schedstat file, kept open because it is read at every tick. Not valid if the kernel has
-  // none.
+  // Its schedstat file, kept open because it is read at every tick; not valid where there is no
+  // descriptor left for it.
   UniqueFd run_time;
+  bool told = false;                   // the kernel has such a file
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
   std::chrono::nanoseconds waited{};   // for a processor, as last read
   std::chrono::nanoseconds before{0};  // the part of `ran` from before sampling began

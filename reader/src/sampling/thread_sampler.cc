@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "labelscope/label_codec.h"
 #include "labelscope/observe.h"
 #include "ptrace/holding.h"
-#include "ptrace/marked_stop.h"
+#include "sources/label_codec.h"
 
 namespace labelscope {
 namespace {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "elf/elf_image.h"
+
 namespace labelscope {
 namespace {
 
@@ -34,7 +36,7 @@ FileAccess access_of(const TlsRelocation& relocation) {
 }
 
 void add_once(std::vector<FileAccess>& all, FileAccess access) {
-  if (std::find(all.begin(), all.end(), access) == all.end()) all.push_back(access);
+  if (std::ranges::find(all, access) == all.end()) all.push_back(access);
 }
 
 bool is_version_data(const ElfSymbol& symbol) {
@@ -50,9 +52,9 @@ bool reads_symtab(const FileInspection& file) {
 Status find_symbols(const LabelSource& source, const ElfImage& image, bool everything,
                     FileInspection& file) {
   std::vector<std::pair<const char*, InspectedSymbol*>> wanted{
-      {source.variable_symbol(), &file.variable}};
-  if (source.version_symbol() != nullptr) {
-    wanted.insert(wanted.begin(), {source.version_symbol(), &file.version});
+      {source.about.variable_symbol, &file.variable}};
+  if (source.about.version_symbol != nullptr) {
+    wanted.insert(wanted.begin(), {source.about.version_symbol, &file.version});
   }
   bool any = false;
   for (auto [name, symbol] : wanted) {
@@ -100,6 +102,47 @@ void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& fil
 
 bool can_be_version(const ElfSymbol& symbol) {
   return is_version_data(symbol) && symbol.size == sizeof(std::uint32_t);
+}
+
+std::optional<Error> read_version(
+    const ElfImage& image, FileInspection& file,
+    const std::function<Status(std::uint64_t, std::span<std::byte>)>& read) {
+  const auto& symbol = best_of(file.version);
+  std::uint32_t value = 0;
+  if (!symbol || !can_be_version(*symbol)) return std::nullopt;
+  if (Status done = read(symbol->value, std::as_writable_bytes(std::span(&value, 1))); !done) {
+    return std::move(done).error();
+  }
+  file.version_value = value;
+  file.version_writable = image.stays_writable(symbol->value);
+  return std::nullopt;
+}
+
+bool expect(FileInspection& file, RuleId rule, bool met, std::string found, const char* fix,
+            Harm harm, FindingCode code) {
+  file.rules.push_back(rule);
+  if (!met) file.findings.push_back({code, std::move(found), fix, rule, harm});
+  return met;
+}
+
+// A TLS block starts at an address that equals p_vaddr modulo p_align.
+bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes) {
+  return file.tls->alignment >= bytes && (file.tls->vaddr + variable.value) % bytes == 0;
+}
+
+void conclude(FileInspection& file) {
+  std::ranges::sort(file.rules);
+  std::ranges::stable_sort(file.findings, {}, [](const Finding& finding) {
+    return std::pair(finding.harm, finding.rule);
+  });
+  if (file.findings.empty()) {
+    file.verdict = file.rules.empty() ? Verdict::kNothing : Verdict::kCompliant;
+  } else {
+    const Harm harm = file.findings.front().harm;
+    file.verdict = harm == Harm::kUnreadable   ? Verdict::kBroken
+                   : harm == Harm::kOverlooked ? Verdict::kReadable
+                                               : Verdict::kCompliant;
+  }
 }
 
 }  // namespace labelscope

@@ -1,9 +1,14 @@
 // What one file publishes by one label source: facts, which the source judges.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 #include "labelscope/inspect.h"
 #include "labelscope/result.h"
 #include "sources/label_source.h"
@@ -31,5 +36,18 @@ void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& fil
 
 // Whether the symbol can be the version: data of 4 bytes. Only then it has a value to be read.
 bool can_be_version(const ElfSymbol& symbol);
+// Takes the version's value, where the file has such a symbol: `read` fills bytes of a link-time
+// address. Returns why it cannot be read.
+std::optional<Error> read_version(
+    const ElfImage& image, FileInspection& file,
+    const std::function<Status(std::uint64_t, std::span<std::byte>)>& read);
+
+// The file is asked about a rule of its source. True if it is met; otherwise there is a finding.
+bool expect(FileInspection& file, RuleId rule, bool met, std::string found, const char* fix,
+            Harm harm = Harm::kUnreadable, FindingCode code = FindingCode::kRule);
+// Whether the thread-local variable lies at a multiple of so many bytes in each thread.
+bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes);
+// When all is asked: what costs most labels comes first, and makes the verdict.
+void conclude(FileInspection& file);
 
 }  // namespace labelscope

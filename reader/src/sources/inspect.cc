@@ -3,9 +3,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
-#include "elf/debug_information.h"
+#include "elf/elf_image.h"
 #include "elf/foreign_file.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/file_facts.h"
@@ -13,19 +14,10 @@
 namespace labelscope {
 namespace {
 
-void read_version(const ElfImage& image, FileInspection& file) {
-  const auto& symbol = best_of(file.version);
-  std::uint32_t value = 0;
-  if (!symbol || !can_be_version(*symbol)) return;
-  if (!image.read(symbol->value, std::as_writable_bytes(std::span(&value, 1)))) return;
-  file.version_value = value;
-  file.version_writable = image.stays_writable(symbol->value);
-}
-
 Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& image,
                                   std::string_view name, const std::string& foreign_platform) {
   FileInspection file;
-  file.source = source.number();
+  file.source = source.about.number;
   file.machine = image.machine();
   file.foreign_platform = foreign_platform;
   file.executable = image.executable();
@@ -37,58 +29,55 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   if (Status found = find_symbols(source, image, /*everything=*/true, file); !found) {
     return std::move(found).error();
   }
-  read_version(image, file);
-  auto relocations = image.tls_relocations(source.variable_symbol());
+  read_version(image, file, [&](std::uint64_t address, std::span<std::byte> out) {
+    return image.read(address, out);
+  });
+  auto relocations = image.tls_relocations(source.about.variable_symbol);
   if (!relocations) return std::move(relocations).error();
   keep_relocations(*relocations, file);
   source.judge(name, file);
   return file;
 }
 
+// How far a file comes as a publisher: nothing, an attempt, one that can be read.
+int standing(const FileInspection& file) {
+  return is_readable(file.verdict) ? 2 : file.verdict == Verdict::kNothing ? 0 : 1;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 Result<FileInspection> inspect_image(const ElfImage& image, std::string_view name,
                                      const std::string& foreign_platform) {
-  const auto sources = label_sources();
-  auto chosen = inspect_by(*sources.front(), image, name, foreign_platform);
-  if (!chosen || is_readable(chosen->verdict)) return chosen;
-  for (const LabelSource* source : sources.subspan(1)) {
-    auto other = inspect_by(*source, image, name, foreign_platform);
-    if (!other) continue;
-    if (is_readable(other->verdict)) return other;
-    if (chosen->verdict == Verdict::kNothing && other->verdict != Verdict::kNothing) chosen = other;
+  std::vector<FileInspection> all;
+  for (const LabelSource* source : label_sources()) {
+    auto one = inspect_by(*source, image, name, foreign_platform);
+    if (!one && all.empty()) return std::move(one).error();
+    if (one) all.push_back(*std::move(one));
   }
+  FileInspection chosen = *std::ranges::max_element(all, {}, standing);  // the first of equals
+  for (const FileInspection& other : all) {
+    if (other.source == chosen.source) continue;
+    append(chosen.rules, other.rules);
+    append(chosen.findings, other.findings);
+  }
+  std::ranges::sort(chosen.rules);
   return chosen;
 }
 
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kNothing:
-      return "nothing";
-    case Verdict::kBroken:
-      return "broken";
-    case Verdict::kReadable:
-      return "readable";
-    case Verdict::kCompliant:
-      return "compliant";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"nothing", "broken", "readable", "compliant"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view file_access_name(FileAccess access) {
-  switch (access) {
-    case FileAccess::kLocalExec:
-      return "local exec";
-    case FileAccess::kTlsDesc:
-      return "TLSDESC";
-    case FileAccess::kInitialExec:
-      return "initial exec";
-    case FileAccess::kGeneralDynamic:
-      return "general dynamic";
-    case FileAccess::kLocalDynamic:
-      return "local dynamic";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"local exec", "TLSDESC", "initial exec",
+                                                "general dynamic", "local dynamic"};
+  return kNames[static_cast<std::size_t>(access)];
 }
 
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name) {

@@ -1,4 +1,4 @@
-#include "labelscope/label_codec.h"
+#include "sources/label_codec.h"
 
 #include <cstring>
 #include <string>

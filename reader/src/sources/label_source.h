@@ -7,6 +7,7 @@
 //   reading     from the variable's address in one thread to labels; or from the bytes that a BPF
 //               program sent in their place, because it had no room to make words of them.
 //   telling     the same reading once more, in sentences.
+//   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
 //                      |  custom_labels      thread_context
 //   -------------------+---------------------------------------
@@ -14,9 +15,10 @@
 //   version            |  symbol, value 1    in the name
 //   BPF sends          |  keys and values    the 64 bytes
 //   torn states        |  none               told as such
+//   rules              |  LS001 to LS050      LS101 to LS110
 //
-// A new source: its number in tls_recipe.h, its folder here with an entry in sources.cc, and its
-// walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h. Sources that need more of a
+// A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
+// entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h. Sources that need more of a
 // thread than the address of a variable (registers, a dictionary that the process publishes) add it
 // to ThreadView: each source takes from it what it needs. One module may publish by several
 // sources; each gets its own recipe.
@@ -30,13 +32,15 @@
 #include <string_view>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
+#include "findings/check_rule.h"
 #include "labelscope/finding.h"
 #include "labelscope/inspect.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
+#include "sources/check_set.h"
 
 namespace labelscope {
 
@@ -55,17 +59,20 @@ struct ReadingStory {
 
 class LabelSource {
  public:
-  LabelSource() = default;
+  struct About {
+    ls_source number{};
+    std::string_view name;  // for people: "ABI v1"
+    // The symbols that make a publisher. `version_symbol` is null if the variable's name tells it.
+    const char* version_symbol = nullptr;
+    const char* variable_symbol = nullptr;
+    std::span<const Rule> rules;  // by code
+  };
+  const About about;
+
+  explicit LabelSource(const About& facts) : about(facts) {}
   LabelSource(const LabelSource&) = delete;
   LabelSource& operator=(const LabelSource&) = delete;
   virtual ~LabelSource() = default;
-
-  virtual ls_source number() const = 0;
-  // For people: "ABI v1".
-  virtual std::string_view name() const = 0;
-  // The symbols that make a publisher. `version` is null if the variable's name tells it.
-  virtual const char* version_symbol() const = 0;
-  virtual const char* variable_symbol() const = 0;
 
   // Whether a file of this name may be meant as a publisher: a reason to look into its .symtab, and
   // to tell if it cannot be read.
@@ -79,6 +86,8 @@ class LabelSource {
 
   virtual Observation read(const ThreadView& thread) const = 0;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
+  // Takes every word of the source's rules literally. The thread must be stopped.
+  virtual SetCheck check(const MemorySource& memory, Address variable) const = 0;
   // Labels from the bytes of a raw block (label_blocks.h), which are hostile; none if the source
   // has no such block, or these are not its bytes.
   virtual LabelSet decode(std::span<const std::byte>, std::uint8_t) const { return {}; }

@@ -1,7 +1,7 @@
 // The list of label sources, and observing a thread with all of them.
 #include <array>
 
-#include "labelscope/locate.h"
+#include "findings/check_rule.h"
 #include "labelscope/observe.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/label_source.h"
@@ -20,19 +20,24 @@ const LabelSource* find_source(unsigned number) {
   return number < LS_SOURCE_COUNT ? label_sources()[number] : nullptr;
 }
 
-SourceNames names_of(unsigned source) {
-  const LabelSource* found = find_source(source);
-  if (found == nullptr) return {};
-  return {found->name(), found->version_symbol(), found->variable_symbol()};
+std::span<const Rule> all_rules() {
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> all;
+    for (const LabelSource* source : label_sources()) {
+      all.insert(all.end(), source->about.rules.begin(), source->about.rules.end());
+    }
+    return all;
+  }();
+  return rules;
 }
 
 std::string publisher_symbols() {
   std::string text;
   for (const LabelSource* source : label_sources()) {
     if (!text.empty()) text += ", or ";
-    if (source->version_symbol() != nullptr)
-      text += std::string(source->version_symbol()) + " and ";
-    text += source->variable_symbol();
+    const LabelSource::About& about = source->about;
+    if (about.version_symbol != nullptr) text += std::string(about.version_symbol) + " and ";
+    text += about.variable_symbol;
   }
   return text;
 }

@@ -31,7 +31,6 @@ namespace {
 constexpr std::size_t kMaxProgramHeaders = 65536 / sizeof(Elf64_Phdr);
 // The largest browsers have 30 MiB.
 constexpr std::uint64_t kMaxFrameBytes = 256ULL << 20;
-constexpr std::size_t kMaxSections = 65536;
 constexpr std::uint64_t kMaxNameBytes = 1ULL << 20;
 
 // DW_EH_PE_pcrel | DW_EH_PE_sdata4: how every linker writes the way from .eh_frame_hdr to .eh_frame
@@ -208,8 +207,7 @@ void CallFrameCopy::end_entries(std::size_t at) {
 
 Status CallFrameCopy::add_sections() {
   if (header_.e_shoff == 0 || header_.e_shnum == 0) return {};
-  if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum > kMaxSections ||
-      header_.e_shstrndx >= header_.e_shnum) {
+  if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum) {
     return malformed("its section headers have an impossible size");
   }
   std::vector<Elf64_Shdr> all(header_.e_shnum);

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/memory.h"
 #include "labelscope/unique_fd.h"
 

@@ -13,7 +13,7 @@
 // libdwfl calls us for every word of memory and for every frame. After the deadline we refuse both,
 // and it gives up. So it can be late by one step: by the interpretation of one entry of call frame
 // information.
-#include "labelscope/unwind.h"
+#include "unwind/unwind.h"
 
 #include <elf.h>
 #include <elfutils/libdwfl.h>

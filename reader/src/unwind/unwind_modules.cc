@@ -125,7 +125,8 @@ bool UnwindModules::takes(const CallFrameImage& image) const {
 }
 
 void UnwindModules::add_files(const Target& target, const std::vector<Mapping>& mappings) {
-  ModuleList list = list_modules(target, mappings, [](const FileId&) { return true; });
+  const ModuleList list = list_modules(
+      target, mappings, [](const FileId&) { return true; }, [](const Module&) { return false; });
   for (const Module& module : list.modules) {
     if (modules_.size() >= kMaxModules) return;
     auto image = image_of(target, module, mappings);

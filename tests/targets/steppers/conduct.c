@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -377,6 +378,18 @@ static int ponders(void) {
   return sum == NULL;
 }
 
+/* Whether nobody stops it while it changes labels. A thread that is stopped waits for its tracer. */
+static int goes_on(void) {
+  enum { kTimes = 1000 };
+  struct rusage before;
+  struct rusage after;
+  set_some();
+  getrusage(RUSAGE_THREAD, &before);
+  for (int i = 0; i < kTimes; i++) PUBLISH(i % 2 == 0 ? NULL : &blocks[0].set);
+  getrusage(RUSAGE_THREAD, &after);
+  return after.ru_nvcsw - before.ru_nvcsw < kTimes / 2 ? 0 : 1;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "nothing";
   if (strcmp(how, "nothing") == 0) return 0;
@@ -399,6 +412,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "ponder") == 0) return ponders();
   if (strcmp(how, "scribble") == 0) return scribbles(1);
   if (strcmp(how, "scribbles") == 0) return scribbles(3);
+  if (strcmp(how, "goes-on") == 0) return goes_on();
   if (strcmp(how, "breakpoint") == 0) return has_own_breakpoint();
   if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {

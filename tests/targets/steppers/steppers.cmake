@@ -41,6 +41,8 @@ foreach(writer in_place copy_in_place length_first pointer_first count_first fre
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
 
+labelscope_add_stepper(with_context with_context.c ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
+
 # The bundled writer from its sources, in the same four ways, and in a static program.
 file(GLOB bundled_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
 list(REMOVE_ITEM bundled_sources ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)

@@ -21,6 +21,9 @@ foreach(writer
   violator(live/${writer} program ${gcc} ${live_program} ${live_source}/${name}.c)
 endforeach()
 
+violator(live/LS110-context_checksum program ${gcc} ${live_flags} -fPIE -pie
+  -Wl,--export-dynamic-symbol=context_tls_v1 ${live_source}/context_checksum.c)
+
 # A library that is correct as a file: loaded later, and there from the start.
 set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
 set(live_compilers ${gcc})

@@ -55,6 +55,13 @@ violator(static/LS031-initial-exec libcustomlabels.so ${gcc} ${static_flags} -fP
   ${static_source}/good.c)
 violator(static/LS031-unused libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/current_set_unused.c)
 
+# Of the thread context.
+set(static_context libthreadcontext.so ${gcc} ${static_library} ${static_source}/context.c)
+violator(static/good-context ${static_context})
+violator(static/LS101-global ${static_context} -DGLOBAL)
+violator(static/LS102-pointer ${static_context} -DPOINTER)
+violator(static/LS103-unaligned ${static_context} -DUNALIGNED)
+
 if(LABELSCOPE_LLD)
   violator(static/LS032-protected libcustomlabels.so ${gcc} ${static_descriptors} -fuse-ld=lld
     ${static_source}/current_set_protected.c)

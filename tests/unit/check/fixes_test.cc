@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
 #include "labelscope/inspect.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "unit/symbol/temp_folder.h"
 
@@ -131,7 +132,7 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
   const FileInspection constant = check_of(builder.build(
       "writable.cc", kIncludes + in_braces(writable + kGoodVariable), kCxx + include + kExports));
   REQUIRE(constant.findings.size() == 1);
-  CHECK(constant.findings[0].rule == RuleId::kVersionConstant);
+  CHECK(constant.findings[0].rule == abi_v1::kVersionConstant);
   const char* fix = constant.findings[0].fix.c_str();
   expect_works(statement(fix, "const uint32_t"), statement(fix, "extern \"C\" const"),
                kGoodVariable);
@@ -141,7 +142,7 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
   const FileInspection fixed =
       check_of(builder.build("static.c", good, kCc + (" -static" + include) + kExports));
   REQUIRE(fixed.findings.size() == 1);
-  CHECK(fixed.findings[0].rule == RuleId::kVersionExported);
+  CHECK(fixed.findings[0].rule == abi_v1::kVersionExported);
   const char* otherwise = fixed.findings[0].fix.c_str();
   CHECK(std::string(otherwise).find("instead of -static") != std::string::npos);
   const std::string options =
@@ -155,14 +156,14 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
 TEST_CASE("fixes: conditions and fences are valid C and C++") {
   Builder builder;
   const std::string condition =
-      code_in(rule_of(RuleId::kPlatform).fix_gcc, "#if ", "(__aarch64__))");
+      code_in(rule_of(abi_v1::kPlatform).fix_gcc, "#if ", "(__aarch64__))");
   REQUIRE_FALSE(condition.empty());
   const std::string text =
       condition + "\nint main(void) { return 0; }\n#else\n#error not here\n#endif\n";
   builder.build("platform.c", text, kCc);
   builder.build("platform.cc", text, kCxx);
   for (const char* fix :
-       {rule_of(RuleId::kTornUpdate).fix_gcc, rule_of(RuleId::kTornUpdate).fix_clang}) {
+       {rule_of(abi_v1::kTornUpdate).fix_gcc, rule_of(abi_v1::kTornUpdate).fix_clang}) {
     const std::string fence = code_in(fix, "atomic_signal_fence", ")");
     REQUIRE_FALSE(fence.empty());
     builder.build("fence.c", "#include <stdatomic.h>\nint main(void) { " + fence + "; }\n", kCc);
@@ -186,17 +187,17 @@ TEST_CASE("fixes: what is said in Rust is Rust") {
     // It has no variable; about the version nothing is wrong.
     for (const Finding& finding : check.findings) {
       const bool of_version =
-          finding.rule >= RuleId::kVersionExported && finding.rule <= RuleId::kVersionKind;
+          finding.rule >= abi_v1::kVersionExported && finding.rule <= abi_v1::kVersionKind;
       CHECK_FALSE(of_version);
     }
     CHECK(check.version_value == 1);
   }
   CHECK(found == 3);
-  const std::string condition = code_in(rule_of(RuleId::kPlatform).fix_rust, "#[cfg", ")]");
+  const std::string condition = code_in(rule_of(abi_v1::kPlatform).fix_rust, "#[cfg", ")]");
   REQUIRE_FALSE(condition.empty());
   builder.build("platform.rs", condition + "\nfn main() {}\n", "rustc --edition 2021");
   const std::string fence =
-      code_in(rule_of(RuleId::kTornUpdate).fix_rust, "std::sync::atomic::compiler_fence", ")");
+      code_in(rule_of(abi_v1::kTornUpdate).fix_rust, "std::sync::atomic::compiler_fence", ")");
   REQUIRE_FALSE(fence.empty());
   builder.build("fence.rs", "use std::sync::atomic::Ordering;\nfn main() { " + fence + "; }\n",
                 "rustc --edition 2021");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "findings/check_rule.h"
 #include "support/catch.h"
 #include "unit/check/report_maker.h"
 #include "unit/format/run_program.h"

@@ -1,5 +1,7 @@
 #include "unit/check/report_maker.h"
 
+#include "sources/custom_labels/rules.h"
+
 namespace labelscope::test {
 
 Diagnostic diagnostic(RuleId rule, const std::string& subject, const std::string& found) {
@@ -12,18 +14,18 @@ Diagnostic diagnostic(RuleId rule, const std::string& subject, const std::string
 }
 
 cli::CheckedSubject clean_file(const std::string& path) {
-  return {path, {RuleId::kPlatform, RuleId::kVersionValue}, {}};
+  return {path, {abi_v1::kPlatform, abi_v1::kVersionValue}, {}};
 }
 
 cli::CheckedSubject failing_file(const std::string& path) {
   return {path,
-          {RuleId::kPlatform, RuleId::kVersionConstant, RuleId::kLibraryTlsDescriptor},
-          {diagnostic(RuleId::kVersionConstant, path, "it can be written"),
-           diagnostic(RuleId::kLibraryTlsDescriptor, path, "it is " + kHostile)}};
+          {abi_v1::kPlatform, abi_v1::kVersionConstant, abi_v1::kLibraryTlsDescriptor},
+          {diagnostic(abi_v1::kVersionConstant, path, "it can be written"),
+           diagnostic(abi_v1::kLibraryTlsDescriptor, path, "it is " + kHostile)}};
 }
 
 cli::CheckedSubject failing_process(const std::string& name) {
-  Diagnostic torn = diagnostic(RuleId::kTornUpdate, "thread 12 (" + kHostile + ")", "torn");
+  Diagnostic torn = diagnostic(abi_v1::kTornUpdate, "thread 12 (" + kHostile + ")", "torn");
   torn.count = 3;
   torn.places = {{"/usr/lib/libc.so.6", 0x1234, "memcpy", "string/memcpy.S", 7},
                  {"/opt/" + kHostile, 0x10, "set_" + kHostile, "src/set labels.c", 42},
@@ -34,8 +36,8 @@ cli::CheckedSubject failing_process(const std::string& name) {
   torn.set_seen = "{a=" + kHostile + "}";
   torn.set_after = "{a=2}";
   return {name,
-          {RuleId::kKeysUnique, RuleId::kTornUpdate},
-          {diagnostic(RuleId::kKeysUnique, "thread worker", "the key a is there twice"), torn},
+          {abi_v1::kKeysUnique, abi_v1::kTornUpdate},
+          {diagnostic(abi_v1::kKeysUnique, "thread worker", "the key a is there twice"), torn},
           "/opt/program of mine"};
 }
 

@@ -1,11 +1,13 @@
 // The table of rules: complete, in order, and the way to find one.
+#include "sources/custom_labels/rules.h"
+
 #include <array>
 #include <cstdio>
 #include <set>
 #include <string>
 
 #include "cli/check/wording.h"
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
@@ -33,7 +35,7 @@ TEST_CASE(
 
 TEST_CASE("rules: found by code and by name") {
   REQUIRE(find_rule("LS031") != nullptr);
-  CHECK(find_rule("LS031")->id == RuleId::kLibraryTlsDescriptor);
+  CHECK(find_rule("LS031")->id == abi_v1::kLibraryTlsDescriptor);
   CHECK(find_rule("library-tls-descriptor") == find_rule("LS031"));
   CHECK(find_rule("LS999") == nullptr);
   CHECK(find_rule("") == nullptr);

@@ -3,6 +3,7 @@
 
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "unit/check/report_maker.h"
 
@@ -36,10 +37,10 @@ Baseline baseline_of(const CheckReport& report) {
 
 TEST_CASE("verdict: errors fail, warnings only if strict, notes never") {
   CHECK(outcome_of(report_of({clean_file("a")}), true) == Outcome::kClean);
-  CHECK(outcome_of(report_of({with(RuleId::kVersionValue)}), false) == Outcome::kFindings);
-  CHECK(outcome_of(report_of({with(RuleId::kVersionConstant)}), false) == Outcome::kClean);
-  CHECK(outcome_of(report_of({with(RuleId::kVersionConstant)}), true) == Outcome::kFindings);
-  CHECK(outcome_of(report_of({with(RuleId::kKeysUnique)}), true) == Outcome::kClean);
+  CHECK(outcome_of(report_of({with(abi_v1::kVersionValue)}), false) == Outcome::kFindings);
+  CHECK(outcome_of(report_of({with(abi_v1::kVersionConstant)}), false) == Outcome::kClean);
+  CHECK(outcome_of(report_of({with(abi_v1::kVersionConstant)}), true) == Outcome::kFindings);
+  CHECK(outcome_of(report_of({with(abi_v1::kKeysUnique)}), true) == Outcome::kClean);
 }
 
 TEST_CASE("verdict: what could not be checked is incomplete, and findings count for more") {
@@ -48,7 +49,7 @@ TEST_CASE("verdict: what could not be checked is incomplete, and findings count 
   CHECK(outcome_of(report, false) == Outcome::kIncomplete);
   report.subjects.push_back(clean_file("a"));
   CHECK(outcome_of(report, false) == Outcome::kIncomplete);
-  report.subjects.push_back(with(RuleId::kVersionValue));
+  report.subjects.push_back(with(abi_v1::kVersionValue));
   CHECK(outcome_of(report, false) == Outcome::kFindings);
 }
 
@@ -95,7 +96,7 @@ TEST_CASE("baseline: accepts what was found when it was written, and nothing els
   CHECK(same.accepted == 4);
   CHECK(same.gone.empty());
   // Another file, another rule, another program.
-  for (const CheckedSubject& other : {failing_file("b.so"), with(RuleId::kVersionValue, "a.so"),
+  for (const CheckedSubject& other : {failing_file("b.so"), with(abi_v1::kVersionValue, "a.so"),
                                       failing_process("process web")}) {
     INFO(other.name);
     CHECK(judge(report_of({other}), false, baseline).outcome == Outcome::kFindings);

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "labelscope/elf_types.h"
 #include "labelscope/ids.h"
 #include "labelscope/memory.h"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "elf/elf_image.h"
 #include "support/catch.h"
 
 namespace labelscope::test {

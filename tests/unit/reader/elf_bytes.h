@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 #include "support/fake_target.h"
 
 namespace labelscope::test {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* The Custom Labels ABI v1: what a process exposes so that somebody outside can read its threads' labels.
+/* The Custom Labels ABI v1: what a process exposes so that somebody outside can read its threads'
+ * labels.
  *
- * Source: the ABI document, version 1 (writer-lib/ABI.md tells it with a worked example). Plain C, fixed
- * layout, no functions; shared by the writer, the reader and the BPF programs. Both processors that the
- * ABI knows (x86-64, aarch64) are 64-bit little-endian, so a size_t and a pointer are 8 bytes here. */
+ * Source: the ABI document, version 1 (writer-lib/ABI.md tells it with a worked example). Plain C,
+ * fixed layout, no functions; shared by the writer, the reader and the BPF programs. Both
+ * processors that the ABI knows (x86-64, aarch64) are 64-bit little-endian, so a size_t and a
+ * pointer are 8 bytes here. */
 #ifndef CUSTOMLABELS_LABEL_ABI_H
 #define CUSTOMLABELS_LABEL_ABI_H
 
@@ -15,26 +17,30 @@
 #define CUSTOM_LABELS_CURRENT_SET_SYMBOL "custom_labels_current_set"
 #define CUSTOM_LABELS_ABI_VERSION 1
 
-/* What a library's file name must match (extended regular expression, searched at the end of the name). */
+/* What a library's file name must match (extended regular expression, searched at the end of the
+ * name). */
 #define CUSTOM_LABELS_LIBRARY_NAME_REGEX "libcustomlabels.*\\.so$|customlabels\\.node$"
 
 #ifndef __VMLINUX_H__ /* which has the kernel's size_t, and types that stddef.h contradicts */
 #include <stddef.h>
 #endif
 
-/* Bytes of any value. buf == NULL: absent. A string of length 0 that is present has a non-null buf. */
+/* Bytes of any value. buf == NULL: absent. A string of length 0 that is present has a non-null buf.
+ */
 typedef struct {
   size_t len;
   const unsigned char *buf;
 } custom_labels_string_t;
 
-/* key.buf == NULL: the reader ignores this element. value.buf must not be NULL when the key is there. */
+/* key.buf == NULL: the reader ignores this element. value.buf must not be NULL when the key is
+ * there. */
 typedef struct {
   custom_labels_string_t key;
   custom_labels_string_t value;
 } custom_labels_label_t;
 
-/* `count` elements at `storage`; of two equal keys the first counts; `capacity` is the writer's own. */
+/* `count` elements at `storage`; of two equal keys the first counts; `capacity` is the writer's
+ * own. */
 typedef struct {
   custom_labels_label_t *storage;
   size_t count;

@@ -4,16 +4,17 @@
 //
 // A read that fails breaks a rule only if the program itself could not read there either. If the
 // process ends during the check, that breaks no rule.
-#include "labelscope/check_set.h"
+#include "sources/check_set.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "labelscope/outcome.h"
-#include "labelscope/text.h"
 #include "sources/custom_labels/remote_set.h"
+#include "sources/custom_labels/rules.h"
 
 namespace labelscope {
 namespace {
@@ -117,15 +118,15 @@ SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
   result_.set = {state, std::move(labels)};
   // The process has ended: the faults that we saw may come from its end.
   if (gone_) result_.diagnostics.clear();
-  std::stable_sort(result_.diagnostics.begin(), result_.diagnostics.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.rule < b.rule; });
+  result_.tested = !result_.diagnostics.empty() || result_.ranges.size() > 1;
+  std::ranges::stable_sort(result_.diagnostics, {}, &Diagnostic::rule);
   return std::move(result_);
 }
 
 SetCheck SetChecker::check(Address variable) {
   Address pointer = 0;
   if (read(variable, std::as_writable_bytes(std::span(&pointer, 1))) != Reading::kDone) {
-    report_unreadable(RuleId::kSetReadable, FindingCode::kBadPointer,
+    report_unreadable(abi_v1::kSetReadable, FindingCode::kBadPointer,
                       "the variable at " + hex(variable) + " cannot be read", {});
     return finish(CheckedSet::State::kUnreadable);
   }
@@ -137,7 +138,7 @@ SetCheck SetChecker::check(Address variable) {
   if (!fits_address_space(address, sizeof head) ||
       read(address, std::as_writable_bytes(std::span(&head, 1))) != Reading::kDone) {
     report_unreadable(
-        RuleId::kSetReadable, FindingCode::kBadPointer,
+        abi_v1::kSetReadable, FindingCode::kBadPointer,
         "the pointer leads to " + hex(pointer) + ", where no memory is",
         "set the pointer only when the set is in place, and to null before the set is freed");
     return finish(CheckedSet::State::kUnreadable);
@@ -160,7 +161,7 @@ void SetChecker::check_alignment(Address address, const char* what) {
   constexpr Address kWord = alignof(custom_labels_labelset_t);
   static_assert(alignof(custom_labels_label_t) == kWord);
   if (address % kWord == 0) return;
-  report(RuleId::kDataAligned,
+  report(abi_v1::kDataAligned,
          std::string(what) + " lies at " + hex(address) + ", which is not a multiple of " +
              std::to_string(kWord),
          "take memory that is aligned for pointers, as malloc gives it");
@@ -169,7 +170,7 @@ void SetChecker::check_alignment(Address address, const char* what) {
 void SetChecker::check_storage(const RemoteSet& head) {
   if (head.storage == 0) {
     return report_unreadable(
-        RuleId::kStorageReadable, FindingCode::kMalformedSet,
+        abi_v1::kStorageReadable, FindingCode::kMalformedSet,
         "its storage is null and its count " + std::to_string(head.count),
         "set the count to 0, or the pointer to null, where there is no storage");
   }
@@ -217,7 +218,7 @@ void SetChecker::explain_storage(Address storage, std::uint64_t count) {
   if (gone_) return;
   // A count that no reader takes is taken for nonsense, not for an array that is gone.
   report_unreadable(
-      RuleId::kStorageReadable,
+      abi_v1::kStorageReadable,
       count > LS_MAX_SLOTS ? FindingCode::kMalformedSet : FindingCode::kBadPointer,
       there == 0 ? "its storage is at " + hex(storage) + ", where no memory is, and " + claimed
                  : claimed + ", and the memory of its storage ends " +
@@ -242,20 +243,20 @@ void SetChecker::report_string(RuleId rule, const std::string& what, const Remot
 
 void SetChecker::check_element(const RemoteLabel& element) {
   if (element.key.address == 0) {
-    return report(RuleId::kKeyNotNull, position() + " has no key (readers skip it)",
+    return report(abi_v1::kKeyNotNull, position() + " has no key (readers skip it)",
                   "leave removed elements out of the array");
   }
   ++with_key_;
   label_bytes_ += std::min(element.key.length, kAddressEnd);
   Text key = read_text(element.key);
   if (key.reading == Reading::kMissing) {
-    report_string(RuleId::kKeyReadable, "the key of " + position(), element.key);
+    report_string(abi_v1::kKeyReadable, "the key of " + position(), element.key);
   }
   const std::string shown =
       key.bytes ? " of key \"" + key.bytes->substr(0, kShownKeyBytes) + "\"" : std::string();
   Text value;
   if (element.value.address == 0) {
-    report(RuleId::kValueNotNull, "the value" + shown + " is null (" + position() + ")",
+    report(abi_v1::kValueNotNull, "the value" + shown + " is null (" + position() + ")",
            "for an empty value point to some byte and set the length to 0; to remove a label, "
            "make its key null first",
            FindingCode::kNullValue);
@@ -263,14 +264,14 @@ void SetChecker::check_element(const RemoteLabel& element) {
     label_bytes_ += std::min(element.value.length, kAddressEnd);
     value = read_text(element.value);
     if (value.reading == Reading::kMissing) {
-      report_string(RuleId::kValueReadable, "the value" + shown + " (" + position() + ")",
+      report_string(abi_v1::kValueReadable, "the value" + shown + " (" + position() + ")",
                     element.value);
     }
   }
   if (!key.bytes) return;
   const bool is_new = labels_.try_emplace(*key.bytes, std::move(value.bytes)).second;
   if (is_new) return;
-  report(RuleId::kKeysUnique,
+  report(abi_v1::kKeysUnique,
          "key \"" + key.bytes->substr(0, kShownKeyBytes) + "\" is there again (" + position() +
              "), and the first one counts",
          "replace the label that has the key");
@@ -296,17 +297,17 @@ void SetChecker::check_limits(std::uint64_t count) {
       "keep sets small: there are readers that keep 10 elements, 25 bytes of a key and 53 bytes of "
       "a value";
   if (count > LS_MAX_SLOTS) {
-    report(RuleId::kReaderLimits,
+    report(abi_v1::kReaderLimits,
            "it has " + std::to_string(count) + " elements, and readers look at the first " +
                std::to_string(LS_MAX_SLOTS),
            fix);
   } else if (with_key_ > LS_MAX_LABELS) {
-    report(RuleId::kReaderLimits,
+    report(abi_v1::kReaderLimits,
            "it has " + std::to_string(with_key_) + " labels, and readers keep " +
                std::to_string(LS_MAX_LABELS),
            fix);
   } else if (label_bytes_ > LS_MAX_LABEL_BYTES || beyond_bounds_) {
-    report(RuleId::kReaderLimits,
+    report(abi_v1::kReaderLimits,
            "its keys and values have " + std::to_string(label_bytes_) +
                " bytes, and readers keep " + std::to_string(LS_MAX_LABEL_BYTES),
            fix);

@@ -5,14 +5,14 @@
 // rules about thread-local variables are not checked; they do not count as met either.
 #include <elf.h>
 
-#include <algorithm>
 #include <string>
-#include <tuple>
+#include <utility>
 
+#include "base/text.h"
 #include "customlabels/label_abi.h"
-#include "labelscope/elf_names.h"
-#include "labelscope/text.h"
+#include "elf/elf_names.h"
 #include "sources/custom_labels/custom_labels.h"
+#include "sources/custom_labels/rules.h"
 #include "sources/file_facts.h"
 
 namespace labelscope {
@@ -43,12 +43,7 @@ class FileJudge {
   FileJudge(std::string_view path, FileInspection& file)
       : file_(file), version_(best_of(file.version)), variable_(best_of(file.variable)) {
     judge(std::string(base_name(path)));
-    std::sort(file_.rules.begin(), file_.rules.end());
-    std::stable_sort(file_.findings.begin(), file_.findings.end(),
-                     [](const Finding& a, const Finding& b) {
-                       return std::tie(a.harm, a.rule) < std::tie(b.harm, b.rule);
-                     });
-    file_.verdict = verdict();
+    conclude(file_);
   }
 
  private:
@@ -56,34 +51,16 @@ class FileJudge {
     if (file_.async_local_storage) judge_async_storage();
     if (!version_ && !variable_) return;
     if (!file_.foreign_platform.empty()) return judge_foreign(file_);
-    file_.rules.push_back(RuleId::kPlatform);
+    file_.rules.push_back(abi_v1::kPlatform);
     if (!file_.executable) judge_name(name);
     judge_exports();
     if (version_) judge_version(*version_);
     if (variable_) judge_variable(*variable_);
   }
 
-  Verdict verdict() const {
-    if (file_.findings.empty()) {
-      return file_.rules.empty() ? Verdict::kNothing : Verdict::kCompliant;
-    }
-    switch (file_.findings.front().harm) {
-      case Harm::kUnreadable:
-        return Verdict::kBroken;
-      case Harm::kOverlooked:
-        return Verdict::kReadable;
-      case Harm::kSlight:
-        break;
-    }
-    return Verdict::kCompliant;
-  }
-
-  // The file is asked about the rule. True if it is met; otherwise there is a finding.
   bool expect(RuleId rule, bool met, std::string found, const char* fix,
               Harm harm = Harm::kUnreadable, FindingCode code = FindingCode::kRule) {
-    file_.rules.push_back(rule);
-    if (!met) file_.findings.push_back({code, std::move(found), fix, rule, harm});
-    return met;
+    return labelscope::expect(file_, rule, met, std::move(found), fix, harm, code);
   }
 
   void judge_async_storage();
@@ -113,7 +90,7 @@ void FileJudge::judge_async_storage() {
 }
 
 void FileJudge::judge_name(const std::string& name) {
-  expect(RuleId::kLibraryFileName, file_.abi_name,
+  expect(abi_v1::kLibraryFileName, file_.abi_name,
          "the file name " + name +
              " matches neither libcustomlabels.*\\.so$ nor customlabels\\.node$: other readers "
              "will not find it",
@@ -128,12 +105,12 @@ void FileJudge::judge_exports() {
       (!file_.has_dynamic_symbols ||
        (version_->binding == variable_->binding && version_->visibility == variable_->visibility));
   if (hidden_alike) {
-    return find_hidden(RuleId::kVersionExported, *version_,
+    return find_hidden(abi_v1::kVersionExported, *version_,
                        std::string(kVersion) + " and " + kCurrentSet + " are");
   }
-  judge_export(RuleId::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
+  judge_export(abi_v1::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
                kCurrentSet);
-  judge_export(RuleId::kCurrentSetExported, file_.variable, FindingCode::kCurrentSetMissing,
+  judge_export(abi_v1::kCurrentSetExported, file_.variable, FindingCode::kCurrentSetMissing,
                kCurrentSet, kVersion);
 }
 
@@ -165,38 +142,38 @@ void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::str
 void FileJudge::judge_version(const ElfSymbol& symbol) {
   const std::string name = kVersion;
   if (!expect(
-          RuleId::kVersionKind, (symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE),
+          abi_v1::kVersionKind, (symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE),
           name + " is of type " + std::string(symbol_type_name(symbol.type)) + " instead of OBJECT",
           kDefineVersion)) {
     return;
   }
-  if (!expect(RuleId::kVersionSize, can_be_version(symbol),
+  if (!expect(abi_v1::kVersionSize, can_be_version(symbol),
               name + " has " + std::to_string(symbol.size) + " bytes",
               "define it as a 4-byte integer (uint32_t)", Harm::kUnreadable,
               FindingCode::kVersionSize)) {
     return;
   }
   const auto& value = file_.version_value;
-  expect(RuleId::kVersionValue, value == CUSTOM_LABELS_ABI_VERSION,
+  expect(abi_v1::kVersionValue, value == CUSTOM_LABELS_ABI_VERSION,
          value ? name + " is " + std::to_string(*value)
                : name + " is not in the file: it lies outside of the loaded data",
          "initialize it with 1 where it is defined", Harm::kUnreadable,
          value ? FindingCode::kVersionUnknown : FindingCode::kVersionUnreadable);
   if (!value) return;
-  expect(RuleId::kVersionConstant, !file_.version_writable,
+  expect(abi_v1::kVersionConstant, !file_.version_writable,
          name + " lies in a segment that the program can write to", kDefineVersion, Harm::kSlight);
 }
 
 void FileJudge::judge_variable(const ElfSymbol& symbol) {
   const std::string name = kCurrentSet;
-  if (!expect(RuleId::kCurrentSetThreadLocal, symbol.type == STT_TLS,
+  if (!expect(abi_v1::kCurrentSetThreadLocal, symbol.type == STT_TLS,
               name + " is not thread-local: its type is " +
                   std::string(symbol_type_name(symbol.type)) +
                   " instead of TLS, so there is one for all threads",
               "declare it __thread", Harm::kUnreadable, FindingCode::kNotThreadLocal)) {
     return;
   }
-  if (!expect(RuleId::kCurrentSetSize, symbol.size == kPointerBytes,
+  if (!expect(abi_v1::kCurrentSetSize, symbol.size == kPointerBytes,
               name + " has " + std::to_string(symbol.size) + " bytes, a pointer has 8",
               "define it as a pointer to a label set", Harm::kUnreadable,
               FindingCode::kCurrentSetSize)) {
@@ -209,10 +186,7 @@ void FileJudge::judge_variable(const ElfSymbol& symbol) {
     judge_library_access();
   }
   if (!file_.tls) return;
-  // A TLS block starts at an address that equals p_vaddr modulo p_align.
-  const bool aligned = file_.tls->alignment >= kPointerBytes &&
-                       (file_.tls->vaddr + symbol.value) % kPointerBytes == 0;
-  expect(RuleId::kCurrentSetAligned, aligned,
+  expect(abi_v1::kCurrentSetAligned, is_aligned(file_, symbol, kPointerBytes),
          name + " is at offset " + std::to_string(symbol.value) +
              " of a block that is aligned to " + std::to_string(file_.tls->alignment),
          "align it to 8 bytes: no packed structure and no aligned attribute below 8",
@@ -222,7 +196,7 @@ void FileJudge::judge_variable(const ElfSymbol& symbol) {
 void FileJudge::judge_executable_access(const ElfSymbol& variable) {
   const std::uint64_t block = file_.tls ? file_.tls->memory_size : 0;
   const bool inside = block >= kPointerBytes && variable.value <= block - kPointerBytes;
-  expect(RuleId::kExecutableStaticOffset, inside,
+  expect(abi_v1::kExecutableStaticOffset, inside,
          file_.tls
              ? std::string(kCurrentSet) + " is at offset " + std::to_string(variable.value) +
                    ", outside of the thread-local block of " + std::to_string(block) + " bytes"
@@ -237,7 +211,7 @@ void FileJudge::judge_library_access() {
     described |= access == FileAccess::kTlsDesc;
     how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
   }
-  expect(RuleId::kLibraryTlsDescriptor, described,
+  expect(abi_v1::kLibraryTlsDescriptor, described,
          how.empty() ? "no relocation of the file reaches the variable: its code does not use it"
                      : "its code reaches the variable by " + how +
                            " access, not by a TLS descriptor: other readers will not find it",
@@ -249,7 +223,7 @@ void FileJudge::judge_library_access() {
              : "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=desc",
          Harm::kOverlooked, FindingCode::kNoTlsDesc);
   if (!described) return;
-  expect(RuleId::kDescriptorNamed, file_.descriptor_names_variable,
+  expect(abi_v1::kDescriptorNamed, file_.descriptor_names_variable,
          "the relocation " +
              std::string(relocation_name(file_.machine, TlsRelocationKind::kTlsDesc)) +
              " does not name " + kCurrentSet +
@@ -261,10 +235,10 @@ void FileJudge::judge_library_access() {
 }  // namespace
 
 void judge_foreign(FileInspection& file) {
-  file.rules = {RuleId::kPlatform};
+  file.rules = {abi_v1::kPlatform};
   file.findings = {{FindingCode::kRule,
                     "it is for " + file.foreign_platform + " and defines the ABI's symbols",
-                    "leave the two symbols out of builds for this platform", RuleId::kPlatform}};
+                    "leave the two symbols out of builds for this platform", abi_v1::kPlatform}};
   file.verdict = Verdict::kBroken;
 }
 

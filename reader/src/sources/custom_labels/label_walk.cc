@@ -55,14 +55,13 @@ Selection select(const MemorySource& memory, std::span<const RemoteLabel> slots,
   for (const RemoteLabel& slot : slots) {
     const ElementFate fate = judge(memory, slot, chosen.labels.size(), chosen.bytes);
     if (trace != nullptr) {
-      trace->elements.push_back({fate,
-                                 slot.key.length,
-                                 slot.key.address,
-                                 slot.value.length,
-                                 slot.value.address,
-                                 false,
-                                 {},
-                                 {}});
+      trace->elements.push_back({.fate = fate,
+                                 .key_length = slot.key.length,
+                                 .key_address = slot.key.address,
+                                 .value_length = slot.value.length,
+                                 .value_address = slot.value.address,
+                                 .key = {},
+                                 .value = {}});
     }
     switch (fate) {
       case ElementFate::kNoKey:

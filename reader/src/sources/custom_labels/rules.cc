@@ -10,9 +10,11 @@
 //   rustc    no                                                       always
 //
 // Linkers with the option --export-dynamic-symbol: GNU ld since 2.35, lld since 11.
-#include "findings/rule_tables.h"
+#include "sources/custom_labels/rules.h"
 
-namespace labelscope {
+#include "findings/check_rule.h"
+
+namespace labelscope::abi_v1 {
 namespace {
 
 using enum Severity;
@@ -64,7 +66,7 @@ constexpr const char* kFences =
     "atomic store with memory_order_release. volatile on one of them is not enough.";
 
 constexpr Rule kRules[] = {
-    {{RuleId::kPlatform, "LS001", "platform", kPlatforms, kError, kStatic, kFile},
+    {{kPlatform, "LS001", "platform", kPlatforms, kError, kStatic, kFile},
      {.title = "the file is for Linux on x86-64 or aarch64",
       .requirement = "The process runs on Linux, on x86-64 or aarch64.",
       .reason =
@@ -80,7 +82,7 @@ constexpr Rule kRules[] = {
       .fix_cmake =
           "Add the source file only if CMAKE_SYSTEM_NAME is Linux and CMAKE_SYSTEM_PROCESSOR "
           "matches ^(x86_64|aarch64)$."}},
-    {{RuleId::kLoadedAtStartup, "LS002", "loaded-at-startup", kSymbols, kError, kLive, kFile},
+    {{kLoadedAtStartup, "LS002", "loaded-at-startup", kSymbols, kError, kLive, kFile},
      {.title = "the library is loaded when the program starts",
       .requirement =
           "The file that has the symbols is the main executable or among the libraries that are "
@@ -96,7 +98,7 @@ constexpr Rule kRules[] = {
       .fix_clang = kAsGcc,
       .fix_rust = "cargo:rustc-link-lib=dylib=customlabels, in the crate of the executable.",
       .fix_cmake = "target_link_libraries(app PRIVATE labelscope::customlabels)"}},
-    {{RuleId::kLibraryFileName, "LS003", "library-file-name", kSymbols, kError, kStatic, kFile},
+    {{kLibraryFileName, "LS003", "library-file-name", kSymbols, kError, kStatic, kFile},
      {.title = "a library's file name is one that readers look for",
       .requirement =
           "The file name of a library matches libcustomlabels.*\\.so$ or customlabels\\.node$.",
@@ -112,7 +114,7 @@ constexpr Rule kRules[] = {
       .fix_cmake =
           "set_target_properties(lib PROPERTIES OUTPUT_NAME customlabels), without VERSION and "
           "SOVERSION."}},
-    {{RuleId::kVersionExported, "LS010", "version-exported", kVersion, kError, kStatic, kFile},
+    {{kVersionExported, "LS010", "version-exported", kVersion, kError, kStatic, kFile},
      {.title = "custom_labels_abi_version is a dynamic symbol",
       .requirement = "The file exports a dynamic symbol that is called custom_labels_abi_version.",
       .reason =
@@ -123,7 +125,7 @@ constexpr Rule kRules[] = {
       .fix_clang = "As for gcc, all versions; lld has the same options.",
       .fix_rust = kExportRust,
       .fix_cmake = kExportCmake}},
-    {{RuleId::kVersionSize, "LS011", "version-size", kVersion, kError, kStatic, kFile},
+    {{kVersionSize, "LS011", "version-size", kVersion, kError, kStatic, kFile},
      {.title = "custom_labels_abi_version has 4 bytes",
       .requirement = "The symbol custom_labels_abi_version has a size of 4 bytes.",
       .reason = "Readers take a symbol of another size for something else.",
@@ -131,7 +133,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVersionDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kVersionRust}},
-    {{RuleId::kVersionValue, "LS012", "version-value", kVersion, kError, kStatic, kFile},
+    {{kVersionValue, "LS012", "version-value", kVersion, kError, kStatic, kFile},
      {.title = "custom_labels_abi_version is 1",
       .requirement = "custom_labels_abi_version has the value 1.",
       .reason =
@@ -142,7 +144,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVersionDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kVersionRust}},
-    {{RuleId::kVersionConstant, "LS013", "version-constant", kVersion, kWarning, kStatic, kFile},
+    {{kVersionConstant, "LS013", "version-constant", kVersion, kWarning, kStatic, kFile},
      {.title = "custom_labels_abi_version lies in read-only memory",
       .requirement = "The value of custom_labels_abi_version is constant.",
       .reason =
@@ -153,7 +155,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVersionDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = "static, not static mut, and without interior mutability."}},
-    {{RuleId::kVersionKind, "LS014", "version-kind", kVersion, kError, kStatic, kFile},
+    {{kVersionKind, "LS014", "version-kind", kVersion, kError, kStatic, kFile},
      {.title = "custom_labels_abi_version is a data object",
       .requirement =
           "custom_labels_abi_version is data with a constant value: neither a function nor "
@@ -165,8 +167,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVersionDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kVersionRust}},
-    {{RuleId::kCurrentSetExported, "LS020", "current-set-exported", kCurrentSet, kError, kStatic,
-      kFile},
+    {{kCurrentSetExported, "LS020", "current-set-exported", kCurrentSet, kError, kStatic, kFile},
      {.title = "custom_labels_current_set is a dynamic symbol",
       .requirement = "The file exports a dynamic symbol that is called custom_labels_current_set.",
       .reason =
@@ -179,8 +180,8 @@ constexpr Rule kRules[] = {
           "name.",
       .fix_rust = kExportRust,
       .fix_cmake = kExportCmake}},
-    {{RuleId::kCurrentSetThreadLocal, "LS021", "current-set-thread-local", kCurrentSet, kError,
-      kStatic, kFile},
+    {{kCurrentSetThreadLocal, "LS021", "current-set-thread-local", kCurrentSet, kError, kStatic,
+      kFile},
      {.title = "custom_labels_current_set is thread-local",
       .requirement = "custom_labels_current_set is a thread-local object.",
       .reason =
@@ -191,7 +192,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVariableDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kThreadLocalRust}},
-    {{RuleId::kCurrentSetSize, "LS022", "current-set-size", kCurrentSet, kError, kStatic, kFile},
+    {{kCurrentSetSize, "LS022", "current-set-size", kCurrentSet, kError, kStatic, kFile},
      {.title = "custom_labels_current_set has the size of a pointer",
       .requirement =
           "custom_labels_current_set is a pointer to a label set: 8 bytes on both platforms.",
@@ -201,8 +202,7 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVariableDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kThreadLocalRust}},
-    {{RuleId::kCurrentSetAligned, "LS023", "current-set-aligned", kCurrentSet, kWarning, kStatic,
-      kFile},
+    {{kCurrentSetAligned, "LS023", "current-set-aligned", kCurrentSet, kWarning, kStatic, kFile},
      {.title = "custom_labels_current_set is aligned as a pointer",
       .requirement = "custom_labels_current_set is a pointer, aligned to 8 bytes as one.",
       .reason =
@@ -212,8 +212,8 @@ constexpr Rule kRules[] = {
       .fix_gcc = "No __attribute__((packed)) and no aligned attribute below 8.",
       .fix_clang = kAsGcc,
       .fix_rust = kThreadLocalRust}},
-    {{RuleId::kExecutableStaticOffset, "LS030", "executable-static-offset", kCurrentSet, kError,
-      kStatic, kFile},
+    {{kExecutableStaticOffset, "LS030", "executable-static-offset", kCurrentSet, kError, kStatic,
+      kFile},
      {.title = "in an executable, the variable is at a fixed distance from the thread pointer",
       .requirement =
           "In the main executable custom_labels_current_set lies in the static thread-local "
@@ -227,8 +227,8 @@ constexpr Rule kRules[] = {
       .fix_gcc = "The default for executables; no option is needed.",
       .fix_clang = "The default, all versions; not -femulated-tls.",
       .fix_rust = kThreadLocalRust}},
-    {{RuleId::kLibraryTlsDescriptor, "LS031", "library-tls-descriptor", kCurrentSet, kError,
-      kStatic, kFile},
+    {{kLibraryTlsDescriptor, "LS031", "library-tls-descriptor", kCurrentSet, kError, kStatic,
+      kFile},
      {.title = "in a library, the variable is reached through a TLS descriptor",
       .requirement =
           "In a library there is a relocation of type R_X86_64_TLSDESC or R_AARCH64_TLSDESC for "
@@ -254,7 +254,7 @@ constexpr Rule kRules[] = {
       .fix_cmake = "target_compile_options(lib PRIVATE -ftls-model=global-dynamic "
                    "$<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-mtls-dialect=gnu2>), with "
                    "POSITION_INDEPENDENT_CODE ON."}},
-    {{RuleId::kDescriptorNamed, "LS032", "descriptor-named", kCurrentSet, kWarning, kStatic, kFile},
+    {{kDescriptorNamed, "LS032", "descriptor-named", kCurrentSet, kWarning, kStatic, kFile},
      {.title = "the TLS descriptor's relocation names custom_labels_current_set",
       .requirement =
           "custom_labels_current_set is accessible through a relocation for a TLS descriptor.",
@@ -269,7 +269,7 @@ constexpr Rule kRules[] = {
       .fix_clang = "As for gcc, all versions that have TLS descriptors.",
       .fix_cmake =
           "No -Wl,-Bsymbolic in LINK_OPTIONS; C_VISIBILITY_PRESET default for this file."}},
-    {{RuleId::kSetReadable, "LS040", "set-readable", kData, kError, kLive, kLabelSet},
+    {{kSetReadable, "LS040", "set-readable", kData, kError, kLive, kThread},
      {.title = "the label set is in memory that can be read",
       .requirement = "custom_labels_current_set points to a label set, or is null.",
       .reason =
@@ -277,7 +277,7 @@ constexpr Rule kRules[] = {
           "that was freed, wrong.",
       .fix = "Set the pointer to null, or to the next set, before the old one is freed.",
       .fix_rust = kRustPointers}},
-    {{RuleId::kStorageReadable, "LS041", "storage-readable", kData, kError, kLive, kLabelSet},
+    {{kStorageReadable, "LS041", "storage-readable", kData, kError, kLive, kThread},
      {.title = "the array of labels is in memory that can be read",
       .requirement = "storage points to an array of count labels.",
       .reason =
@@ -286,7 +286,7 @@ constexpr Rule kRules[] = {
       .fix = "Fill an element before count includes it; when the array moves, publish the new one "
              "before the old one is freed.",
       .fix_rust = kRustPointers}},
-    {{RuleId::kKeyReadable, "LS042", "key-readable", kData, kError, kLive, kLabelSet},
+    {{kKeyReadable, "LS042", "key-readable", kData, kError, kLive, kThread},
      {.title = "every key is in memory that can be read",
       .requirement = "key.buf points to key.len bytes, or is null.",
       .reason =
@@ -294,7 +294,7 @@ constexpr Rule kRules[] = {
           "for now.",
       .fix = "Copy keys into memory that lives as long as the set does.",
       .fix_rust = kRustPointers}},
-    {{RuleId::kValueReadable, "LS043", "value-readable", kData, kError, kLive, kLabelSet},
+    {{kValueReadable, "LS043", "value-readable", kData, kError, kLive, kThread},
      {.title = "every value is in memory that can be read",
       .requirement = "value.buf points to value.len bytes.",
       .reason =
@@ -302,7 +302,7 @@ constexpr Rule kRules[] = {
           "for now.",
       .fix = "Copy values into memory that lives as long as the set does.",
       .fix_rust = kRustPointers}},
-    {{RuleId::kValueNotNull, "LS044", "value-not-null", kData, kError, kLive, kLabelSet},
+    {{kValueNotNull, "LS044", "value-not-null", kData, kError, kLive, kThread},
      {.title = "a label with a key has a value",
       .requirement = "If key.buf is not null, value.buf is not null either.",
       .reason =
@@ -312,21 +312,21 @@ constexpr Rule kRules[] = {
              "point anywhere, with len 0.",
       .fix_rust =
           "An empty slice's as_ptr() is not null; an Option of one that is None has no pointer."}},
-    {{RuleId::kKeysUnique, "LS045", "keys-unique", kData, kNote, kLive, kLabelSet},
+    {{kKeysUnique, "LS045", "keys-unique", kData, kNote, kLive, kThread},
      {.title = "a key occurs once",
       .requirement = "An element whose key is that of an earlier element is ignored.",
       .reason =
           "It is legal: the first one counts. But it costs readers time and a place among the "
           "labels that they keep, and readers exist that take the last one.",
       .fix = "Replace the label of that key instead of adding another."}},
-    {{RuleId::kKeyNotNull, "LS046", "key-not-null", kData, kNote, kLive, kLabelSet},
+    {{kKeyNotNull, "LS046", "key-not-null", kData, kNote, kLive, kThread},
      {.title = "an element has a key",
       .requirement = "An element whose key.buf is null is ignored.",
       .reason =
           "It is legal, and how a label is removed in place. But each such element costs readers "
           "time, and one of the places that some of them look at.",
       .fix = "Close the gap with the next update, or use the element again."}},
-    {{RuleId::kDataAligned, "LS047", "data-aligned", kData, kWarning, kLive, kLabelSet},
+    {{kDataAligned, "LS047", "data-aligned", kData, kWarning, kLive, kThread},
      {.title = "the set and its array are aligned to 8 bytes",
       .requirement =
           "The structures are those of C, whose pointers and sizes are aligned to 8 bytes.",
@@ -334,7 +334,7 @@ constexpr Rule kRules[] = {
                 "undefined.",
       .fix = "Allocate with malloc or as objects of their types, not at any offset of a buffer.",
       .fix_rust = "#[repr(C)], not #[repr(C, packed)]."}},
-    {{RuleId::kReaderLimits, "LS048", "reader-limits", kData, kWarning, kLive, kLabelSet},
+    {{kReaderLimits, "LS048", "reader-limits", kData, kWarning, kLive, kThread},
      {.title = "the set is no larger than what readers keep",
       .requirement = "The ABI has no limit of its own.",
       .reason =
@@ -343,7 +343,7 @@ constexpr Rule kRules[] = {
           "keep less, the smallest known 10 labels with 25 bytes of a key and 53 of a value.",
       .fix = "Keep to 64 labels in at most 128 elements, with 4096 bytes of keys and values "
              "together; put the most telling labels first."}},
-    {{RuleId::kTornUpdate, "LS050", "torn-update", kDescription, kError, kStep, kLabelSet},
+    {{kTornUpdate, "LS050", "torn-update", kDescription, kError, kStep, kThread},
      {.title = "at every instruction a reader sees the old set or the new one",
       .requirement =
           "A program that interrupts the thread at any moment can read its label set: the one "
@@ -361,6 +361,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> abi_v1_rules() { return kRules; }
+std::span<const Rule> rules() { return kRules; }
 
-}  // namespace labelscope
+}  // namespace labelscope::abi_v1

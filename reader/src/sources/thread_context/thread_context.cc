@@ -17,9 +17,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text.h"
 #include "customlabels/thread_context.h"
-#include "labelscope/text.h"
 #include "sources/file_facts.h"
+#include "sources/thread_context/rules.h"
 
 namespace labelscope {
 namespace {
@@ -56,10 +57,19 @@ Observation observation_of(const Record& record, std::uint8_t publisher) {
   return {outcome, 0, outcome == LS_LABELLED ? labels_of(record, publisher) : LabelSet{}};
 }
 
+constexpr const char* kWriteInOrder =
+    "set the checksum to 0, then the fields, then the checksum of the new IDs";
+
+std::string misfit_text(const Record& record) {
+  return "the checksum is " + hex(record.checksum) + ", and that of its IDs " +
+         hex(checksum_of(record));
+}
+
 }  // namespace
 
-std::string_view ThreadContext::name() const { return THREAD_CONTEXT_SYMBOL; }
-const char* ThreadContext::variable_symbol() const { return THREAD_CONTEXT_SYMBOL; }
+ThreadContext::ThreadContext()
+    : LabelSource({LS_SOURCE_THREAD_CONTEXT, THREAD_CONTEXT_SYMBOL, nullptr, THREAD_CONTEXT_SYMBOL,
+                   context_v1::rules()}) {}
 
 bool ThreadContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("libthreadcontext.so");
@@ -68,27 +78,32 @@ bool ThreadContext::is_publisher_name(std::string_view path) const {
 void ThreadContext::judge(std::string_view, FileInspection& file) const {
   const auto& variable = best_of(file.variable);
   if (!variable) return;
-  auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
+  const auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
     file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
   };
   if (!file.foreign_platform.empty()) {
     find(FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
          "look at builds for x86-64 or aarch64 with Linux", Harm::kUnreadable);
-  } else if (variable->type != STT_TLS) {
-    find(FindingCode::kNotThreadLocal, THREAD_CONTEXT_SYMBOL " is not thread-local",
-         "declare it __thread", Harm::kUnreadable);
-  } else if (variable->size != sizeof(Record)) {
-    find(FindingCode::kContextSize,
-         THREAD_CONTEXT_SYMBOL " has " + std::to_string(variable->size) + " bytes",
-         "define it as a record of 64 bytes (customlabels/thread_context.h)", Harm::kUnreadable);
-  } else if (!is_exported(file.variable)) {
+    return conclude(file);
+  }
+  if (!is_exported(file.variable)) {
     find(FindingCode::kNotExported, THREAD_CONTEXT_SYMBOL " is in .symtab only",
          "link with -Wl,--export-dynamic-symbol=" THREAD_CONTEXT_SYMBOL,
          reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable);
   }
-  file.verdict = file.findings.empty()                             ? Verdict::kCompliant
-                 : file.findings.front().harm == Harm::kUnreadable ? Verdict::kBroken
-                                                                   : Verdict::kReadable;
+  if (expect(file, context_v1::kThreadLocal, variable->type == STT_TLS,
+             THREAD_CONTEXT_SYMBOL " is not thread-local", "declare it __thread", Harm::kUnreadable,
+             FindingCode::kNotThreadLocal) &&
+      expect(file, context_v1::kSize, variable->size == sizeof(Record),
+             THREAD_CONTEXT_SYMBOL " has " + std::to_string(variable->size) + " bytes",
+             "define it as a record of 64 bytes (customlabels/thread_context.h)") &&
+      file.tls) {
+    expect(file, context_v1::kAligned, is_aligned(file, *variable, sizeof(Record)),
+           THREAD_CONTEXT_SYMBOL " is at offset " + std::to_string(variable->value) +
+               " of a block that is aligned to " + std::to_string(file.tls->alignment),
+           "align it to 64 bytes: __attribute__((aligned(64)))", Harm::kSlight);
+  }
+  conclude(file);
 }
 
 Observation ThreadContext::read(const ThreadView& thread) const {
@@ -121,18 +136,42 @@ ReadingStory ThreadContext::explain(const ThreadView& thread) const {
   if (seen.outcome == LS_UNLABELLED) {
     told.steps.emplace_back("all three are 0: the thread has no context now");
   } else if (seen.outcome == LS_UNREADABLE_TORN) {
-    told.steps.push_back(record->checksum == 0
-                             ? "a checksum of 0: the thread is just writing the record"
-                             : "the checksum of these IDs would be " + hex(checksum_of(*record)));
+    const bool writing = record->checksum == 0;
+    told.steps.push_back(writing ? "a checksum of 0: the thread is just writing the record"
+                                 : misfit_text(*record));
     told.findings.push_back(
         {FindingCode::kTornRecord, "the record is torn: its checksum does not fit its IDs",
-         "look again: a writer must set the checksum to 0, then the fields, then "
-         "the checksum of the new IDs"});
+         writing ? "look again" : kWriteInOrder, writing ? RuleId::kNone : context_v1::kChecksum});
   }
   for (const Label& label : seen.labels) told.steps.push_back(label.key + "=" + label.value);
   told.steps.push_back("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
                        std::to_string(seen.labels.size()) + " labels");
   return told;
+}
+
+SetCheck ThreadContext::check(const MemorySource& memory, Address variable) const {
+  SetCheck result;
+  auto record = read_value<Record>(memory, variable);
+  if (!record) {
+    result.set.state = CheckedSet::State::kUnreadable;
+    return result;
+  }
+  result.ranges.push_back({variable, sizeof(Record)});
+  const Observation seen = observation_of(*record, 0);
+  if (seen.outcome == LS_UNLABELLED) return result;
+  result.tested = true;
+  if (seen.outcome == LS_LABELLED) {
+    result.set = {CheckedSet::State::kSet, seen.labels};
+    std::ranges::sort(result.set.labels, {}, &Label::key);
+    return result;
+  }
+  result.set.state = CheckedSet::State::kUnreadable;
+  // A thread may be stopped while it writes.
+  if (record->checksum != 0) {
+    result.diagnostics.push_back(
+        {{FindingCode::kRule, misfit_text(*record), kWriteInOrder, context_v1::kChecksum}});
+  }
+  return result;
 }
 
 }  // namespace labelscope

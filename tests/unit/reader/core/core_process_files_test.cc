@@ -4,8 +4,9 @@
 
 #include <cstdlib>
 
+#include "elf/elf_image.h"
 #include "labelscope/plan.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 #include "support/catch.h"
 #include "unit/reader/core_bytes.h"
 #include "unit/reader/elf_bytes.h"

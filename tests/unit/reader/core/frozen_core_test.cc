@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "labelscope/plan.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 #include "support/catch.h"
 #include "support/truth.h"
 #include "unit/reader/elf_bytes.h"

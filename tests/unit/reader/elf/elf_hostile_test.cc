@@ -10,7 +10,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "labelscope/section_count.h"
+#include "elf/elf_image.h"
+#include "elf/section_count.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 

@@ -1,6 +1,6 @@
 // ElfImage over well-formed files: made from text, so that every number is known, and compiled by
 // this machine's tools.
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 
 #include <elf.h>
 

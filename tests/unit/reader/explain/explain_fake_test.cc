@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "labelscope/check_set.h"
 #include "labelscope/explain.h"
 #include "labelscope/plan.h"
+#include "sources/check_set.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/reader/label_memory.h"
@@ -231,7 +232,7 @@ TEST_CASE("explain_fake: elements are told by what became of them") {
   CHECK(names_of(told) == "null-value reader-limits");
   const SetCheck checked = check_label_set(target.memory(), LabelMemory::kVariable);
   REQUIRE(checked.diagnostics.size() == 4);
-  CHECK(told.findings[0].rule == RuleId::kValueNotNull);
+  CHECK(told.findings[0].rule == abi_v1::kValueNotNull);
   CHECK(told.findings[0].text == std::string(kLibrary) + ": " + checked.diagnostics[0].text);
   CHECK(told.findings[0].fix == checked.diagnostics[0].fix);
 }

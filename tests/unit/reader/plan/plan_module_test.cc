@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "customlabels/label_abi.h"
-#include "labelscope/locate.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "support/catch.h"
@@ -209,12 +209,12 @@ TEST_CASE("plan_module: only names that the ABI gives its libraries count as suc
        {"/usr/lib/libcustomlabels.so", "libcustomlabels-1.2.so", "/a/b/libcustomlabelsxyz.so",
         "/x/customlabels.node", "/usr/lib/libcustomlabels.so (deleted)"}) {
     INFO(name);
-    CHECK(is_abi_library_name(name));
+    CHECK(CustomLabels().is_publisher_name(name));
   }
   for (const char* name : {"/usr/lib/libcustomlabels.so.1", "/libcustomlabels.so/other", "",
                            "/usr/lib/libcustom.so", "customlabels.nodes", "/usr/lib/"}) {
     INFO(name);
-    CHECK_FALSE(is_abi_library_name(name));
+    CHECK_FALSE(CustomLabels().is_publisher_name(name));
   }
 }
 
@@ -227,14 +227,14 @@ TEST_CASE("plan_module: file names are judged as the ABI's own regular expressio
     std::string name;
     for (std::size_t rest = number, i = 0; i < 4; ++i, rest /= kParts) name += parts[rest % kParts];
     INFO(name);
-    CHECK(is_abi_library_name("/usr/lib/" + name) ==
+    CHECK(CustomLabels().is_publisher_name("/usr/lib/" + name) ==
           (::regexec(&expression, name.c_str(), 0, nullptr, 0) == 0));
   }
   ::regfree(&expression);
 }
 
 TEST_CASE("plan_module: a name of a million letters is no library's") {
-  CHECK_FALSE(is_abi_library_name("/libcustomlabels" + std::string(1000000, 'x')));
+  CHECK_FALSE(CustomLabels().is_publisher_name("/libcustomlabels" + std::string(1000000, 'x')));
 }
 
 }  // namespace labelscope::test

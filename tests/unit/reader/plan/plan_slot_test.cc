@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "labelscope/locate.h"
+#include "elf/elf_image.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"

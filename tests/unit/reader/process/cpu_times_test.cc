@@ -1,5 +1,5 @@
 // CPU time as the kernel tells it.
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,7 +10,8 @@
 
 namespace labelscope::test {
 
-TEST_CASE("cpu_times: of schedstat the first number is time on a processor, the second one before it") {
+TEST_CASE(
+    "cpu_times: of schedstat the first number is time on a processor, the second one before it") {
   const auto run = parse_run_time("123 456 789\n");
   REQUIRE(run);
   CHECK(run->ran_ns == 123);

@@ -20,6 +20,7 @@
 #include <sstream>
 #include <thread>
 
+#include "elf/elf_image.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"

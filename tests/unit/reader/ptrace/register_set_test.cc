@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "labelscope/stopped_thread.h"
-#include "ptrace/waiting_call.h"
 #include "support/catch.h"
 
 namespace labelscope::test {

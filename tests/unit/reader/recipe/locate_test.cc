@@ -1,7 +1,6 @@
 // A recipe applied to fake memory: both libcs' DTV, and every way in which it can fail.
-#include "labelscope/locate.h"
-
 #include "labelscope/label.h"
+#include "labelscope/observe.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"
 

@@ -1,11 +1,12 @@
 // Distances of the main executable's variables: against published facts, and against programs that
 // know their own.
-#include "labelscope/tls_layout.h"
+#include "recipe/tls_layout.h"
 
 #include <array>
 #include <cstdio>
 #include <sstream>
 
+#include "elf/elf_image.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 

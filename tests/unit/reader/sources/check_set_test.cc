@@ -1,8 +1,9 @@
 // The data rules, one at a time, and sets that lie about themselves.
-#include "labelscope/check_set.h"
+#include "sources/check_set.h"
 
 #include <algorithm>
 
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "unit/reader/label_memory.h"
 
@@ -87,11 +88,11 @@ TEST_CASE("check_set: LS040, a pointer to memory that is not there") {
   LabelMemory made;
   made.memory.put<Address>(LabelMemory::kVariable, kNowhere);
   const SetCheck seen = check(made);
-  CHECK(broken(seen) == only(RuleId::kSetReadable));
+  CHECK(broken(seen) == only(abi_v1::kSetReadable));
   CHECK(seen.set.state == State::kUnreadable);
   made.memory.put<Address>(LabelMemory::kVariable, UINT64_MAX - 7);
-  CHECK(broken(check(made)) == only(RuleId::kSetReadable));
-  CHECK(broken(check_label_set(made.memory, kNowhere)) == only(RuleId::kSetReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kSetReadable));
+  CHECK(broken(check_label_set(made.memory, kNowhere)) == only(abi_v1::kSetReadable));
 }
 
 TEST_CASE("check_set: LS040, a set of which a part lies beyond the end of its page") {
@@ -99,17 +100,17 @@ TEST_CASE("check_set: LS040, a set of which a part lies beyond the end of its pa
   const Address set = LabelMemory::kSet - LabelMemory::kSet % kPage + kPage - 16;
   made.memory.put<Address>(LabelMemory::kVariable, set);
   made.memory.map(set, 16);
-  CHECK(broken(check(made)) == only(RuleId::kSetReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kSetReadable));
 }
 
 TEST_CASE("check_set: LS041, a null storage with a count, or one that is not there") {
   LabelMemory made;
   made.publish({{"a", "1"}});
   made.memory.put(LabelMemory::kSet, RawSet{0, 1, 1});
-  CHECK(broken(check(made)) == only(RuleId::kStorageReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kStorageReadable));
   made.memory.put(LabelMemory::kSet, RawSet{kNowhere, 1, 1});
   const SetCheck seen = check(made);
-  CHECK(broken(seen) == only(RuleId::kStorageReadable));
+  CHECK(broken(seen) == only(abi_v1::kStorageReadable));
   CHECK(seen.set.state == State::kUnreadable);
 }
 
@@ -120,7 +121,7 @@ TEST_CASE("check_set: LS041, a count beyond the end of the storage's memory") {
   CHECK(check(made).set.state == State::kSet);  // all of the page is there
   made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, fit + 1, 0});
   const SetCheck seen = check(made);
-  CHECK(broken(seen) == only(RuleId::kStorageReadable));
+  CHECK(broken(seen) == only(abi_v1::kStorageReadable));
   CHECK(seen.diagnostics.front().text.find(std::to_string(fit) + " elements") != std::string::npos);
 }
 
@@ -130,7 +131,7 @@ TEST_CASE("check_set: LS041, counts that no memory holds") {
                                     std::uint64_t{1} << 59, std::uint64_t{1} << 60, UINT64_MAX}) {
     made.publish({made.label("a", "1")}, count);
     made.memory.count_from_zero();
-    CHECK(broken(check(made)) == only(RuleId::kStorageReadable));
+    CHECK(broken(check(made)) == only(abi_v1::kStorageReadable));
     CHECK(made.memory.reads() < 3 * kMaxCheckedElements);
   }
 }
@@ -138,11 +139,11 @@ TEST_CASE("check_set: LS041, counts that no memory holds") {
 TEST_CASE("check_set: LS042 and LS043, strings that are not there") {
   LabelMemory key;
   key.publish({key.label("a", "1"), RawLabel{{3, kNowhere}, key.text("2")}});
-  CHECK(broken(check(key)) == only(RuleId::kKeyReadable));
+  CHECK(broken(check(key)) == only(abi_v1::kKeyReadable));
   CHECK(check(key).set.state == State::kUnreadable);
   LabelMemory value;
   value.publish({value.label("a", "1"), RawLabel{value.text("b"), {3, kNowhere}}});
-  CHECK(broken(check(value)) == only(RuleId::kValueReadable));
+  CHECK(broken(check(value)) == only(abi_v1::kValueReadable));
   CHECK(check(value).diagnostics.front().text.find("\"b\"") != std::string::npos);
 }
 
@@ -153,7 +154,7 @@ TEST_CASE("check_set: LS043, a length beyond the end of memory or of the address
        {std::uint64_t{kPage} + 1, std::uint64_t{kMaxCheckedBytes} + 1, std::uint64_t{1} << 40,
         std::uint64_t{1} << 57, UINT64_MAX - start.address, UINT64_MAX}) {
     made.publish({RawLabel{made.text("a"), {length, start.address}}});
-    CHECK(broken(check(made)) == only(RuleId::kValueReadable));
+    CHECK(broken(check(made)) == only(abi_v1::kValueReadable));
   }
 }
 
@@ -161,10 +162,10 @@ TEST_CASE("check_set: LS044, a null value, which takes its key all the same") {
   LabelMemory made;
   made.publish({RawLabel{made.text("a"), {1, 0}}, made.label("b", "2")});
   const SetCheck seen = check(made);
-  CHECK(broken(seen) == only(RuleId::kValueNotNull));
+  CHECK(broken(seen) == only(abi_v1::kValueNotNull));
   CHECK(pairs_of(seen.set.labels) == Pairs{{"b", "2"}});
   made.publish({RawLabel{made.text("a"), {1, 0}}, made.label("a", "1")});
-  CHECK(broken(check(made)) == std::vector{RuleId::kValueNotNull, RuleId::kKeysUnique});
+  CHECK(broken(check(made)) == std::vector{abi_v1::kValueNotNull, abi_v1::kKeysUnique});
   CHECK(check(made).set.labels.empty());
 }
 
@@ -172,7 +173,7 @@ TEST_CASE("check_set: LS045, the first of two equal keys counts") {
   LabelMemory made;
   made.publish({{"a", "1"}, {"a", "2"}, {"b", "3"}, {"a", "4"}});
   const SetCheck seen = check(made);
-  REQUIRE(broken(seen) == only(RuleId::kKeysUnique));
+  REQUIRE(broken(seen) == only(abi_v1::kKeysUnique));
   CHECK(seen.diagnostics.front().count == 2);
   CHECK(pairs_of(seen.set.labels) == Pairs{{"a", "1"}, {"b", "3"}});
 }
@@ -181,7 +182,7 @@ TEST_CASE("check_set: LS046, an element without a key, whatever else is in it") 
   LabelMemory made;
   made.publish({RawLabel{{5, 0}, {7, kNowhere}}, made.label("a", "1"), RawLabel{}});
   const SetCheck seen = check(made);
-  REQUIRE(broken(seen) == only(RuleId::kKeyNotNull));
+  REQUIRE(broken(seen) == only(abi_v1::kKeyNotNull));
   CHECK(seen.diagnostics.front().count == 2);
   CHECK(pairs_of(seen.set.labels) == Pairs{{"a", "1"}});
 }
@@ -193,14 +194,14 @@ TEST_CASE("check_set: LS047, a set or a storage at an odd address") {
   made.memory.put(odd_set, RawSet{LabelMemory::kStorage, 1, 1});
   made.memory.put(LabelMemory::kVariable, odd_set);
   const SetCheck seen = check(made);
-  CHECK(broken(seen) == only(RuleId::kDataAligned));
+  CHECK(broken(seen) == only(abi_v1::kDataAligned));
   CHECK(pairs_of(seen.set.labels) == Pairs{{"a", "1"}});
 
   const Address odd_storage = LabelMemory::kStorage + 0x404;
   made.memory.put(odd_storage, made.label("b", "2"));
   made.memory.put(LabelMemory::kSet, RawSet{odd_storage, 1, 1});
   made.memory.put(LabelMemory::kVariable, LabelMemory::kSet);
-  CHECK(broken(check(made)) == only(RuleId::kDataAligned));
+  CHECK(broken(check(made)) == only(abi_v1::kDataAligned));
   made.memory.put(odd_set, RawSet{odd_storage, 1, 1});
   made.memory.put(LabelMemory::kVariable, odd_set);
   CHECK(check(made).diagnostics.front().count == 2);
@@ -219,13 +220,13 @@ TEST_CASE("check_set: LS048, what labelscope's own readers would leave out") {
   CHECK(broken(check(allowed)).empty());
   LabelMemory labels;
   many(labels, LS_MAX_LABELS + 1, "value");
-  CHECK(broken(check(labels)) == only(RuleId::kReaderLimits));
+  CHECK(broken(check(labels)) == only(abi_v1::kReaderLimits));
   CHECK(check(labels).set.labels.size() == LS_MAX_LABELS + 1);
   LabelMemory bytes;
   many(bytes, 1, std::string(LS_MAX_LABEL_BYTES - 4, 'x'));
   CHECK(broken(check(bytes)).empty());
   many(bytes, 1, std::string(LS_MAX_LABEL_BYTES - 3, 'x'));
-  CHECK(broken(check(bytes)) == only(RuleId::kReaderLimits));
+  CHECK(broken(check(bytes)) == only(abi_v1::kReaderLimits));
 }
 
 TEST_CASE("check_set: what lies beyond the bounds is LS048 and not read") {
@@ -236,7 +237,7 @@ TEST_CASE("check_set: what lies beyond the bounds is LS048 and not read") {
   storage.memory.map(LabelMemory::kStorage, count * sizeof(RawLabel));
   storage.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, count, count});
   const SetCheck long_one = check(storage);
-  CHECK(broken(long_one) == std::vector{RuleId::kKeyNotNull, RuleId::kReaderLimits});
+  CHECK(broken(long_one) == std::vector{abi_v1::kKeyNotNull, abi_v1::kReaderLimits});
   CHECK(long_one.diagnostics.front().count == kMaxCheckedElements - 1);
 
   LabelMemory strings;
@@ -244,7 +245,7 @@ TEST_CASE("check_set: what lies beyond the bounds is LS048 and not read") {
   strings.memory.map(big, 2 * kMaxCheckedBytes);
   strings.publish({RawLabel{strings.text("a"), {2 * kMaxCheckedBytes, big}}});
   const SetCheck seen = check(strings);
-  CHECK(broken(seen) == only(RuleId::kReaderLimits));
+  CHECK(broken(seen) == only(abi_v1::kReaderLimits));
   for (const SetCheck::Range& range : seen.ranges) {
     CHECK((range.start < big || range.start >= big + 2 * kMaxCheckedBytes));
   }
@@ -256,7 +257,7 @@ TEST_CASE("check_set: LS041, a storage whose end is not there, beyond what is lo
   made.publish({made.label("a", "1")}, count);
   made.memory.map(LabelMemory::kStorage, count * sizeof(RawLabel));
   made.memory.unmap_page(LabelMemory::kStorage + count * sizeof(RawLabel) - 1);
-  CHECK(broken(check(made)) == only(RuleId::kStorageReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kStorageReadable));
 }
 
 TEST_CASE("check_set: strings that overlap, and one that ends with the page") {
@@ -278,7 +279,7 @@ TEST_CASE("check_set: an empty string needs no memory, only an address") {
   CHECK(pairs_of(check(made).set.labels) == Pairs{{"", ""}});
   made.memory.set_machine(Machine::kX86_64);  // elsewhere the top byte is no part of the address
   made.publish({RawLabel{made.text("a"), {0, UINT64_MAX}}});
-  CHECK(broken(check(made)) == only(RuleId::kValueReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kValueReadable));
 }
 
 TEST_CASE("check_set: ranges are what was read, the variable first") {
@@ -306,7 +307,7 @@ TEST_CASE("check_set: a process that ends breaks no rule, wherever it ends") {
   for (std::size_t reads = 0; !whole; ++reads) {
     REQUIRE(reads < 100);
     const SetCheck seen = check_label_set(EndingMemory(made.memory, reads), LabelMemory::kVariable);
-    whole = broken(seen) == only(RuleId::kValueNotNull);
+    whole = broken(seen) == only(abi_v1::kValueNotNull);
     if (whole) continue;
     CHECK(broken(seen).empty());
     CHECK(seen.set.state == State::kUnreadable);
@@ -320,7 +321,7 @@ TEST_CASE("check_set: the target's processor decides what of a pointer is its ad
   made.memory.set_machine(Machine::kAarch64);
   CHECK(broken(check(made)).empty());
   made.memory.set_machine(Machine::kX86_64);
-  CHECK(broken(check(made)) == only(RuleId::kKeyReadable));
+  CHECK(broken(check(made)) == only(abi_v1::kKeyReadable));
 }
 
 }  // namespace labelscope::test

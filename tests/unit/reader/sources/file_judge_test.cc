@@ -7,9 +7,10 @@
 #include <random>
 #include <set>
 
-#include "labelscope/check_rule.h"
+#include "findings/check_rule.h"
 #include "labelscope/inspect.h"
 #include "labelscope/plan.h"
+#include "sources/custom_labels/rules.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -209,7 +210,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
         patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_FREEBSD))}) {
     const FileInspection check = check_bytes(bytes);
     CHECK(codes_of(check) == "LS001");
-    CHECK(check.rules == std::vector{RuleId::kPlatform});
+    CHECK(check.rules == std::vector{abi_v1::kPlatform});
   }
   CHECK(codes_of(check_bytes(patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_GNU))))
             .empty());

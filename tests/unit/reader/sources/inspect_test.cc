@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sources/custom_labels/rules.h"
+#include "sources/thread_context/rules.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
@@ -230,6 +232,22 @@ TEST_CASE("inspect: a file cut anywhere is an answer or an error, never an accid
     CHECK_FALSE(seen.error().context.empty());
   }
   CHECK(refused > 0);
+}
+
+TEST_CASE("inspect: of two sources the first that can be read is shown, and both are judged") {
+  const auto has = [](const FileInspection& seen, RuleId rule) {
+    return std::ranges::find(seen.rules, rule) != seen.rules.end();
+  };
+  FileInspection seen = inspect_fixture("libcustomlabels_and_context.so");
+  check_verdict(seen, Verdict::kCompliant, "");
+  CHECK(seen.source == LS_SOURCE_CUSTOM_LABELS);
+  CHECK(has(seen, abi_v1::kVersionValue));
+  CHECK(has(seen, context_v1::kSize));
+  seen = inspect_fixture("libcustomlabels_flawed_and_context.so");
+  CHECK(seen.source == LS_SOURCE_THREAD_CONTEXT);
+  check_verdict(seen, Verdict::kCompliant, "version-unknown");
+  CHECK(has(seen, abi_v1::kVersionValue));
+  CHECK(has(seen, context_v1::kSize));
 }
 
 }  // namespace labelscope::test

@@ -1,5 +1,5 @@
 // Label bytes: what a sample's labels are interned by.
-#include "labelscope/label_codec.h"
+#include "sources/label_codec.h"
 
 #include <cstring>
 

@@ -7,9 +7,10 @@
 #include <cstring>
 
 #include "labelscope/explain.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/observe.h"
+#include "sources/label_codec.h"
 #include "sources/label_source.h"
+#include "sources/thread_context/rules.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"
 
@@ -134,6 +135,30 @@ TEST_CASE("thread_context: is explained step by step") {
   CHECK(tells(told, "just writing"));
   REQUIRE(told.findings.size() == 1);
   CHECK(told.findings[0].code == FindingCode::kTornRecord);
+}
+
+TEST_CASE("thread_context: a check finds a checksum that does not fit, and no write in progress") {
+  const auto check_of = [](const Record& record) {
+    FakeMemory memory;
+    memory.put(kVariable, record);
+    return find_source(LS_SOURCE_THREAD_CONTEXT)->check(memory, kVariable);
+  };
+  SetCheck check = check_of(whole());
+  CHECK(check.diagnostics.empty());
+  CHECK(check.tested);
+  CHECK(check.set.state == CheckedSet::State::kSet);
+  CHECK(check.set.labels.size() == 4);
+  check = check_of({});
+  CHECK_FALSE(check.tested);
+  CHECK(check.set.state == CheckedSet::State::kNone);
+  Record record = whole();
+  record.checksum = 0;
+  CHECK(check_of(record).diagnostics.empty());
+  record.checksum = 1;
+  check = check_of(record);
+  REQUIRE(check.diagnostics.size() == 1);
+  CHECK(check.diagnostics[0].rule == context_v1::kChecksum);
+  CHECK_FALSE(find_source(LS_SOURCE_THREAD_CONTEXT)->check(FakeMemory(), kVariable).tested);
 }
 
 }  // namespace labelscope::test

@@ -7,13 +7,13 @@
 #include <fstream>
 #include <random>
 
-#include "labelscope/unwind.h"
 #include "support/catch.h"
 #include "support/fake_target.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
 #include "unwind/call_frame_check.h"
 #include "unwind/call_frame_image.h"
+#include "unwind/unwind.h"
 
 namespace labelscope::test {
 namespace {

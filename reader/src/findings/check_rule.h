@@ -1,0 +1,60 @@
+// The rules of `labelscope check`: one for each sentence of a label source's description that a
+// writer can break, with a number and a name that never change their meaning and are never used
+// again. Each source owns a table of them (sources/label_source.h). Constants only: thread-safe.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/finding.h"
+
+namespace labelscope {
+
+enum class Severity {
+  kNote,     // legal, but good to know
+  kWarning,  // legal, but some readers will have trouble, or all readers at some moments
+  kError,    // against what the source describes
+};
+std::string_view severity_name(Severity severity);  // "note", "warning", "error"
+
+// What the check must look at to see a violation.
+enum class CheckDepth { kStatic, kLive, kStep };
+std::string_view depth_name(CheckDepth depth);  // "static", "live", "step"
+
+// What a rule speaks of: a file, or what one thread publishes.
+enum class RuleSubject { kFile, kThread };
+
+struct RuleHead {
+  RuleId id{};
+  const char* code;     // "LS001"
+  const char* name;     // "platform": lower case, hyphens
+  const char* section;  // heading of the source's description
+  Severity severity{};
+  CheckDepth depth{};  // the least deep one that sees a violation
+  RuleSubject about{};
+};
+
+struct RuleText {
+  const char* title;        // one line, what is wanted
+  const char* requirement;  // what the source asks for
+  const char* reason;       // what a reader sees otherwise
+  // How to comply: a sentence or a few lines each. Null: the same for every tool.
+  const char* fix;
+  const char* fix_gcc = nullptr;
+  const char* fix_clang = nullptr;  // with the versions that cannot
+  const char* fix_rust = nullptr;
+  const char* fix_cmake = nullptr;
+};
+
+struct Rule : RuleHead, RuleText {};
+
+// All, by code.
+std::span<const Rule> all_rules();
+const Rule& rule_of(RuleId id);  // kNone has none
+// By code or name ("LS003", "library-file-name"); null if there is none.
+const Rule* find_rule(std::string_view code_or_name);
+// Those of a source about its threads whose violations a check of this depth sees.
+std::vector<RuleId> rules_of_threads(unsigned source, CheckDepth depth);
+
+}  // namespace labelscope

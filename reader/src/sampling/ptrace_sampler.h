@@ -1,0 +1,47 @@
+// The sampler that needs no BPF. At each tick it takes the threads that are due for a sample, one
+// after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
+//
+// Everything happens in drain(), on the calling thread (ptrace belongs to a thread). The kernel
+// does not tell this sampler of forks, execs, ends and new mappings. So it looks for them every 100
+// ms. A child process that lives shorter is missed, and so are the first moments of the others. An
+// exec is noticed at the next sample at the latest, before labels are read.
+//
+// Counters::others has what may be zero here and matters: "ticks", "ticks-skipped", "stop-longest-
+// us", "stop-median-us", "stop-p99-us", and problems by name.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "sampling/sampler.h"
+
+namespace labelscope {
+
+// cpu: threads that run. Each stands for one period of its own CPU time, which the kernel counts:
+// a thread that waits for a processor among many costs nothing and is not sampled more often.
+// wall: all threads, at every tick.
+enum class SampleMode { kCpu, kWall };
+
+struct PtraceSamplerOptions {
+  SampleMode mode = SampleMode::kCpu;
+  std::uint32_t frequency_hz = 99;  // ticks per second
+  bool stacks = true;
+  bool follow_children = true;
+  std::uint32_t max_processes = 4096;
+  // Past this, the unwinding of a stack is cut and the sample flagged LS_STACK_CUT. Counted from
+  // when the thread is known to have stopped.
+  std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
+};
+
+class PtraceSampler : public Sampler {
+ public:
+  // Stops nothing yet. The first set_process() of a process stops a thread of it, to see whether it
+  // may: kPermission.
+  static Result<std::unique_ptr<PtraceSampler>> open(const PtraceSamplerOptions& options);
+
+  // Of the stops so far, from before the kernel was asked until the thread was let go.
+  virtual std::chrono::nanoseconds longest_stop() const = 0;
+};
+
+}  // namespace labelscope

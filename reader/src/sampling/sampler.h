@@ -1,0 +1,130 @@
+// Samples of chosen processes, each with its thread's labels: what every way of sampling offers
+// (BPF: bpf/sampler.h; stopping threads: ptrace_sampler.h).
+//
+//   sampler->set_process(pid, recipes);        any time, any number of processes
+//   sampler->start();
+//   while (...) sampler->drain(handler, 50ms); the handler sees samples and what processes do
+//   sampler->stop(handler);                    the last samples; the counters are final
+//
+// One thread at a time may use a Sampler, the same one throughout.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "labelscope/ids.h"
+#include "labelscope/label.h"
+#include "labelscope/result.h"
+#include "labelscope/tls_recipe.h"
+#include "unwind/stack.h"
+
+namespace labelscope {
+
+// Both parts leaf first; all but the first of each part are return addresses.
+struct StackView {
+  std::span<const std::uint64_t> kernel;
+  std::span<const std::uint64_t> user;
+  ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
+  // Of a stack by call frame information: frames of code that has none, found along frame pointers.
+  std::uint16_t fp_frames = 0;
+};
+
+// Valid during the call that it is passed to.
+struct Sample {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
+  // What the thread has run since start(), or since it was made, by the kernel's account (where all
+  // time is sampled: what it has lived). The time since its last sample is what this one stands
+  // for. Up to a scheduler tick behind; never behind the thread's last sample.
+  std::uint64_t thread_ns = 0;
+  Pid pid{};
+  Tid tid{};
+  std::string_view comm;
+  StackView stack;
+  ls_outcome outcome = LS_UNLABELLED;
+  std::uint32_t flags = 0;  // of enum ls_sample_flag
+  // Equal for equal labels: intern by them, and decode them once (label_codec.h). Flags that
+  // decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
+  std::span<const std::byte> label_bytes;
+};
+
+// An executable mapping that a sampled process has made (dlopen, mostly, or a JIT).
+struct MappingEvent {
+  Pid pid{};
+  Address start = 0;
+  std::uint64_t length = 0;
+  std::uint64_t file_offset = 0;
+  std::uint32_t device_major = 0;
+  std::uint32_t device_minor = 0;
+  std::uint64_t inode = 0;
+  std::string_view path;  // as the kernel names it; "//anon" where there is no file
+};
+
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+  virtual void on_sample(const Sample& sample) = 0;
+  // The child is sampled already, with its parent's recipes.
+  virtual void on_fork(Pid parent, Pid child) = 0;
+  // Samples are LS_UNREADABLE_NOT_RELOCATED until set_process() is called for the new program.
+  virtual void on_exec(Pid pid) = 0;
+  // The process is forgotten already.
+  virtual void on_exit(Pid pid) = 0;
+  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` as in Sample,
+  // and of threads without any sample, too; 0 where nothing is known beyond its last sample.
+  virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
+  virtual void on_mapping(const MappingEvent& mapping) = 0;
+  // Some on_mapping() were left out: the kernel had no room for them.
+  virtual void on_mappings_lost() {}
+};
+
+// taken == sum of outcomes + pending, and samples handed out == taken - dropped.
+struct Counters {
+  std::uint64_t taken = 0;
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> outcomes{};
+  std::uint64_t pending = 0;  // waiting for their repeated read; 0 after stop()
+  std::uint64_t dropped = 0;  // samples that there was no room for
+  std::uint64_t truncated = 0;
+  std::uint64_t lost_thread_ns = 0;  // of threads whose on_thread_end() there was no room for
+  std::map<std::string, std::uint64_t> others;  // by name, where not 0
+};
+
+// What a process has until it is planned, so that its samples are not taken for unlabelled ones.
+inline constexpr ls_tls_recipe kNotPlanned = [] {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_RECIPE_NOT_RELOCATED;
+  return recipe;
+}();
+
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  // Samples the process from now on, or replaces its recipes (none: its samples are unlabelled).
+  // They count for the program that it ran at the last on_exec(), or at the first call, whatever it
+  // executes meanwhile; so call it once before planning, with kNotPlanned.
+  // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
+  // another on_exec() is on its way; or it has ended.
+  virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
+  virtual Status remove_process(Pid pid) = 0;
+  virtual Status start() = 0;
+  // Hands out what there is, or waits for it until the timeout. Ends early on a signal.
+  virtual Status drain(EventHandler& handler, std::chrono::milliseconds timeout) = 0;
+  // Takes no more samples, and hands out the rest.
+  virtual Status stop(EventHandler& handler) = 0;
+
+  virtual Counters counters() const = 0;
+  // Why a thread of a target may not be looked at, in words of the first time; empty: all may.
+  virtual std::string refusal() const { return {}; }
+  virtual std::string_view event_name() const = 0;  // "cycles", "cpu-clock", ...
+  // For whoever watches that no thread of a target is held for long: another number for each stop,
+  // 0 where none goes on. Thread-safe, unlike everything else here.
+  virtual std::uint64_t current_stop() const { return 0; }
+};
+
+}  // namespace labelscope

@@ -1,0 +1,19 @@
+// The rules of the thread context by name; rules.cc has what they say.
+#pragma once
+
+#include <span>
+
+#include "findings/check_rule.h"
+
+namespace labelscope::context_v1 {
+
+// File
+inline constexpr RuleId kThreadLocal{101};
+inline constexpr RuleId kSize{102};
+inline constexpr RuleId kAligned{103};  // warning: in more than one cache line
+// Record
+inline constexpr RuleId kChecksum{110};  // neither 0 nor that of the IDs
+
+std::span<const Rule> rules();
+
+}  // namespace labelscope::context_v1

@@ -1,0 +1,48 @@
+// Stacks from call frame information (.eh_frame, .debug_frame), through libdwfl: whole also for
+// code without frame pointers. For a thread that holds still: stopped, or in a core file.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/memory.h"
+#include "labelscope/registers.h"
+#include "labelscope/target.h"
+#include "unwind/stack.h"
+
+namespace labelscope {
+
+struct UnwoundStack {
+  // Leaf first: the program counter, then return addresses as they are (not moved back). What a
+  // signal interrupted is not at a call: there it is the address plus one. So of every frame but
+  // the first, one byte less is in the instruction that the thread is at.
+  std::vector<Address> frames;
+  ls_stack_end end = LS_STACK_MISSING;
+  std::string cut;  // why it ends before the root, in words; empty for a whole stack
+};
+
+// Not thread-safe.
+class Unwinder {
+ public:
+  static constexpr std::size_t kMaxFrames = 512;
+  using Clock = std::chrono::steady_clock;
+
+  virtual ~Unwinder() = default;
+  // Opens every module of the target and finds its call frame information: slow, so done while the
+  // target runs. A module that cannot be used only shortens stacks; where code has no call frame
+  // information, frame pointers are followed. `like`: shares what it has read of files with an
+  // unwinder of another target, which is then used on the same thread.
+  static Result<std::unique_ptr<Unwinder>> open(const Target& target,
+                                                const Unwinder* like = nullptr);
+  // After the target's mappings changed: opens what is new, forgets what is gone.
+  virtual Status refresh(const Target& target) = 0;
+  // Without a deadline it takes as long as it takes (bounded by kMaxFrames). Of a machine that
+  // libdwfl does not know there is the first frame only.
+  virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
+                              std::optional<Clock::time_point> deadline) = 0;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,54 @@
+// Workers for tests: a fork of the test instead of another program, and doubles that misbehave. It
+// gives up no rights, so it also runs where those cannot be given up (an emulator of user mode).
+#pragma once
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+#include "cli/worker/channel.h"
+#include "cli/worker/launch.h"
+#include "cli/worker/worker_main.h"
+#include "cli/worker_tasks.h"
+
+namespace labelscope::cli {
+
+// A worker that does this and ends.
+inline Launcher forked_worker(std::function<void(Channel&)> act) {
+  return [act = std::move(act)](std::uint64_t /*most_memory*/) -> Result<Launched> {
+    int sockets[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+      return system_error(errno, "socketpair");
+    }
+    UniqueFd ours(sockets[0]);
+    UniqueFd theirs(sockets[1]);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // Catch2 would report the worker's death as that of the test.
+      for (const int signal : {SIGSEGV, SIGABRT, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
+      ours.reset();
+      Channel channel(std::move(theirs), Channel::Files::kTaken);
+      act(channel);
+      _exit(0);
+    }
+    return Launched{pid, std::move(ours)};
+  };
+}
+
+inline void say_ready(Channel& channel) {
+  (void)channel.send({Message::Kind::kReady, {}, {}}, std::chrono::seconds(10));
+}
+
+// The real one, but for its rights.
+inline Launcher honest_worker() {
+  return forked_worker([](Channel& channel) {
+    say_ready(channel);
+    serve_requests(channel, kWorkerTasks);
+  });
+}
+
+}  // namespace labelscope::cli
