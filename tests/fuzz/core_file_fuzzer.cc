@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "fuzz/fuzzed_file.h"
 #include "fuzz/fuzzer_check.h"
 #include "labelscope/core_file.h"
 
@@ -18,17 +19,6 @@ using labelscope::Address;
 using labelscope::CoreFile;
 using labelscope::Mapping;
 using labelscope::UniqueFd;
-
-UniqueFd file_of(const std::uint8_t* data, std::size_t size) {
-  UniqueFd fd(::memfd_create("fuzzed", MFD_CLOEXEC));
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t n = ::write(fd.get(), data + done, size - done);
-    if (n <= 0) std::abort();  // out of memory: nothing to do with the input
-    done += static_cast<std::size_t>(n);
-  }
-  return fd;
-}
 
 void read_around(const CoreFile& core, Address address) {
   std::array<std::byte, 64> bytes{};
@@ -41,7 +31,7 @@ void read_around(const CoreFile& core, Address address) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const UniqueFd file = file_of(data, size);
+  const UniqueFd file = FuzzedFile(data, size).open();
   labelscope::CoreOptions options;
   options.sysroots = {"/nonexistent"};
   const auto core = CoreFile::open("/proc/self/fd/" + std::to_string(file.get()), options);

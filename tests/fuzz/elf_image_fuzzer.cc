@@ -1,30 +1,17 @@
 // An ELF file: every question that can be asked of it has an answer.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
+#include "elf/elf_image.h"
+#include "elf/foreign_file.h"
+#include "elf/section_count.h"
+#include "fuzz/fuzzed_file.h"
 #include "fuzz/fuzzer_check.h"
-#include "labelscope/elf_image.h"
 #include "labelscope/inspect.h"
 
 namespace {
 
 using labelscope::ElfImage;
-using labelscope::UniqueFd;
-
-UniqueFd file_of(const std::uint8_t* data, std::size_t size) {
-  UniqueFd fd(::memfd_create("fuzzed", MFD_CLOEXEC));
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t n = ::write(fd.get(), data + done, size - done);
-    if (n <= 0) std::abort();  // out of memory: nothing to do with the input
-    done += static_cast<std::size_t>(n);
-  }
-  return fd;
-}
 
 void ask(const ElfImage& image, const char* name) {
   const auto dynamic = image.find_dynamic_symbol(name);
@@ -36,8 +23,11 @@ void ask(const ElfImage& image, const char* name) {
 }
 
 // What inspect_file() looks at beyond an image: files for other platforms among them.
-void judge(const std::uint8_t* data, std::size_t size) {
-  const auto check = labelscope::inspect_file(file_of(data, size), "libcustomlabels.so");
+void judge(const FuzzedFile& file) {
+  const auto sections = labelscope::check_section_count(file.open().get());
+  fuzzer_check(sections || !sections.error().context.empty(), "an error says what it is");
+  if (sections) static_cast<void>(labelscope::foreign_publisher(file.open()));
+  const auto check = labelscope::inspect_file(file.open(), "libcustomlabels.so");
   if (!check) {
     fuzzer_check(!check.error().context.empty(), "an error says what it is");
     return;
@@ -49,8 +39,9 @@ void judge(const std::uint8_t* data, std::size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  judge(data, size);
-  const auto image = ElfImage::open(file_of(data, size));
+  const FuzzedFile file(data, size);
+  judge(file);
+  const auto image = ElfImage::open(file.open());
   if (!image) return 0;
   fuzzer_check(!image->load_segments().empty(), "there is something to load");
   if (image->tls()) {
