@@ -14,8 +14,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 # With all that they depend on, so that no version of a shared library is named here.
 readonly libraries=(
   libc6-dev libstdc++6 libbpf-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libspdlog-dev libfmt-dev libprotozero-dev
-  libiberty-dev libcapstone-dev libxxhash-dev libutf8proc-dev nlohmann-json3-dev catch2 libbenchmark-dev
-  libzstd-dev liblzma-dev libbz2-dev)
+  libiberty-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev
+  nlohmann-json3-dev catch2 libbenchmark-dev libzstd-dev liblzma-dev libbz2-dev)
 # Alone: musl-dev depends on a compiler, which must be one of this machine.
 readonly alone=(musl musl-dev)
 

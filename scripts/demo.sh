@@ -62,7 +62,7 @@ say "Recording process $service_pid for $seconds seconds: labelscope record -p $
   "--summary tenant,http.route"
 status=0
 as_root "$labelscope" record -p "$service_pid" -d "${seconds}s" --summary tenant,http.route \
-  -o "$recordings/demo.pb.gz" -o "$recordings/demo.folded" >"$work/summary" || status=$?
+  -o "$recordings/demo.pb.gz" -o "$recordings/demo.folded" -o "$recordings/demo.html" >"$work/summary" || status=$?
 give_back "$recordings"
 ((status == 0)) || { warn "labelscope record ended with status $status; its message is above"; exit "$status"; }
 cat "$work/summary"
@@ -117,4 +117,5 @@ shown=${recordings#"$PWD"/}
   printf '  go tool pprof -top -cum -tagroot=tenant %s\n' "$shown/demo.pb.gz"
   printf '  go tool pprof -tags %s\n' "$shown/demo.pb.gz"
   command -v go >/dev/null || printf '(go comes with the package golang-go.)\n'
+  printf 'or open this page in a browser:\n  %s\n' "$recordings/demo.html"
 } >&2

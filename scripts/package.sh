@@ -241,7 +241,7 @@ archive() {
   cp "$root_dir/LICENSE" "$top/"
   copy_pages "$top"
   cp "$root_dir"/bpf/LICENSE.* "$top/share/doc/labelscope/"
-  for package in libbpf-dev libelf-dev libdw-dev libcapstone-dev libxxhash-dev libutf8proc-dev zlib1g-dev liblzma-dev libbz2-dev \
+  for package in libbpf-dev libelf-dev libdw-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev zlib1g-dev liblzma-dev libbz2-dev \
     libiberty-dev libspdlog-dev libfmt-dev libcli11-dev libprotozero-dev nlohmann-json3-dev; do
     source=$documents/$package/copyright
     [[ -r $source ]] || source=$documents/${package%-dev}/copyright

@@ -31,9 +31,11 @@ libspdlog-dev       spdlog-devel            pc:spdlog
 libfmt-dev          fmt-devel               pc:fmt
 libprotozero-dev    protozero-devel         h:protozero/pbf_writer.hpp
 libiberty-dev       binutils-devel          h:libiberty/demangle.h
+libcap-ng-dev       libcap-ng-devel         pc:libcap-ng
 libcapstone-dev     capstone-devel          pc:capstone
 libxxhash-dev       xxhash-devel            pc:libxxhash
 libutf8proc-dev     utf8proc-devel          pc:libutf8proc
+libseccomp-dev      libseccomp-devel        pc:libseccomp
 nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
 '
 readonly test_requirements='
@@ -48,6 +50,8 @@ python3-protobuf    python3-protobuf        py:google.protobuf
 python3-jsonschema  python3-jsonschema      py:jsonschema
 python3-junitparser python3-junitparser     optional
 mandoc              mandoc                  optional
+nodejs              nodejs                  optional
+chromium            chromium                optional
 clang-tidy          clang-tools-extra       clang-tidy
 libc6-dbg           glibc-debuginfo         optional
 llvm                llvm                    yaml2obj,yaml2obj-14

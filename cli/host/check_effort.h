@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "labelscope/check_set.h"
+#include "sources/check_set.h"
 
 namespace labelscope::cli {
 

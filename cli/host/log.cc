@@ -4,8 +4,14 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/format/escape.h"
+
 namespace labelscope::cli::log {
 namespace {
+
+// A message may hold what a target chose: names of files, or of thousands of them. Without these
+// none has a quarter of that.
+constexpr std::size_t kLongest = 4096;
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> kLogger = [] {
@@ -26,9 +32,13 @@ void open(Level level) {
                                                 : spdlog::level::info);
 }
 
-void verbose(std::string_view message) { logger().debug("{}", message); }
-void info(std::string_view message) { logger().info("{}", message); }
-void warning(std::string_view message) { logger().warn("labelscope: warning: {}", message); }
-void error(std::string_view message) { logger().error("labelscope: {}", message); }
+void verbose(std::string_view message) { logger().debug("{}", without_middle(message, kLongest)); }
+void info(std::string_view message) { logger().info("{}", without_middle(message, kLongest)); }
+void warning(std::string_view message) {
+  logger().warn("labelscope: warning: {}", without_middle(message, kLongest));
+}
+void error(std::string_view message) {
+  logger().error("labelscope: {}", without_middle(message, kLongest));
+}
 
 }  // namespace labelscope::cli::log

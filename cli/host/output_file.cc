@@ -19,6 +19,19 @@ namespace {
 
 constexpr mode_t kMode = 0666;  // less the umask, as for any program
 
+// Whoever may not read the file that is replaced may not read what replaces it either. Only root can
+// give a file to another user; a group that cannot be kept gets no more than others have.
+bool take_owner_and_mode(int fd, const struct stat& replaced) {
+  constexpr mode_t kAll = 0777;
+  constexpr mode_t kOfGroup = 0070;
+  mode_t mode = replaced.st_mode & kAll;
+  const bool has_group = ::fchown(fd, -1, replaced.st_gid) == 0;
+  if (!has_group) mode &= ~kOfGroup | ((mode & 07) << 3);
+  // The mode first: what belongs to another user cannot be changed without a further privilege.
+  if (::fchmod(fd, mode) != 0) return false;
+  return ::fchown(fd, replaced.st_uid, -1) == 0 || errno == EPERM;
+}
+
 // A stream to a descriptor; remembers the errno of the first failure.
 class FdBuffer final : public std::streambuf {
  public:
@@ -88,6 +101,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       kind_(other.kind_),
       temporary_(std::exchange(other.temporary_, {})),
       overwrite_(other.overwrite_),
+      of_other_user_(other.of_other_user_),
       size_(other.size_) {}
 
 OutputFile::~OutputFile() {
@@ -101,7 +115,8 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     return OutputFile(path, std::move(out), Kind::kDirect, "", overwrite);
   }
   struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) {
+  const bool replaces = ::stat(path.c_str(), &found) == 0;
+  if (!replaces) {
     // A symbolic link whose target is missing occupies the name, too.
     if (!overwrite && ::lstat(path.c_str(), &found) == 0) return exists(path);
   } else {
@@ -119,12 +134,28 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     }
     if (!overwrite) return exists(path);
   }
-  UniqueFd unnamed(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode));
-  if (unnamed.valid()) return OutputFile(path, std::move(unnamed), Kind::kUnnamed, "", overwrite);
-  std::string temporary = hidden_name(path);
-  UniqueFd named(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
-  if (!named.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
-  return OutputFile(path, std::move(named), Kind::kTemporary, std::move(temporary), overwrite);
+  const mode_t mode = replaces ? 0600 : kMode;
+  Kind kind = Kind::kUnnamed;
+  std::string temporary;
+  UniqueFd fd(::open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
+  if (!fd.valid()) {
+    kind = Kind::kTemporary;
+    temporary = hidden_name(path);
+    fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  }
+  if (!fd.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
+  OutputFile file(path, std::move(fd), kind, std::move(temporary), overwrite);
+  file.of_other_user_ = replaces && found.st_uid != ::geteuid();
+  if (replaces && !take_owner_and_mode(file.fd_.get(), found)) {
+    return system_error(errno, "cannot give " + path + " the mode that it has now");
+  }
+  return file;
+}
+
+bool OutputFile::can_be_named() const {
+  if (kind_ == Kind::kDirect) return true;
+  return !of_other_user_ &&
+         ::faccessat(AT_FDCWD, directory_of(path_).c_str(), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 Status OutputFile::write(const std::function<Status(std::ostream&)>& render) {

@@ -22,6 +22,8 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
+  // Whether write() can give the file its name with the rights that this process has now.
+  bool can_be_named() const;
   // Calls `render` with a stream, checks every byte was taken, and gives the file its name.
   Status write(const std::function<Status(std::ostream&)>& render);
   // Bytes written.
@@ -37,6 +39,7 @@ class OutputFile {
   Kind kind_;
   std::string temporary_;  // name until published; empty for an unnamed file
   bool overwrite_;
+  bool of_other_user_ = false;  // what is replaced
   std::uint64_t size_ = 0;
 };
 

@@ -1,3 +1,4 @@
+// Limits and nice values of labelscope itself.
 #include "cli/host/own_process.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
-// Signals as events of the main loop. The first SIGINT, SIGQUIT, SIGTERM or SIGHUP ends the
-// recording, and labelscope writes its files. The second ends the naming of addresses, or, while
-// files are written, labelscope itself.
+// Signals as events of the main loop. SIGINT, SIGQUIT, SIGTERM or SIGHUP ends the recording; one more,
+// or the first while addresses are named, ends the naming of addresses; and labelscope writes its
+// files. The second while files are written ends labelscope itself.
 #pragma once
 
 #include <array>
@@ -31,6 +31,8 @@ class Signals {
   // name yet.
   void begin_uninterrupted();
   void end_uninterrupted();
+  // How many requests so far. Several within half a second are one.
+  int stops() const { return stops_; }
   bool stop_requested() const { return stops_ > 0; }
   bool give_up_requested() const { return stops_ > 1; }
   // The signal of the last request, if a process has sent it. 0 if it came from the keyboard, which

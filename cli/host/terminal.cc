@@ -1,14 +1,15 @@
+// Colours, columns, and the status line.
 #include "cli/host/terminal.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/format/escape.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
 
@@ -18,21 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{100};
 
 std::string seconds(std::chrono::nanoseconds time) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.1f", std::chrono::duration<double>(time).count());
-  return text.data();
-}
-
-// Keeps the first `columns` characters of UTF-8 text; every one here is one column wide.
-void cut_to_columns(std::string& text, std::size_t columns) {
-  std::size_t seen = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
-    if (starts_character && seen++ == columns) {
-      text.resize(i);
-      return;
-    }
-  }
+  return decimal(std::chrono::duration<double>(time).count(), 1);
 }
 
 // A terminal that knows colours and other control sequences.
@@ -69,7 +56,7 @@ bool Progress::due() {
 void Progress::draw(std::string line) {
   // A line that wraps cannot be drawn over.
   const std::size_t width = terminal_width(STDERR_FILENO);
-  if (width > 1) cut_to_columns(line, width - 1);
+  if (width > 1) line = first_columns(line, width - 1);
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   drawn_ = true;

@@ -1,3 +1,4 @@
+// The thread that looks, and what it takes for too long.
 #include "cli/host/watchdog.h"
 
 #include <algorithm>

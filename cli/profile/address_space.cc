@@ -2,64 +2,19 @@
 // AddressSpace: a map of ranges in which a new mapping replaces whatever it overlaps.
 #include "cli/profile/address_space.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-
-#include "labelscope/elf_image.h"
-#include "labelscope/regular_file.h"
+#include <utility>
 
 namespace labelscope::cli {
 namespace {
 
-// Opens the file by its name, after the process has ended. An error if it is not the file that was
-// mapped.
-Result<UniqueFd> open_by_name(const Mapping& mapping) {
-  // Files of a core have numbers that the core's reader made up, and device 0:0.
-  if (mapping.file.major == 0 && mapping.file.minor == 0) {
-    return Error{ErrorCode::kNotFound, mapping.path + " is not a file of this system"};
-  }
-  auto fd = open_regular_file(mapping.path);
-  if (!fd) return Error{fd.error().code, mapping.path + " " + fd.error().context};
-  struct stat found {};
-  if (::fstat(fd->get(), &found) != 0 || found.st_ino != mapping.file.inode) {
-    return Error{ErrorCode::kNotFound, mapping.path + " is another file now"};
-  }
-  return fd;
-}
-
-Result<ElfImage> open_image(const UniqueFd& file) {
-  int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 3);
-  if (copy < 0) return system_error(errno, "dup");
-  return ElfImage::open(UniqueFd(copy));
-}
+// Of a process that is looked at for the first time, so many files are opened before they have
+// samples: a program and all that it loads at its start, mostly.
+constexpr std::size_t kMostReadyAtOnce = 64;
 
 }  // namespace
 
-const ModuleTable::OpenFile& ModuleTable::open(const Mapping& mapping, const Target* process) {
-  auto [entry, fresh] = open_files_.try_emplace(mapping.file);
-  if (!fresh) return entry->second;
-  auto fd = process != nullptr ? process->open_file(mapping) : open_by_name(mapping);
-  if (!fd && process != nullptr) {
-    auto by_name = open_by_name(mapping);  // the process ended just now
-    if (by_name) fd = std::move(by_name);
-  }
-  if (fd) {
-    entry->second.file = std::make_shared<UniqueFd>(*std::move(fd));
-    auto image = open_image(*entry->second.file);
-    if (image) {
-      entry->second.build_id = image->build_id();
-      entry->second.segments = image->load_segments();
-    }
-  } else {
-    entry->second.problem = "the file could not be opened: " + fd.error().context;
-  }
-  return entry->second;
-}
-
-Index ModuleTable::add(const Mapping& mapping, const Target* process) {
+Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Family family) {
   Key key{mapping.file, mapping.start, mapping.end, mapping.file_offset, mapping.path};
   auto known = known_.find(key);
   if (known != known_.end()) return known->second;
@@ -71,14 +26,14 @@ Index ModuleTable::add(const Mapping& mapping, const Target* process) {
   module.file_offset = mapping.file_offset;
   ModuleFile file;
   if (mapping.file) {
-    const OpenFile& opened = open(mapping, process);
+    const MappedFiles::File& opened = open_.take(mapping, process, family);
     module.kind = ProfileModule::Kind::kFile;
     module.build_id = opened.build_id;
     module.symbol_problem = opened.problem;
     file = opened.file;
     // If the file is not there, or if something other than an ELF loader has mapped it, addresses
     // count from the start of the file.
-    module.load_bias = load_bias_at(opened.segments, mapping.start, mapping.file_offset)
+    module.load_bias = load_bias_at(opened.code, mapping.start, mapping.file_offset)
                            .value_or(mapping.start - mapping.file_offset);
   } else if (module.path == "[vdso]") {
     module.load_bias = mapping.start;
@@ -105,29 +60,50 @@ Index ModuleTable::kernel() {
   return kernel_;
 }
 
-Status AddressSpace::load(const Target& process) {
+std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
+  for (std::size_t i = 0; i < modules_.size(); ++i) {
+    const bool given_up = files_[i] != nullptr && !files_[i]->valid();
+    if (given_up) modules_[i].symbol_problem = open_.given_up_text();
+  }
+  files = std::move(files_);
+  return std::move(modules_);
+}
+
+Status AddressSpace::load(const Target& process, Address sampled) {
   auto mappings = process.mappings();
   if (!mappings) return std::move(mappings).error();
+  const FindProcess itself = [&] { return &process; };
   const auto headers = process.program_headers_address().value_or(0);
   const auto program =
       std::find_if(mappings->begin(), mappings->end(), [&](const Mapping& mapping) {
         return mapping.file && mapping.start <= headers && headers < mapping.end;
       });
   bool found = false;
+  std::size_t ready = 0;
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable) continue;
-    const Index module = add(mapping, &process);
+    std::shared_ptr<Region> region = note(mapping);
+    const bool fresh = region->module == kNoIndex && mapping.file;
+    if (fresh && ready < kMostReadyAtOnce) {
+      ready += modules_->files().make_ready(mapping, itself) ? 1 : 0;
+    }
     if (found || program == mappings->end() || mapping.file != program->file) continue;
-    program_ = module;
+    program_ = std::move(region);
     found = true;
   }
+  if (sampled != 0) static_cast<void>(module_at(sampled, itself));  // before it is forgotten again
+  if (ranges_.size() >= crowded_) forget_some(itself);
   return {};
 }
 
-Index AddressSpace::add(const Mapping& mapping, const Target* process) {
-  if (mapping.end <= mapping.start) return kNoIndex;
-  Index module = modules_->add(mapping, process);
-  if (program_ == kNoIndex && mapping.file) program_ = module;
+void AddressSpace::add(const Mapping& mapping, const FindProcess& process) {
+  if (mapping.end <= mapping.start) return;
+  static_cast<void>(note(mapping));
+  if (mapping.file) static_cast<void>(modules_->files().make_ready(mapping, process));
+  if (ranges_.size() >= crowded_) forget_some(process);
+}
+
+std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping) {
   auto at = ranges_.upper_bound(mapping.start);
   if (at != ranges_.begin()) --at;
   while (at != ranges_.end() && at->first < mapping.end) {
@@ -136,25 +112,68 @@ Index AddressSpace::add(const Mapping& mapping, const Target* process) {
       ++at;
       continue;
     }
-    if (start == mapping.start && range.end == mapping.end && range.module == module) {
-      return module;
+    const Mapping& old = range.region->mapping;
+    if (start == mapping.start && range.end == mapping.end && old.start == start &&
+        old.end == range.end && old.file == mapping.file &&
+        old.file_offset == mapping.file_offset && old.path == mapping.path) {
+      return range.region;
     }
     at = ranges_.erase(at);
     // What sticks out on either side stays what it was.
-    if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.module});
+    if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.region});
     if (range.end > mapping.end)
-      at = ranges_.emplace(mapping.end, Range{range.end, range.module}).first;
+      at = ranges_.emplace(mapping.end, Range{range.end, range.region}).first;
   }
-  ranges_.insert_or_assign(mapping.start, Range{mapping.end, module});
+  auto region = std::make_shared<Region>(Region{mapping});
+  ranges_.insert_or_assign(mapping.start, Range{mapping.end, region});
+  if (program_ == nullptr && mapping.file) program_ = region;
   ++epoch_;  // also where nothing was known before: an address there may have been met already
-  return module;
+  return region;
 }
 
-Index AddressSpace::module_at(Address address) const {
+// First what is not mapped any more. If the rest is still too much, any of it: where such a mapping
+// has a sample, the mappings are read again.
+void AddressSpace::forget_some(const FindProcess& find_process) {
+  std::vector<Mapping> now;
+  if (const Target* process = find_process ? find_process() : nullptr) {
+    if (auto mappings = process->mappings()) now = *std::move(mappings);
+  }
+  for (const bool mapped_too : {false, true}) {
+    std::size_t without = 0;
+    std::erase_if(ranges_, [&](const auto& entry) {
+      const Region& region = *entry.second.region;
+      if (region.module != kNoIndex) return false;
+      const Mapping* there = mapped_too ? nullptr : find_mapping(now, entry.first);
+      const bool stays = mapped_too ? without < kMostWithoutSamples / 2
+                                    : there != nullptr && there->file == region.mapping.file;
+      if (stays) {
+        ++without;
+      } else {
+        modules_->count_forgotten();
+      }
+      return !stays;
+    });
+    if (without <= kMostWithoutSamples / 2) break;
+  }
+  crowded_ = ranges_.size() + kMostWithoutSamples;
+}
+
+Index AddressSpace::module_of(Region& region, const FindProcess& process) {
+  if (region.module == kNoIndex) {
+    region.module = modules_->add(region.mapping, process, family_);
+  }
+  return region.module;
+}
+
+Index AddressSpace::module_at(Address address, const FindProcess& process) {
   auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return kNoIndex;
-  const auto& [start, range] = *std::prev(after);
-  return address < range.end ? range.module : kNoIndex;
+  const Range& range = std::prev(after)->second;
+  return address < range.end ? module_of(*range.region, process) : kNoIndex;
+}
+
+Index AddressSpace::program(const FindProcess& process) {
+  return program_ == nullptr ? kNoIndex : module_of(*program_, process);
 }
 
 }  // namespace labelscope::cli

@@ -1,83 +1,101 @@
 // Which module an address of a process belongs to, also after the process has ended, or has mapped
 // something else there.
+//
+// A process may map code at ever new places, much faster than it can be sampled. So what is mapped
+// is only noted, in a bounded table, and becomes a module of the recording with its first sample.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "cli/profile/mapped_files.h"
 #include "cli/profile/profile.h"
-#include "labelscope/elf_image.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"
 
 namespace labelscope::cli {
 
-// The modules of a recording: one entry for each executable mapping of a file, shared by processes
-// that mapped it at the same place, with the file kept open so that it can be symbolized after its
-// process died.
+// The modules of a recording: one entry for each executable mapping with samples, shared by
+// processes that mapped it at the same place, with the file kept open so that it can be symbolized
+// after its process died.
 class ModuleTable {
  public:
-  // `process` may be null: the process is gone, and the file is opened by name if it is still the
-  // same.
-  Index add(const Mapping& mapping, const Target* process);
+  explicit ModuleTable(std::size_t most_files = MappedFiles::own_share()) : open_(most_files) {}
+
+  Index add(const Mapping& mapping, const FindProcess& process, Family family = 0);
   Index kernel();
+  MappedFiles& files() { return open_; }
+  Family new_family() { return ++families_; }
+  // How many mappings without samples there was no room to remember.
+  std::uint64_t forgotten() const { return forgotten_; }
+  void count_forgotten() { ++forgotten_; }
 
   const std::vector<ProfileModule>& modules() const { return modules_; }
-  // Moves everything out; the table is empty afterwards.
-  std::vector<ProfileModule> take_modules() { return std::move(modules_); }
-  std::vector<ModuleFile> take_files() { return std::move(files_); }
+  // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
+  std::vector<ProfileModule> take(std::vector<ModuleFile>& files);
 
  private:
-  struct OpenFile {
-    ModuleFile file;
-    std::string build_id;
-    std::string problem;
-    std::vector<LoadSegment> segments;  // empty where it is no ELF file
-  };
-  const OpenFile& open(const Mapping& mapping, const Target* process);
-
   std::vector<ProfileModule> modules_;
   std::vector<ModuleFile> files_;  // parallel to modules_
   using Key = std::tuple<FileId, Address, Address, std::uint64_t, std::string>;
   std::map<Key, Index> known_;
-  std::map<FileId, OpenFile> open_files_;
+  MappedFiles open_;
+  Family families_ = 0;
+  std::uint64_t forgotten_ = 0;
   Index kernel_ = kNoIndex;
 };
 
-// The executable mappings of one process, kept up to date while it runs.
+// The executable mappings of one process, kept up to date while it runs. A copy is that of a child
+// right after fork.
 class AddressSpace {
  public:
-  explicit AddressSpace(ModuleTable& modules) : modules_(&modules) {}
+  // So many mappings without samples are remembered. No program that we know has a quarter of them.
+  static constexpr std::size_t kMostWithoutSamples = 8192;
 
-  // Adds all executable mappings that the process has now. Those known before stay.
-  Status load(const Target& process);
-  // Adds one mapping that the kernel has announced; returns its module. `process` is null if it has
-  // ended.
-  Index add(const Mapping& mapping, const Target* process);
+  explicit AddressSpace(ModuleTable& modules) : modules_(&modules), family_(modules.new_family()) {}
+
+  // Adds all executable mappings that the process has now. Those known before stay. `sampled`: an
+  // address whose module is wanted.
+  Status load(const Target& process, Address sampled = 0);
+  // Adds one mapping that the kernel has announced.
+  void add(const Mapping& mapping, const FindProcess& process);
   void clear() {  // after exec
     ranges_.clear();
-    program_ = kNoIndex;
+    program_.reset();
   }
 
   // The module at a user address, or kNoIndex.
-  Index module_at(Address address) const;
+  Index module_at(Address address, const FindProcess& process = {});
   // The module of the main program. If load() was never called, the module of the first file that
   // was mapped: the kernel maps the program before its interpreter. kNoIndex: not known.
-  Index program() const { return program_; }
+  Index program(const FindProcess& process = {});
   // Changes when an address may mean something else than before. Then clear caches that have
   // addresses as keys.
   std::uint64_t epoch() const { return epoch_; }
 
  private:
+  struct Region {
+    Mapping mapping;
+    Index module = kNoIndex;  // with the first sample
+  };
   struct Range {
     Address end;
-    Index module;
+    std::shared_ptr<Region> region;  // of which this is a part
   };
+  std::shared_ptr<Region> note(const Mapping& mapping);
+  Index module_of(Region& region, const FindProcess& process);
+  void forget_some(const FindProcess& process);
+
   ModuleTable* modules_;
+  Family family_;
   std::map<Address, Range> ranges_;  // by start; they do not overlap
-  Index program_ = kNoIndex;
+  std::shared_ptr<Region> program_;
+  std::size_t crowded_ = 2 * kMostWithoutSamples;  // so many ranges are too many
   std::uint64_t epoch_ = 0;
 };
 

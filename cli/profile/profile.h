@@ -12,8 +12,8 @@
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
-#include "labelscope/stack.h"
 #include "labelscope/unique_fd.h"
+#include "unwind/stack.h"
 
 namespace labelscope::cli {
 
@@ -82,10 +82,10 @@ struct Stack {
 struct SampleRow {
   std::uint64_t time_ns = 0;    // CLOCK_MONOTONIC; 0 in an aggregated profile
   std::uint64_t weight_ns = 0;  // the time that it stands for; shares are shares of this
+  std::uint64_t count = 1;
   Index thread = kNoIndex;
   Index stack = kNoIndex;
   Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
-  std::uint32_t count = 1;
   std::uint16_t flags = 0;   // of enum ls_sample_flag
   std::uint8_t outcome = 0;  // of enum ls_outcome
 };

@@ -83,7 +83,8 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
     process.caches.labels.clear();
   }
   SampleRow row;
-  row.time_ns = keep_each_sample_ ? sample.time_ns : 0;
+  const bool timed = profile_.rows.size() < timed_samples_;
+  row.time_ns = timed ? sample.time_ns : 0;
   row.thread = intern_thread(sample, process);
   row.stack = intern_stack(sample, process);
   const Decoded& labels = decode(sample, process);
@@ -94,7 +95,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   if (sample.outcome == LS_LABELLED) ++labelled_;
 
   const auto next = static_cast<Index>(profile_.rows.size());
-  if (!keep_each_sample_) {
+  if (!timed) {
     const Index known = rows_.find_or_insert(
         hash_of(row), next, [&](Index index) { return same_row(profile_.rows[index], row); });
     if (known != next) {

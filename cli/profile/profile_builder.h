@@ -1,10 +1,11 @@
 // From samples to a Profile: stacks, label sets and threads are interned as they arrive, so that
-// memory grows with what is different, not with time (unless every sample is kept, for a lossless
-// recording).
+// memory grows with what is different, not with time (unless samples are kept with their time: all
+// for a lossless recording, a bounded number for the page).
 //
 // Equal bytes are looked up as they came; only what was never seen is decoded. Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <span>
 #include <string>
@@ -15,8 +16,8 @@
 #include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
-#include "labelscope/label_codec.h"
-#include "labelscope/sampler.h"
+#include "sampling/sampler.h"
+#include "sources/label_codec.h"
 
 namespace labelscope::cli {
 
@@ -67,9 +68,10 @@ struct ProcessContext {
 
 class ProfileBuilder {
  public:
+  // `timed_samples`: how many samples have a row each, with their time; later ones share rows.
   // `period_ns`: between two samples of a thread that runs, on average.
-  ProfileBuilder(bool keep_each_sample, std::uint64_t period_ns)
-      : keep_each_sample_(keep_each_sample), accounts_(profile_, period_ns) {}
+  ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns)
+      : timed_samples_(timed_samples), accounts_(profile_, period_ns) {}
   ProfileBuilder(const ProfileBuilder&) = delete;
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
@@ -93,7 +95,7 @@ class ProfileBuilder {
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
 
-  bool keep_each_sample_;
+  std::size_t timed_samples_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Profile profile_;

@@ -1,14 +1,11 @@
-// Counts samples and values of each key.
+// Counts by label set first: there are few of them, and many rows.
 #include "cli/profile/telling_key.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace labelscope::cli {
-
 namespace {
 
 // A tree with a root for each of thousands of values tells nobody anything.
@@ -16,28 +13,38 @@ constexpr std::size_t kMostValues = 100;
 
 }  // namespace
 
-std::string telling_key(const Profile& profile) {
-  struct Seen {
-    std::uint64_t samples = 0;
-    std::set<std::string_view> values;
-  };
-  std::map<std::string_view, Seen> keys;
+std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
+  std::vector<KeyUse> by_set(profile.label_sets.size());
   for (const SampleRow& row : profile.rows) {
-    for (const Label& label : profile.label_sets[row.label_set]) {
-      Seen& seen = keys[label.key];
-      seen.samples += row.count;
-      seen.values.insert(label.value);
+    if (row.label_set == kNoIndex) continue;
+    by_set[row.label_set].samples += row.count;
+    by_set[row.label_set].weight_ns += row.weight_ns;
+  }
+  std::map<std::string_view, KeyUse> keys;
+  for (std::size_t i = 0; i < by_set.size(); ++i) {
+    if (by_set[i].samples == 0) continue;
+    std::set<std::string_view> counted;
+    for (const Label& label : profile.label_sets[i]) {
+      KeyUse& use = keys[label.key];
+      use.values.insert(label.value);
+      if (!counted.insert(label.key).second) continue;
+      use.samples += by_set[i].samples;
+      use.weight_ns += by_set[i].weight_ns;
     }
   }
-  auto better = [](const auto& a, const auto& b) {
-    auto rank = [](const Seen& seen) {
-      return std::make_tuple(seen.values.size() > 1, seen.samples,
-                             -static_cast<double>(seen.values.size()));
-    };
-    return rank(a.second) < rank(b.second);
-  };
+  return keys;
+}
+
+std::string telling_key(const Profile& profile) {
+  std::map<std::string_view, KeyUse> keys = count_keys(profile);
   std::erase_if(keys, [](const auto& key) { return key.second.values.size() > kMostValues; });
-  auto best = std::max_element(keys.begin(), keys.end(), better);
+  auto rank = [](const KeyUse& use) {
+    return std::make_tuple(use.values.size() > 1, use.samples,
+                           -static_cast<double>(use.values.size()));
+  };
+  auto best = std::max_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+    return rank(a.second) < rank(b.second);
+  });
   return best == keys.end() ? std::string() : std::string(best->first);
 }
 

@@ -1,3 +1,4 @@
+// Stretches of single threads, and the pools of all that are too short for one.
 #include "cli/profile/time_accounts.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cli/format/escape.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
 #include "cli/record/stack_ends.h"
@@ -41,8 +42,18 @@ constexpr CounterText kCounterTexts[] = {
     {"children-not-followed", "child processes that were not sampled",
      "a larger --max-processes helps"},
     {"children-refused", "child processes that were not sampled", "they may not be looked at"},
-    {"mapping-events-lost", "times that a new mapping was not announced",
-     "some addresses may have no name"},
+    {"children-without-files", "child processes that were not sampled",
+     "too many open files: ulimit -n raises the limit"},
+    {"plans-without-files", "times that a process could not be looked at again",
+     "too many open files: ulimit -n raises the limit; its samples are unreadable meanwhile"},
+    // The kernel announces those of all processes in the same buffers.
+    {"mapping-events-lost", "new mappings that the kernel did not announce",
+     "they came too fast, from any process of this machine, recorded or not; some addresses may "
+     "have no name"},
+    {"mappings-forgotten", "mappings of code that were forgotten, since no sample was in them",
+     "a process makes them without end; samples in code that is gone when they are looked at have "
+     "no "
+     "name"},
     {"retries-refused-pending", "reads of missing pages that were not repeated",
      "one was under way for the thread"},
     {"retries-refused-table-full", "reads of missing pages that were not repeated",
@@ -81,6 +92,16 @@ constexpr CounterText kCounterTexts[] = {
     {"first-threads-not-stopped", "processes without labels of their first thread",
      "it must be stopped once for that, and may not be: somebody else traces it, or ptrace is not "
      "permitted"},
+    {"unwind-tables", "", ""},
+    {"unwind-table-bytes", "", ""},
+    {"unwind-tables-evicted", "", ""},
+    {"unwind-tables-failed", "files whose call frame information was not used",
+     "they could not be opened, or are damaged"},
+    {"unwind-tables-without-room", "files whose call frame information was not used",
+     "a larger --max-unwind-mb helps"},
+    {"unwind-mappings-without-room", "mappings in which stacks end", "too many"},
+    {"fp-frames", "", ""},
+    {"samples-with-fp-frames", "", ""},
     {"samples-not-held", "samples that did not wait for their repeated read", "too many at once"},
 };
 
@@ -94,15 +115,6 @@ std::string counter_line(const std::string& name, std::uint64_t count) {
   }
   // stack_ends_text() tells of the other ends of stacks.
   return counts_stacks(name) ? std::string() : name + ": " + with_thousands(count);
-}
-
-// "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
-std::string stop_text(const Ledger& ledger) {
-  auto longest = ledger.counters.find("stop-longest-us");
-  auto median = ledger.counters.find("stop-median-us");
-  if (longest == ledger.counters.end() || median == ledger.counters.end()) return {};
-  return "; each stopped its thread for " + with_thousands(median->second) + " us (median), " +
-         with_thousands(longest->second) + " us at most";
 }
 
 }  // namespace
@@ -127,12 +139,6 @@ std::string describe_labels(const TrackedProcess& process) {
   return text;
 }
 
-bool adds_up(const Ledger& ledger) {
-  std::uint64_t sum = 0;
-  for (std::uint64_t count : ledger.outcomes) sum += count;
-  return ledger.taken == sum && ledger.written + ledger.dropped == ledger.taken;
-}
-
 std::vector<std::string> ledger_problems(const Ledger& ledger) {
   std::vector<std::string> lines;
   if (ledger.dropped > 0) {
@@ -154,38 +160,6 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
   if (!adds_up(ledger))
     lines.emplace_back("the ledger does not add up: this is a defect of labelscope");
   return lines;
-}
-
-std::string time_line(const Profile& profile) {
-  const TimeLedger& time = profile.ledger.time;
-  const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
-  const std::vector<std::uint64_t> shares = shares_of_1000(parts);
-  auto part = [&](std::size_t i) {
-    return time_text(parts[i]) + " (" + percent_text(shares[i]) + ")";
-  };
-  return time_text(time.whole()) +
-         (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
-         " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
-         " lost";
-}
-
-std::string ledger_line(const Profile& profile) {
-  const Ledger& ledger = profile.ledger;
-  std::uint64_t unreadable = 0;
-  std::string reasons;
-  for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
-    if (!is_unreadable(outcome) || ledger.outcomes[outcome] == 0) continue;
-    unreadable += ledger.outcomes[outcome];
-    reasons += (reasons.empty() ? " (" : ", ") + std::string(outcome_text(outcome)) + ": " +
-               with_thousands(ledger.outcomes[outcome]);
-  }
-  if (!reasons.empty()) reasons += ")";
-  return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
-         profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
-         with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
-         with_thousands(unreadable) + " unreadable" + reasons + "; " +
-         with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +
-         " dropped" + stop_text(ledger);
 }
 
 }  // namespace labelscope::cli

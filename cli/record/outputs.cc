@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -15,34 +16,28 @@
 namespace labelscope::cli {
 namespace {
 
-const char* extension(Format format) {
-  switch (format) {
-    case Format::kFolded:
-      return ".folded";
-    case Format::kJsonl:
-      return ".jsonl";
-    case Format::kPprof:
-      break;
-  }
-  return ".pb.gz";
-}
-
 // No character that a file system or a shell minds.
-std::string default_name(Pid pid, const std::string& comm, Format format) {
+std::string default_name(Pid pid, const std::string& comm) {
   std::array<char, 32> time;
   std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
   std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &utc);
   return "labelscope-" + escape_file_name(comm) + "-" + std::to_string(raw(pid)) + "-" +
-         time.data() + extension(format);
+         time.data();
 }
 
 }  // namespace
 
 Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Format> format,
                               bool overwrite, Pid pid, const std::string& comm) {
-  if (paths.empty()) paths.push_back(default_name(pid, comm, format.value_or(Format::kPprof)));
+  if (paths.empty()) {
+    const std::string name = default_name(pid, comm);
+    for (const Format& one : kFormats) {
+      const bool wanted = format ? *format == one : one.by_default;
+      if (wanted) paths.push_back(name + std::string(one.extension));
+    }
+  }
   Outputs outputs;
   std::set<std::string> seen;
   for (const std::string& path : paths) {
@@ -55,10 +50,10 @@ Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Form
       return Error{ErrorCode::kUnsupported, "--output " + path + ": the same file twice"};
     }
     Format chosen = format ? *format : format_from_path(path).value_or(Format::kPprof);
-    if (path == "-" && chosen == Format::kPprof && ::isatty(STDOUT_FILENO) == 1) {
-      return Error{
-          ErrorCode::kUnsupported,
-          "--output -: pprof is binary and stdout is a terminal; redirect it, or name a file"};
+    if (path == "-" && chosen.binary && ::isatty(STDOUT_FILENO) == 1) {
+      return Error{ErrorCode::kUnsupported,
+                   "--output -: " + std::string(chosen.name) +
+                       " is binary and stdout is a terminal; redirect it, or name a file"};
     }
     auto file = OutputFile::open(path, overwrite);
     if (!file) return std::move(file).error();
@@ -67,14 +62,20 @@ Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Form
   return outputs;
 }
 
+bool Outputs::can_be_named() const {
+  return std::all_of(outputs_.begin(), outputs_.end(),
+                     [](const Output& output) { return output.file.can_be_named(); });
+}
+
 bool Outputs::take_stdout() const {
   return std::any_of(outputs_.begin(), outputs_.end(),
                      [](const Output& output) { return output.file.path() == "-"; });
 }
 
-bool Outputs::keep_each_sample() const {
-  return std::any_of(outputs_.begin(), outputs_.end(),
-                     [](const Output& output) { return output.format == Format::kJsonl; });
+std::size_t Outputs::timed_samples() const {
+  std::size_t most = 0;
+  for (const Output& output : outputs_) most = std::max(most, output.format.timed_samples);
+  return most;
 }
 
 std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOptions& options,
@@ -82,7 +83,7 @@ std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOpti
   std::vector<WrittenFile> written;
   for (Output& output : outputs_) {
     Status status = output.file.write(
-        [&](std::ostream& out) { return render(output.format, profile, options, out); });
+        [&](std::ostream& out) { return output.format.render(profile, options, out); });
     if (status) {
       written.push_back({output.file.path(), output.format, output.file.size()});
     } else {

@@ -1,6 +1,7 @@
 // The files of one recording. They are opened before sampling starts and written when it is over.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,16 +20,19 @@ struct WrittenFile {
 
 class Outputs {
  public:
-  // If `paths` is empty: one file, labelscope-<comm>-<pid>-<UTC>.<extension>. `format` is for every
-  // path; without it, the extension of each path decides. The error says which path cannot be used,
+  // If `paths` is empty: labelscope-<comm>-<pid>-<UTC>.pb.gz and the page beside it, or one file of
+  // that name if `format` is given. `format` is for every path; without it, the extension of each
+  // path decides. The error says which path cannot be used,
   // and why.
   static Result<Outputs> open(std::vector<std::string> paths, std::optional<Format> format,
                               bool overwrite, Pid pid, const std::string& comm);
 
+  // OutputFile::can_be_named() of all.
+  bool can_be_named() const;
   // Whether one of the files is stdout.
   bool take_stdout() const;
-  // Whether one of the formats has each sample by itself.
-  bool keep_each_sample() const;
+  // How many samples the formats have each by itself, with its time.
+  std::size_t timed_samples() const;
 
   // Writes all files. If some fail, it writes the others, and `errors` tells which failed.
   std::vector<WrittenFile> write(const Profile& profile, const RenderOptions& options,

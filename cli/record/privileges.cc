@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <fstream>
 
-#include "labelscope/text.h"
+#include "base/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -103,7 +103,8 @@ std::optional<MissingPrivileges> missing_for_bpf(Pid target) {
       shortage.head(target) + ", kernel.unprivileged_bpf_disabled=" +
           first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
           ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
-          fixes("sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore+ep "
+          fixes("sudo setcap "
+                "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep "
                 "\"$(command -v labelscope)\"   (this binary, until it is replaced)",
                 "--cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add "
                 "CHECKPOINT_RESTORE")};

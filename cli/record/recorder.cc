@@ -1,17 +1,18 @@
 // Recorder: handles the sampler's events.
 #include "cli/record/recorder.h"
 
+#include <cerrno>
 #include <csignal>
 
-#include "labelscope/child_processes.h"
-#include "labelscope/cpu_times.h"
+#include "process/child_processes.h"
+#include "process/cpu_times.h"
 
 namespace labelscope::cli {
 
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
-      builder_(options.keep_each_sample, options.period_ns) {}
+      builder_(options.timed_samples, options.period_ns) {}
 
 Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
@@ -22,7 +23,8 @@ Status Recorder::add(Pid pid) {
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.
-    if (!status && status.error().code == ErrorCode::kVanished && kill(raw(pid), 0) == 0) {
+    if (!status && status.error().code == ErrorCode::kVanished &&
+        (kill(raw(pid), 0) == 0 || errno == EPERM)) {
       status = {};
     }
   }
@@ -59,6 +61,8 @@ std::size_t Recorder::add_children(Pid parent) {
         parents.push_back(child);
       } else if (status.error().code == ErrorCode::kLimit) {
         ++counters_["children-not-followed"];
+      } else if (status.error().code == ErrorCode::kTooManyFiles) {
+        ++counters_["children-without-files"];
       } else if (status.error().code != ErrorCode::kVanished &&
                  status.error().code != ErrorCode::kNotFound) {
         ++counters_["children-refused"];
@@ -108,7 +112,9 @@ void Recorder::plan(TrackedProcess& process) {
   if (Status status = process.refresh(); !status) {
     // The process has ended since the event. What we know of it stays.
     if (status.error().code == ErrorCode::kVanished) return;
-    ++counters_["times that a process could not be looked at again"];
+    ++counters_[status.error().code == ErrorCode::kTooManyFiles
+                    ? "plans-without-files"
+                    : "times that a process could not be looked at again"];
     // Its samples must not be unlabelled: there may be labels, and we cannot find them.
     const ls_tls_recipe none{};
     if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
@@ -144,6 +150,10 @@ void Recorder::on_sample(const Sample& sample) {
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
   in_kernel_ |= !sample.stack.kernel.empty();
+  if (sample.stack.fp_frames != 0) {
+    ++counters_["samples-with-fp-frames"];
+    counters_["fp-frames"] += sample.stack.fp_frames;
+  }
   builder_.add(sample, *process);
 }
 
@@ -219,9 +229,9 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   for (const auto& [pid, process] : processes_) {
     profile.processes.push_back({pid, process->comm(), process->publisher_paths()});
   }
-  if (const TrackedProcess* first = find(first_)) profile.program = first->program();
-  files = modules_.take_files();
-  profile.modules = modules_.take_modules();
+  if (TrackedProcess* first = find(first_)) profile.program = first->program();
+  if (modules_.forgotten() != 0) ledger.counters["mappings-forgotten"] = modules_.forgotten();
+  profile.modules = modules_.take(files);
   profile.event = std::string(sampler_->event_name());
   return profile;
 }

@@ -19,14 +19,14 @@
 
 #include "cli/profile/profile_builder.h"
 #include "cli/record/tracked_process.h"
-#include "labelscope/sampler.h"
+#include "sampling/sampler.h"
 
 namespace labelscope::cli {
 
 class Recorder final : private EventHandler {
  public:
   struct Options {
-    bool keep_each_sample = false;  // with its time, for a lossless recording
+    std::size_t timed_samples = 0;  // how many are kept each by itself, with its time
     bool cpu_time = true;           // samples stand for CPU time; false: for all time
     std::uint64_t period_ns = 0;    // between two samples of a thread that runs, on average
   };

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <set>
 #include <string_view>
 
 #include "cli/format/escape.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/summary.h"
 #include "cli/format/text.h"
 #include "cli/host/log.h"
@@ -144,6 +143,10 @@ std::string RecordReport::next_step() const {
   const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
     return file.format == Format::kPprof && file.path != "-";
   });
+  const auto page = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+    return file.format == Format::kHtml && file.path != "-";
+  });
+  if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
   if (pprof == written_.end()) return {};
   std::string key = telling_key(profile_);
   // A key comes from the target, and this line is there to be pasted into a shell.
@@ -158,7 +161,7 @@ void RecordReport::say_files() const {
   for (const WrittenFile& file : written_) {
     if (file.path == "-") continue;
     log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
-              std::string(format_name(file.format)) + ")");
+              std::string(file.format.name) + ")");
   }
   for (const Error& error : write_errors_) log::error(escape_terminal(error.context));
   if (written_.empty()) log::error("no file was written");

@@ -1,6 +1,7 @@
 // BPF where it can be had, because it stops nothing; ptrace otherwise.
 #include "cli/record/samplers.h"
 
+#include "bpf/kernel.h"
 #include "bpf/perf_events.h"
 #include "bpf/sampler.h"
 #include "cli/record/privileges.h"
@@ -17,7 +18,15 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
   sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
+  sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
   auto sampler = BpfSampler::open(sampling);
+  std::string why_not_dwarf;
+  if (!sampler && sampling.call_graph == LS_CALL_GRAPH_DWARF) {
+    why_not_dwarf = sampler.error().context;
+    call_graph = find_call_graph(Backend::kBpf, "fp");
+    sampling.call_graph = call_graph->how;
+    sampler = BpfSampler::open(sampling);
+  }
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   opened.backend = "bpf";
@@ -27,6 +36,16 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
                       : "Reads of label memory that is not resident are not repeated: " +
                             std::string((*sampler)->retry_problem());
   opened.remark_warns = (*sampler)->retries_refused();
+  if (!why_not_dwarf.empty()) {
+    opened.remark =
+        "Stacks are taken along frame pointers, because the programs that unwind by call "
+        "frame information do not load: " +
+        why_not_dwarf;
+    opened.remark_warns = true;
+  } else if (const std::string danger = danger_of_reading_programs(); !danger.empty()) {
+    opened.remark = danger;
+    opened.remark_warns = true;
+  }
   opened.sampler = *std::move(sampler);
   return opened;
 }

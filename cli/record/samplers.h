@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/options/record_options.h"
-#include "labelscope/sampler.h"
+#include "sampling/sampler.h"
 
 namespace labelscope::cli {
 

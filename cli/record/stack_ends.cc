@@ -85,7 +85,7 @@ std::string stack_ends_text(const Profile& profile) {
   const auto samples = samples_by_end(profile);
   const std::uint64_t all = std::accumulate(samples.begin(), samples.end(), std::uint64_t{0}) -
                             samples[LS_STACK_NOT_WANTED];
-  if ((all - samples[LS_STACK_ROOT]) * 10 <= all) return {};
+  if ((all - samples[LS_STACK_ROOT] - samples[LS_STACK_ENTRY]) * 10 <= all) return {};
   std::string text;
   for (const auto& [end, name, does] : kEnds) {
     if (end == LS_STACK_ROOT) {
@@ -95,7 +95,7 @@ std::string stack_ends_text(const Profile& profile) {
               " " + does;
     }
   }
-  return samples[LS_STACK_CHAIN_ENDED] == 0 ? text : text + " (--backend ptrace needs none)";
+  return samples[LS_STACK_CHAIN_ENDED] == 0 ? text : text + " (--call-graph dwarf needs none)";
 }
 
 }  // namespace labelscope::cli

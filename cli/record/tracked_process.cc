@@ -107,8 +107,8 @@ void TrackedProcess::adopt(ProcessPlan plan) {
 }
 
 void TrackedProcess::on_mapping(const Mapping& mapping) {
-  auto process = LiveProcess::open(pid_);
-  space_.add(mapping, process ? process->get() : nullptr);
+  Live live;
+  space_.add(mapping, finder(live));
   // Mappings without a file (code made at run time) come by the thousand, and publish nothing.
   if (mapping.file) plan_soon();
 }
@@ -143,16 +143,32 @@ void TrackedProcess::plan_later() {
       plan_delay_ >= kLastDelay ? std::chrono::milliseconds{0} : plan_delay_ * kDelayFactor;
 }
 
+// Opens it at most once.
+FindProcess TrackedProcess::finder(Live& live) const {
+  return [this, &live]() -> const Target* {
+    if (!live.asked && !ended_) {
+      if (auto opened = LiveProcess::open(pid_)) live.process = *std::move(opened);
+    }
+    live.asked = true;
+    return live.process.get();
+  };
+}
+
+Index TrackedProcess::program() {
+  Live live;
+  return space_.program(finder(live));
+}
+
 Index TrackedProcess::module_at(Address address) {
-  Index module = space_.module_at(address);
+  Live live;
+  const FindProcess process = finder(live);
+  Index module = space_.module_at(address, process);
   if (module != kNoIndex || ended_) return module;
   auto now = Clock::now();
   if (now - last_reload_ < kReloadInterval) return kNoIndex;
   last_reload_ = now;
-  if (auto process = LiveProcess::open(pid_)) {
-    if (!space_.load(**process)) return kNoIndex;
-  }
-  return space_.module_at(address);
+  if (process() != nullptr && !space_.load(*process(), address)) return kNoIndex;
+  return space_.module_at(address, process);
 }
 
 std::uint8_t TrackedProcess::publisher(std::uint8_t index) const {

@@ -49,7 +49,7 @@ class TrackedProcess final : public ProcessContext {
   // Tells that the program that it runs now publishes nothing.
   void note_no_publisher() { looked_at_ = true; }
   // AddressSpace::program
-  Index program() const { return space_.program(); }
+  Index program();
 
   // Reads the mappings and plans. kVanished: the process has ended. kPermission: the kernel does
   // not let us read it.
@@ -74,6 +74,11 @@ class TrackedProcess final : public ProcessContext {
   std::uint8_t publisher(std::uint8_t index) const override;
 
  private:
+  struct Live {
+    std::unique_ptr<LiveProcess> process;
+    bool asked = false;
+  };
+  FindProcess finder(Live& live) const;
   void plan_soon();
   void plan_later();
   void adopt(ProcessPlan plan);

@@ -1,164 +1,143 @@
-// libdebuginfod is loaded by libdw at run time if it is installed; so are the two functions of it
-// that are needed here to watch over downloads.
 #include "cli/symbol/debug_files.h"
 
-#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <vector>
+#include <climits>
 
 #include "cli/format/text.h"
+#include "elf/regular_file.h"
 
 namespace labelscope::cli {
 namespace {
 
-// Long enough for the debug information of a large program, short enough for a server that is down:
-// its connections time out one after the other, a minute and a half for each module.
-constexpr std::chrono::seconds kMaxDownloadTime{120};
+constexpr const char* kSystem = "/usr/lib/debug";
 
-using Progress = int (*)(debuginfod_client*, long, long);
-using SetProgress = void (*)(debuginfod_client*, Progress);
-using SetUserData = void (*)(debuginfod_client*, void*);
-using UserData = void* (*)(debuginfod_client*);
-
-struct DebuginfodApi {
-  SetProgress set_progress = nullptr;
-  SetUserData set_user_data = nullptr;
-  UserData user_data = nullptr;
-  bool complete() const {
-    return set_progress != nullptr && set_user_data != nullptr && user_data != nullptr;
-  }
-};
-
-template <class Function>
-Function function_in(void* library, const char* name) {
-  return reinterpret_cast<Function>(::dlsym(library, name));
+// The name of a file in a folder, and nothing else.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= NAME_MAX &&
+         name.find('/') == std::string::npos;
 }
 
-DebuginfodApi load_api() {
-  DebuginfodApi api;
-  void* library = ::dlopen("libdebuginfod.so.1", RTLD_LAZY);
-  if (library == nullptr) return api;
-  api.set_progress = function_in<SetProgress>(library, "debuginfod_set_progressfn");
-  api.set_user_data = function_in<SetUserData>(library, "debuginfod_set_user_data");
-  api.user_data = function_in<UserData>(library, "debuginfod_get_user_data");
-  return api;
+// The kernel writes such paths; a core file may have any.
+bool is_plain_path(const std::string& path) {
+  return path.starts_with('/') && (path + "/").find("/../") == std::string::npos;
 }
 
-const DebuginfodApi& debuginfod_api() {
-  static const DebuginfodApi api = load_api();
-  return api;
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// A path that goes through no symbolic link; -1 if it does, or where the kernel cannot tell (before
+// Linux 5.6).
+UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
 
-bool downloads_wanted() {
-  const char* urls =
-      std::getenv("DEBUGINFOD_URLS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return urls != nullptr && *urls != '\0';
-}
-
-// A debug link is chosen by the program under observation, and so is the folder: opening a FIFO
-// there would block for ever, opening a device might do anything.
-bool is_plain_or_absent(const std::string& path) {
+// Nobody but root and the user of labelscope can put another file there.
+bool is_trusted(const UniqueFd& folder) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  return ::fstat(folder.get(), &status) == 0 &&
+         (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Where libdwfl looks for a debug link of this name that is no absolute path: beside the file, and
-// beside what a symbolic link leads to.
-std::vector<std::string> candidates(const char* file_name, const std::string& link) {
-  std::vector<std::string> found;
-  char* resolved = ::realpath(file_name, nullptr);
-  std::string real = resolved != nullptr ? resolved : file_name;
-  std::free(resolved);  // NOLINT(cppcoreguidelines-no-malloc): realpath allocates
-  for (const std::string& name : {std::string(file_name), real}) {
-    const std::string folder = name.substr(0, name.rfind('/') + 1);
-    found.push_back(folder + link);
-    found.push_back(folder + ".debug/" + link);
+// False: go on looking.
+bool take(Result<UniqueFd> opened, const std::string& path, DebugFiles::Found& found) {
+  if (opened) {
+    found = {*std::move(opened), {}};
+    return true;
   }
-  return found;
-}
-
-bool is_safe_link(const char* file_name, const char* debug_link) {
-  if (debug_link == nullptr) return true;
-  if (*debug_link == '/') return is_plain_or_absent(debug_link);
-  const std::vector<std::string> paths = candidates(file_name, debug_link);
-  return std::all_of(paths.begin(), paths.end(), is_plain_or_absent);
-}
-
-// Whether there is anything that libdwfl would find by a name rather than a build ID.
-bool has_candidate(const char* file_name, const char* debug_link) {
-  if (debug_link != nullptr && *debug_link == '/') return true;
-  const std::string base = std::string(base_name(file_name));
-  std::vector<std::string> paths =
-      candidates(file_name, debug_link != nullptr ? debug_link : base + ".debug");
-  const std::size_t beside = paths.size();
-  for (std::size_t i = 0; i < beside; ++i) {
-    // The whole path there, and each part that remains without its first folders.
-    for (std::size_t at = 0; at != std::string::npos; at = paths[i].find('/', at + 1)) {
-      paths.push_back("/usr/lib/debug" + paths[i].substr(at));
-    }
+  const Error& error = opened.error();
+  if (error.code != ErrorCode::kNotFound && found.why_not.empty()) {
+    found.why_not = "its debug file " + path + " was not opened: " + error.context;
   }
-  return std::any_of(paths.begin(), paths.end(),
-                     [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; });
+  return false;
+}
+
+bool take_beside(const std::string& folder, const std::string& name, DebugFiles::Found& found) {
+  const UniqueFd place = open_without_links(AT_FDCWD, folder.c_str(), O_PATH | O_DIRECTORY);
+  if (!place.valid()) return false;
+  const UniqueFd file = open_without_links(place.get(), name.c_str(), O_PATH | O_NOFOLLOW);
+  if (!file.valid()) return false;
+  const std::string path = folder + "/" + name;
+  if (!is_trusted(place)) {
+    return take(Error{ErrorCode::kPermission,
+                      "others can change its folder; --debug-dir names folders to be trusted"},
+                path, found);
+  }
+  return take(open_regular_file(file), path, found);
 }
 
 }  // namespace
 
-int DebugFiles::find(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
-                     const char* file_name, const char* debug_link, GElf_Word crc,
-                     char** debug_file) {
-  auto* self = static_cast<DebugFiles*>(*userdata);
-  // Without a folder a debug link would be looked for in the current one.
-  if (file_name == nullptr || *file_name != '/') {
-    return dwfl_build_id_find_debuginfo(module, userdata, module_name, base, nullptr, nullptr, 0,
-                                        debug_file);
-  }
-  if (!is_safe_link(file_name, debug_link)) {
-    self->problem_ = "a debug link leads to something that is not a file: not opened";
-    errno = 0;
-    return -1;
-  }
-  if (!downloads_wanted()) {
-    // libdwfl would load libdebuginfod and the thirty libraries that it needs, only to learn that
-    // there is no server to ask.
-    const int fd = dwfl_build_id_find_debuginfo(module, userdata, module_name, base, nullptr,
-                                                nullptr, 0, debug_file);
-    if (fd >= 0 || !has_candidate(file_name, debug_link)) return fd;
-  }
-  self->search_start_ = std::chrono::steady_clock::now();
-  int fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, file_name, debug_link,
-                                        crc, debug_file);
-  if (downloads_wanted()) self->waited_ += std::chrono::steady_clock::now() - self->search_start_;
-  return fd;
+DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled)
+    : given_(std::move(folders)), folders_(given_), debuginfod_(std::move(cancelled)) {
+  folders_.emplace_back(kSystem);
 }
 
-void DebugFiles::watch_downloads(Dwfl* dwfl) {
-  if (!downloads_wanted() || !debuginfod_api().complete()) return;
-  debuginfod_client* client = dwfl_get_debuginfod_client(dwfl);
-  if (client == nullptr) return;
-  debuginfod_api().set_user_data(client, this);
-  debuginfod_api().set_progress(client, &DebugFiles::on_progress);
-}
-
-// Called about once a second while a server is asked; anything but 0 gives up this download.
-int DebugFiles::on_progress(debuginfod_client* client, long /*done*/, long /*total*/) {
-  auto* self = static_cast<DebugFiles*>(debuginfod_api().user_data(client));
-  return self->must_stop() ? 1 : 0;
-}
-
-bool DebugFiles::must_stop() {
-  if (cancelled_ && cancelled_()) {
-    problem_ = "cancelled while debuginfod was asked";
-    return true;
+DebugFiles::Found DebugFiles::by_build_id(const std::string& build_id) const {
+  Found found;
+  if (build_id.size() <= 2) return found;
+  const std::string name =
+      "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+  for (const std::string& folder : folders_) {
+    if (take(open_regular_file(folder + name), folder + name, found)) break;
   }
-  if (waited_ + (std::chrono::steady_clock::now() - search_start_) < kMaxDownloadTime) return false;
-  problem_ = "debuginfod took more than " + std::to_string(kMaxDownloadTime.count()) +
-             " s, so further downloads were given up";
-  return true;
+  return found;
+}
+
+// As gdb(1) does it: where the file itself was found, and in a copy of the tree of folders.
+DebugFiles::Found DebugFiles::by_name(const std::string& name, const std::string& path) const {
+  Found found;
+  if (!is_plain_name(name)) return found;
+  for (const std::string& folder : given_) {
+    const std::string here = folder + "/" + name;
+    if (take(open_regular_file(here), here, found)) return found;
+  }
+  if (!is_plain_path(path)) return found;
+  for (const std::string& folder : folders_) {
+    const std::string here = folder + folder_of(path) + "/" + name;
+    if (take(open_regular_file(here), here, found)) return found;
+  }
+  for (const char* inside : {"", "/.debug"}) {
+    if (take_beside(folder_of(path) + inside, name, found)) return found;
+  }
+  return found;
+}
+
+// dwz(1) puts what it shares into a folder of its own: ".dwz/PROCESSOR/PACKAGE.debug".
+DebugFiles::Found DebugFiles::shared_by_name(const std::string& name) const {
+  constexpr std::string_view kFolder = "/.dwz/";
+  Found found;
+  const std::size_t at = name.rfind(kFolder);
+  if (at == std::string::npos || !is_plain_path(name.substr(at))) return found;
+  for (const std::string& folder : folders_) {
+    const std::string here = folder + name.substr(at);
+    if (take(open_regular_file(here), here, found)) break;
+  }
+  return found;
+}
+
+DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path) {
+  Found found = by_build_id(wanted.build_id);
+  if (found.file.valid()) return found;
+  // Where the file names none, it has this name by custom.
+  const std::string name =
+      wanted.link.empty() ? std::string(base_name(path)) + ".debug" : wanted.link;
+  Found other = wanted.alternate ? shared_by_name(wanted.link) : by_name(name, path);
+  if (other.file.valid()) return other;
+  if (found.why_not.empty()) found.why_not = std::move(other.why_not);
+  Debuginfod::Found downloaded = debuginfod_.find(wanted.build_id);
+  if (downloaded.file.valid() || !downloaded.why_not.empty()) {
+    return {std::move(downloaded.file), std::move(downloaded.why_not)};
+  }
+  return found;
 }
 
 }  // namespace labelscope::cli

@@ -1,43 +1,50 @@
-// Finds debug information that is in separate files: by build ID and debug link, under
-// /usr/lib/debug and beside the file, and on debuginfod servers if the user has set
-// DEBUGINFOD_URLS. All as libdwfl does it, but with a bound on the time.
+// Opens debug files for the worker: where the user or the distribution has put them, and nowhere
+// else.
+//
+// The name and the build ID of a debug file are chosen by whoever made the program, and so may be the
+// folder of the program. So labelscope, which may be root, opens no path that it is told, but these:
+//
+//   by build ID   in --debug-dir, below /usr/lib/debug
+//   by name       in --debug-dir, and below it or /usr/lib/debug in a folder like the program's
+//   by name       beside the program, in a folder that only root (or the user of labelscope) can
+//                 change, and not through a link
+//   by build ID   from debuginfod's servers, if the user has set DEBUGINFOD_URLS
+//
+// Only regular files are opened (labelscope/regular_file.h). Whether it is the right one, the worker
+// checks.
 #pragma once
 
-#include <elfutils/libdwfl.h>
-
-#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "cli/symbol/debuginfod.h"
+#include "cli/symbol/names_messages.h"
+#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
 
 class DebugFiles {
  public:
   // `cancelled` may be empty.
-  explicit DebugFiles(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
-  DebugFiles(const DebugFiles&) = delete;
-  DebugFiles& operator=(const DebugFiles&) = delete;
+  DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled);
 
-  // The find_debuginfo callback of libdwfl; *userdata is the DebugFiles.
-  static int find(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
-                  const char* file_name, const char* debug_link, GElf_Word crc, char** debug_file);
-
-  // Bounds the time of this session's downloads. Call once after dwfl_begin().
-  void watch_downloads(Dwfl* dwfl);
-
-  const std::function<bool()>& cancelled() const { return cancelled_; }
-  // Says in words what was left out; empty if nothing was.
-  const std::string& problem() const { return problem_; }
+  struct Found {
+    UniqueFd file;
+    std::string why_not;  // where more is to be said than that there is none
+  };
+  // For the program or library at `path`, as its process names it.
+  Found find(const WantedDebugFile& wanted, const std::string& path);
 
  private:
-  static int on_progress(debuginfod_client* client, long done, long total);
-  bool must_stop();
+  Found by_build_id(const std::string& build_id) const;
+  Found by_name(const std::string& name, const std::string& path) const;
+  Found shared_by_name(const std::string& name) const;
 
-  std::function<bool()> cancelled_;
-  std::string problem_;
-  // The time for which we have waited for servers, for all modules together.
-  std::chrono::steady_clock::duration waited_{};
-  std::chrono::steady_clock::time_point search_start_{};
+  std::vector<std::string> given_;    // --debug-dir
+  std::vector<std::string> folders_;  // and the system's
+  Debuginfod debuginfod_;
 };
 
 }  // namespace labelscope::cli

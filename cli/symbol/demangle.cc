@@ -6,14 +6,14 @@
 // cuts them, and overloads stay apart by file, line and SourceLine::system_name.
 // libiberty declares its own basename() unless told that there is one.
 #define HAVE_DECL_BASENAME 1
+#include "cli/symbol/demangle.h"
+
 #include <libiberty/demangle.h>
 
 #include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstring>
-
-#include "cli/symbol/symbolizer.h"
 
 namespace labelscope::cli {
 namespace {
@@ -82,6 +82,13 @@ std::string demangle(std::string_view mangled) {
     return std::string(out.text.data(), out.size);
   }
   return name;
+}
+
+Answer make_demangle_task() {
+  return [](const Message& message, Conversation& conversation) {
+    conversation.reply(demangle(message.body));
+    return Status();
+  };
 }
 
 }  // namespace labelscope::cli

@@ -51,7 +51,9 @@ std::string scope_name(Dwarf_Die& die) {
   return dwarf_tag(&die) == DW_TAG_namespace ? "(anonymous namespace)::" : "(anonymous)::";
 }
 
-std::string scopes_around(Dwarf_Die target) {
+}  // namespace
+
+std::string DwarfNames::scopes_around(Dwarf_Die target) {
   std::string scopes;
   Dwarf_Off wanted = dwarf_dieoffset(&target);
   Dwarf_Die parent;
@@ -62,7 +64,7 @@ std::string scopes_around(Dwarf_Die target) {
     // Entries stand in the order of their offsets: the last one not past the target holds it.
     std::optional<Dwarf_Die> holder;
     do {
-      if (dwarf_dieoffset(&child) > wanted) break;
+      if (dwarf_dieoffset(&child) > wanted || !budget_.spend(Cost::kEntries)) break;
       holder = child;
     } while (next_sibling(child));
     if (!holder || dwarf_dieoffset(&*holder) == wanted) break;
@@ -71,8 +73,6 @@ std::string scopes_around(Dwarf_Die target) {
   }
   return scopes;
 }
-
-}  // namespace
 
 void DwarfNames::fill(Dwarf_Die function, SourceLine& line) {
   if (const char* linkage = linkage_name(function); linkage != nullptr) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cli/profile/profile.h"
+#include "cli/symbol/budget.h"
 
 namespace labelscope::cli {
 
@@ -28,10 +29,15 @@ inline bool next_sibling(Dwarf_Die& die) {
 
 class DwarfNames {
  public:
+  explicit DwarfNames(Budget& budget) : budget_(budget) {}
+
   // Fills line.system_name, and line.function where it cannot be had by demangling system_name.
   void fill(Dwarf_Die function, SourceLine& line);
 
  private:
+  std::string scopes_around(Dwarf_Die target);
+
+  Budget& budget_;
   // To find what is around an entry, its unit must be walked from the top: done once for each
   // function.
   std::unordered_map<Dwarf_Off, std::string> qualified_;

@@ -6,20 +6,22 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "cli/symbol/budget.h"
 #include "cli/symbol/dwarf_names.h"
 
 namespace labelscope::cli {
 
 class DwarfScopes {
  public:
-  // `cancelled` is asked while long indexes are built; a cancelled index is incomplete.
-  DwarfScopes(Dwarf* dwarf, const std::function<bool()>& cancelled);
+  // What `budget` does not allow is not found.
+  DwarfScopes(Dwarf* dwarf, Budget& budget);
 
   // Innermost first; empty if no unit covers `address`. Names are as DwarfNames fills them, empty
   // where DWARF has none. Without `inlined` only the outermost function.
@@ -36,19 +38,23 @@ class DwarfScopes {
   };
   struct Unit {
     std::vector<Range> functions;
+    bool has_lines = false;  // and they can be afforded
   };
   // The ranges of a unit or function, sorted by start so that look-ups can stop early.
   static const Range* innermost(const std::vector<Range>& ranges, Address address);
   bool add_ranges(Dwarf_Die& die, std::vector<Range>& ranges);
-  void add_functions(Dwarf_Die& parent, int depth, std::vector<Range>& functions);
+  bool can_afford_lines(Dwarf_Die& unit_die);
+  std::vector<Dwarf_Die> inlined_calls(Dwarf_Die function, Address address);
+  bool add_functions(Dwarf_Die& parent, int depth, std::vector<Range>& functions);
   Unit& unit_at(Dwarf_Off die, Dwarf_Die& unit_die);
 
   Dwarf* dwarf_;
-  const std::function<bool()>& cancelled_;
+  Budget& budget_;
+  std::span<const std::byte> line_section_;  // owned by dwarf_
+  bool little_endian_ = true;
   std::vector<Range> units_;
   std::unordered_map<Dwarf_Off, Unit> indexed_;
   DwarfNames names_;
-  std::size_t ranges_left_;
   bool has_skeletons_ = false;
 };
 

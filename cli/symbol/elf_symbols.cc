@@ -1,29 +1,32 @@
 // One Dwfl for each file. This opens the Elf, and not libdwfl: libdwfl would map the file, and if
-// the owner truncates a mapped file, SIGBUS kills the reader.
+// the owner truncates a mapped file, SIGBUS kills the worker.
 #include "cli/symbol/elf_symbols.h"
 
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <string_view>
+#include <utility>
 
-#include "labelscope/section_count.h"
-#include "labelscope/text.h"
+#include "base/text.h"
+#include "elf/section_count.h"
 
 namespace labelscope::cli {
 namespace {
 
-// A file up to this size is read, not mapped. libelf reads only the sections that it needs.
+// A file up to this size is read, not mapped. libelf reads only the sections that it needs. A larger
+// one would need more memory than the worker has.
 constexpr off_t kMaxRead = off_t{256} << 20;
-// A larger file is mapped if only root and we can change it. Otherwise it is read up to this size.
-constexpr off_t kMaxUntrusted = off_t{2} << 30;
-constexpr std::size_t kMaxBuildId = 64;
 
 std::string elf_problem() {
   const char* text = elf_errmsg(-1);
@@ -39,18 +42,66 @@ Result<Elf*> open_elf(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(errno, "cannot stat the file");
   if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kUnsupported, "it is not a regular file"};
-  bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
-  bool trusted = ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!trusted && status.st_size > kMaxUntrusted) {
-    return Error{ErrorCode::kLimit, "it is larger than 2 GiB and other users can change it"};
-  }
   if (Status sections = check_section_count(fd); !sections) return std::move(sections).error();
   elf_version(EV_CURRENT);
-  bool map = trusted && status.st_size > kMaxRead;
+  const bool map = status.st_size > kMaxRead;
   Elf* elf = elf_begin(fd, map ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);
   if (elf == nullptr)
     return Error{ErrorCode::kMalformed, "libelf cannot read it: " + elf_problem()};
-  return elf;
+  if (elf_kind(elf) == ELF_K_ELF) return elf;
+  elf_end(elf);
+  return Error{ErrorCode::kMalformed, "it is not an ELF file"};
+}
+
+std::string build_id_of(Elf* elf) {
+  const void* id = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId) return {};
+  return hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)});
+}
+
+// What libdw unpacks as soon as it opens the debug information: sections of this or the older kind
+// (".zdebug_", and their size in the file, big-endian).
+std::uint64_t packed_size(Elf* elf) {
+  constexpr std::string_view kOlder = "ZLIB";
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return 0;
+  std::uint64_t all = 0;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    GElf_Chdr packed;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    std::uint64_t size = 0;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+      if (gelf_getchdr(section, &packed) != nullptr) size = packed.ch_size;
+    } else if (name != nullptr && std::strncmp(name, ".zdebug", 7) == 0) {
+      const Elf_Data* data = elf_rawdata(section, nullptr);
+      if (data == nullptr || data->d_size < kOlder.size() + sizeof size) continue;
+      std::memcpy(&size, static_cast<const char*>(data->d_buf) + kOlder.size(), sizeof size);
+      size = be64toh(size);
+    }
+    if (__builtin_add_overflow(all, size, &all)) return UINT64_MAX;
+  }
+  return all;
+}
+
+// As in a debug link.
+std::optional<std::uint32_t> checksum_of(int fd) {
+  std::vector<unsigned char> buffer(std::size_t{1} << 20);
+  auto sum = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), at);
+    if (got < 0) return std::nullopt;
+    if (got == 0) return sum;
+    sum = static_cast<std::uint32_t>(::crc32(sum, buffer.data(), static_cast<unsigned>(got)));
+    at += got;
+  }
+}
+
+[[noreturn]] void out_of_memory() {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  std::abort();
 }
 
 struct Extent {
@@ -97,80 +148,121 @@ bool has_section(Elf* elf, GElf_Word type) {
 
 }  // namespace
 
-ElfSymbols::ElfSymbols(Elf* elf, std::string name, DebugFiles& debug_files)
-    : elf_(elf), name_(std::move(name)), debug_files_(debug_files) {}
+ElfSymbols::~ElfSymbols() = default;
 
-ElfSymbols::~ElfSymbols() {
-  scopes_.reset();
-  table_.reset();
-  dwfl_.reset();
-  if (!elf_given_) elf_end(elf_);
-}
-
-Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open(int fd, const std::string& path,
-                                                     DebugFiles& debug_files) {
-  Result<Elf*> elf = open_elf(fd);
+Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open(UniqueFd file, const Options& options,
+                                                     const FindDebugFile& find_debug_file) {
+  Result<Elf*> elf = open_elf(file.get());
   if (!elf) return std::move(elf).error();
-  return load(std::unique_ptr<ElfSymbols>(new ElfSymbols(*elf, path, debug_files)));
-}
-
-Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open_image(std::span<const std::byte> image,
-                                                           const std::string& name,
-                                                           DebugFiles& debug_files) {
-  elf_version(EV_CURRENT);
-  std::vector<char> copy(image.size());
-  if (!image.empty()) std::memcpy(copy.data(), image.data(), image.size());
-  Elf* elf = elf_memory(copy.data(), copy.size());
-  if (elf == nullptr)
-    return Error{ErrorCode::kMalformed, "libelf cannot read it: " + elf_problem()};
-  auto symbols = std::unique_ptr<ElfSymbols>(new ElfSymbols(elf, name, debug_files));
-  symbols->image_ = std::move(copy);
-  return load(std::move(symbols));
-}
-
-Result<std::unique_ptr<ElfSymbols>> ElfSymbols::load(std::unique_ptr<ElfSymbols> symbols) {
-  Status status = symbols->report();
-  if (!status) return std::move(status).error();
+  std::unique_ptr<ElfSymbols> symbols(new ElfSymbols(options));
+  symbols->file_ = std::move(file);
+  symbols->elf_.reset(*elf);
+  symbols->finder_ = &find_debug_file;
+  const Status status = symbols->load(options.symbols_only);
+  symbols->finder_ = nullptr;
+  if (!status) return status.error();
   return symbols;
 }
 
 int ElfSymbols::find_elf(Dwfl_Module* /*module*/, void** userdata, const char* /*module_name*/,
                          Dwarf_Addr /*base*/, char** file_name, Elf** elf) {
   auto* self = static_cast<ElfSymbols*>(*userdata);
-  *file_name = ::strdup(self->name_.c_str());
-  *elf = self->elf_;
-  self->elf_given_ = true;
+  *file_name = ::strdup("file");  // libdwfl would look for it, if it could
+  // A second reference: libdwfl ends one.
+  *elf = elf_begin(self->file_.get(), ELF_C_READ, self->elf_.get());
   return -1;  // no descriptor for libdwfl to close
 }
 
-int ElfSymbols::find_debuginfo(Dwfl_Module* module, void** userdata, const char* module_name,
-                               Dwarf_Addr base, const char* file_name, const char* debug_link,
-                               GElf_Word crc, char** debug_file) {
-  auto* self = static_cast<ElfSymbols*>(*userdata);
-  void* search = &self->debug_files_;
-  return DebugFiles::find(module, &search, module_name, base, file_name, debug_link, crc,
-                          debug_file);
+int ElfSymbols::find_debuginfo(Dwfl_Module* /*module*/, void** userdata,
+                               const char* /*module_name*/, Dwarf_Addr /*base*/,
+                               const char* /*file_name*/, const char* debug_link, GElf_Word crc,
+                               char** debug_file) {
+  const int fd = static_cast<ElfSymbols*>(*userdata)->find_debug_file(debug_link, crc);
+  if (fd >= 0) *debug_file = ::strdup("debug file");
+  return fd;
 }
 
-Status ElfSymbols::report() {
-  if (elf_kind(elf_) != ELF_K_ELF) return Error{ErrorCode::kMalformed, "it is not an ELF file"};
-  Result<Extent> extent = loaded_extent(elf_);
+void ElfSymbols::remark(const std::string& what) {
+  remarks_ += (remarks_.empty() ? "" : "; ") + what;
+}
+
+// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which is not its
+// business (find_alternate()). It checks nothing, and would unpack the file if it is packed.
+int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
+  const bool alternate = debug_link != nullptr && debug_link_ != debug_link;
+  if (alternate || finder_ == nullptr || std::exchange(asked_for_debug_file_, true)) return -1;
+  FoundDebugFile found = (*finder_)({false, build_id_, debug_link_});
+  if (!found.why_not.empty()) remark(found.why_not);
+  if (!found.file.valid()) return -1;
+  Result<Elf*> opened = open_elf(found.file.get());
+  if (!opened) {
+    remark("its debug file cannot be used: " + opened.error().context);
+    return -1;
+  }
+  const std::unique_ptr<Elf, EndElf> elf(*opened);
+  const std::string its = build_id_of(elf.get());
+  const bool matches = build_id_.empty() || its.empty()
+                           ? debug_link != nullptr && checksum_of(found.file.get()) == crc
+                           : build_id_ == its;
+  if (!matches) {
+    remark("its debug file is of another build");
+    return -1;
+  }
+  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return -1;
+  return found.file.release();
+}
+
+// DWARF that several files share. libdw would open whatever path the file names.
+void ElfSymbols::find_alternate(Dwarf* dwarf) {
+  const char* name = nullptr;
+  const void* id = nullptr;
+  const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId || finder_ == nullptr) return;
+  WantedDebugFile wanted{
+      true, hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)}),
+      dwarf_text(name)};
+  FoundDebugFile found = (*finder_)(wanted);
+  const auto missing = [this](const std::string& why) {
+    remark("the debug information that it shares with others is missing" +
+           (why.empty() ? why : ": " + why));
+  };
+  if (!found.file.valid()) return missing(found.why_not);
+  Result<Elf*> opened = open_elf(found.file.get());
+  if (!opened) return missing(opened.error().context);
+  std::unique_ptr<Elf, EndElf> elf(*opened);
+  if (build_id_of(elf.get()) != wanted.build_id)
+    return missing("what is there is of another build");
+  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return;
+  alternate_.reset(dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr));
+  if (!alternate_) return missing("libdw refuses it");
+  dwarf_new_oom_handler(alternate_.get(), out_of_memory);
+  alternate_file_ = std::move(found.file);
+  alternate_elf_ = std::move(elf);
+  dwarf_setalt(dwarf, alternate_.get());
+}
+
+Status ElfSymbols::load(bool symbols_only) {
+  Result<Extent> extent = loaded_extent(elf_.get());
   if (!extent) return std::move(extent).error();
   first_address_ = extent->first;
-  const void* id = nullptr;
-  ssize_t id_size = dwelf_elf_gnu_build_id(elf_, &id);
-  if (id_size > 0 && static_cast<std::size_t>(id_size) <= kMaxBuildId) {
-    build_id_ = hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(id_size)});
+  build_id_ = build_id_of(elf_.get());
+  has_symtab_ = has_section(elf_.get(), SHT_SYMTAB);
+  GElf_Word crc = 0;
+  if (const char* link = dwelf_elf_gnu_debuglink(elf_.get(), &crc)) debug_link_ = dwarf_text(link);
+  if (symbols_only || !budget_.spend(Cost::kUnpackedBytes, packed_size(elf_.get()))) {
+    table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
+    return {};
   }
-  has_symtab_ = has_section(elf_, SHT_SYMTAB);
+  return report_module(extent->start, extent->end);
+}
 
+Status ElfSymbols::report_module(Address start, Address end) {
   callbacks_.find_elf = &ElfSymbols::find_elf;
   callbacks_.find_debuginfo = &ElfSymbols::find_debuginfo;
   dwfl_.reset(dwfl_begin(&callbacks_));
   if (dwfl_ == nullptr) return Error{ErrorCode::kSystem, "libdwfl cannot start: " + dwfl_problem()};
-  debug_files_.watch_downloads(dwfl_.get());
   dwfl_report_begin(dwfl_.get());
-  module_ = dwfl_report_module(dwfl_.get(), "module", extent->start, extent->end);
+  module_ = dwfl_report_module(dwfl_.get(), "module", start, end);
   void** userdata = nullptr;
   if (module_ == nullptr || dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0 ||
       dwfl_module_info(module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
@@ -182,13 +274,15 @@ Status ElfSymbols::report() {
     return Error{ErrorCode::kMalformed, "libdwfl refuses it: " + dwfl_problem()};
   }
   if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &dwarf_bias_); dwarf != nullptr) {
-    scopes_.emplace(dwarf, debug_files_.cancelled());
+    dwarf_new_oom_handler(dwarf, out_of_memory);
+    find_alternate(dwarf);
+    scopes_.emplace(dwarf, budget_);
   }
   dwfl_module_getsymtab(module_);  // finds the debug file, if the file itself has no symbol table
   const char* debug_file = nullptr;
   dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
   has_debug_file_ = debug_file != nullptr;
-  table_.emplace(module_, code_ranges(elf_, bias_), has_symtab_ || has_debug_file_);
+  table_.emplace(module_, code_ranges(elf_.get(), bias_), has_symtab_ || has_debug_file_, budget_);
   return {};
 }
 
@@ -219,8 +313,12 @@ std::string ElfSymbols::why_nameless() const {
   }
   if (scopes_ && scopes_->has_skeletons())
     reason += "; its split debug information (.dwo) is not read";
-  if (!debug_files_.problem().empty()) reason += "; " + debug_files_.problem();
   return reason;
+}
+
+std::string ElfSymbols::left_out() const {
+  const std::string spent = budget_.left_out();
+  return remarks_ + (remarks_.empty() || spent.empty() ? "" : "; ") + spent;
 }
 
 }  // namespace labelscope::cli

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <protozero/pbf_builder.hpp>
+#include <protozero/pbf_message.hpp>
 #include <string_view>
 
-#include "labelscope/section_count.h"
+#include "elf/section_count.h"
 
 namespace labelscope::cli {
 namespace {
@@ -77,6 +79,83 @@ Result<std::vector<FunctionSymbol>> read_functions(int fd) {
   auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.start == b.start; };
   functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
   return functions;
+}
+
+namespace {
+
+// A reply: for each function its start, its size, the size of its name, and the names in a row.
+enum class Reply : protozero::pbf_tag_type { kNumbers = 1, kNames };
+
+constexpr std::size_t kMostPending = kMaxPacket - 4096;
+constexpr std::size_t kNumbersSize = 30;
+// As labelscope keeps them, for each file of a program that is stepped through. The largest browser
+// has a quarter.
+constexpr std::size_t kMaxText = std::size_t{128} << 20;
+
+void send(std::vector<std::uint64_t>& numbers, std::string& names, Conversation& conversation) {
+  std::string body;
+  protozero::pbf_builder<Reply> builder(body);
+  builder.add_packed_uint64(Reply::kNumbers, numbers.begin(), numbers.end());
+  builder.add_bytes(Reply::kNames, names);
+  conversation.reply(std::move(body));
+  numbers.clear();
+  names.clear();
+}
+
+Status answer_functions(Message message, Conversation& conversation) {
+  if (message.files.empty()) return Error{ErrorCode::kNotFound, "the worker has no file"};
+  Result<std::vector<FunctionSymbol>> functions = read_functions(message.files.front().get());
+  if (!functions) return functions.error();
+  std::vector<std::uint64_t> numbers;
+  std::string names;
+  for (const FunctionSymbol& function : *functions) {
+    if (names.size() + function.name.size() + (numbers.size() / 3 + 1) * kNumbersSize >
+        kMostPending) {
+      send(numbers, names, conversation);
+    }
+    numbers.insert(numbers.end(),
+                   {function.start, function.end - function.start, function.name.size()});
+    names += function.name;
+  }
+  send(numbers, names, conversation);
+  return {};
+}
+
+}  // namespace
+
+Answer make_functions_task() { return answer_functions; }
+
+Status FunctionsReader::take(std::string_view body) {
+  std::vector<std::uint64_t> numbers;
+  std::string_view names;
+  try {
+    protozero::pbf_message<Reply> message(body.data(), body.size());
+    while (message.next()) {
+      if (message.tag() == Reply::kNumbers) {
+        for (const std::uint64_t number : message.get_packed_uint64()) numbers.push_back(number);
+      } else if (message.tag() == Reply::kNames) {
+        const protozero::data_view view = message.get_view();
+        names = {view.data(), view.size()};
+      } else {
+        message.skip();
+      }
+    }
+  } catch (const protozero::exception&) {
+    return Error{ErrorCode::kMalformed, "it sends bytes that are no message"};
+  }
+  for (std::size_t i = 0; i + 3 <= numbers.size(); i += 3) {
+    FunctionSymbol function{numbers[i], 0, {}};
+    const bool possible = !__builtin_add_overflow(numbers[i], numbers[i + 1], &function.end) &&
+                          numbers[i + 2] <= names.size() &&
+                          (functions.empty() || functions.back().start < function.start);
+    if (!possible) return Error{ErrorCode::kMalformed, "it sends functions that cannot be"};
+    function.name = names.substr(0, static_cast<std::size_t>(numbers[i + 2]));
+    names.remove_prefix(function.name.size());
+    text_ += sizeof function + function.name.size();
+    if (text_ > kMaxText) return Error{ErrorCode::kMalformed, "it sends too many functions"};
+    functions.push_back(std::move(function));
+  }
+  return {};
 }
 
 }  // namespace labelscope::cli

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/worker/worker_main.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -17,7 +19,20 @@ struct FunctionSymbol {
 
 // The defined functions of .symtab and .dynsym, sorted by start. If one address has several names,
 // the one that people use. `fd` stays open. kMalformed: no ELF file, or one that contradicts
-// itself.
+// itself. For the worker: FileNamer::functions() asks it.
 Result<std::vector<FunctionSymbol>> read_functions(int fd);
+
+// The worker's task, and what comes of it. A reply is any number of functions.
+inline constexpr std::string_view kFunctionsTask = "functions";
+Answer make_functions_task();
+class FunctionsReader {
+ public:
+  // kMalformed: it cannot be the answer.
+  Status take(std::string_view body);
+  std::vector<FunctionSymbol> functions;
+
+ private:
+  std::size_t text_ = 0;
+};
 
 }  // namespace labelscope::cli

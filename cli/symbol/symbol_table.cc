@@ -65,9 +65,41 @@ std::vector<CodeRange> code_ranges(Elf* elf, Address bias) {
   return ranges;
 }
 
-SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete)
+SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete,
+                         Budget& budget)
     : ranges_(std::move(ranges)) {
-  collect(module);
+  const int count = dwfl_module_getsymtab(module);
+  for (int i = 1; i < count && budget.spend(Cost::kSymbols); ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name =
+        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name != nullptr) add(symbol, address, name);
+  }
+  finish(complete);
+}
+
+SymbolTable::SymbolTable(Elf* elf, std::vector<CodeRange> ranges, bool complete, Budget& budget)
+    : ranges_(std::move(ranges)) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    add_section(elf, section, budget);
+  }
+  finish(complete);
+}
+
+void SymbolTable::add_section(Elf* elf, Elf_Scn* section, Budget& budget) {
+  GElf_Shdr header;
+  if (gelf_getshdr(section, &header) == nullptr || header.sh_entsize == 0) return;
+  if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) return;
+  Elf_Data* data = elf_getdata(section, nullptr);
+  GElf_Sym symbol;
+  for (int i = 1; gelf_getsym(data, i, &symbol) != nullptr && budget.spend(Cost::kSymbols); ++i) {
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (name != nullptr) add(symbol, symbol.st_value, name);
+  }
+}
+
+void SymbolTable::finish(bool complete) {
   keep_one_each();
   if (complete) end_unsized();
 }
@@ -80,19 +112,12 @@ const CodeRange* SymbolTable::range_of(Address address) const {
   return address < range.end ? &range : nullptr;
 }
 
-void SymbolTable::collect(Dwfl_Module* module) {
-  int count = dwfl_module_getsymtab(module);
-  for (int i = 1; i < count; ++i) {
-    GElf_Sym symbol;
-    GElf_Addr address = 0;
-    const char* name =
-        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
-    if (name == nullptr || !is_code_symbol(symbol, name)) continue;
-    const CodeRange* range = range_of(address);
-    if (range == nullptr) continue;
-    Address size = std::min<Address>(symbol.st_size, range->end - address);
-    entries_.push_back({address, address + size, name, badness(symbol, name), size != 0});
-  }
+void SymbolTable::add(const GElf_Sym& symbol, Address address, const char* name) {
+  if (!is_code_symbol(symbol, name)) return;
+  const CodeRange* range = range_of(address);
+  if (range == nullptr) return;
+  const Address size = std::min<Address>(symbol.st_size, range->end - address);
+  entries_.push_back({address, address + size, name, badness(symbol, name), size != 0});
 }
 
 void SymbolTable::keep_one_each() {

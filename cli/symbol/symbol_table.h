@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/symbol/budget.h"
 #include "labelscope/ids.h"
 
 namespace labelscope::cli {
@@ -28,7 +29,9 @@ class SymbolTable {
   // into the module's memory. `complete`: local functions are there too. Only then may a symbol
   // without a size reach up to the next one: in a stripped file it would give its name to all that
   // is in between.
-  SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete);
+  SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete, Budget& budget);
+  // Of the tables of the file itself, by libelf alone.
+  SymbolTable(Elf* elf, std::vector<CodeRange> ranges, bool complete, Budget& budget);
 
   // Empty if no symbol covers `address`; "[plt]" in the procedure linkage table.
   std::string_view find(Address address) const;
@@ -43,7 +46,9 @@ class SymbolTable {
     bool sized = false;
   };
   const CodeRange* range_of(Address address) const;
-  void collect(Dwfl_Module* module);
+  void add(const GElf_Sym& symbol, Address address, const char* name);
+  void add_section(Elf* elf, Elf_Scn* section, Budget& budget);
+  void finish(bool complete);
   void keep_one_each();
   void end_unsized();
 

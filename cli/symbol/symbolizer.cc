@@ -13,7 +13,9 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,14 +25,19 @@
 #include <span>
 #include <tuple>
 
-#include "cli/symbol/elf_symbols.h"
+#include "cli/symbol/demangle.h"
+#include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
 
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kLocationsBetweenAsking = 256;
+constexpr const char* kTooMuchText = "the names of all addresses together are too long to keep";
 constexpr std::string_view kVdsoName = "[vdso]";
+// All names and paths of a profile: this, and so much for each location. C++ with many templates has
+// a quarter; a file may have a name of 64 KiB for each function.
+constexpr std::size_t kMaxText = std::size_t{32} << 20;
+constexpr std::size_t kMaxTextOfLocation = 2048;
 
 // Where names come from. Locations of the same source are one group.
 struct Source {
@@ -61,6 +68,13 @@ std::span<const std::byte> own_vdso() {
   return {bytes, size};
 }
 
+// The same image as a file, which the worker reads like any other.
+ModuleFile file_with(std::span<const std::byte> image) {
+  auto file = std::make_shared<UniqueFd>(::memfd_create("vdso", MFD_CLOEXEC));
+  const ssize_t written = ::write(file->get(), image.data(), image.size());
+  return written == static_cast<ssize_t>(image.size()) ? file : nullptr;
+}
+
 bool fills_range(std::span<const std::byte> image, const ProfileModule& module) {
   constexpr Address kLargestPage = 65536;
   Address size = module.end - module.start;
@@ -69,8 +83,14 @@ bool fills_range(std::span<const std::byte> image, const ProfileModule& module) 
 
 class Run {
  public:
-  Run(Profile& profile, const std::vector<ModuleFile>& files, const SymbolizerOptions& options)
-      : profile_(profile), files_(files), options_(options), debug_files_(options.cancelled) {}
+  Run(Profile& profile, const std::vector<ModuleFile>& files, FileNamer& namer,
+      const SymbolizerOptions& options)
+      : profile_(profile), files_(files), options_(options), namer_(namer) {
+    namer_.set_cancelled([this] { return stopped(); });
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { namer_.set_cancelled({}); }
 
   void run() {
     std::map<Source, std::vector<Index>> groups;
@@ -81,6 +101,8 @@ class Run {
       ++counts_[module].all;
       groups[source_of(module)].push_back(i);
     }
+    text_left_ = kMaxText + kMaxTextOfLocation * profile_.locations.size();
+    if (needs_worker(groups)) namer_.begin();
     // Runs beside the files, unless it has begun already.
     if (groups.contains({Source::Kind::kKernel})) {
       kernel_ = options_.kernel.valid() ? options_.kernel : begin_reading_kernel_symbols();
@@ -99,6 +121,12 @@ class Run {
   }
 
  private:
+  static bool needs_worker(const std::map<Source, std::vector<Index>>& groups) {
+    return std::any_of(groups.begin(), groups.end(), [](const auto& group) {
+      return group.first.kind == Source::Kind::kFile || group.first.kind == Source::Kind::kVdso;
+    });
+  }
+
   Source source_of(Index index) const {
     const ProfileModule& module = profile_.modules[index];
     if (module.kind == ProfileModule::Kind::kKernel) return {Source::Kind::kKernel};
@@ -142,54 +170,71 @@ class Run {
   }
 
   void symbolize_vdso(std::vector<Index>& locations) {
-    std::span<const std::byte> image = own_vdso();
-    std::unique_ptr<ElfSymbols> symbols;
-    if (!image.empty()) {
-      auto opened = ElfSymbols::open_image(image, std::string(kVdsoName), debug_files_);
-      if (opened) symbols = std::move(*opened);
-    }
-    for (Index i : locations) {
-      Location& location = profile_.locations[i];
-      const ProfileModule& module = profile_.modules[location.module];
-      std::vector<SourceLine> lines;
-      bool same_build =
-          symbols && (module.build_id.empty() || module.build_id == symbols->build_id());
-      if (same_build && fills_range(image, module)) {
-        // The image is mapped as a whole, so the start of the mapping is enough. Callers may not
-        // know its load bias.
-        lines = symbols->find(location.address - module.start + symbols->first_address(),
-                              options_.inlined);
+    const std::span<const std::byte> image = own_vdso();
+    NamedFile vdso(namer_, file_with(image), std::string(kVdsoName));
+    const bool usable = !image.empty() && vdso.open();
+    std::erase_if(locations, [&](Index i) {
+      const ProfileModule& module = profile_.modules[profile_.locations[i].module];
+      const bool same_build = module.build_id.empty() || module.build_id == vdso.build_id();
+      if (usable && same_build && fills_range(image, module)) return false;
+      keep(i, {{std::string(kVdsoName), std::string(kVdsoName), "", 0}});
+      return true;
+    });
+    // The image is mapped as a whole, so the start of the mapping is enough. Callers may not know
+    // its load bias.
+    name_all(vdso, locations, [&](Index i) {
+      const Location& location = profile_.locations[i];
+      return location.address - profile_.modules[location.module].start + vdso.first_address();
+    });
+    for (const Index i : locations) {
+      if (profile_.locations[i].lines.empty()) {
+        keep(i, {{std::string(kVdsoName), std::string(kVdsoName), "", 0}});
       }
-      if (lines.empty()) lines.push_back({std::string(kVdsoName), std::string(kVdsoName), "", 0});
-      keep(i, demangled(std::move(lines)));
     }
   }
 
   void symbolize_file(std::vector<Index>& locations) {
-    const ProfileModule& first = profile_.modules[profile_.locations[locations.front()].module];
-    int fd = files_[profile_.locations[locations.front()].module]->get();
-    auto opened = ElfSymbols::open(fd, first.path, debug_files_);
-    if (!opened) return remember(locations, "the file cannot be used: " + opened.error().context);
-    ElfSymbols& symbols = **opened;
-
-    std::erase_if(locations, [&](Index i) { return !same_build(i, symbols); });
+    const Index first = profile_.locations[locations.front()].module;
+    NamedFile file(namer_, files_[first], profile_.modules[first].path);
+    if (!file.open()) {
+      if (!stopped()) remember(locations, file.problem());
+      return;
+    }
+    std::erase_if(locations, [&](Index i) { return !same_build(i, file); });
     std::sort(locations.begin(), locations.end(),
               [this](Index a, Index b) { return link_address(a) < link_address(b); });
-    std::size_t finished = 0;
-    const Index* previous = nullptr;
-    for (const Index& i : locations) {
-      if (finished++ % kLocationsBetweenAsking == 0) {
-        if (stopped()) return;
-        tell(finished - 1);
+    name_all(file, locations, [this](Index i) { return link_address(i); });
+    if (stopped()) return;
+    const std::string& problem = file.problem();
+    if (!problem.empty()) note(locations, problem);
+    const bool both = file.is_usable() && !problem.empty();
+    remember(locations, both              ? file.nameless() + "; " + problem
+                        : problem.empty() ? file.nameless()
+                                          : problem);
+  }
+
+  // Each address once, many at a time.
+  template <class AddressOf>
+  void name_all(NamedFile& file, const std::vector<Index>& locations, AddressOf address_of) {
+    std::vector<Address> addresses;
+    for (std::size_t at = 0; at < locations.size() && !stopped();) {
+      addresses.clear();
+      std::size_t end = at;
+      for (; end < locations.size(); ++end) {
+        const Address address = address_of(locations[end]);
+        if (!addresses.empty() && addresses.back() == address) continue;
+        if (addresses.size() == kMaxAddresses) break;
+        addresses.push_back(address);
       }
-      if (previous != nullptr && link_address(*previous) == link_address(i)) {
-        keep(i, profile_.locations[*previous].lines);
-      } else {
-        keep(i, demangled(symbols.find(link_address(i), options_.inlined)));
+      std::vector<std::vector<SourceLine>> names = file.find(addresses, options_.inlined);
+      if (stopped()) return;
+      for (std::size_t i = 0; at < end; ++at) {
+        if (address_of(locations[at]) != addresses[i]) ++i;
+        const bool last = at + 1 == end || address_of(locations[at + 1]) != addresses[i];
+        keep(locations[at], last ? std::move(names[i]) : names[i]);
       }
-      previous = &i;
+      if (at < locations.size()) tell(at);
     }
-    remember(locations, symbols.why_nameless());
   }
 
   Address link_address(Index i) const {
@@ -199,7 +244,7 @@ class Run {
 
   // Whether the file is of the build that ran. If the module has no build ID yet, it gets the
   // file's. A name from another build would be worse than none.
-  bool same_build(Index i, const ElfSymbols& symbols) {
+  bool same_build(Index i, const NamedFile& symbols) {
     ProfileModule& module = profile_.modules[profile_.locations[i].module];
     if (module.build_id.empty()) module.build_id = symbols.build_id();
     if (module.build_id == symbols.build_id()) return true;
@@ -208,18 +253,27 @@ class Run {
     return false;
   }
 
-  static std::vector<SourceLine> demangled(std::vector<SourceLine> lines) {
-    for (SourceLine& line : lines) {
-      if (line.function.empty()) line.function = demangle(line.system_name);
-    }
-    return lines;
-  }
-
   void keep(Index i, std::vector<SourceLine> lines) {
     Location& location = profile_.locations[i];
+    const std::size_t text = text_of(lines);
+    if (text > text_left_) return remember({i}, kTooMuchText);
+    text_left_ -= text;
     location.lines = std::move(lines);
     bool named = !location.lines.empty() && !location.lines.back().function.empty();
     if (named) ++counts_[location.module].named;
+  }
+
+  static std::size_t text_of(const std::vector<SourceLine>& lines) {
+    std::size_t size = lines.size() * sizeof(SourceLine);
+    for (const SourceLine& line : lines) {
+      size += line.function.size() + line.system_name.size() + line.file.size();
+    }
+    return size;
+  }
+
+  // Something is missing even where all have names: lines, inlined calls.
+  void note(const std::vector<Index>& locations, const std::string& what) {
+    for (const Index i : locations) notes_.try_emplace(profile_.locations[i].module, what);
   }
 
   // Keeps why locations of these modules have no name. The first reason of a module stays.
@@ -241,8 +295,9 @@ class Run {
     for (Index i = 0; i < counts_.size(); ++i) {
       const Count& count = counts_[i];
       std::string& problem = profile_.modules[i].symbol_problem;
+      const auto note = notes_.find(i);
       if (count.named == count.all) {
-        problem.clear();
+        problem = note != notes_.end() ? note->second : std::string();
       } else if (problem.empty()) {
         if (count.named != 0) {
           problem = std::to_string(count.all - count.named) + " of " + std::to_string(count.all) +
@@ -265,19 +320,21 @@ class Run {
   Profile& profile_;
   const std::vector<ModuleFile>& files_;
   const SymbolizerOptions& options_;
-  DebugFiles debug_files_;
+  FileNamer& namer_;
   std::shared_future<Result<KernelSymbols>> kernel_;  // valid if there are locations in the kernel
   std::vector<Count> counts_;
   std::map<Index, std::string> reasons_;
+  std::map<Index, std::string> notes_;
+  std::size_t text_left_ = 0;
   std::size_t done_ = 0;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-void symbolize(Profile& profile, const std::vector<ModuleFile>& files,
+void symbolize(Profile& profile, const std::vector<ModuleFile>& files, FileNamer& namer,
                const SymbolizerOptions& options) {
-  Run(profile, files, options).run();
+  Run(profile, files, namer, options).run();
 }
 
 }  // namespace labelscope::cli

@@ -111,6 +111,26 @@ TEST_CASE("output_file: --overwrite replaces in one step, and nothing else is le
   CHECK(folder.files() == 1);
 }
 
+TEST_CASE("output_file: --overwrite keeps the mode and the owner of what it replaces") {
+  constexpr uid_t kOther = 65534;
+  Folder folder;
+  const std::string path = folder / "old";
+  std::ofstream(path) << "old";
+  const bool root = ::geteuid() == 0;
+  if (root) REQUIRE(::chown(path.c_str(), kOther, kOther) == 0);
+  for (const mode_t mode : {mode_t{0600}, mode_t{0664}}) {
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    auto file = OutputFile::open(path, true);
+    REQUIRE(file);
+    REQUIRE(file->write(hello));
+    struct stat found {};
+    REQUIRE(::stat(path.c_str(), &found) == 0);
+    CHECK((found.st_mode & 07777) == mode);
+    if (root) CHECK((found.st_uid == kOther && found.st_gid == kOther));
+    CHECK(content(path) == "hello");
+  }
+}
+
 TEST_CASE("output_file: a path that cannot be written is an error before anything is rendered") {
   Folder folder;
   CHECK(!OutputFile::open(folder / "missing/file", false));

@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "support/catch.h"
 
@@ -97,6 +99,7 @@ TEST_CASE("address_space: the same mapping again changes nothing") {
   std::uint64_t before = space.epoch();
   space.add(anonymous(0x1000, 0x3000, "[a]"), nullptr);
   CHECK(space.epoch() == before);
+  CHECK(space.module_at(0x2000) != kNoIndex);
   CHECK(modules.modules().size() == 1);
 }
 
@@ -173,5 +176,83 @@ TEST_CASE("address_space: another file under the name of the one that was mapped
   ++mapping.file.inode;
   const Index other = modules.add(mapping, nullptr);
   CHECK(modules.modules()[other].symbol_problem.find("another file now") != std::string::npos);
-  CHECK(modules.take_files()[other] == nullptr);
+  std::vector<ModuleFile> files;
+  static_cast<void>(modules.take(files));
+  CHECK(files[other] == nullptr);
+}
+
+TEST_CASE("address_space: what is mapped becomes a module with its first sample") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x2000, "[a]"), nullptr);
+  space.add(anonymous(0x3000, 0x4000, "[b]"), nullptr);
+  CHECK(modules.modules().empty());
+  const Index sampled = space.module_at(0x3800);
+  CHECK(modules.modules().size() == 1);
+  // A child right after fork has the same modules.
+  AddressSpace child = space;
+  CHECK(child.module_at(0x3000) == sampled);
+  CHECK(modules.modules().size() == 1);
+}
+
+TEST_CASE("address_space: mappings without end are forgotten, and those with samples stay") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(anonymous(0x1000, 0x2000, "[sampled]"), nullptr);
+  const Index sampled = space.module_at(0x1000);
+  constexpr std::size_t kMany = 10 * AddressSpace::kMostWithoutSamples;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    space.add(anonymous(0x10000 + i * 0x2000, 0x11000 + i * 0x2000, "[new]"), nullptr);
+  }
+  CHECK(modules.forgotten() > kMany / 2);
+  CHECK(modules.forgotten() < kMany);
+  CHECK(space.module_at(0x1800) == sampled);
+  CHECK(modules.modules().size() == 1);
+}
+
+TEST_CASE("address_space: a mapping that was forgotten and is still there is found again") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  // Nobody has told of any mapping yet.
+  const auto here = reinterpret_cast<Address>(&parse_maps);  // NOLINT: the address is the point
+  CHECK(space.module_at(here) == kNoIndex);
+  REQUIRE(space.load(**self, here));
+  CHECK(modules.modules().size() == 1);
+  const Index found = space.module_at(here);
+  REQUIRE(found != kNoIndex);
+  CHECK(modules.modules()[found].path.find("test_address_space") != std::string::npos);
+}
+
+TEST_CASE("address_space: a family with many files makes room for one with few") {
+  constexpr std::size_t kMost = 4;
+  ModuleTable modules(kMost);
+  std::vector<std::unique_ptr<WrittenFile>> written;
+  const auto add = [&](Family family) {
+    written.push_back(std::make_unique<WrittenFile>("some bytes"));
+    Mapping mapping = anonymous(0x1000, 0x2000, "");
+    written.back()->name(mapping);
+    return modules.add(mapping, nullptr, family);
+  };
+  const Family greedy = modules.new_family();
+  const Family modest = modules.new_family();
+  std::vector<Index> of_greedy;
+  for (std::size_t i = 0; i < kMost; ++i) of_greedy.push_back(add(greedy));
+  const Index refused = add(greedy);
+  CHECK(modules.modules()[refused].symbol_problem.find("ulimit -n") != std::string::npos);
+  const Index first = add(modest);
+  const Index second = add(modest);
+  CHECK(modules.modules()[first].symbol_problem.empty());
+  const Index third = add(modest);  // they have as many now
+  std::vector<ModuleFile> files;
+  const std::vector<ProfileModule> taken = modules.take(files);
+  REQUIRE(files[first] != nullptr);
+  CHECK((files[first]->valid() && files[second]->valid()));
+  CHECK(files[third] == nullptr);
+  CHECK((files[of_greedy[0]]->valid() && files[of_greedy[1]]->valid()));
+  for (const Index given_up : {of_greedy[2], of_greedy[3]}) {
+    CHECK_FALSE(files[given_up]->valid());
+    CHECK(taken[given_up].symbol_problem.find("ulimit -n") != std::string::npos);
+  }
 }

@@ -82,7 +82,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> values) {
 }  // namespace
 
 TEST_CASE("profile_builder: equal samples are one row that counts them") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.labels = bytes({'a'});
@@ -99,7 +99,7 @@ TEST_CASE("profile_builder: equal samples are one row that counts them") {
 }
 
 TEST_CASE("profile_builder: a lossless recording keeps each sample with its time") {
-  ProfileBuilder builder(true, 1000);
+  ProfileBuilder builder(SIZE_MAX, 1000);
   FakeProcess process;
   Input input;
   add(builder, process, input);
@@ -112,10 +112,25 @@ TEST_CASE("profile_builder: a lossless recording keeps each sample with its time
   CHECK(profile.stacks.size() == 1);
 }
 
+TEST_CASE("profile_builder: beyond the number of timed samples, equal ones share a row") {
+  ProfileBuilder builder(2, 1000);
+  FakeProcess process;
+  Input input;
+  for (int i = 0; i < 5; ++i) {
+    input.time = 10 + i;
+    add(builder, process, input);
+  }
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 3);
+  CHECK(profile.rows[1].time_ns == 11);
+  CHECK(profile.rows[2].time_ns == 0);
+  CHECK(profile.rows[2].count == 3);
+}
+
 TEST_CASE(
     "profile_builder: thread, stack, its end, labels, outcome and flags each make a row of their "
     "own") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input base;
   add(builder, process, base);
@@ -141,7 +156,7 @@ TEST_CASE(
 }
 
 TEST_CASE("profile_builder: return addresses point into the call, the leaf stays where it is") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.kernel = {0xffff000000000010, 0xffff000000000020};
@@ -157,7 +172,7 @@ TEST_CASE("profile_builder: return addresses point into the call, the leaf stays
 }
 
 TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.user = {0x2000, 0x3001, 0x500, 0x4000};  // below 0x1000 nothing is mapped
@@ -174,7 +189,7 @@ TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
 }
 
 TEST_CASE("profile_builder: the leaf stays, wherever it is") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.user = {0x500, 0x3001};
@@ -183,7 +198,7 @@ TEST_CASE("profile_builder: the leaf stays, wherever it is") {
 }
 
 TEST_CASE("profile_builder: where kernel frames end makes a difference") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.kernel = {0x2000};
@@ -196,7 +211,7 @@ TEST_CASE("profile_builder: where kernel frames end makes a difference") {
 }
 
 TEST_CASE("profile_builder: after the mappings changed the same address is another place") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   add(builder, process, input);
@@ -209,7 +224,7 @@ TEST_CASE("profile_builder: after the mappings changed the same address is anoth
 }
 
 TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decoding stay") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.labels = bytes({'a', 0xff});
@@ -223,7 +238,7 @@ TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decodin
 }
 
 TEST_CASE("profile_builder: label sets are sets: their order in memory makes no difference") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.labels = bytes({'a', 'b'});
@@ -234,7 +249,7 @@ TEST_CASE("profile_builder: label sets are sets: their order in memory makes no 
 }
 
 TEST_CASE("profile_builder: publishers that changed places are told apart") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   input.labels = bytes({'a'});
@@ -249,7 +264,7 @@ TEST_CASE("profile_builder: publishers that changed places are told apart") {
 }
 
 TEST_CASE("profile_builder: a thread keeps the last name it had") {
-  ProfileBuilder builder(false, 1000);
+  ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
   add(builder, process, input);

@@ -21,3 +21,9 @@ TEST_CASE("telling_key: a key with thousands of values is not one to look at fir
   for (LabelSet& labels : profile.label_sets) labels.resize(1);
   CHECK(telling_key(profile).empty());
 }
+
+TEST_CASE("telling_key: samples without a label set say nothing") {
+  Profile profile;
+  profile.rows.resize(3);
+  CHECK(telling_key(profile).empty());
+}

@@ -1,6 +1,7 @@
 // The ledger's line and its problems.
 #include "cli/record/messages.h"
 
+#include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
 #include "support/catch.h"
@@ -84,4 +85,21 @@ TEST_CASE("messages: thousands are set apart") {
   CHECK(with_thousands(999) == "999");
   CHECK(with_thousands(1000) == "1,000");
   CHECK(with_thousands(1234567) == "1,234,567");
+}
+
+TEST_CASE("messages: a larger --max-processes is only said to help where it does") {
+  const auto said = [](const char* counter) {
+    Ledger ledger = balanced();
+    ledger.dropped = 0;
+    ledger.written = ledger.taken;
+    ledger.counters[counter] = 3;
+    const std::vector<std::string> lines = ledger_problems(ledger);
+    REQUIRE(lines.size() == 1);
+    return lines[0];
+  };
+  CHECK(said("children-not-followed").find("--max-processes") != std::string::npos);
+  CHECK(said("children-refused").find("--max-processes") == std::string::npos);
+  CHECK(said("children-without-files").find("ulimit -n") != std::string::npos);
+  // Nobody who is recorded need be the cause.
+  CHECK(said("mapping-events-lost").find("recorded or not") != std::string::npos);
 }

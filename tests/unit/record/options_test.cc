@@ -57,7 +57,7 @@ TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
   }
   CHECK(!options.kernel_stacks);
   options = accepted({"-p", "1", "--no-kernel"});
-  CHECK(find_call_graph(Backend::kBpf, options.call_graph)->how == LS_CALL_GRAPH_FP);
+  CHECK(find_call_graph(Backend::kBpf, options.call_graph)->how == LS_CALL_GRAPH_DWARF);
   CHECK(find_call_graph(Backend::kPtrace, options.call_graph)->how == LS_CALL_GRAPH_DWARF);
   CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
 }
@@ -67,7 +67,11 @@ TEST_CASE("options: keys are lists, formats follow -f or the extension") {
       accepted({"-p", "1", "--summary", "a,b", "--group-by", "c", "-f", "folded", "-o", "x"});
   CHECK(options.summary == std::vector<std::string>{"a", "b"});
   CHECK(options.group_by == std::vector<std::string>{"c"});
-  CHECK(options.format == Format::kFolded);
+  CHECK(options.format->name == "folded");
+  for (const Format& format : kFormats) {
+    const std::string name(format.name);
+    CHECK(accepted({"-p", "1", "-f", name.c_str()}).format == format);
+  }
   CHECK(accepted({"-p", "1", "-o", "a.pb.gz", "-o", "b.jsonl"}).outputs.size() == 2);
 }
 
@@ -91,6 +95,8 @@ TEST_CASE("options: nonsense is refused in one sentence that names it") {
       {{"-p", "1", "-F", "0"}, "--frequency 0"},
       {{"-p", "1", "-F", "1e3"}, "1e3"},
       {{"-p", "1", "-f", "svg"}, "svg"},
+      {{"-p", "1", "-f", "PPROF"}, "PPROF"},
+      {{"-p", "1", "-f", ""}, "--format"},
       {{"-p", "1", "-o", "x.txt"}, "x.txt"},
       {{"-p", "1", "-o", "-", "-o", "-"}, "stdout"},
       {{"-p", "1", "--call-graph", "lbr"}, "lbr"},

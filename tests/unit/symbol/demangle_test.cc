@@ -1,7 +1,8 @@
 // demangle(): names for people, and bounds on names made to hurt.
+#include "cli/symbol/demangle.h"
+
 #include <string>
 
-#include "cli/symbol/symbolizer.h"
 #include "support/catch.h"
 
 using labelscope::cli::demangle;

@@ -52,12 +52,15 @@ LoadedModule module_at(std::uint64_t address) {
   return loaded;
 }
 
+FileNamer::Options honest_naming() { return {.launch = honest_worker()}; }
+
 Profile symbolize_addresses(const LoadedModule& loaded, const std::vector<std::uint64_t>& addresses,
-                            const SymbolizerOptions& options) {
+                            const SymbolizerOptions& options, FileNamer::Options naming) {
   Profile profile;
   profile.modules.push_back(loaded.module);
   for (std::uint64_t address : addresses) profile.locations.push_back({0, address, {}});
-  symbolize(profile, {loaded.file}, options);
+  FileNamer namer(std::move(naming));
+  symbolize(profile, {loaded.file}, namer, options);
   return profile;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/profile/profile.h"
 #include "cli/symbol/symbolizer.h"
+#include "support/forked_worker.h"
 
 namespace labelscope::cli {
 
@@ -20,8 +21,11 @@ ModuleFile open_module_file(const std::string& path);
 // The module that holds `address`; an empty path if none does.
 LoadedModule module_at(std::uint64_t address);
 
+// By a worker that is a fork of the test.
+FileNamer::Options honest_naming();
 // A profile with one module and these addresses, symbolized.
 Profile symbolize_addresses(const LoadedModule& loaded, const std::vector<std::uint64_t>& addresses,
-                            const SymbolizerOptions& options = {});
+                            const SymbolizerOptions& options = {},
+                            FileNamer::Options naming = honest_naming());
 
 }  // namespace labelscope::cli

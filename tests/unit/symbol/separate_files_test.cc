@@ -91,3 +91,53 @@ TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
   CHECK(profile.locations[0].lines.empty());
   CHECK(profile.modules[0].symbol_problem.find("not opened") != std::string::npos);
 }
+
+TEST_CASE("elf_symbols: a debug file in a folder that others can change is not opened, and why") {
+  Copies copies;
+  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
+                 copies.debug + "'");
+  copies.strip("--add-gnu-debuglink=libprobe.debug");
+  REQUIRE(::chmod(copies.folder.path().c_str(), 0777) == 0);
+  probe::Place local;
+  probe::through_local(local);
+  const LoadedModule loaded = copies.loaded(local.address);
+  const Profile refused = symbolize_addresses(loaded, {local.address});
+  CHECK(refused.locations[0].lines.empty());
+  CHECK(refused.modules[0].symbol_problem.find("others can change its folder; --debug-dir") !=
+        std::string::npos);
+
+  // The user trusts it.
+  FileNamer::Options naming = honest_naming();
+  naming.debug_folders = {copies.folder.path()};
+  const Profile trusted = symbolize_addresses(loaded, {local.address}, {}, std::move(naming));
+  REQUIRE(trusted.locations[0].lines.size() == 1);
+  CHECK(trusted.locations[0].lines[0].line == local.line);
+  CHECK(trusted.modules[0].symbol_problem.empty());
+}
+
+TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build is not taken") {
+  Copies copies;
+  copies.objcopy("--strip-all '" LABELSCOPE_PROBE "' '" + copies.stripped + "'");
+  probe::Place local;
+  probe::through_local(local);
+  const LoadedModule loaded = copies.loaded(local.address);
+  const std::string id = symbolize_addresses(loaded, {local.address}).modules[0].build_id;
+  REQUIRE(id.size() == 40);
+  const std::string folder = copies.folder.path() + "/debug/.build-id/" + id.substr(0, 2);
+  std::filesystem::create_directories(folder);
+  const std::string file = folder + "/" + id.substr(2) + ".debug";
+  const auto lines = [&] {
+    FileNamer::Options naming = honest_naming();
+    naming.debug_folders = {copies.folder.path() + "/debug"};
+    return symbolize_addresses(loaded, {local.address}, {}, std::move(naming));
+  };
+  std::filesystem::copy_file(LABELSCOPE_STATIC_PROBE, file);
+  const Profile other = lines();
+  CHECK(other.locations[0].lines.empty());
+  CHECK(other.modules[0].symbol_problem.find("of another build") != std::string::npos);
+  std::filesystem::remove(file);
+  copies.objcopy("--only-keep-debug '" LABELSCOPE_PROBE "' '" + file + "'");
+  const Profile right = lines();
+  REQUIRE(right.locations[0].lines.size() == 1);
+  CHECK(right.locations[0].lines[0].line == local.line);
+}

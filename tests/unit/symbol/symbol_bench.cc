@@ -1,6 +1,7 @@
 // How many distinct addresses of a library are named in a second: labelscope_symbol_bench FILE
 // [COUNT]. Addresses are spread evenly over the executable segment.
 #include <elf.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +14,7 @@ using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a pro
                                   // namespace
 
 int main(int argc, char** argv) {
+  if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   if (argc < 2) {
     std::fprintf(stderr, "usage: labelscope_symbol_bench FILE [COUNT]\n");
     return 2;
@@ -41,7 +43,10 @@ int main(int argc, char** argv) {
   for (std::uint64_t i = 0; i < count; ++i)
     profile.locations.push_back({0, start + size / count * i, {}});
   auto begin = std::chrono::steady_clock::now();
-  symbolize(profile, {file}, {});
+  {
+    FileNamer namer({});
+    symbolize(profile, {file}, namer, {});
+  }
   std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   std::size_t named = 0;
   std::size_t lined = 0;
@@ -56,5 +61,10 @@ int main(int argc, char** argv) {
       "%s: %zu addresses in %.3f s, %.0f a second; %zu named, %zu with lines, %zu frames\n%s\n",
       argv[1], profile.locations.size(), taken.count(), static_cast<double>(count) / taken.count(),
       named, lined, frames, profile.modules[0].symbol_problem.c_str());
+  rusage own{};
+  rusage worker{};
+  ::getrusage(RUSAGE_SELF, &own);
+  ::getrusage(RUSAGE_CHILDREN, &worker);
+  std::printf("peak memory: %ld KiB, and %ld KiB of the worker\n", own.ru_maxrss, worker.ru_maxrss);
   return 0;
 }

@@ -94,7 +94,8 @@ TEST_CASE("symbolizer: two modules of one file with different biases get the sam
   profile.modules[1].load_bias += 0x10000;
   profile.locations = {{0, address, {}}, {1, address + 0x10000, {}}};
   // Opened twice: it is the file that counts.
-  symbolize(profile, {loaded.file, open_module_file(loaded.module.path)}, {});
+  FileNamer namer(honest_naming());
+  symbolize(profile, {loaded.file, open_module_file(loaded.module.path)}, namer, {});
   REQUIRE(profile.locations[0].lines.size() == 3);
   REQUIRE(profile.locations[1].lines.size() == 3);
   CHECK(profile.locations[1].lines[2].function == profile.locations[0].lines[2].function);
@@ -112,7 +113,8 @@ TEST_CASE("symbolizer: the vDSO is named from our own, and stays [vdso] where it
   for (std::uint64_t at = module.start; at < module.end; at += 16)
     profile.locations.push_back({0, at, {}});
   profile.locations.push_back({1, module.start + 0x800, {}});
-  symbolize(profile, {}, {});
+  FileNamer namer(honest_naming());
+  symbolize(profile, {}, namer, {});
   std::size_t clock = 0;
   for (const Location& location : profile.locations) {
     REQUIRE(location.lines.size() == 1);
@@ -169,7 +171,8 @@ TEST_CASE("symbolizer: a module without a file has a reason, and the caller's ow
 TEST_CASE("symbolizer: locations of no module are left alone") {
   Profile profile;
   profile.locations = {{kNoIndex, 0x1000, {}}, {7, 0x2000, {}}};
-  symbolize(profile, {}, {});
+  FileNamer namer(honest_naming());
+  symbolize(profile, {}, namer, {});
   CHECK(profile.locations[0].lines.empty());
   CHECK(profile.locations[1].lines.empty());
 }
@@ -177,8 +180,9 @@ TEST_CASE("symbolizer: locations of no module are left alone") {
 TEST_CASE("symbolizer: cancelling leaves the rest without names and says so") {
   std::uint64_t address = address_of(probe::outermost);
   SymbolizerOptions options;
-  int asked = 0;
-  options.cancelled = [&asked] { return ++asked > 2; };
+  bool cancelled = false;
+  options.progress = [&cancelled](std::size_t done, std::size_t) { cancelled = done > 0; };
+  options.cancelled = [&cancelled] { return cancelled; };
   std::vector<std::uint64_t> addresses(1000, address);
   for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] += i;
   Profile profile = symbolize_addresses(module_at(address), addresses, options);
@@ -195,7 +199,9 @@ TEST_CASE("symbolizer: progress grows and ends with all locations") {
     CHECK(all == 1000);
     seen.push_back(done);
   };
-  symbolize_addresses(module_at(address), std::vector<std::uint64_t>(1000, address), options);
+  std::vector<std::uint64_t> addresses(1000, address);
+  for (std::size_t i = 0; i < addresses.size(); ++i) addresses[i] += i;
+  symbolize_addresses(module_at(address), addresses, options);
   REQUIRE(seen.size() > 2);
   CHECK(std::is_sorted(seen.begin(), seen.end()));
   CHECK(seen.back() == 1000);

@@ -1,0 +1,188 @@
+#include "cli/host/rights.h"
+
+#include <cap-ng.h>
+#include <dirent.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr unsigned kNone = UINT32_MAX;
+
+struct KeptRight {
+  unsigned capability;
+  unsigned work;              // any of it
+  unsigned stand_in = kNone;  // stays where somebody was given this one instead
+};
+
+// The table: what stays, and for what. What is not held is not missed here (record/privileges.h
+// says beforehand what a recording lacks). docs/security.md tells it to users.
+constexpr KeptRight kKept[] = {
+    // process_vm_readv, /proc/PID/root, exe and map_files, and to stop threads.
+    {CAP_SYS_PTRACE, kReadsTargets},
+    // A thread that is held does not wait for other programs: labelscope has real-time priority.
+    {CAP_SYS_NICE, kStopsThreads},
+    // Programs and libraries that only their owner may read. Containers are given the other one.
+    {CAP_DAC_READ_SEARCH, kReadsTargets | kReadsFiles, CAP_DAC_OVERRIDE},
+    // To open an entry of /proc/PID/map_files: the file that is mapped, whatever has its name now.
+    {CAP_CHECKPOINT_RESTORE, kReadsTargets},
+    // /proc/kallsyms shows addresses to it alone where kernel.perf_event_paranoid is 2 or more.
+    {CAP_SYSLOG, kNamesKernel},
+    // bpf(2). Where stacks are unwound by call frame information, each 4 MiB of it are a map, made
+    // when they are needed. Before Linux 5.19 the kernel asks for the capability with every look
+    // into a map, if kernel.unprivileged_bpf_disabled is set.
+    {CAP_BPF, kLoadsBpf | kUsesBpfMaps, CAP_SYS_ADMIN},
+    // BPF programs that read memory.
+    {CAP_PERFMON, kLoadsBpf, CAP_SYS_ADMIN},
+    // Ctrl-C and SIGTERM are passed on.
+    {CAP_KILL, kSignalsCommand},
+    // The file gets its name when it is whole, so at the end. `sudo labelscope` in one's own folder
+    // is the usual case.
+    {CAP_DAC_OVERRIDE, kNamesOutputs},
+    {CAP_FOWNER, kNamesOutputs},
+};
+
+bool holds(unsigned capability) {
+  return capability != kNone && capng_have_capability(CAPNG_EFFECTIVE, capability) == 1;
+}
+
+std::vector<unsigned> kept_of_held(unsigned work) {
+  std::vector<unsigned> kept;
+  for (const KeptRight& right : kKept) {
+    if ((right.work & work) == 0) continue;
+    const unsigned stays = holds(right.capability) ? right.capability : right.stand_in;
+    if (holds(stays)) kept.push_back(stays);
+  }
+  return kept;
+}
+
+#ifdef __SANITIZE_THREAD__
+constexpr std::size_t kOwnThreads = 2;  // the sanitizer has one of its own
+#else
+constexpr std::size_t kOwnThreads = 1;
+#endif
+
+std::size_t count_threads() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir("/proc/self/task"), &::closedir);
+  std::size_t count = 0;
+  while (const dirent* entry = tasks ? ::readdir(tasks.get()) : nullptr) {
+    count += entry->d_name[0] != '.' ? 1 : 0;
+  }
+  return count;
+}
+
+Error cannot(const std::string& what) {
+  return system_error(errno, "labelscope cannot give up its rights: " + what);
+}
+
+// The process's own set, as libcap-ng keeps it, becomes `kept` and nothing else.
+void choose(const std::vector<unsigned>& kept, capng_type_t types) {
+  capng_clear(CAPNG_SELECT_ALL);
+  for (const unsigned capability : kept) capng_update(CAPNG_ADD, types, capability);
+}
+
+constexpr auto kBoth = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
+
+// Whether it holds without the rights that would go, which are only put aside for the moment.
+Result<bool> holds_without(const std::vector<unsigned>& kept, const std::function<bool()>& ask) {
+  void* all = capng_save_state();
+  for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+    capng_update(CAPNG_DROP, CAPNG_EFFECTIVE, capability);
+  }
+  for (const unsigned capability : kept) capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, capability);
+  const bool put_aside = capng_apply(CAPNG_SELECT_CAPS) == 0;
+  const bool answer = put_aside && ask();
+  capng_restore_state(&all);
+  if (!put_aside || capng_apply(CAPNG_SELECT_CAPS) != 0) return cannot("capset");
+  return answer;
+}
+
+// Nothing is taken for granted: what is read back counts.
+Status verify(const std::vector<unsigned>& kept, const std::optional<User>& user) {
+  if (capng_get_caps_process() != 0) return cannot("they cannot be read back");
+  for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+    const bool wanted = std::find(kept.begin(), kept.end(), capability) != kept.end();
+    for (const auto set : {CAPNG_EFFECTIVE, CAPNG_PERMITTED, CAPNG_INHERITABLE, CAPNG_AMBIENT}) {
+      const bool has = capng_have_capability(set, capability) == 1;
+      if (has == (wanted && (set == CAPNG_EFFECTIVE || set == CAPNG_PERMITTED))) continue;
+      const char* name = capng_capability_to_name(capability);
+      return Error{ErrorCode::kSystem,
+                   std::string("labelscope cannot give up its rights: after that, cap_") +
+                       (name != nullptr ? name : "?") + (has ? " is still there" : " is missing")};
+    }
+  }
+  uid_t uids[3];
+  gid_t gids[3];
+  if (::getresuid(&uids[0], &uids[1], &uids[2]) != 0 ||
+      ::getresgid(&gids[0], &gids[1], &gids[2]) != 0) {
+    return cannot("getresuid");
+  }
+  for (int i = 0; user && i < 3; ++i) {
+    if (uids[i] == user->uid && gids[i] == user->gid) continue;
+    return Error{ErrorCode::kSystem, "labelscope did not become the user " + user->name};
+  }
+  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return {};
+  return cannot("NoNewPrivs is not set");
+}
+
+}  // namespace
+
+std::optional<User> find_user(const std::string& name_or_number) {
+  const passwd* found = ::getpwnam(name_or_number.c_str());
+  uid_t number = 0;
+  const char* end = name_or_number.data() + name_or_number.size();
+  const auto parsed = std::from_chars(name_or_number.data(), end, number);
+  if (found == nullptr && parsed.ec == std::errc{} && parsed.ptr == end) found = ::getpwuid(number);
+  if (found == nullptr) return std::nullopt;
+  return User{found->pw_uid, found->pw_gid, found->pw_name};
+}
+
+Status drop_rights(unsigned work, const std::optional<User>& user,
+                   const std::function<bool()>& can_name_outputs) {
+  // Each thread has capabilities of its own, and only this one's are dropped here.
+  if (count_threads() > kOwnThreads) {
+    return Error{ErrorCode::kSystem, "labelscope cannot give up its rights: it has other threads"};
+  }
+  if (capng_get_caps_process() != 0) return cannot("they cannot be read");
+  std::vector<unsigned> kept = kept_of_held(work);
+  if (can_name_outputs) {
+    auto held = holds_without(kept, can_name_outputs);
+    if (!held) return std::move(held).error();
+    if (!*held) kept = kept_of_held(work | kNamesOutputs);
+  }
+  const bool other_user = user && (user->uid != ::geteuid() || user->uid != ::getuid());
+  if (other_user && (!holds(CAP_SETUID) || !holds(CAP_SETGID))) {
+    return Error{ErrorCode::kPermission, "labelscope cannot become the user " + user->name +
+                                             ": that needs CAP_SETUID and CAP_SETGID (try sudo)"};
+  }
+  const bool bounds = holds(CAP_SETPCAP);
+  choose(kept, kBoth);
+  if (other_user) {
+    const auto flags = static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_AMBIENT |
+                                                  (bounds ? CAPNG_CLEAR_BOUNDING : 0));
+    if (capng_change_id(static_cast<int>(user->uid), static_cast<int>(user->gid), flags) != 0) {
+      return cannot("it cannot become the user " + user->name);
+    }
+  } else {
+    // While it still has CAP_SETPCAP. Without, NoNewPrivs keeps from coming back what is only there.
+    if (bounds && capng_apply(CAPNG_SELECT_BOUNDS) != 0) return cannot("the bounding set");
+    if (capng_apply(CAPNG_SELECT_CAPS) != 0) return cannot("capset");
+    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return cannot("prctl");
+  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return cannot("NoNewPrivs");
+  return verify(kept, other_user ? user : std::nullopt);
+}
+
+}  // namespace labelscope::cli

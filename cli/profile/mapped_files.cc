@@ -1,0 +1,153 @@
+#include "cli/profile/mapped_files.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "elf/regular_file.h"
+
+namespace labelscope::cli {
+namespace {
+
+// Of the limit on open files, one in so many is for sampled files. Others are for the events and
+// maps of BPF, for threads (thread_list.h), and for what is open only for a moment.
+constexpr std::size_t kShare = 4;
+constexpr std::size_t kFewest = 16;
+// No recording has samples in so many files. The kernel and the memory here need a bound, too.
+constexpr std::size_t kMost = 16384;
+// Of the sampled ones. A program and its libraries, a few times.
+constexpr std::size_t kReadyShare = 4;
+constexpr std::size_t kMostReady = 1024;
+// A file of a linker has one or two segments with code.
+constexpr std::size_t kMostSegments = 64;
+
+// Opens the file by its name, after the process has ended. An error if it is not the file that was
+// mapped.
+Result<UniqueFd> open_by_name(const Mapping& mapping) {
+  // Files of a core have numbers that the core's reader made up, and device 0:0.
+  if (mapping.file.major == 0 && mapping.file.minor == 0) {
+    return Error{ErrorCode::kNotFound, mapping.path + " is not a file of this system"};
+  }
+  auto fd = open_regular_file(mapping.path);
+  if (!fd) return Error{fd.error().code, mapping.path + " " + fd.error().context};
+  struct stat found {};
+  if (::fstat(fd->get(), &found) != 0 || found.st_ino != mapping.file.inode) {
+    return Error{ErrorCode::kNotFound, mapping.path + " is another file now"};
+  }
+  return fd;
+}
+
+Result<ElfImage> open_image(const UniqueFd& file) {
+  int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 3);
+  if (copy < 0) return system_error(errno, "dup");
+  return ElfImage::open(UniqueFd(copy));
+}
+
+// Through the process, as long as there is one. Another process may have its number by now, with
+// another file at that place: the inode tells.
+Result<UniqueFd> open_mapped(const Mapping& mapping, const FindProcess& find_process) {
+  const Target* process = find_process ? find_process() : nullptr;
+  if (process == nullptr) return open_by_name(mapping);
+  auto fd = process->open_file(mapping);
+  struct stat found {};
+  // A core's reader makes up the numbers, and has looked at the file's build ID.
+  if (fd && (!process->is_alive() ||
+             (::fstat(fd->get(), &found) == 0 && found.st_ino == mapping.file.inode))) {
+    return fd;
+  }
+  auto by_name = open_by_name(mapping);  // the process ended just now
+  return by_name || fd ? std::move(by_name) : std::move(fd);
+}
+
+MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) {
+  MappedFiles::File opened;
+  auto fd = open_mapped(mapping, process);
+  if (!fd) {
+    opened.problem = "the file could not be opened: " + fd.error().context;
+    return opened;
+  }
+  opened.file = std::make_shared<UniqueFd>(*std::move(fd));
+  if (auto image = open_image(*opened.file)) {
+    opened.build_id = image->build_id();
+    for (const LoadSegment& segment : image->load_segments()) {
+      if (segment.executable && opened.code.size() < kMostSegments) opened.code.push_back(segment);
+    }
+  }
+  return opened;
+}
+
+}  // namespace
+
+MappedFiles::MappedFiles(std::size_t most) : most_(most) {}
+
+std::size_t MappedFiles::own_share() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
+}
+
+bool MappedFiles::make_ready(const Mapping& mapping, const FindProcess& process) {
+  if (taken_.contains(mapping.file) || ready_.contains(mapping.file)) return false;
+  File opened = open_file(mapping, process);
+  if (opened.file == nullptr) return false;  // tried once more when it is sampled
+  ready_.emplace(mapping.file, std::move(opened));
+  ready_order_.push_back(mapping.file);
+  while (ready_order_.size() > std::min(most_ / kReadyShare, kMostReady)) {
+    ready_.erase(ready_order_.front());
+    ready_order_.pop_front();
+  }
+  return true;
+}
+
+const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindProcess& process,
+                                           Family family) {
+  auto [entry, fresh] = taken_.try_emplace(mapping.file);
+  Taken& taken = entry->second;
+  if (!fresh) return taken.file;
+  taken.family = family;
+  if (!make_room(family)) {
+    taken.file.problem = given_up_text();
+    return taken.file;
+  }
+  if (auto ready = ready_.extract(mapping.file)) {
+    taken.file = std::move(ready.mapped());
+  } else {
+    taken.file = open_file(mapping, process);
+  }
+  if (taken.file.file != nullptr) {
+    open_of_[family].push_back(mapping.file);
+    ++open_;
+  }
+  return taken.file;
+}
+
+// False: nobody has more than the one who asks.
+bool MappedFiles::make_room(Family family) {
+  if (open_ < most_) return true;
+  const auto largest = std::max_element(
+      open_of_.begin(), open_of_.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const auto own = open_of_.find(family);
+  const std::size_t has = own == open_of_.end() ? 0 : own->second.size();
+  if (largest == open_of_.end() || largest->second.size() <= has + 1) return false;
+  give_up_one(largest->first);
+  return true;
+}
+
+void MappedFiles::give_up_one(Family family) {
+  std::vector<FileId>& files = open_of_[family];
+  taken_[files.back()].file.file->reset();  // for all modules that share it
+  files.pop_back();
+  --open_;
+}
+
+std::string MappedFiles::given_up_text() const {
+  return "too many files have samples to keep all open (" + std::to_string(most_) +
+         " are kept, a quarter of the limit that ulimit -n raises)";
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,136 @@
+// libdebuginfod is loaded at run time, if it is installed and wanted: with it come thirty libraries.
+//
+// It waits for a server a second at a time, and looks at nothing else meanwhile. So a thread of its
+// own waits for it, and labelscope for that thread; when the user gives up, the thread is left
+// behind, and ends as soon as the library asks it whether to go on.
+#include "cli/symbol/debuginfod.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace labelscope::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Long enough for the debug information of a large program, short enough for a server that is down:
+// its connections time out one after the other, a minute and a half for each module.
+constexpr std::chrono::seconds kMaxDownloadTime{120};
+constexpr std::chrono::milliseconds kBetweenAsking{50};
+// At the end, for threads that are still in the library: it asks every second.
+constexpr std::chrono::seconds kMostLeaving{3};
+
+struct Client;  // debuginfod_client
+
+struct Api {
+  Client* (*begin)() = nullptr;
+  void (*end)(Client*) = nullptr;
+  int (*find)(Client*, const unsigned char*, int, char**) = nullptr;
+  void (*set_progress)(Client*, int (*)(Client*, long, long)) = nullptr;
+  void (*set_user_data)(Client*, void*) = nullptr;
+  void* (*user_data)(Client*) = nullptr;
+};
+
+template <class Function>
+bool load_function(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+const Api* api() {
+  static Api loaded;
+  static const bool complete = [] {
+    void* library = ::dlopen("libdebuginfod.so.1", RTLD_LAZY);
+    return library != nullptr && load_function(library, "debuginfod_begin", loaded.begin) &&
+           load_function(library, "debuginfod_end", loaded.end) &&
+           load_function(library, "debuginfod_find_debuginfo", loaded.find) &&
+           load_function(library, "debuginfod_set_progressfn", loaded.set_progress) &&
+           load_function(library, "debuginfod_set_user_data", loaded.set_user_data) &&
+           load_function(library, "debuginfod_get_user_data", loaded.user_data);
+  }();
+  return complete ? &loaded : nullptr;
+}
+
+bool wanted() {
+  const char* urls =
+      std::getenv("DEBUGINFOD_URLS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return urls != nullptr && *urls != '\0';
+}
+
+}  // namespace
+
+// Of the thread and of whoever waits for it.
+struct Download {
+  std::string build_id;
+  std::atomic<bool> given_up{false};
+  std::mutex mutex;
+  std::condition_variable over;
+  bool is_over = false;
+  UniqueFd file;
+};
+
+namespace {
+
+// Called about once a second while a server is asked; anything but 0 gives up this download.
+int on_progress(Client* client, long /*done*/, long /*total*/) {
+  return static_cast<Download*>(api()->user_data(client))->given_up ? 1 : 0;
+}
+
+void download(const std::shared_ptr<Download>& download) {
+  int fd = -1;
+  if (Client* client = api()->begin(); client != nullptr) {
+    api()->set_user_data(client, download.get());
+    api()->set_progress(client, on_progress);
+    // A length of 0: in hexadecimal.
+    fd = api()->find(client, reinterpret_cast<const unsigned char*>(download->build_id.c_str()), 0,
+                     nullptr);
+    api()->end(client);
+  }
+  const std::lock_guard lock(download->mutex);
+  download->file.reset(fd >= 0 ? fd : -1);
+  download->is_over = true;
+  download->over.notify_all();
+}
+
+}  // namespace
+
+Debuginfod::~Debuginfod() {
+  const auto latest = Clock::now() + kMostLeaving;
+  for (const auto& work : left_behind_) {
+    std::unique_lock lock(work->mutex);
+    work->over.wait_until(lock, latest, [&] { return work->is_over; });
+  }
+}
+
+Debuginfod::Found Debuginfod::find(const std::string& build_id) {
+  if (!wanted() || build_id.empty() || api() == nullptr) return {};
+  const std::string too_long = "debuginfod took more than " +
+                               std::to_string(kMaxDownloadTime.count()) +
+                               " s, so further downloads were given up";
+  if (waited_ >= kMaxDownloadTime) return {{}, too_long};
+  const auto start = Clock::now();
+  auto work = std::make_shared<Download>();
+  work->build_id = build_id;
+  std::thread(download, work).detach();
+  Found found;
+  std::unique_lock lock(work->mutex);
+  while (!work->over.wait_for(lock, kBetweenAsking, [&] { return work->is_over; })) {
+    if (cancelled_ && cancelled_()) found.why_not = "cancelled while debuginfod was asked";
+    if (waited_ + (Clock::now() - start) >= kMaxDownloadTime) found.why_not = too_long;
+    if (found.why_not.empty()) continue;
+    work->given_up = true;
+    left_behind_.push_back(work);
+    break;
+  }
+  waited_ += Clock::now() - start;
+  found.file = std::move(work->file);
+  return found;
+}
+
+}  // namespace labelscope::cli

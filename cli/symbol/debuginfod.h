@@ -1,0 +1,37 @@
+// Debug files from servers, if the user has set DEBUGINFOD_URLS (debuginfod(8)). The user chose the
+// servers, the program only the build ID.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "labelscope/unique_fd.h"
+
+namespace labelscope::cli {
+
+class Debuginfod {
+ public:
+  // `cancelled` may be empty.
+  explicit Debuginfod(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
+
+  Debuginfod(const Debuginfod&) = delete;
+  Debuginfod& operator=(const Debuginfod&) = delete;
+  ~Debuginfod();
+
+  struct Found {
+    UniqueFd file;
+    std::string why_not;  // what was left out; empty if nothing was
+  };
+  Found find(const std::string& build_id);
+
+ private:
+  std::function<bool()> cancelled_;
+  std::vector<std::shared_ptr<struct Download>> left_behind_;
+  // The time for which we have waited for servers, for all files together.
+  std::chrono::steady_clock::duration waited_{};
+};
+
+}  // namespace labelscope::cli

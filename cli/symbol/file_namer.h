@@ -1,0 +1,136 @@
+// Names for the addresses of files, asked of the worker: what labelscope itself knows of a foreign
+// file is its descriptor and what the worker says.
+//
+//   labelscope                                worker
+//     number, descriptor, 512 addresses ---->  opens the file (elf_symbols.h)
+//       <------------------------------------  needs a debug file of this name and build ID
+//     looks where it may (debug_files.h),
+//     a descriptor, or why not ------------->  checks it
+//       <------------------------------------  names, remarks
+//     the same number, more addresses ------>  ...
+//
+// A file that kills the worker, or takes too long, is asked about once more without its debug
+// information, and then never again. All this takes a bounded time, for each file and for all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/profile/profile.h"
+#include "cli/symbol/debug_files.h"
+#include "cli/symbol/function_table.h"
+#include "cli/symbol/names_messages.h"
+#include "cli/worker/worker.h"
+
+namespace labelscope::cli {
+
+class FileNamer {
+ public:
+  using Duration = Worker::Clock::duration;
+  struct Options {
+    Launcher launch = launch_own_worker;
+    std::vector<std::string> debug_folders = {};  // --debug-dir
+    // True ends the work soon. May be empty.
+    std::function<bool()> cancelled = {};
+    // For one file, and for all: beside a moment for each address.
+    Duration most_of_a_file = std::chrono::seconds(30);
+    Duration most_of_all = std::chrono::seconds(120);
+  };
+  explicit FileNamer(Options options);
+  FileNamer(const FileNamer&) = delete;
+  FileNamer& operator=(const FileNamer&) = delete;
+  ~FileNamer();
+
+  // Starts the worker's process, if there is none, and does not wait for it.
+  void begin() { worker_.begin(); }
+  // Ends it. The next question has a new one.
+  void end() { worker_.end(); }
+  // Before the first question.
+  void set_cancelled(std::function<bool()> cancelled) { options_.cancelled = std::move(cancelled); }
+
+  // As read_functions() and demangle(), by the worker. Without one a name stays as it is.
+  Result<std::vector<FunctionSymbol>> functions(const UniqueFd& file);
+  std::string demangled(const std::string& name);
+
+  // Why functions() had none of a file, where that is not the fault of the file; the first time.
+  const std::string& trouble() const { return trouble_; }
+  // What the worker could not give up here; for whoever wants to know all.
+  const std::string& not_given_up() const { return worker_.not_given_up(); }
+
+ private:
+  friend class NamedFile;
+  // Device, inode, and when it was changed last: a file that is written anew is another one.
+  using FileKey = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
+  struct Trouble {
+    bool without_debug = false;  // not tried yet, or it has worked
+    std::string why;
+  };
+  Worker::Outcome ask(Worker::Request request, Duration& left);
+  bool cancelled() const { return options_.cancelled && options_.cancelled(); }
+
+  Options options_;
+  DebugFiles debug_files_;
+  Worker worker_;
+  Duration left_;
+  std::uint64_t last_number_ = 0;
+  std::map<FileKey, Trouble> troubles_;
+  std::string trouble_;
+};
+
+// One file. `file` is kept open.
+class NamedFile {
+ public:
+  NamedFile(FileNamer& namer, ModuleFile file, std::string path);
+  NamedFile(const NamedFile&) = delete;
+  NamedFile& operator=(const NamedFile&) = delete;
+  ~NamedFile();
+
+  // Whether it can be used at all; otherwise problem() tells why. What follows asks this first.
+  bool open();
+  // The lines of each address (link-time), innermost first; empty where nothing is known. What
+  // cannot be had has no lines, and problem() tells why. At most kMaxAddresses.
+  std::vector<std::vector<SourceLine>> find(std::span<const Address> addresses, bool inlined);
+
+  // It was, and is still.
+  bool is_usable() const { return opened_ && !unusable_; }
+  const std::string& build_id() const { return remarks_.build_id; }
+  Address first_address() const { return remarks_.first_address; }
+  bool has_lines() const { return remarks_.has_lines; }
+  // Why it cannot be used, or not wholly; empty if it can.
+  const std::string& problem() const { return problem_; }
+  // Why some addresses have no name.
+  const std::string& nameless() const { return remarks_.nameless; }
+
+ private:
+  bool ask(std::span<const Address> addresses, bool inlined,
+           std::vector<std::vector<SourceLine>>& names);
+  Result<Message> give(std::string_view body);
+  void note_trouble(const Worker::Outcome& outcome);
+
+  FileNamer& namer_;
+  ModuleFile file_;
+  std::string path_;
+  FileNamer::FileKey key_;
+  std::uint64_t number_;
+  unsigned known_to_ = 0;  // generation of the worker
+  bool opened_ = false;
+  bool unusable_ = false;
+  bool symbols_only_ = false;
+  bool wants_more_memory_ = false;
+  unsigned questions_ = 0;
+  unsigned larger_workers_ = 0;
+  std::uint64_t memory_ = kWorkerMemory;
+  FileNamer::Duration left_;
+  NamesRemarks remarks_;
+  std::string problem_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,20 @@
+// What the worker can do (worker/worker_main.h): a line for each kind of request.
+#pragma once
+
+#include <array>
+
+#include "cli/symbol/demangle.h"
+#include "cli/symbol/function_table.h"
+#include "cli/symbol/names_messages.h"
+#include "cli/symbol/names_task.h"
+#include "cli/worker/worker_main.h"
+
+namespace labelscope::cli {
+
+inline constexpr std::array kWorkerTasks{
+    WorkerTask{kNamesTask, make_names_task},
+    WorkerTask{kFunctionsTask, make_functions_task},
+    WorkerTask{kDemangleTask, make_demangle_task},
+};
+
+}  // namespace labelscope::cli

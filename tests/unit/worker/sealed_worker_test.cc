@@ -1,0 +1,101 @@
+// A worker that somebody has taken over (compromised_worker.cc): it is started and sealed as the
+// real one, and then tries.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "cli/worker/worker.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+Launcher compromised() {
+  return [](std::uint64_t most_memory) {
+    return launch_worker(LABELSCOPE_COMPROMISED_WORKER, most_memory);
+  };
+}
+
+struct Attempt {
+  Worker::Outcome outcome;
+  std::string said;
+};
+
+Attempt attempt(Worker& worker, std::string_view task, bool with_file = false) {
+  Attempt attempt;
+  Worker::Request request;
+  request.task = task;
+  request.body = std::to_string(::getpid());
+  if (with_file) request.files.emplace_back(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  request.deadline = Worker::Clock::now() + std::chrono::seconds(60);
+  request.on_reply = [&](std::string_view body) {
+    attempt.said = body;
+    return Status();
+  };
+  attempt.outcome = worker.ask(std::move(request));
+  return attempt;
+}
+
+// Where seccomp cannot be had there is no worker, and nothing to try.
+void need_seal(Worker& worker) {
+  skip_in_user_mode_emulation();
+  const Attempt works = attempt(worker, "work", true);
+  if (works.outcome.kind == Worker::Outcome::Kind::kNoWorker) skip_test(works.outcome.why);
+  INFO(works.outcome.why);
+  REQUIRE(works.outcome.kind == Worker::Outcome::Kind::kAnswered);
+  REQUIRE(works.said == "could");
+}
+
+std::string status_line(pid_t pid, const std::string& name) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":"))
+      return line.substr(line.find_first_not_of(" \t", name.size() + 1));
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("sealed_worker: it does its work, and is refused everything else") {
+  Worker worker(compromised());
+  need_seal(worker);
+  for (const char* task :
+       {"open_file", "open_file_by_number", "write_file", "signal_labelscope", "signal_thread",
+        "trace", "read_memory", "reach_network", "reach_neighbours", "execute", "fork_process",
+        "map_code", "protect_code", "raise_limit", "become_root"}) {
+    const Attempt tried = attempt(worker, task);
+    INFO(task << ": " << tried.said << tried.outcome.why);
+    const bool ended = tried.outcome.kind == Worker::Outcome::Kind::kDied &&
+                       tried.outcome.why.find("SIGSYS") != std::string::npos;
+    CHECK((ended || tried.said.starts_with("refused")));
+    // The next one has a new worker, which works.
+    CHECK(attempt(worker, "work", true).said == "could");
+  }
+}
+
+TEST_CASE("sealed_worker: memory without end ends the worker, with the limit in the reason") {
+  Worker worker(compromised());
+  need_seal(worker);
+  const Attempt tried = attempt(worker, "eat_memory");
+  CHECK(tried.outcome.kind == Worker::Outcome::Kind::kDied);
+  CHECK(tried.outcome.why == "it needs more than 1024 MiB of memory");
+}
+
+TEST_CASE("sealed_worker: it has no rights, no user of ours, no terminal and no other files") {
+  Worker worker(compromised());
+  need_seal(worker);
+  const pid_t pid = worker.pid();
+  CHECK(status_line(pid, "CapPrm") == "0000000000000000");
+  CHECK(status_line(pid, "CapEff") == "0000000000000000");
+  CHECK(status_line(pid, "CapAmb") == "0000000000000000");
+  CHECK(status_line(pid, "NoNewPrivs") == "1");
+  CHECK(status_line(pid, "Seccomp") == "2");
+  if (::geteuid() != 0) skip_test("it keeps its user, because this test is not root");
+  CHECK(status_line(pid, "CapBnd") == "0000000000000000");
+  CHECK(status_line(pid, "Uid").starts_with("65534\t65534\t65534"));
+  CHECK(::access(("/proc/" + std::to_string(pid) + "/fd/4").c_str(), F_OK) != 0);
+}
