@@ -34,6 +34,7 @@ function(labelscope_add_bpf_skeleton target name source)
   add_custom_command(OUTPUT ${object}
     COMMAND ${LABELSCOPE_CLANG} --target=bpf -O2 -g -Wall -Wextra -Werror -D__TARGET_ARCH_${arch} ${arg_DEFINITIONS}
             -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/bpf/include -I${PROJECT_SOURCE_DIR}/reader/include
+            -I${PROJECT_SOURCE_DIR}/reader/src
             -I${PROJECT_SOURCE_DIR}/writer-lib/include ${multiarch}
             -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-compilation-dir=.
             -MD -MF ${object}.d -MT ${object} -c ${source} -o ${object}

@@ -21,6 +21,13 @@ std::uint32_t ring_size(std::size_t wanted) {
   return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(wanted, page, most)));
 }
 
+// Signatures of return addresses (aarch64) are in the bits that no address of user mode has. The
+// stack is at the upper end of these.
+std::uint64_t code_mask() {
+  const auto on_stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return std::bit_ceil(std::uint64_t{on_stack}) - 1;
+}
+
 ls_config make_config(const SamplerOptions& options) {
   ls_config config{};
   config.pid_namespace = own_pid_namespace();
@@ -28,6 +35,7 @@ ls_config make_config(const SamplerOptions& options) {
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
   config.worker_flag = worker_flags();
+  config.code_mask = code_mask();
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
 }
@@ -53,8 +61,9 @@ Result<T> read_entry(int map, Pid pid) {
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
   std::string problem;
   bool refused = false;
+  const bool unwinds = options.call_graph == LS_CALL_GRAPH_DWARF;
   if (options.retries == RetryMode::kAuto) {
-    if (auto retrying = retrying_sampler()) {
+    if (auto retrying = retrying_sampler(unwinds)) {
       auto loaded = load_object(options, *retrying);
       if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
       problem = std::move(loaded).error().context;
@@ -63,7 +72,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options
       problem = std::move(retrying).error().context;
     }
   }
-  auto loaded = load_object(options, plain_sampler());
+  auto loaded = load_object(options, plain_sampler(unwinds));
   if (loaded) {
     (*loaded)->retry_problem_ = std::move(problem);
     (*loaded)->retries_refused_ = refused;
@@ -85,6 +94,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
+  resize(loaded->object_, "unwind_processes", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch",
          static_cast<std::uint32_t>(cpus) + (object.retries ? LS_RETRY_SCRATCHES : 0));
@@ -95,6 +105,9 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   int error = bpf_object__load(loaded->object_);
   if (error != 0) return load_error(error, log);
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();
+  if (object.unwinds && !tells_saved_registers()) {
+    if (Status status = loaded->calibrate(); !status) return std::move(status).error();
+  }
   if (Status status = loaded->attach(); !status) return std::move(status).error();
   return loaded;
 }
@@ -120,6 +133,20 @@ Status BpfObject::fill_free_scratches() {
     }
   }
   return {};
+}
+
+// One system call of our own is enough.
+Status BpfObject::calibrate() {
+  bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, "calibrate"));
+  if (!link) return system_error(errno, "cannot attach the BPF program calibrate");
+  static_cast<void>(getppid());
+  bpf_link__destroy(link);
+  std::uint32_t zero = 0;
+  std::uint64_t distance = 0;
+  const int map = map_fd(object_, "unwind_calibration");
+  if (bpf_map_lookup_elem(map, &zero, &distance) == 0 && distance != 0) return {};
+  return Error{ErrorCode::kUnsupported,
+               "where this kernel saves the registers of programs could not be learned"};
 }
 
 Status BpfObject::attach() {

@@ -32,6 +32,7 @@ class BpfObject {
   int program_fd() const { return program_fd_; }
   int ring_fd() const { return ring_fd_; }
   bool retries() const { return retries_fd_ >= 0; }
+  const bpf_object* object() const { return object_; }
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
@@ -61,6 +62,7 @@ class BpfObject {
   Status find_parts();
   Status attach();
   Status fill_free_scratches();
+  Status calibrate();
 
   bpf_object* object_ = nullptr;
   std::vector<bpf_link*> links_;

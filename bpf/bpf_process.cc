@@ -13,7 +13,8 @@
 
 #include "bpf/task_iterators.h"
 #include "bpf/task_records.h"
-#include "labelscope/regular_file.h"
+#include "elf/regular_file.h"
+#include "process/proc_fs.h"
 
 namespace labelscope {
 namespace {
@@ -46,7 +47,7 @@ class BpfMemory final : public MemorySource {
                                    [&](std::span<const std::byte> record) -> Status {
                                      auto bytes = decode_bytes(record, out.size());
                                      if (!bytes) return std::move(bytes).error();
-                                     std::copy(bytes->begin(), bytes->end(), out.begin());
+                                     std::ranges::copy(*bytes, out.begin());
                                      answered = true;
                                      return {};
                                    });
@@ -140,7 +141,7 @@ std::optional<Address> BpfProcess::program_headers_address() const {
   std::optional<Address> found;
   // If there is no answer, the planner works without it.
   (void)iterators_->run(TaskIterators::Kind::kAuxv, {}, [&](std::span<const std::byte> record) {
-    found = find_auxiliary(record, AT_PHDR);
+    found = find_auxiliary(record.subspan(sizeof(ls_task_record)), AT_PHDR);
     return Status();
   });
   return found;

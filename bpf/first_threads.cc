@@ -48,9 +48,8 @@ std::vector<std::pair<Pid, std::uint32_t>> FirstThreads::due() const {
 }
 
 std::uint64_t FirstThreads::refused() const {
-  return static_cast<std::uint64_t>(
-      std::count_if(threads_.begin(), threads_.end(),
-                    [](const auto& entry) { return entry.second.refused && !entry.second.known; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      threads_, [](const auto& entry) { return entry.second.refused && !entry.second.known; }));
 }
 
 }  // namespace labelscope

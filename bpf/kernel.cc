@@ -6,14 +6,19 @@
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "bpf/loading.h"
 #include "bpf/wire.h"  // for the skeletons
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"
 #include "sampler_retry_implicit_bpf.skel.h"
+#include "sampler_retry_implicit_unwind_bpf.skel.h"
+#include "sampler_retry_unwind_bpf.skel.h"
+#include "sampler_unwind_bpf.skel.h"
 
 namespace labelscope {
 namespace {
@@ -53,11 +58,15 @@ std::uint32_t worker_flags() {
   return version >= 5012 ? 0x10 : 0;
 }
 
-SamplerObject plain_sampler() { return {&sampler_bpf__elf_bytes, false}; }
+bool map_access_needs_capability() { return kernel_version() < 5019; }
+
+SamplerObject plain_sampler(bool unwinds) {
+  return {unwinds ? &sampler_unwind_bpf__elf_bytes : &sampler_bpf__elf_bytes, false, unwinds};
+}
 
 // The kernel took away one argument of what schedules a repeated read, under a new name. The old
 // name is still there, with a type that objects made for 6.18 do not have.
-Result<SamplerObject> retrying_sampler() {
+Result<SamplerObject> retrying_sampler(bool unwinds) {
   constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
   constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
   const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
@@ -65,8 +74,36 @@ Result<SamplerObject> retrying_sampler() {
     return Error{ErrorCode::kUnsupported,
                  std::string("the kernel has no ") + kSchedule + " (Linux 6.18)"};
   }
+  if (unwinds) {
+    return SamplerObject{has[1] ? &sampler_retry_implicit_unwind_bpf__elf_bytes
+                                : &sampler_retry_unwind_bpf__elf_bytes,
+                         true, true};
+  }
   return SamplerObject{
-      has[1] ? &sampler_retry_implicit_bpf__elf_bytes : &sampler_retry_bpf__elf_bytes, true};
+      has[1] ? &sampler_retry_implicit_bpf__elf_bytes : &sampler_retry_bpf__elf_bytes, true, false};
+}
+
+bool tells_saved_registers() { return kernel_version() >= 5015; }
+
+// From 5.19 on, a check in bpf_probe_read_user() took a lock that the interrupted code may hold; it
+// was taken out in 6.3 and in 6.1.27. Debian's name for a kernel does not say which 6.1 it is, its
+// version string does.
+std::string danger_of_reading_programs() {
+  const unsigned version = kernel_version();
+  if (version < 5019 || version > 6002) return {};
+  utsname name{};
+  unsigned patch = 0;
+  for (const char* text : {name.release, name.version}) {
+    if (uname(&name) != 0) break;
+    const char* at = std::strstr(text, "6.1.");
+    unsigned found = 0;
+    if (at != nullptr && std::sscanf(at, "6.1.%u", &found) == 1) patch = std::max(patch, found);
+  }
+  constexpr unsigned kMended = 27;
+  if (version == 6001 && patch >= kMended) return {};
+  return kernel_name() +
+         " may be one of those (5.19 to 6.1.26, 6.2) that can lock up when a BPF program reads the "
+         "memory of a program from a perf event; a newer kernel of the line is safe";
 }
 
 Status attach_to_event(int event_fd, int program_fd) {

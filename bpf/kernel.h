@@ -34,14 +34,23 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 // kernel only.
 std::uint32_t worker_flags();
 
+// Whether bpf(2) asks for CAP_BPF with every look into a map that is open already (before 5.19).
+bool map_access_needs_capability();
+
 // One compiled version of the sampler's BPF programs.
 struct SamplerObject {
   const void* (*bytes)(std::size_t* size);
   bool retries;
+  bool unwinds;  // takes stacks by call frame information
 };
-SamplerObject plain_sampler();
+SamplerObject plain_sampler(bool unwinds);
 // The version that repeats reads with the function of this kernel. kUnsupported: it has none.
-Result<SamplerObject> retrying_sampler();
+Result<SamplerObject> retrying_sampler(bool unwinds);
+
+// Whether the kernel tells BPF programs where it has saved the registers of user mode (Linux 5.15).
+bool tells_saved_registers();
+// Why it may be dangerous to read the memory of programs here; empty: nothing is known.
+std::string danger_of_reading_programs();
 
 // Lets a BPF program run at each overflow of a perf event.
 Status attach_to_event(int event_fd, int program_fd);

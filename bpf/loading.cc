@@ -109,7 +109,10 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
                                     "this kernel; it said: " +
                                     verdict};
   }
-  return system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
+  Error failed = system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
+  // By ESRCH libbpf means no process, but types of the kernel that it did not find.
+  if (failed.code == ErrorCode::kVanished) failed.code = ErrorCode::kSystem;
+  return failed;
 }
 
 std::uint32_t own_pid_namespace() {

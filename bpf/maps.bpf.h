@@ -6,6 +6,9 @@
 
 #include "bpf/counters.h"
 #include "bpf/wire.h"
+
+/* Both parts of a stack. */
+#define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
 #include "labelscope/read_labels.bpf.h"
 
 const volatile struct ls_config config = {};

@@ -89,7 +89,10 @@ unsigned long most_samples_a_second() {
   return most;
 }
 
-Status check_frequency(std::uint32_t frequency_hz, unsigned long most) {
+}  // namespace
+
+Status check_frequency(std::uint32_t frequency_hz) {
+  const unsigned long most = most_samples_a_second();
   if (frequency_hz == 0) {
     return Error{ErrorCode::kUnsupported, "a frequency of 0 takes no samples"};
   }
@@ -99,12 +102,6 @@ Status check_frequency(std::uint32_t frequency_hz, unsigned long most) {
                                         std::to_string(most)};
   }
   return {};
-}
-
-}  // namespace
-
-Status check_frequency(std::uint32_t frequency_hz) {
-  return check_frequency(frequency_hz, most_samples_a_second());
 }
 
 Result<std::vector<int>> parse_cpu_list(std::string_view text) {
@@ -130,8 +127,7 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
 }
 
 Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_fd) {
-  const unsigned long most = most_samples_a_second();
-  if (Status status = check_frequency(options.frequency_hz, most); !status) {
+  if (Status status = check_frequency(options.frequency_hz); !status) {
     return std::move(status).error();
   }
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
@@ -148,7 +144,7 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   events.name_ = hardware ? "cycles" : "cpu-clock";
   events.counts_cycles_ = hardware;
   events.mean_hz_ = options.frequency_hz;
-  events.highest_hz_ = static_cast<double>(most);
+  events.highest_hz_ = static_cast<double>(most_samples_a_second());
   for (const UniqueFd& event : events.events_) {
     status = attach_to_event(event.get(), program_fd);
     if (!status) return std::move(status).error();

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 namespace labelscope {
 namespace {
@@ -105,25 +104,11 @@ Result<PerfRing> PerfRing::map(int event_fd) {
   return PerfRing(static_cast<std::byte*>(base), page);
 }
 
-PerfRing::PerfRing(PerfRing&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)),
-      page_(other.page_),
-      record_(std::move(other.record_)) {}
-
-PerfRing& PerfRing::operator=(PerfRing&& other) noexcept {
-  std::swap(base_, other.base_);
-  std::swap(page_, other.page_);
-  std::swap(record_, other.record_);
-  return *this;
-}
-
-PerfRing::~PerfRing() {
-  if (base_) munmap(base_, page_ + kBytes);
-}
+void PerfRing::Unmap::operator()(std::byte* base) const { munmap(base, page + kBytes); }
 
 void PerfRing::drain(Handler& handler) {
-  auto* control = reinterpret_cast<perf_event_mmap_page*>(base_);
-  const std::byte* data = base_ + page_;
+  auto* control = reinterpret_cast<perf_event_mmap_page*>(base_.get());
+  const std::byte* data = base_.get() + base_.get_deleter().page;
   std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
   std::uint64_t tail = control->data_tail;
   while (head - tail >= sizeof(perf_event_header)) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "bpf/records.h"
@@ -25,19 +26,19 @@ class PerfRing {
   };
 
   static Result<PerfRing> map(int event_fd);
-  PerfRing(PerfRing&& other) noexcept;
-  PerfRing& operator=(PerfRing&& other) noexcept;
-  ~PerfRing();
 
   // Hands out what is there.
   void drain(Handler& handler);
 
  private:
-  PerfRing(std::byte* base, std::size_t page) : base_(base), page_(page) {}
+  struct Unmap {
+    std::size_t page;
+    void operator()(std::byte* base) const;
+  };
+  PerfRing(std::byte* base, std::size_t page) : base_(base, Unmap{page}) {}
 
-  std::byte* base_ = nullptr;  // a control page, then kBytes of data
-  std::size_t page_ = 0;
-  std::vector<std::byte> record_;  // one record, put together where the ring wraps
+  std::unique_ptr<std::byte, Unmap> base_;  // a control page, then kBytes of data
+  std::vector<std::byte> record_;           // one record, put together where the ring wraps
 };
 
 // One record of the ring, whole, as bytes of linux/perf_event.h.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -26,7 +25,7 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes) {
   }
   ls_process value{};
   value.recipes.count = static_cast<std::uint32_t>(recipes.size());
-  std::copy(recipes.begin(), recipes.end(), value.recipes.recipe);
+  std::ranges::copy(recipes, value.recipes.recipe);
 
   auto current = object_.process(pid);
   if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
@@ -94,29 +93,37 @@ bool ProcessTable::adopt(const ProcessRecord& event) {
 }
 
 std::vector<ProcessRecord> ProcessTable::missed() const {
-  std::vector<ProcessRecord> events;
-  std::set<Pid> ended;
+  std::set<Pid> gone;
   for (Pid pid : pids()) {
     auto entry = object_.process(pid);
-    if (!entry && entry.error().code == ErrorCode::kNotFound) {
-      events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = pid});
-      ended.insert(pid);
-    }
+    if (!entry && entry.error().code == ErrorCode::kNotFound) gone.insert(pid);
   }
+  std::vector<Present> present;
   for (Pid pid : object_.pids()) {
     auto entry = object_.process(pid);
     auto exec_count = object_.exec_count(pid);
     if (!entry || !exec_count) continue;  // it has ended since
-    auto known = exec_counts_.find(raw(pid));
+    present.push_back({pid, static_cast<Pid>(entry->parent), *exec_count});
+  }
+  return missed(exec_counts_, gone, present);
+}
+
+std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, std::uint32_t>& known,
+                                                const std::set<Pid>& gone,
+                                                std::span<const Present> present) {
+  std::vector<ProcessRecord> events;
+  for (Pid pid : gone) events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = pid});
+  for (const Present& process : present) {
+    const auto before = known.find(raw(process.pid));
     // A new process may have the number of one that has just ended.
-    if (known == exec_counts_.end() || ended.contains(pid)) {
-      events.push_back({.kind = ProcessRecord::Kind::kFork,
-                        .pid = pid,
-                        .parent = static_cast<Pid>(entry->parent)});
-    } else if (known->second == *exec_count) {
+    if (before == known.end() || gone.contains(process.pid)) {
+      events.push_back(
+          {.kind = ProcessRecord::Kind::kFork, .pid = process.pid, .parent = process.parent});
+    } else if (before->second == process.exec_count) {
       continue;
     }
-    events.push_back({.kind = ProcessRecord::Kind::kExec, .pid = pid, .exec_count = *exec_count});
+    events.push_back(
+        {.kind = ProcessRecord::Kind::kExec, .pid = process.pid, .exec_count = process.exec_count});
   }
   return events;
 }
@@ -130,7 +137,7 @@ bool ProcessTable::knows_first_pointer(Pid pid, const ls_process& value,
     return true;
   }
   const std::span recipes(value.recipes.recipe, value.recipes.count);
-  const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](const ls_tls_recipe& recipe) {
+  const bool wanted = std::ranges::any_of(recipes, [](const ls_tls_recipe& recipe) {
     return recipe.kind == LS_TP_OFFSET || recipe.kind == LS_DTV_SLOT;
   });
   if (!wanted) return known;

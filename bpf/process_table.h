@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +35,16 @@ class ProcessTable {
   bool adopt(const ProcessRecord& event);
   // What lost records have told of, for adopt().
   std::vector<ProcessRecord> missed() const;
+  // The same from what is known (execs by process) and what the map has: first some known processes
+  // were `gone`, then these were `present`. Another process may have a number by then.
+  struct Present {
+    Pid pid{};
+    Pid parent{};
+    std::uint32_t exec_count = 0;
+  };
+  static std::vector<ProcessRecord> missed(const std::unordered_map<int, std::uint32_t>& known,
+                                           const std::set<Pid>& gone,
+                                           std::span<const Present> present);
 
   // Asks again, where it is time, for which first threads the kernel's saved pointer is right.
   void ask_first_threads();

@@ -9,9 +9,9 @@
 
 #include "bpf/wire.h"
 #include "labelscope/ids.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/result.h"
-#include "labelscope/sampler.h"
+#include "sampling/sampler.h"
+#include "sources/label_codec.h"
 
 namespace labelscope {
 

@@ -11,7 +11,8 @@
 //
 // It cannot sleep, so it cannot bring in a page that is not in memory (retry.bpf.h can). Every
 // early return has a counter. The object is compiled twice: for every kernel from 5.10 on, and with
-// LS_WITH_RETRY for kernels that can repeat a read.
+// LS_WITH_RETRY for kernels that can repeat a read; and each of them again with LS_WITH_UNWIND, which
+// takes stacks by call frame information (unwind.bpf.h).
 //
 // The order of the includes matters: types, then helpers, then what uses both.
 // clang-format off
@@ -100,7 +101,7 @@ int sample(void* ctx) {
     own->sample.retry_id = retry->id;
   }
 #endif
-  ls_take_stack(ctx, own);
+  ls_take_stack(ctx, index, own);
 
   if (own->sample.retry_id == 0) {
     ls_count_sampling(own->reading.labels.head.outcome);

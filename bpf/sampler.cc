@@ -23,6 +23,7 @@
 #include "bpf/process_table.h"
 #include "bpf/records.h"
 #include "bpf/thread_clocks.h"
+#include "bpf/unwind_processes.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope {
@@ -35,6 +36,10 @@ using std::chrono::steady_clock;
 // sleeps in the kernel may never read again.
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
+
+// How long start() waits for tables: the time that the user gave is running. Until the others are
+// there, stacks say that a file has no table.
+constexpr milliseconds kTablesTime{500};
 
 // Counters that only user space knows.
 struct OwnCounts {
@@ -49,9 +54,14 @@ class LoadedSampler final : public BpfSampler {
   ~LoadedSampler() override { ring_buffer__free(ring_); }
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
-    return processes_->set(pid, recipes);
+    Status status = processes_->set(pid, recipes);
+    if (status && unwound_) unwound_->set(pid);
+    return status;
   }
-  Status remove_process(Pid pid) override { return processes_->remove(pid); }
+  Status remove_process(Pid pid) override {
+    if (unwound_) unwound_->forget(pid);
+    return processes_->remove(pid);
+  }
   Status start() override;
   Status drain(EventHandler& handler, milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
@@ -84,6 +94,7 @@ class LoadedSampler final : public BpfSampler {
   EventHandler* handler_ = nullptr;  // during drain() and stop()
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
+  std::optional<UnwindProcesses> unwound_;  // with LS_CALL_GRAPH_DWARF
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // in this consume()
@@ -104,6 +115,17 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
   sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
+  if (options.call_graph == LS_CALL_GRAPH_DWARF) {
+    auto tables = UnwindTables::open(sampler->object_->object(), options.unwind_bytes);
+    if (!tables) return std::move(tables).error();
+    auto build = options.build_table;
+    if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
+    sampler->unwound_.emplace(*std::move(tables), std::move(build),
+                              [self = sampler.get()](Pid pid) -> std::optional<std::uint32_t> {
+                                auto count = self->object_->exec_count(pid);
+                                return count ? std::optional(*count) : std::nullopt;
+                              });
+  }
   auto events = PerfEvents::open(options, sampler->object_->program_fd());
   if (!events) return std::move(events).error();
   sampler->events_.emplace(*std::move(events));
@@ -121,12 +143,15 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
     return system_error(errno, "cannot wait for the ring buffer");
   }
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
-    if (self->processes_->contains(event.pid)) self->handler_->on_mapping(event);
+    if (!self->processes_->contains(event.pid)) return;
+    if (self->unwound_) self->unwound_->on_mapping(event.pid);
+    self->handler_->on_mapping(event);
   };
   return std::unique_ptr<BpfSampler>(std::move(sampler));
 }
 
 Status LoadedSampler::start() {
+  if (unwound_) unwound_->wait_for_tables(kTablesTime);
   for (Pid pid : processes_->pids()) clocks_.begin(pid);
   return events_->enable();
 }
@@ -181,6 +206,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
   if (!processes_->adopt(event)) return;
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
+      if (unwound_) unwound_->on_fork(event.parent, event.pid);
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
@@ -191,6 +217,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:
+      if (unwound_) unwound_->forget(event.pid);
       handler_->on_exit(event.pid);
       break;
   }
@@ -204,6 +231,8 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
+  // Something was mapped, and the kernel had no room to tell, or has not told yet.
+  if (unwound_ && sample.stack.end == LS_STACK_NO_MAPPING) unwound_->on_mapping(sample.pid);
   handler_->on_sample(handed);
 }
 
@@ -231,7 +260,13 @@ Status LoadedSampler::consume(EventHandler& handler) {
   if (Status status = recover_lost_events(); !status) return status;
   std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
-  if (mappings_.lost != lost) handler.on_mappings_lost();
+  if (mappings_.lost != lost) {
+    for (Pid pid : processes_->pids()) {
+      if (unwound_) unwound_->on_mapping(pid);
+    }
+    handler.on_mappings_lost();
+  }
+  if (unwound_) unwound_->work();
   return {};
 }
 
@@ -326,6 +361,15 @@ Counters LoadedSampler::counters() const {
   add("throttled", mappings_.throttled);
   add("rates-not-changed", events_->rates_not_changed());
   add("first-threads-not-stopped", processes_->first_threads_refused());
+  if (unwound_) {
+    const UnwindProcesses::Counts& unwound = unwound_->counts();
+    add("unwind-tables", unwound.tables);
+    add("unwind-table-bytes", unwound.row_bytes);
+    add("unwind-tables-failed", unwound.failed);
+    add("unwind-tables-without-room", unwound.no_room);
+    add("unwind-tables-evicted", unwound.evicted);
+    add("unwind-mappings-without-room", unwound.mappings);
+  }
   return result;
 }
 

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
-#include "labelscope/sampler.h"
+#include "sampling/sampler.h"
+#include "unwind_table/build_unwind_table.h"
 
 namespace labelscope {
 
@@ -24,7 +26,10 @@ struct SamplerOptions {
   bool software_clock_only = false;  // cpu-clock even where the hardware counts cycles
   RetryMode retries = RetryMode::kAuto;
   std::uint32_t max_processes = 4096;
-  std::size_t ring_bytes = 8 << 20;  // rounded up to a power of two of pages
+  std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
+  std::size_t unwind_bytes = 256 << 20;  // of tables, for LS_CALL_GRAPH_DWARF
+  // How a file becomes a table; by default in this process.
+  std::function<Result<UnwindTable>(UniqueFd file)> build_table{};
 };
 
 class BpfSampler : public Sampler {

@@ -5,13 +5,16 @@
 #define LABELSCOPE_BPF_STACK_BPF_H
 
 #include "bpf/maps.bpf.h"
+#ifdef LS_WITH_UNWIND
+#include "bpf/unwind.bpf.h"
+#endif
 
 /* Lets the kernel append one of its two stacks behind labels and user frames; returns the number of
  * frames. */
 static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
                                              __u32 failed) {
   __u64 at = own->reading.labels.head.size + 8ULL * own->sample.stack.user_frames;
-  if (at > LS_BLOCKS_LIMIT + LS_MAX_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
+  if (at > LS_BLOCKS_LIMIT + LS_MAX_USER_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
   long size =
       bpf_get_stack(ctx, own->reading.labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
   if (size < 0) {
@@ -29,12 +32,18 @@ static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_scratc
                                                     : LS_STACK_CHAIN_ENDED;
 }
 
-static __always_inline void ls_take_stack(void* ctx, struct ls_scratch* own) {
+static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+  (void)index;
   own->sample.stack = (struct ls_stack_head){};
   switch (config.call_graph) {
     case LS_CALL_GRAPH_FP:
       ls_follow_frame_pointers(ctx, own);
       break;
+#ifdef LS_WITH_UNWIND
+    case LS_CALL_GRAPH_DWARF:
+      ls_unwind_by_tables(ctx, index, own);
+      break;
+#endif
   }
   if (config.kernel_stacks)
     own->sample.stack.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);

@@ -1,7 +1,6 @@
 // The BPF programs are ours, but the bytes come from targets. So every number is checked.
 #include "bpf/task_records.h"
 
-#include <elf.h>
 #include <unistd.h>
 
 #include <bit>
@@ -102,18 +101,6 @@ Result<Mapping> decode_mapping(std::span<const std::byte> record) {
   mapping.file = {head->device >> 20, head->device & 0xfffff, head->inode};
   mapping.path = as_in_maps({reinterpret_cast<const char*>(rest.data()), head->path_size});
   return mapping;
-}
-
-std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> record, std::uint64_t type) {
-  if (record.size() < sizeof(ls_task_record)) return std::nullopt;
-  auto rest = record.subspan(sizeof(ls_task_record));
-  for (; rest.size() >= sizeof(Elf64_auxv_t); rest = rest.subspan(sizeof(Elf64_auxv_t))) {
-    Elf64_auxv_t entry;
-    std::memcpy(&entry, rest.data(), sizeof(entry));
-    if (entry.a_type == AT_NULL) return std::nullopt;
-    if (entry.a_type == type) return entry.a_un.a_val;
-  }
-  return std::nullopt;
 }
 
 }  // namespace labelscope

@@ -9,7 +9,7 @@
 #include "labelscope/ids.h"
 #include "labelscope/mapping.h"
 #include "labelscope/result.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope {
 
@@ -27,9 +27,6 @@ Result<std::span<const std::byte>> decode_bytes(std::span<const std::byte> recor
 
 // With the path as /proc/PID/maps prints it.
 Result<Mapping> decode_mapping(std::span<const std::byte> record);
-
-// The value of one entry of the auxiliary vector (AT_PHDR, ...).
-std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> record, std::uint64_t type);
 
 // The letter that /proc/PID/stat shows for the kernel's state of a task.
 char state_letter(std::uint32_t state, std::uint32_t exit_state);

@@ -75,8 +75,7 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(process.pid())) + " has ended"};
   }
-  std::sort(snapshot.threads.begin(), snapshot.threads.end(),
-            [](const ThreadSnapshot& a, const ThreadSnapshot& b) { return a.tid < b.tid; });
+  std::ranges::sort(snapshot.threads, {}, &ThreadSnapshot::tid);
   snapshot.plan = std::move(plan);
   return snapshot;
 }

@@ -9,7 +9,7 @@
 
 #include "bpf/bpf_process.h"
 #include "labelscope/result.h"
-#include "labelscope/snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope {
 

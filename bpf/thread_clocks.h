@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 
 namespace labelscope {
 

@@ -16,8 +16,8 @@
 #define LABELSCOPE_BPF_WIRE_H
 
 #include "labelscope/label_blocks.h"
-#include "labelscope/stack.h"
 #include "labelscope/tls_recipe.h"
+#include "unwind/stack.h"
 
 enum ls_record_type {
   LS_RECORD_SAMPLE = 1,
@@ -29,9 +29,11 @@ enum ls_record_type {
 };
 
 #define LS_COMM_SIZE 16
-/* Of each part of a stack. The default of kernel.perf_event_max_stack: the kernel itself goes no
- * deeper. */
+/* Of each part of a stack that the kernel takes. The default of kernel.perf_event_max_stack: it goes
+ * no deeper. */
 #define LS_MAX_FRAMES 127
+/* Of the user's part, if our own program takes it. */
+#define LS_MAX_USER_FRAMES 512
 
 /* So many repeated reads can wait for the disk at the same time. */
 #define LS_RETRY_SCRATCHES 64
@@ -45,7 +47,9 @@ struct ls_stack_head {
   __u16 user_frames;
   __u16 kernel_frames;
   __u8 end; /* enum ls_stack_end: how the user's part ends */
-  __u8 reserved[3];
+  __u8 reserved;
+  __u16 fp_frames; /* of the user's part, where call frame information is missing: along frame
+                      pointers */
 };
 
 struct ls_sample_head {
@@ -108,6 +112,7 @@ struct ls_config {
   __u32 follow_children;
   __u32 worker_flag; /* bit of task->flags that marks io_uring's threads, 0 where there is none */
   __u32 reserved;
+  __u64 code_mask;    /* the bits of a return address that are no signature (aarch64) */
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
@@ -117,7 +122,7 @@ LS_ASSERT(sizeof(struct ls_process_event) == 40);
 LS_ASSERT(sizeof(struct ls_thread_end) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
-LS_ASSERT(sizeof(struct ls_config) == 32);
+LS_ASSERT(sizeof(struct ls_config) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 32);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 56);
 

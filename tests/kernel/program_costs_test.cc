@@ -19,6 +19,9 @@
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"
 #include "sampler_retry_implicit_bpf.skel.h"
+#include "sampler_retry_implicit_unwind_bpf.skel.h"
+#include "sampler_retry_unwind_bpf.skel.h"
+#include "sampler_unwind_bpf.skel.h"
 #include "support/catch.h"
 #include "support/rights.h"
 #include "task_snapshot_bpf.skel.h"
@@ -89,10 +92,10 @@ void check_costs(const char* object, const std::map<std::string, unsigned long>&
   }
 }
 
-ls_config everything() {
+ls_config everything(ls_call_graph call_graph = LS_CALL_GRAPH_FP) {
   ls_config config{};
   config.pid_namespace = 1;
-  config.call_graph = LS_CALL_GRAPH_FP;
+  config.call_graph = call_graph;
   config.kernel_stacks = 1;
   config.follow_children = 1;
   config.worker_flag = worker_flags();
@@ -133,6 +136,19 @@ TEST_CASE("program_costs: and the sampler that reads again, where the kernel can
   // bpf_loop() has the verifier look at each round once. It is what takes longest at a start.
   const auto plain = costs(elf_of(sampler_bpf__elf_bytes), &config, sizeof config);
   CHECK(found.at("sample") < plain.at("sample") / 4);
+}
+
+TEST_CASE("program_costs: and the samplers that unwind") {
+  skip_without_bpf();
+  const ls_config config = everything(LS_CALL_GRAPH_DWARF);
+  const auto found = costs(elf_of(sampler_unwind_bpf__elf_bytes), &config, sizeof config);
+  REQUIRE(found.contains("sample"));
+  check_costs("sampler_unwind", found);
+  if (kernel_has({"bpf_task_work_schedule_resume_impl"}) != std::vector{true}) return;
+  const bool implicit = kernel_has({"bpf_task_work_schedule_resume"}) == std::vector{true};
+  const ElfBytes elf = implicit ? elf_of(sampler_retry_implicit_unwind_bpf__elf_bytes)
+                                : elf_of(sampler_retry_unwind_bpf__elf_bytes);
+  check_costs("sampler_retry_unwind", costs(elf, &config, sizeof config));
 }
 
 TEST_CASE("program_costs: and the iterators of a snapshot, where the kernel can") {

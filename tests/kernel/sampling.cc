@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "kernel/sampled_child.h"
-#include "labelscope/label_codec.h"
 #include "labelscope/saved_pointer.h"
+#include "sources/label_codec.h"
 #include "support/catch.h"
 #include "support/rights.h"
 

@@ -17,6 +17,7 @@
 #include "bpf/task_snapshot.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
@@ -168,11 +169,11 @@ TEST_CASE("task_permission: two capabilities are enough for another user's proce
     }
     if ((*process)->program_headers_address() != program_headers) return "another AT_PHDR";
     std::optional<std::uint64_t> by_bpf;
-    Status asked = (*process)->iterators().run(TaskIterators::Kind::kAuxv, {},
-                                               [&](std::span<const std::byte> record) {
-                                                 by_bpf = find_auxiliary(record, AT_PHDR);
-                                                 return Status();
-                                               });
+    Status asked = (*process)->iterators().run(
+        TaskIterators::Kind::kAuxv, {}, [&](std::span<const std::byte> record) {
+          by_bpf = find_auxiliary(record.subspan(sizeof(ls_task_record)), AT_PHDR);
+          return Status();
+        });
     if (!asked || by_bpf != program_headers) return "another AT_PHDR through BPF";
     auto program =
         std::find_if(seen->begin(), seen->end(), [](const Mapping& one) { return bool(one.file); });

@@ -10,7 +10,7 @@
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 #include "support/catch.h"
 
 using namespace labelscope;

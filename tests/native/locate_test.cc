@@ -1,7 +1,6 @@
 // labelscope/bpf/locate.bpf.h and labelscope/read_labels.bpf.h: recipes applied, and several
 // publishers made one outcome.
-#include "labelscope/locate.h"
-
+#include "labelscope/observe.h"
 #include "native/label_memory.h"
 #include "native/native_reader.h"
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "bpf/snapshot_wire.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -140,14 +141,12 @@ TEST_CASE("task_records: bytes are as many as were asked for, or there is an err
 }
 
 TEST_CASE("task_records: the auxiliary vector is searched up to its end") {
-  struct {
-    ls_task_record record{};
-    std::uint64_t entries[7] = {AT_PAGESZ, 4096, AT_PHDR, 0x40, AT_NULL, 0, AT_BASE};
-  } made;
-  REQUIRE(find_auxiliary(bytes_of(made), AT_PHDR) == std::uint64_t{0x40});
-  REQUIRE(find_auxiliary(bytes_of(made), AT_PAGESZ) == std::uint64_t{4096});
-  REQUIRE_FALSE(find_auxiliary(bytes_of(made), AT_BASE));
-  REQUIRE_FALSE(find_auxiliary(bytes_of(made).first(30), AT_PAGESZ));
+  const std::uint64_t entries[7] = {AT_PAGESZ, 4096, AT_PHDR, 0x40, AT_NULL, 0, AT_BASE};
+  const auto made = std::as_bytes(std::span(entries));
+  REQUIRE(find_auxiliary(made, AT_PHDR) == std::uint64_t{0x40});
+  REQUIRE(find_auxiliary(made, AT_PAGESZ) == std::uint64_t{4096});
+  REQUIRE_FALSE(find_auxiliary(made, AT_BASE));
+  REQUIRE_FALSE(find_auxiliary(made.first(6), AT_PAGESZ));
   REQUIRE_FALSE(find_auxiliary({}, AT_PHDR));
 }
 

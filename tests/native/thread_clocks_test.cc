@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "labelscope/cpu_times.h"
+#include "process/cpu_times.h"
 #include "support/catch.h"
 
 using namespace labelscope;

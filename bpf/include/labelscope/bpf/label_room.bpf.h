@@ -12,8 +12,13 @@
   (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
 #define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
 /* The verifier adds the bound of a cursor to the bound of a length. So there is room for one length
- * more than is ever used. The sampler puts the stacks of a sample there. */
-#define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_MAX_LABEL_BYTES)
+ * more than is ever used. Whoever needs more behind the labels says so before: the sampler puts the
+ * stacks of a sample there. */
+#ifndef LS_ROOM_BEHIND_BLOCKS
+#define LS_ROOM_BEHIND_BLOCKS LS_MAX_LABEL_BYTES
+#endif
+#define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_ROOM_BEHIND_BLOCKS)
+LS_ASSERT(LS_ROOM_BEHIND_BLOCKS >= LS_MAX_LABEL_BYTES);
 
 /* The result of a walk: this part goes into a record. */
 struct ls_labels {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applies a TLS recipe: from a thread pointer to the address of the variable. tls_recipe.h has the
- * rules. labelscope/locate.h does the same in C++. */
+ * rules. labelscope/observe.h does the same in C++. */
 #ifndef LABELSCOPE_LOCATE_BPF_H
 #define LABELSCOPE_LOCATE_BPF_H
 

@@ -1,0 +1,53 @@
+// Builds unwind tables in a thread of its own, so that sampling begins and goes on meanwhile.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "unwind_table/build_unwind_table.h"
+
+namespace labelscope {
+
+class TableBuilder {
+ public:
+  using Build = std::function<Result<UnwindTable>(UniqueFd file)>;
+  struct Built {
+    std::uint64_t key = 0;
+    Result<UnwindTable> table;
+  };
+
+  explicit TableBuilder(Build build) : build_(std::move(build)) {}
+  ~TableBuilder();
+  TableBuilder(const TableBuilder&) = delete;
+  TableBuilder& operator=(const TableBuilder&) = delete;
+
+  void ask(std::uint64_t key, UniqueFd file);
+  // What is ready.
+  std::vector<Built> take();
+  // Waits until everything that was asked for is ready. False: it takes longer.
+  bool wait(std::chrono::milliseconds timeout);
+
+ private:
+  struct Asked {
+    std::uint64_t key;
+    UniqueFd file;
+  };
+  void run();
+
+  Build build_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Asked> asked_;
+  std::vector<Built> built_;
+  bool busy_ = false;
+  bool ends_ = false;
+  std::thread thread_;  // from the first ask() on
+};
+
+}  // namespace labelscope

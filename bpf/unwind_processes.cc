@@ -1,0 +1,280 @@
+#include "bpf/unwind_processes.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A BPF program that has found a list is done with it in microseconds. A FORK record may be behind
+// by what the ring holds.
+constexpr std::chrono::seconds kGrace{2};
+// Between two looks at the mappings of a process that keeps changing them: so many times what a
+// look takes, and at least this.
+constexpr int kShareOfTime = 20;
+constexpr milliseconds kLeastPause{20};
+
+bool is_elf(const UniqueFd& fd) {
+  char magic[SELFMAG];
+  return ::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+// The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
+// and no process can have written into it.
+UniqueFd own_vdso() {
+  const auto start = static_cast<std::uintptr_t>(getauxval(AT_SYSINFO_EHDR));
+  if (start == 0) return {};
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);  // NOLINT: the kernel's address
+  const std::size_t size = header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize;
+  UniqueFd fd(memfd_create("labelscope-vdso", MFD_CLOEXEC));
+  if (!fd.valid() || ::pwrite(fd.get(), header, size, 0) != static_cast<ssize_t>(size)) return {};
+  return fd;
+}
+
+}  // namespace
+
+std::uint64_t UnwindProcesses::add_file(UniqueFd fd) {
+  const std::uint64_t file = next_file_++;
+  files_[file].unused_since = Clock::now();
+  builder_.ask(file, std::move(fd));
+  return file;
+}
+
+std::optional<std::uint64_t> UnwindProcesses::vdso() {
+  if (!vdso_) {
+    UniqueFd fd = own_vdso();
+    if (fd.valid()) vdso_ = add_file(std::move(fd));
+  }
+  return vdso_;
+}
+
+std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process,
+                                                      const Mapping& mapping) {
+  if (mapping.path == "[vdso]") return vdso();
+  if (!mapping.file) return std::nullopt;
+  auto fd = process.open_file(mapping);
+  struct stat status {};
+  if (!fd || ::fstat(fd->get(), &status) != 0) {
+    // Its code has no table, and is not made by the program either.
+    auto [known, fresh] = keys_.try_emplace(
+        FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
+        next_file_);
+    if (fresh) {
+      ++counts_.failed;
+      files_[next_file_++].unused_since = Clock::now();
+    }
+    return known->second;
+  }
+  const FileKey key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                    static_cast<std::uint64_t>(status.st_mtim.tv_sec),
+                    static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+  auto known = keys_.find(key);
+  if (known != keys_.end()) return known->second;
+  if (!is_elf(*fd)) return std::nullopt;  // JIT compilers map files, too
+  return keys_[key] = add_file(*std::move(fd));
+}
+
+void UnwindProcesses::set(Pid pid) {
+  const auto known = processes_.find(pid);
+  if (known != processes_.end() && exec_count_(pid) == known->second.exec_count) {
+    on_mapping(pid);
+  } else {
+    refresh(pid);
+  }
+}
+
+// Reads the mappings of the process now.
+void UnwindProcesses::refresh(Pid pid) {
+  const auto begin = Clock::now();
+  const auto exec_count = exec_count_(pid);
+  auto live = LiveProcess::open(pid);
+  if (!exec_count || !live) return;
+  auto mappings = (*live)->mappings();
+  if (!mappings) return;
+  Process process;
+  process.exec_count = *exec_count;
+  std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
+  for (const Mapping& mapping : *mappings) {
+    if (!mapping.executable || mapping.path == "[vsyscall]") continue;
+    auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
+    if (fresh) entry->second = file_of(**live, mapping);
+    process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
+  }
+  // It has executed another program meanwhile: its on_exec() is on its way.
+  if (exec_count_(pid) != exec_count) return;
+  Process& known = processes_[pid];
+  process.list = std::move(known.list);
+  process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
+  known = std::move(process);
+  publish(pid, known);
+}
+
+// Replaces the list of the process by one of what is known now.
+void UnwindProcesses::publish(Pid pid, Process& process) {
+  process.changed = false;
+  std::vector<ls_unwind_mapping> mappings;
+  auto list = std::make_shared<List>();
+  for (const CodeMapping& mapping : process.mappings) {
+    if (mappings.size() == LS_UNWIND_MAX_MAPPINGS) {
+      counts_.mappings += process.mappings.size() - mappings.size();
+      break;
+    }
+    ls_unwind_mapping entry{mapping.start, mapping.end, mapping.start, LS_UNWIND_NO_FILE, 0};
+    if (mapping.file) {
+      entry.module = LS_UNWIND_NO_TABLE;
+      File& file = files_[*mapping.file];
+      const auto bias = load_bias_at(file.segments, mapping.start, mapping.file_offset);
+      if (file.module && bias) {
+        entry.module = *file.module;
+        entry.text = *bias + file.text;
+      }
+      ++file.users;
+      list->files.push_back(*mapping.file);
+    }
+    mappings.push_back(entry);
+  }
+  auto added = tables_->add_list(mappings);
+  if (!added) {
+    counts_.mappings += mappings.size();
+    for (const std::uint64_t file : list->files) --files_[file].users;
+    return;
+  }
+  list->process = *added;
+  list->process.exec_count = process.exec_count;
+  if (!tables_->set_process(pid, list->process)) counts_.mappings += mappings.size();
+  retire(std::exchange(process.list, std::move(list)));
+}
+
+void UnwindProcesses::retire(std::shared_ptr<List> list) {
+  if (list) retired_.push_back({Clock::now(), std::move(list)});
+}
+
+void UnwindProcesses::drop_retired() {
+  const auto now = Clock::now();
+  std::erase_if(retired_, [&](Retired& retired) {
+    if (now - retired.when < kGrace) return false;
+    if (retired.list.use_count() > 1) return true;  // a child has it; it comes here again
+    tables_->remove_list(retired.list->process);
+    for (const std::uint64_t number : retired.list->files) {
+      File& file = files_[number];
+      if (--file.users == 0) file.unused_since = now;
+    }
+    return true;
+  });
+}
+
+// Makes room: the table of the file that no process has had loaded for the longest time.
+bool UnwindProcesses::evict() {
+  auto oldest = files_.end();
+  for (auto each = files_.begin(); each != files_.end(); ++each) {
+    if (!each->second.module || each->second.users != 0) continue;
+    if (oldest == files_.end() || each->second.unused_since < oldest->second.unused_since) {
+      oldest = each;
+    }
+  }
+  if (oldest == files_.end()) return false;
+  tables_->remove(*oldest->second.module);
+  std::erase_if(keys_, [&](const auto& entry) { return entry.second == oldest->first; });
+  if (vdso_ == oldest->first) vdso_.reset();
+  files_.erase(oldest);
+  ++counts_.evicted;
+  --counts_.tables;
+  return true;
+}
+
+void UnwindProcesses::take_tables() {
+  std::vector<std::uint64_t> arrived;
+  for (TableBuilder::Built& built : builder_.take()) {
+    File& file = files_[built.key];
+    if (!built.table) {
+      ++counts_.failed;
+      continue;
+    }
+    auto module = tables_->add(*built.table);
+    while (!module && module.error().code == ErrorCode::kLimit && evict()) {
+      module = tables_->add(*built.table);
+    }
+    if (!module) {
+      ++(module.error().code == ErrorCode::kLimit ? counts_.no_room : counts_.failed);
+      continue;
+    }
+    ++counts_.tables;
+    file.module = *module;
+    file.text = built.table->text;
+    file.segments = std::move(built.table->segments);
+    arrived.push_back(built.key);
+  }
+  counts_.row_bytes = tables_->row_bytes();
+  if (arrived.empty()) return;
+  std::sort(arrived.begin(), arrived.end());
+  for (auto& [pid, process] : processes_) {
+    process.changed |= std::any_of(
+        process.mappings.begin(), process.mappings.end(), [&](const CodeMapping& mapping) {
+          return mapping.file && std::binary_search(arrived.begin(), arrived.end(), *mapping.file);
+        });
+  }
+}
+
+void UnwindProcesses::work() {
+  drop_retired();
+  take_tables();
+  const auto now = Clock::now();
+  std::vector<Pid> due;
+  for (auto& [pid, process] : processes_) {
+    if (process.refresh_at && now >= *process.refresh_at) {
+      due.push_back(pid);
+    } else if (process.changed) {
+      publish(pid, process);
+    }
+  }
+  for (const Pid pid : due) {
+    processes_[pid].refresh_at.reset();
+    refresh(pid);
+  }
+}
+
+void UnwindProcesses::wait_for_tables(milliseconds timeout) {
+  static_cast<void>(builder_.wait(timeout));
+  work();
+}
+
+void UnwindProcesses::on_mapping(Pid pid) {
+  auto process = processes_.find(pid);
+  if (process == processes_.end() || process->second.refresh_at) return;
+  process->second.refresh_at = Clock::now() + process->second.pause;
+}
+
+// The BPF program has given the child what its parent had then.
+void UnwindProcesses::on_fork(Pid parent, Pid child) {
+  auto from = processes_.find(parent);
+  if (from == processes_.end() || !from->second.list) return;
+  Process copy = from->second;
+  if (const auto exec_count = exec_count_(child)) {
+    if (*exec_count == copy.exec_count) {
+      ls_unwind_process entry = copy.list->process;
+      entry.exec_count = copy.exec_count;
+      static_cast<void>(tables_->set_process(child, entry));
+    }
+    processes_[child] = std::move(copy);
+  }
+}
+
+void UnwindProcesses::forget(Pid pid) {
+  auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  tables_->remove_process(pid);
+  retire(std::move(process->second.list));
+  processes_.erase(process);
+}
+
+}  // namespace labelscope

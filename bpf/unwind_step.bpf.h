@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From a frame to its caller, by the tables of unwind_table/unwind_rules.h.
+ *
+ *   pc --> mapping --> module, page --> row --> rule --> CFA --> return address, frame pointer
+ *                                                          \--> stack pointer of the caller
+ *
+ * A step has three parts: ls_unwind_locate(), ls_unwind_choose(), ls_unwind_apply(). For the
+ * verifier each is a function of its own: it would follow every way through one with every way
+ * through the next.
+ *
+ * Compiled for the kernel and, by tests, for the host. Whoever includes this defines before where
+ * tables and target memory are: ls_unwind_mapping_at(), ls_unwind_module_at(),
+ * ls_unwind_page_at(), ls_unwind_block_at(), ls_unwind_rule_at(). Each takes a number and returns
+ * null where there is none; a block is an array of LS_UNWIND_BLOCK_ROWS rows.
+ *
+ * Whose address is looked up: of the code that was interrupted, its own. A return address is where
+ * the caller goes on, and a call may be the last instruction of its function. So the caller is
+ * looked up one byte before. What a signal has interrupted was not called: its own again.
+ *
+ * The verifier follows every combination of what branches have decided. So searches have no
+ * branches: a fixed number of steps, and comparisons as arithmetic with signs. clang turns such
+ * arithmetic back into branches unless it cannot see where a number comes from
+ * (ls_keep_together), and 5.10 wants a mask on an index right before its use. */
+#ifndef LABELSCOPE_BPF_UNWIND_STEP_BPF_H
+#define LABELSCOPE_BPF_UNWIND_STEP_BPF_H
+
+#include "bpf/unwind_wire.h"
+#include "labelscope/bpf/read_user.bpf.h"
+#include "labelscope/label_blocks.h" /* LS_ASSERT */
+#include "unwind/stack.h"
+
+/* DWARF numbers. On x86-64 those of r0 to r15, on aarch64 x0 to x30 and sp. */
+#define LS_UNWIND_REGISTERS 32
+#if defined(__TARGET_ARCH_arm64)
+#define LS_FP_REGISTER 29
+#define LS_SP_REGISTER 31
+#define LS_LINK_REGISTER 30
+#else
+#define LS_FP_REGISTER 6
+#define LS_SP_REGISTER 7
+#endif
+
+/* Both searches: in up to 16,384 mappings or rows. */
+#define LS_UNWIND_SEARCH_STEPS 14
+LS_ASSERT(LS_UNWIND_BLOCK_ROWS == 1 << LS_UNWIND_SEARCH_STEPS);
+LS_ASSERT(LS_UNWIND_MAX_MAPPINGS < 1 << LS_UNWIND_SEARCH_STEPS);
+
+#ifdef __bpf__
+#define LS_UNROLL _Pragma("unroll")
+#else
+#define LS_UNROLL
+#endif
+
+/* User addresses of both processors: 57 bits at most, and nothing in the first page. */
+#define LS_CODE_BITS 57
+#define LS_FIRST_CODE 4096
+
+struct ls_unwind {
+  __u64 pc;
+  __u64 sp;
+  __u64 fp;
+  __u64 code_mask;             /* aarch64: the bits of a return address that are no signature */
+  struct ls_unwind_mapping at; /* that pc was in last */
+  struct ls_unwind_rule rule;  /* that holds at pc */
+  struct ls_unwind_process process;
+  __u16 fp_frames; /* of these, found along frame pointers */
+  __u8 end;        /* enum ls_stack_end; 0: there is more */
+  __u8 returned;   /* pc is a return address */
+  __u8 fp_lost;    /* fp is not known */
+  __u8 sp_lost;    /* aarch64, after a frame without a table: sp is not known */
+  __u8 unused[2];
+  __u64 registers[LS_UNWIND_REGISTERS]; /* of interrupted code: while pc is no return address */
+};
+
+/* -1 where `left` is less than `right`, else 0. Both below 2^63. */
+static __always_inline __s64 ls_less(__u64 left, __u64 right) {
+  __s64 difference = (__s64)(left - right);
+  ls_keep_together(difference);
+  difference >>= 63;
+  ls_keep_together(difference); /* else a mask with its complement becomes a branch */
+  return difference;
+}
+
+/* The last of the process's mappings that starts at or before `address` becomes w->at. */
+static __always_inline _Bool ls_find_mapping(struct ls_unwind* w, __u64 address) {
+  const struct ls_unwind_mapping* found;
+  __u64 low = 0;
+
+  if (address - w->at.start < w->at.end - w->at.start) return 1;
+  LS_UNROLL
+  for (int i = 0; i < LS_UNWIND_SEARCH_STEPS; i++) {
+    __u64 bit = (1U << (LS_UNWIND_SEARCH_STEPS - 1)) >> i;
+    __u64 probe = low | bit;
+    __u64 within = (__u64)ls_less(probe, w->process.count);
+    found = ls_unwind_mapping_at(w->process.first + (__u32)(probe & within));
+    if (!found) return 0;
+    low |= bit & within & ~(__u64)ls_less(address, found->start);
+  }
+  found = ls_unwind_mapping_at(w->process.first + (__u32)low);
+  if (!found || found->list != w->process.list || w->process.count == 0) return 0;
+  w->at = *found;
+  return address - w->at.start < w->at.end - w->at.start;
+}
+
+/* The number of the rule that holds `offset` bytes into a page. */
+static __always_inline __u32 ls_find_row(const __u32* rows, const struct ls_unwind_page* page,
+                                         __u64 offset) {
+  __u64 first = page->first;
+  __u64 count = page->count;
+  __u64 low = 0;
+  __u64 index;
+
+  LS_UNROLL
+  for (int i = 0; i < LS_UNWIND_SEARCH_STEPS; i++) {
+    __u64 bit = (1U << (LS_UNWIND_SEARCH_STEPS - 1)) >> i;
+    __u64 probe = low | bit;
+    __u64 within = (__u64)ls_less(probe, count);
+    index = first + (probe & within);
+    ls_keep_together(index);
+    index &= LS_UNWIND_BLOCK_ROWS - 1;
+    low |= bit & within & ~(__u64)ls_less(offset, LS_UNWIND_ROW_OFFSET(rows[index]));
+  }
+  index = first + low;
+  ls_keep_together(index);
+  return LS_UNWIND_ROW_RULE(rows[index & (LS_UNWIND_BLOCK_ROWS - 1)]);
+}
+
+/* The rule for the code at w->pc, whose mapping is known, becomes w->rule. 0: w->end says why. */
+static __always_inline _Bool ls_unwind_choose(struct ls_unwind* w) {
+  const struct ls_unwind_module* module;
+  const struct ls_unwind_page* page;
+  const struct ls_unwind_rule* rule;
+  const __u32* rows;
+  __u64 offset = w->pc - w->returned - w->at.text;
+  __u32 number;
+
+  if (w->at.module == LS_UNWIND_NO_FILE) {
+    w->rule.cfa = LS_CFA_GAP_FP;
+    return 1;
+  }
+  w->end = LS_STACK_NO_TABLE;
+  module = ls_unwind_module_at(w->at.module);
+  if (!module) return 0;
+  if (offset >> LS_UNWIND_PAGE_BITS >= module->page_count) {
+    w->end = LS_STACK_NO_WAY_ON;
+    return 0;
+  }
+  page = ls_unwind_page_at(module->first_page + (__u32)(offset >> LS_UNWIND_PAGE_BITS));
+  if (!page) return 0;
+  rows = ls_unwind_block_at(page->block);
+  if (!rows) return 0;
+  number = ls_find_row(rows, page, offset & ((1 << LS_UNWIND_PAGE_BITS) - 1));
+  /* Another module has taken the place of this one just now. */
+  if (number >= module->rule_count) return 0;
+  rule = ls_unwind_rule_at(module->first_rule + number);
+  if (!rule) return 0;
+  w->rule = *rule;
+  w->end = LS_STACK_NOT_WANTED;
+  return 1;
+}
+
+static __always_inline _Bool ls_read_stack(const struct ls_memory* memory, struct ls_unwind* w,
+                                           void* out, __u32 size, __u64 address) {
+  if (ls_read_user(memory, out, size, address)) return 1;
+  w->end = LS_STACK_NOT_RESIDENT;
+  return 0;
+}
+
+/* The caller is at `pc`, if that can be. */
+static __always_inline void ls_go_to_caller(struct ls_unwind* w, __u64 pc) {
+#if defined(__TARGET_ARCH_arm64)
+  pc &= w->code_mask;
+#endif
+  w->pc = pc;
+  w->returned = 1;
+  if (pc < LS_FIRST_CODE || pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
+}
+
+/* What a signal has interrupted: the kernel has put all registers onto the stack
+ * (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h). */
+static __always_inline void ls_step_to_interrupted(const struct ls_memory* memory,
+                                                   struct ls_unwind* w) {
+#if defined(__TARGET_ARCH_arm64)
+  struct {
+    __u64 x[31];
+    __u64 sp;
+    __u64 pc;
+  } saved;
+  /* siginfo_t; then up to uc_mcontext.regs */
+  if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 128 + 184)) return;
+  __builtin_memcpy(w->registers, saved.x, sizeof(saved.x));
+  w->fp = saved.x[29];
+  w->sp = saved.sp;
+  w->pc = saved.pc;
+#else
+  struct {
+    __u64 r8_15[8];
+    __u64 di, si, bp, bx, dx, ax, cx, sp, ip;
+  } saved;
+  /* ucontext_t: flags, link, stack; then the registers */
+  if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 40)) return;
+  w->registers[0] = saved.ax;
+  w->registers[1] = saved.dx;
+  w->registers[2] = saved.cx;
+  w->registers[3] = saved.bx;
+  w->registers[4] = saved.si;
+  w->registers[5] = saved.di;
+  w->registers[6] = saved.bp;
+  w->registers[7] = saved.sp;
+  __builtin_memcpy(w->registers + 8, saved.r8_15, sizeof(saved.r8_15));
+  w->fp = saved.bp;
+  w->sp = saved.sp;
+  w->pc = saved.ip;
+#endif
+  w->returned = 0;
+  w->fp_lost = 0;
+  w->sp_lost = 0;
+  if (w->pc < LS_FIRST_CODE || w->pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
+}
+
+/* Interrupted code that keeps frame pointers, where it has not saved its own yet, or no longer has
+ * it: the chain would leave out the caller. The bytes at pc tell. Returns 0 where they tell nothing
+ * of that kind. */
+static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
+                                                 struct ls_unwind* w) {
+  __u64 pair[2] = {};
+  __u32 code = 0;
+
+  if (w->returned || !ls_read_user(memory, &code, sizeof(code), w->pc)) return 0;
+#if defined(__TARGET_ARCH_arm64)
+  if (code == 0xd65f03c0 ||                /* ret */
+      code == 0xd503233f ||                /* paciasp */
+      (code & 0xffc07fff) == 0xa9807bfd) { /* stp x29, x30, [sp, #-n]! */
+    ls_go_to_caller(w, w->registers[LS_LINK_REGISTER]);
+    return 1;
+  }
+  if (code != 0x910003fd) return 0; /* mov x29, sp */
+  if (!ls_read_stack(memory, w, pair, sizeof(pair), w->sp)) return 1;
+  w->sp_lost = 1;
+#else
+  const _Bool pushes = (code & 0xff) == 0x55 || code == 0xfa1e0ff3; /* push %rbp; endbr64 */
+  if (pushes || (code & 0xff) == 0xc3) {                            /* ret */
+    if (!ls_read_stack(memory, w, &pair[1], sizeof(pair[1]), w->sp)) return 1;
+    w->sp += 8;
+    ls_go_to_caller(w, pair[1]);
+    return 1;
+  }
+  if ((code & 0xffffff) != 0xe58948 && (code & 0xffffff) != 0xec8b48) return 0; /* mov %rsp, %rbp */
+  if (!ls_read_stack(memory, w, pair, sizeof(pair), w->sp)) return 1;
+#endif
+  w->sp += 16;
+  w->fp = pair[0];
+  ls_go_to_caller(w, pair[1]);
+  return 1;
+}
+
+/* Where no table tells. */
+static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* memory,
+                                                     struct ls_unwind* w) {
+  __u64 pair[2] = {};
+
+  w->fp_frames++;
+  if (ls_step_at_prologue(memory, w)) return;
+  if (w->fp_lost || w->fp == 0) {
+    w->end = w->fp_lost ? LS_STACK_NO_WAY_ON : LS_STACK_CHAIN_ENDED;
+    return;
+  }
+  if (w->fp & 7 || w->fp < w->sp) {
+    w->end = LS_STACK_NOT_GROWING;
+    return;
+  }
+  if (!ls_read_stack(memory, w, pair, sizeof(pair), w->fp)) return;
+  if (pair[1] == 0) {
+    w->end = LS_STACK_CHAIN_ENDED;
+    return;
+  }
+  w->sp = w->fp + 16;
+#if defined(__TARGET_ARCH_arm64)
+  w->sp_lost = 1; /* it is somewhere above the two words */
+#endif
+  w->fp = pair[0];
+  ls_go_to_caller(w, pair[1]);
+}
+
+/* 0: w->end says why. */
+static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct ls_unwind* w,
+                                         const struct ls_unwind_rule* rule, __u64* cfa) {
+  __u64 at = 0;
+
+  w->end = LS_STACK_UNSUPPORTED;
+  switch (rule->cfa) {
+    case LS_CFA_SP:
+      at = w->sp;
+      break;
+    case LS_CFA_FP:
+    case LS_CFA_AT_FP:
+      if (w->fp_lost) return 0;
+      at = w->fp;
+      break;
+    case LS_CFA_AT_SP:
+      at = w->sp;
+      break;
+    case LS_CFA_PLT:
+      at = w->sp + ((w->pc & 15) >= (__u64)rule->operand ? 8 : 0);
+      break;
+    case LS_CFA_REGISTER: {
+      __u64 number = (__u64)rule->operand;
+      if (w->returned) return 0;
+      ls_keep_together(number);
+      at = w->registers[number & (LS_UNWIND_REGISTERS - 1)];
+      break;
+    }
+    default:
+      return 0;
+  }
+  at += (__s64)rule->cfa_offset;
+  if (rule->cfa == LS_CFA_AT_SP || rule->cfa == LS_CFA_AT_FP) {
+    if (!ls_read_stack(memory, w, cfa, sizeof(*cfa), at)) return 0;
+    at = *cfa + 8 * (__s64)rule->operand;
+  }
+  *cfa = at;
+  /* A leaf may have nothing on the stack; a caller has called. */
+  if (at < w->sp || (at == w->sp && w->returned)) {
+    w->end = LS_STACK_NOT_GROWING;
+    return 0;
+  }
+  w->end = LS_STACK_NOT_WANTED;
+  return 1;
+}
+
+static __always_inline void ls_step_by_rule(const struct ls_memory* memory, struct ls_unwind* w,
+                                            const struct ls_unwind_rule* rule) {
+  struct {
+    __u64 fp;
+    __u64 ra;
+  } saved = {};
+  __u64 cfa = 0;
+  _Bool neighbours = rule->fp == LS_FP_AT_CFA && rule->fp_offset + 8 == rule->ra_offset;
+
+  if (!ls_find_cfa(memory, w, rule, &cfa)) return;
+  if (rule->ra == LS_RA_AT_CFA) {
+    if (neighbours) {
+      if (!ls_read_stack(memory, w, &saved, sizeof(saved), cfa + (__s64)rule->fp_offset)) return;
+    } else if (!ls_read_stack(memory, w, &saved.ra, sizeof(saved.ra),
+                              cfa + (__s64)rule->ra_offset)) {
+      return;
+    }
+  } else {
+    __u64 number = (__u64)rule->ra_offset;
+    if (w->returned) {
+      w->end = LS_STACK_UNSUPPORTED;
+      return;
+    }
+    ls_keep_together(number);
+    saved.ra = w->registers[number & (LS_UNWIND_REGISTERS - 1)];
+  }
+  if (rule->fp == LS_FP_LOST) {
+    w->fp_lost = 1;
+  } else if (rule->fp == LS_FP_AT_CFA) {
+    if (!neighbours &&
+        !ls_read_stack(memory, w, &saved.fp, sizeof(saved.fp), cfa + (__s64)rule->fp_offset)) {
+      return;
+    }
+    w->fp = saved.fp;
+    w->fp_lost = 0;
+  } else if (rule->fp == LS_FP_AT_FP && !w->fp_lost) {
+    if (!ls_read_stack(memory, w, &saved.fp, sizeof(saved.fp), w->fp + (__s64)rule->fp_offset)) {
+      return;
+    }
+    w->fp = saved.fp;
+  }
+  w->sp = cfa;
+  ls_go_to_caller(w, saved.ra);
+}
+
+/* Whether the code at w->pc is known. If not, w->end is set. To be asked before the frame counts:
+ * what leads nowhere was no return address. */
+static __always_inline _Bool ls_unwind_locate(struct ls_unwind* w) {
+  if (ls_find_mapping(w, w->pc - w->returned)) return 1;
+  w->end = LS_STACK_NO_MAPPING;
+  return 0;
+}
+
+/* By w->rule to the caller, or to w->end. */
+static __always_inline void ls_unwind_apply(const struct ls_memory* memory, struct ls_unwind* w) {
+  const struct ls_unwind_rule* rule = &w->rule;
+
+  if (rule->cfa == LS_CFA_GAP) {
+    w->end = LS_STACK_NO_WAY_ON;
+  } else if (rule->cfa == LS_CFA_ENTRY) {
+    w->end = LS_STACK_ENTRY;
+  } else if (rule->cfa == LS_CFA_UNSUPPORTED || (rule->cfa == LS_CFA_SIGNAL && w->sp_lost)) {
+    w->end = LS_STACK_UNSUPPORTED;
+  } else if (rule->cfa == LS_CFA_SIGNAL) {
+    ls_step_to_interrupted(memory, w);
+  } else if (rule->cfa != LS_CFA_GAP_FP && rule->ra == LS_RA_NONE) {
+    w->end = LS_STACK_ROOT;
+  } else if (rule->cfa == LS_CFA_GAP_FP || w->sp_lost) {
+    ls_step_by_frame_pointer(memory, w);
+  } else {
+    ls_step_by_rule(memory, w, rule);
+  }
+}
+
+#endif /* LABELSCOPE_BPF_UNWIND_STEP_BPF_H */

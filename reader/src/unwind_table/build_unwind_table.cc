@@ -1,0 +1,256 @@
+// From a file to rows. Three passes, each over what the one before has left:
+//
+//   call frame information --> functions, sorted       call_frames.h: where each starts and ends
+//   functions + code ranges --> rows                   a rule for each place, or why there is none
+//   rows --> pages                                     a row at the start of each
+//
+// libdw interprets an entry again from its start for each of its rows. For a function with some
+// thousand rows that is slow, for one made to be slow it is endless: so time has a limit, too.
+//
+// An entry that cannot be read costs its own function, never the file.
+#include "unwind_table/build_unwind_table.h"
+
+#include <elf.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "elf/loaded_file.h"
+#include "unwind/call_frame_image.h"
+#include "unwind_table/call_frames.h"
+#include "unwind_table/frame_rules.h"
+#include "unwind_table/undescribed_code.h"
+
+namespace labelscope {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
+
+Error limit(const std::string& what) { return {ErrorCode::kLimit, what}; }
+
+class TableBuilder {
+ public:
+  TableBuilder(const UnwindTableLimits& limits) : limits_(limits), rules_(limits.rules) {}
+
+  Result<UnwindTable> build(UniqueFd file);
+
+ private:
+  // From here on up to the next piece.
+  struct Piece {
+    std::uint64_t start;
+    std::uint32_t rule;
+  };
+
+  Status open(UniqueFd file);
+  Status add_segment(const LoadSegment& segment);
+  Status add_function(std::uint64_t start, std::uint64_t end);
+  Status add_gap(std::uint64_t start, std::uint64_t end);
+  Status put(std::uint64_t start, const ls_unwind_rule& rule);
+  Status fill_pages();
+  Status add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next);
+  Status check_time() const;
+
+  UnwindTableLimits limits_;
+  RuleDictionary rules_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LoadedFile file_;
+  std::uint64_t entry_ = 0;
+  std::optional<CallFrames> frames_;
+  std::vector<DescribedFunction>::const_iterator next_function_;
+  std::vector<DescribedFunction>::const_iterator functions_end_;
+  std::vector<Piece> pieces_;
+  UnwindTable table_;
+};
+
+Result<UnwindTable> TableBuilder::build(UniqueFd file) {
+  if (Status status = open(std::move(file)); !status) return std::move(status).error();
+  static const std::vector<DescribedFunction> kNone;
+  const auto& functions = frames_ ? frames_->functions() : kNone;
+  next_function_ = functions.begin();
+  functions_end_ = functions.end();
+  table_.facts.functions = functions.size();
+  table_.facts.damaged_functions = frames_ ? frames_->damaged() : 0;
+
+  std::vector<LoadSegment> code;
+  std::copy_if(table_.segments.begin(), table_.segments.end(), std::back_inserter(code),
+               [](const LoadSegment& each) { return each.executable && each.file_size != 0; });
+  if (code.empty()) return Error{ErrorCode::kNotFound, "it has no code"};
+  std::sort(code.begin(), code.end(),
+            [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
+  const std::uint64_t end = code.back().vaddr + code.back().file_size;
+  table_.text = code.front().vaddr & ~(kPageBytes - 1);
+  if (end < table_.text || end - table_.text > limits_.text_bytes) {
+    return limit("its code spans more than " + std::to_string(limits_.text_bytes >> 20) + " MiB");
+  }
+  for (const LoadSegment& segment : code) {
+    if (Status status = add_segment(segment); !status) return std::move(status).error();
+  }
+  if (Status status = put(end, rule_of_kind(LS_CFA_GAP)); !status) return std::move(status).error();
+  if (Status status = fill_pages(); !status) return std::move(status).error();
+  table_.rules = rules_.take();
+  return std::move(table_);
+}
+
+Status TableBuilder::open(UniqueFd file) {
+  UniqueFd second(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd third(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!second.valid() || !third.valid()) return system_error(errno, "cannot open the file again");
+  auto elf = ElfImage::open(std::move(second));
+  if (!elf) return std::move(elf).error();
+  table_.machine = elf->machine();
+  table_.segments = elf->load_segments();
+  file_.loads = table_.segments;
+  file_.fd = std::move(file);
+  Status status = file_.read_offset(offsetof(Elf64_Ehdr, e_entry),
+                                    std::as_writable_bytes(std::span(&entry_, 1)));
+  if (!status) return status;
+
+  auto image = CallFrameImage::from_file(std::move(third));
+  if (image) {
+    auto frames = CallFrames::open(*std::move(image));
+    if (!frames) return std::move(frames).error();
+    frames_.emplace(*std::move(frames));
+    return {};
+  }
+  return image.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(image).error());
+}
+
+Status TableBuilder::check_time() const {
+  if (std::chrono::steady_clock::now() - start_ < limits_.time) return {};
+  return limit("its call frame information takes longer than " +
+               std::to_string(limits_.time.count()) + " ms");
+}
+
+// Functions may overlap, or lie outside of all code: what comes first holds, up to its end.
+Status TableBuilder::add_segment(const LoadSegment& segment) {
+  const std::uint64_t end = segment.vaddr + segment.file_size;
+  std::uint64_t at = segment.vaddr;
+  if (!pieces_.empty() && at < pieces_.back().start) {
+    return Error{ErrorCode::kMalformed, "its segments overlap"};
+  }
+  table_.facts.code_bytes += segment.file_size;
+  for (; next_function_ != functions_end_ && next_function_->start < end; ++next_function_) {
+    if (next_function_->end <= at) continue;
+    const std::uint64_t start = std::max(next_function_->start, at);
+    if (Status status = add_gap(at, start); !status) return status;
+    at = std::min(next_function_->end, end);
+    if (Status status = add_function(start, at); !status) return status;
+    if (next_function_->end > end) break;  // and goes on in the next segment, if at all
+  }
+  if (Status status = add_gap(at, end); !status) return status;
+  // Behind it is no code, up to the next segment.
+  return put(end, rule_of_kind(LS_CFA_GAP));
+}
+
+Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
+  for (std::uint64_t at = start; at < end;) {
+    if (Status status = check_time(); !status) return status;
+    const CallFrames::Frame frame = frames_->at(at);
+    Dwarf_Addr from = 0;
+    Dwarf_Addr to = 0;
+    bool signal = false;
+    const int return_address =
+        frame == nullptr ? -1 : dwarf_frame_info(frame.get(), &from, &to, &signal);
+    if (return_address < 0 || to <= at) {
+      ++(frame == nullptr ? table_.facts.hidden_functions : table_.facts.damaged_functions);
+      table_.facts.unsupported_bytes += end - at;
+      return put(at, rule_of_kind(LS_CFA_UNSUPPORTED));
+    }
+    const ls_unwind_rule rule =
+        rule_of_frame(frame.get(), table_.machine, signal, static_cast<unsigned>(return_address));
+    to = std::min<std::uint64_t>(to, end);
+    if (rule.cfa == LS_CFA_UNSUPPORTED) table_.facts.unsupported_bytes += to - at;
+    // A handler returns to the first byte, and return addresses are looked up one byte before.
+    const bool early = signal && at == start && !pieces_.empty() && pieces_.back().start < at;
+    if (Status status = put(early ? at - 1 : at, rule); !status) return status;
+    at = to;
+  }
+  return {};
+}
+
+Status TableBuilder::add_gap(std::uint64_t start, std::uint64_t end) {
+  if (start >= end) return {};
+  if (Status status = check_time(); !status) return status;
+  const auto parts = look_at_undescribed_code(file_, table_.machine, start, end, entry_);
+  if (parts.empty()) return {};  // padding belongs to the function before
+  table_.facts.gap_bytes += end - start;
+  if (parts.back().rule.cfa == LS_CFA_GAP_FP) table_.facts.frame_pointer_bytes += end - start;
+  for (const CodePart& part : parts) {
+    if (part.start >= end) break;
+    if (Status status = put(part.start, part.rule); !status) return status;
+  }
+  return {};
+}
+
+Status TableBuilder::put(std::uint64_t start, const ls_unwind_rule& rule) {
+  auto number = rules_.number_of(rule);
+  if (!number) return std::move(number).error();
+  // Of two that start at the same place, the later one holds.
+  while (!pieces_.empty() && pieces_.back().start >= start) pieces_.pop_back();
+  if (!pieces_.empty() && pieces_.back().rule == *number) return {};
+  if (pieces_.size() >= limits_.rows) {
+    return limit("its call frame information has more than " + std::to_string(limits_.rows) +
+                 " rows");
+  }
+  pieces_.push_back({start, *number});
+  return {};
+}
+
+Status TableBuilder::fill_pages() {
+  auto next = pieces_.cbegin();
+  // The last piece only says where the code ends.
+  const std::uint64_t end = pieces_.back().start;
+  table_.pages.reserve(static_cast<std::size_t>((end - table_.text) / kPageBytes) + 1);
+  table_.rows.reserve(pieces_.size() + table_.pages.capacity());
+  for (std::uint64_t page = table_.text; page < end; page += kPageBytes) {
+    if (Status status = add_page(page, next); !status) return status;
+  }
+  return {};
+}
+
+Status TableBuilder::add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next) {
+  UnwindTable::Page page;
+  page.first_row = static_cast<std::uint32_t>(table_.rows.size());
+  auto add = [&](std::uint64_t offset, std::uint32_t rule) {
+    table_.rows.push_back(LS_UNWIND_ROW(offset, rule));
+  };
+  if (next == pieces_.cend() || next->start > start) {
+    auto before = rules_.number_of(rule_of_kind(LS_CFA_GAP));
+    if (!before) return std::move(before).error();
+    add(0, next == pieces_.cbegin() ? *before : std::prev(next)->rule);
+  }
+  for (; next != pieces_.cend() && next->start < start + kPageBytes; ++next) {
+    if (table_.rows.size() - page.first_row == LS_UNWIND_BLOCK_ROWS) {
+      return limit("64 KiB of its code have more than " + std::to_string(LS_UNWIND_BLOCK_ROWS) +
+                   " rows");
+    }
+    add(next->start - start, next->rule);
+  }
+  page.count = static_cast<std::uint32_t>(table_.rows.size()) - page.first_row;
+  table_.pages.push_back(page);
+  return {};
+}
+
+}  // namespace
+
+const ls_unwind_rule* UnwindTable::rule_at(std::uint64_t address) const {
+  const std::uint64_t page = (address - text) >> LS_UNWIND_PAGE_BITS;
+  if (address < text || page >= pages.size()) return nullptr;
+  const std::span here = std::span(rows).subspan(pages[page].first_row, pages[page].count);
+  const auto offset = static_cast<std::uint32_t>(address & (kPageBytes - 1));
+  const auto after = std::upper_bound(
+      here.begin(), here.end(), offset,
+      [](std::uint32_t wanted, std::uint32_t row) { return wanted < LS_UNWIND_ROW_OFFSET(row); });
+  return after == here.begin() ? nullptr : &rules[LS_UNWIND_ROW_RULE(*std::prev(after))];
+}
+
+Result<UnwindTable> build_unwind_table(UniqueFd file, const UnwindTableLimits& limits) {
+  return TableBuilder(limits).build(std::move(file));
+}
+
+}  // namespace labelscope

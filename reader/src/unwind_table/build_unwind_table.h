@@ -1,0 +1,60 @@
+// The unwind table of an ELF file: its call frame information as the rows and rules of
+// unwind_rules.h. Takes a file and gives plain data, and touches nothing else, so that it can run
+// in a process that may do nothing else.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+#include "unwind_table/unwind_rules.h"
+
+namespace labelscope {
+
+// The file is hostile until it is a table. A bound that is reached is an error that names it.
+struct UnwindTableLimits {
+  std::size_t rows = 8 << 20;  // of 4 bytes; the largest real file has 1,037,502
+  std::size_t rules = LS_UNWIND_MAX_RULES;
+  std::uint64_t text_bytes = 4ULL << 30;   // from the first to the last code
+  std::chrono::milliseconds time{20'000};  // the largest real file takes half a second
+};
+
+// Of the code of a file.
+struct UnwindTableFacts {
+  std::uint64_t functions = 0;          // that are described
+  std::uint64_t damaged_functions = 0;  // whose description cannot be read: unsupported
+  std::uint64_t hidden_functions = 0;   // that the search table of .eh_frame_hdr does not lead to
+  std::uint64_t code_bytes = 0;
+  std::uint64_t gap_bytes = 0;            // described by nothing
+  std::uint64_t frame_pointer_bytes = 0;  // of these, with code that keeps frame pointers
+  std::uint64_t unsupported_bytes = 0;
+};
+
+struct UnwindTable {
+  // Rows of a page are rows[first_row .. first_row + count).
+  struct Page {
+    std::uint32_t first_row = 0;
+    std::uint32_t count = 0;
+  };
+
+  Machine machine{};
+  std::uint64_t text = 0;  // link-time address of the first page, a multiple of its size
+  std::vector<Page> pages;
+  std::vector<std::uint32_t> rows;
+  std::vector<ls_unwind_rule> rules;
+  std::vector<LoadSegment> segments;  // to tell where a mapping of the file has its code
+  UnwindTableFacts facts;
+
+  // The rule in force at a link-time address. Null: no code of the file.
+  const ls_unwind_rule* rule_at(std::uint64_t address) const;
+};
+
+// kNotFound: it has no code. kLimit: larger than `limits`. kMalformed, kUnsupported: no ELF file of
+// ours. A file without call frame information is one gap.
+Result<UnwindTable> build_unwind_table(UniqueFd file, const UnwindTableLimits& limits = {});
+
+}  // namespace labelscope

@@ -1,0 +1,220 @@
+// libdw answers "what holds at this address?" and lists the entries of a section, but it does not
+// say which code an entry describes. That is decoded here: two numbers in an encoding which the
+// entry's CIE names (LSB 10.5.1, 10.6.1).
+#include "unwind_table/call_frames.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace labelscope {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+constexpr std::uint8_t kFormat = 0x0f;  // of an encoding; 0x70 is what it counts from
+constexpr std::uint8_t kOrigin = 0x70;
+
+template <class T>
+std::optional<std::uint64_t> take(Bytes& bytes) {
+  T value;
+  if (bytes.size() < sizeof value) return std::nullopt;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes = bytes.subspan(sizeof value);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
+std::optional<std::uint64_t> take_leb(Bytes& bytes, bool with_sign) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (bytes.empty()) return std::nullopt;
+    const std::uint8_t byte = bytes[0];
+    bytes = bytes.subspan(1);
+    value |= std::uint64_t{byte & 0x7fU} << shift;
+    if ((byte & 0x80) == 0) {
+      if (with_sign && (byte & 0x40) != 0 && shift < 57) value |= ~std::uint64_t{0} << (shift + 7);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+// A number without its origin.
+std::optional<std::uint64_t> take_number(Bytes& bytes, std::uint8_t encoding) {
+  switch (encoding & kFormat) {
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
+      return take<std::uint64_t>(bytes);
+    case DW_EH_PE_udata4:
+      return take<std::uint32_t>(bytes);
+    case DW_EH_PE_sdata4:
+      return take<std::int32_t>(bytes);
+    case DW_EH_PE_udata2:
+      return take<std::uint16_t>(bytes);
+    case DW_EH_PE_sdata2:
+      return take<std::int16_t>(bytes);
+    case DW_EH_PE_uleb128:
+      return take_leb(bytes, false);
+    case DW_EH_PE_sleb128:
+      return take_leb(bytes, true);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of the addresses in the FDEs of a CIE. nullopt: it cannot be told.
+std::optional<std::uint8_t> encoding_of(const Dwarf_CIE& cie) {
+  const char* letters = cie.augmentation;
+  if (*letters != 'z') return *letters == '\0' ? std::optional(std::uint8_t{0}) : std::nullopt;
+  Bytes data(cie.augmentation_data, cie.augmentation_data_size);
+  while (*++letters != '\0') {
+    if (*letters == 'S' || *letters == 'B' || *letters == 'G') continue;  // without data
+    const auto encoding = take<std::uint8_t>(data);
+    if (!encoding) return std::nullopt;
+    if (*letters == 'R') return static_cast<std::uint8_t>(*encoding);
+    if (*letters == 'P' && !take_number(data, static_cast<std::uint8_t>(*encoding))) {
+      return std::nullopt;
+    }
+    if (*letters != 'P' && *letters != 'L') return std::nullopt;
+  }
+  return std::uint8_t{0};
+}
+
+std::string libdw_error() {
+  const char* message = dwarf_errmsg(-1);
+  return message == nullptr ? "no reason" : message;
+}
+
+}  // namespace
+
+void CallFrames::FrameFreer::operator()(Dwarf_Frame* frame) const { std::free(frame); }
+
+Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
+  CallFrames frames;
+  frames.image_ = std::move(image);
+  const std::span<std::byte> bytes = frames.image_->bytes();
+  elf_version(EV_CURRENT);
+  frames.elf_.reset(elf_memory(reinterpret_cast<char*>(bytes.data()), bytes.size()));
+  if (frames.elf_ != nullptr) frames.cfi_ = dwarf_getcfi_elf(frames.elf_.get());
+  if (frames.cfi_ == nullptr) {
+    return Error{ErrorCode::kMalformed,
+                 "libdw does not take its call frame information: " + libdw_error()};
+  }
+  auto section = frames.find_section();
+  if (!section) return std::move(section).error();
+  frames.list_functions(*section);
+  return frames;
+}
+
+// In the image, .eh_frame_hdr or a section header leads to .eh_frame (call_frame_image.h).
+Result<CallFrames::Section> CallFrames::find_section() const {
+  std::size_t segments = 0;
+  static_cast<void>(elf_getphdrnum(elf_.get(), &segments));
+  const std::span<const std::byte> bytes = image_->bytes();
+  for (std::size_t i = 0; i < segments; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf_.get(), static_cast<int>(i), &segment) == nullptr ||
+        segment.p_type != PT_GNU_EH_FRAME) {
+      continue;
+    }
+    // Version and encodings; then the way to .eh_frame in four bytes, the only encoding that an
+    // image has.
+    constexpr std::uint64_t kWayAt = 4;
+    std::int32_t way = 0;
+    if (segment.p_offset > bytes.size() || bytes.size() - segment.p_offset < kWayAt + sizeof way) {
+      break;
+    }
+    std::memcpy(&way, bytes.data() + segment.p_offset + kWayAt, sizeof way);
+    Section section;
+    section.offset = segment.p_offset + kWayAt + static_cast<std::uint64_t>(std::int64_t{way});
+    section.address = segment.p_vaddr + kWayAt + static_cast<std::uint64_t>(std::int64_t{way});
+    if (section.offset > bytes.size()) break;
+    section.size = bytes.size() - section.offset;
+    return section;
+  }
+  Elf_Scn* each = nullptr;
+  std::size_t names = 0;
+  static_cast<void>(elf_getshdrstrndx(elf_.get(), &names));
+  while ((each = elf_nextscn(elf_.get(), each)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(each, &header) == nullptr) continue;
+    const char* name = elf_strptr(elf_.get(), names, header.sh_name);
+    if (name == nullptr || std::strcmp(name, ".eh_frame") != 0 || header.sh_offset > bytes.size() ||
+        header.sh_size > bytes.size() - header.sh_offset) {
+      continue;
+    }
+    return Section{header.sh_offset, header.sh_size, header.sh_addr};
+  }
+  return Error{ErrorCode::kNotFound, "it has no .eh_frame"};
+}
+
+void CallFrames::list_functions(const Section& section) {
+  const std::span<std::byte> bytes = image_->bytes();
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data()) + section.offset;
+  const auto* ident = reinterpret_cast<const unsigned char*>(bytes.data());
+  Elf_Data data{};
+  data.d_buf = const_cast<std::uint8_t*>(begin);  // NOLINT: libelf's type; nobody writes
+  data.d_size = section.size;
+  data.d_type = ELF_T_BYTE;
+  data.d_version = EV_CURRENT;
+  std::map<Dwarf_Off, std::optional<std::uint8_t>> encodings;  // by the CIE's offset
+  Dwarf_Off at = 0;
+  Dwarf_Off next = 0;
+  for (; at < section.size; at = next) {
+    Dwarf_CFI_Entry entry;
+    const int result = dwarf_next_cfi(ident, &data, true, at, &next, &entry);
+    if (result > 0) break;
+    if (next <= at) break;
+    if (result < 0) {
+      ++damaged_;
+      continue;
+    }
+    if (dwarf_cfi_cie_p(&entry)) {
+      encodings[at] = encoding_of(entry.cie);
+      continue;
+    }
+    const auto encoding = encodings.find(entry.fde.CIE_pointer);
+    Bytes fields(entry.fde.start, static_cast<std::size_t>(entry.fde.end - entry.fde.start));
+    if (encoding == encodings.end() || !encoding->second) {
+      ++damaged_;
+      continue;
+    }
+    const std::uint64_t field =
+        section.address + static_cast<std::uint64_t>(entry.fde.start - begin);
+    auto start = take_number(fields, *encoding->second);
+    const auto size = take_number(fields, *encoding->second & kFormat);
+    const std::uint8_t origin = *encoding->second & kOrigin;
+    if (!start || !size || (origin != DW_EH_PE_absptr && origin != DW_EH_PE_pcrel)) {
+      ++damaged_;
+      continue;
+    }
+    if (origin == DW_EH_PE_pcrel) *start += field;
+    // An empty one describes nothing (some linkers leave them behind), and would hide another.
+    if (*size == 0) continue;
+    if (*start + *size < *start) {
+      ++damaged_;
+      continue;
+    }
+    functions_.push_back({*start, *start + *size});
+  }
+  std::sort(functions_.begin(), functions_.end(),
+            [](const DescribedFunction& left, const DescribedFunction& right) {
+              return left.start != right.start ? left.start < right.start : left.end < right.end;
+            });
+}
+
+CallFrames::Frame CallFrames::at(std::uint64_t address) const {
+  Dwarf_Frame* frame = nullptr;
+  if (dwarf_cfi_addrframe(cfi_, address, &frame) != 0) return nullptr;
+  return Frame(frame);
+}
+
+}  // namespace labelscope

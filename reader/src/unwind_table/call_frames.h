@@ -1,0 +1,58 @@
+// The functions that call frame information describes, and what it says of each place in them.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "labelscope/result.h"
+#include "unwind/call_frame_image.h"
+
+namespace labelscope {
+
+struct DescribedFunction {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+
+class CallFrames {
+ public:
+  // kMalformed: libdw does not take it.
+  static Result<CallFrames> open(std::shared_ptr<CallFrameImage> image);
+
+  // Sorted, none twice. Entries that do not say which code they describe are left out.
+  const std::vector<DescribedFunction>& functions() const { return functions_; }
+  // What entries of that kind there were.
+  std::uint64_t damaged() const { return damaged_; }
+
+  struct FrameFreer {
+    void operator()(Dwarf_Frame* frame) const;
+  };
+  using Frame = std::unique_ptr<Dwarf_Frame, FrameFreer>;
+  // What holds at a place in a function; null: no entry leads there, or it cannot be read.
+  Frame at(std::uint64_t address) const;
+
+ private:
+  struct ElfCloser {
+    void operator()(Elf* elf) const { elf_end(elf); }
+  };
+  struct Section {
+    std::uint64_t offset = 0;  // in the image
+    std::uint64_t size = 0;
+    std::uint64_t address = 0;
+  };
+  CallFrames() = default;
+  Result<Section> find_section() const;
+  void list_functions(const Section& section);
+
+  std::shared_ptr<CallFrameImage> image_;
+  std::unique_ptr<Elf, ElfCloser> elf_;  // owns the CFI
+  Dwarf_CFI* cfi_ = nullptr;
+  std::vector<DescribedFunction> functions_;
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace labelscope

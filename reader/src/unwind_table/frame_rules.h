@@ -1,0 +1,47 @@
+// What libdw says of a place in code, as a rule of unwind_rules.h; and each rule once.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "labelscope/result.h"
+#include "unwind_table/unwind_rules.h"
+
+namespace labelscope {
+
+// A rule of this kind alone: nothing else in it means anything.
+constexpr ls_unwind_rule rule_of_kind(ls_cfa_kind kind) {
+  ls_unwind_rule rule{};
+  rule.cfa = kind;
+  return rule;
+}
+
+// LS_CFA_UNSUPPORTED where it says what no rule can. `signal`: it is the frame of a signal handler.
+ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
+                             unsigned return_address);
+
+class RuleDictionary {
+ public:
+  explicit RuleDictionary(std::size_t limit) : limit_(limit) {}
+  // kLimit: too many.
+  Result<std::uint32_t> number_of(const ls_unwind_rule& rule);
+  const std::vector<ls_unwind_rule>& rules() const { return rules_; }
+  std::vector<ls_unwind_rule> take() { return std::move(rules_); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const ls_unwind_rule& rule) const;
+  };
+  struct Equal {
+    bool operator()(const ls_unwind_rule& left, const ls_unwind_rule& right) const;
+  };
+  std::size_t limit_;
+  std::vector<ls_unwind_rule> rules_;
+  std::unordered_map<ls_unwind_rule, std::uint32_t, Hash, Equal> numbers_;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,238 @@
+// Five things are told from bytes:
+//
+//   padding        linkers and compilers fill up to the next function; nobody executes it
+//   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
+//                  files of such code have no call frame information (Chromium, V8, Go).
+//   entry          the first code of a program, and where musl starts a thread: nobody called it
+//   signal return  libcs do not always describe where a signal handler returns to (musl never does)
+//   PLT            the linker describes it on x86-64 only. On aarch64 its entries are jumps, which
+//                  leave everything to the caller where it is.
+//
+// Frame pointers are believed for a gap as a whole. A gap is what lies between two functions that
+// are described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is
+// judged for itself.
+#include "unwind_table/undescribed_code.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "unwind_table/frame_rules.h"
+
+namespace labelscope {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Gaps are read in pieces of this size.
+constexpr std::uint64_t kPiece = 1 << 20;
+// So that no code that is looked for lies across two pieces.
+constexpr std::uint64_t kOverlap = 32;
+// Longer ones exist only as code. (Large pages may be filled up to 2 MiB; as a gap they do no
+// harm.)
+constexpr std::uint64_t kMostPadding = 64;
+// The first code of a program, up to its only call, which does not return. glibc's and musl's have
+// 40 bytes.
+constexpr std::uint64_t kEntryBytes = 64;
+
+struct Signs {
+  std::vector<std::string_view> prologues;
+  std::string_view signal_return;
+  std::string_view thread_entry;
+  bool has_plt;
+};
+
+const Signs& signs_of(Machine machine) {
+  // push %rbp; mov %rsp, %rbp, in both encodings. Go before 1.21: lea n(%rsp), %rbp.
+  static const Signs x86{{"\x55\x48\x89\xe5"sv, "\x55\x48\x8b\xec"sv, "\x48\x8d\x6c\x24"sv},
+                         // mov $15, %rax; syscall
+                         "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
+                         // xor %ebp, %ebp; pop %rdi; call *%r9: __clone of musl
+                         "\x31\xed\x5f\x41\xff\xd1"sv,
+                         false};
+  // mov x29, sp
+  static const Signs arm{{"\xfd\x03\x00\x91"sv},
+                         // mov x8, #139; svc #0
+                         "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
+                         // ldp x1, x0, [sp], #16; blr x1: __clone of musl
+                         "\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
+                         true};
+  return machine == Machine::kX86_64 ? x86 : arm;
+}
+
+// The number of bytes of an x86 instruction that does nothing, or 0.
+std::size_t x86_padding(std::string_view code) {
+  std::size_t at = 0;
+  while (at < code.size() && (code[at] == '\x66' || code[at] == '\x2e')) ++at;
+  const std::string_view rest = code.substr(at);
+  if (rest.empty()) return 0;
+  if (rest[0] == '\x90') return at + 1;
+  if (at == 0 && (rest[0] == '\xcc' || rest[0] == '\0')) return 1;
+  // lea 0(%rsi), %rsi and its longer forms are 32-bit; here it is nopw/nopl with an address.
+  if (rest.size() < 3 || rest[0] != '\x0f' || rest[1] != '\x1f') return 0;
+  const auto form = static_cast<unsigned char>(rest[2]);
+  if (form >> 6 == 3) return at + 3;
+  const std::size_t index = (form & 7) == 4 ? 1 : 0;
+  const std::size_t displacement = form >> 6 == 1 ? 1 : form >> 6 == 2 ? 4 : 0;
+  return at + 3 + index + displacement;
+}
+
+bool is_padding(std::string_view code, Machine machine) {
+  if (machine == Machine::kAarch64) {
+    if (code.size() % 4 != 0) return false;
+    for (std::size_t i = 0; i < code.size(); i += 4) {
+      const std::string_view word = code.substr(i, 4);
+      if (word != "\x1f\x20\x03\xd5"sv && word != "\0\0\0\0"sv) return false;
+    }
+    return true;
+  }
+  while (!code.empty()) {
+    const std::size_t size = x86_padding(code);
+    if (size == 0 || size > code.size()) return false;
+    code.remove_prefix(size);
+  }
+  return true;
+}
+
+// The caller has called here and nothing has happened since: the link register still leads back.
+constexpr ls_unwind_rule kJump = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.ra = LS_RA_REGISTER;
+  rule.ra_offset = 30;
+  return rule;
+}();
+
+// The size of the entry of a PLT (aarch64) that code begins with, or 0:
+//   [bti c]; adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; [nop; nop]
+std::size_t plt_entry(std::string_view code) {
+  constexpr std::uint32_t kMarker = 0xd503245f;
+  constexpr std::uint32_t kNothing = 0xd503201f;
+  struct Wanted {
+    std::uint32_t mask;
+    std::uint32_t value;
+  };
+  constexpr std::array<Wanted, 4> kEntry{{{0x9f00001f, 0x90000010},
+                                          {0xffc003ff, 0xf9400211},
+                                          {0xffc003ff, 0x91000210},
+                                          {0xffffffff, 0xd61f0220}}};
+  auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    if (at + sizeof value <= code.size()) std::memcpy(&value, code.data() + at, sizeof value);
+    return value;
+  };
+  std::size_t at = word(0) == kMarker ? 4 : 0;
+  for (const Wanted& wanted : kEntry) {
+    if ((word(at) & wanted.mask) != wanted.value) return 0;
+    at += 4;
+  }
+  while (at < 24 && word(at) == kNothing) at += 4;
+  return at;
+}
+
+class Gap {
+ public:
+  Gap(Machine machine, std::uint64_t start, std::uint64_t end)
+      : signs_(signs_of(machine)), start_(start), end_(end) {}
+
+  void look(std::string_view code, std::uint64_t address) {
+    for (std::string_view prologue : signs_.prologues) {
+      frame_pointers_ = frame_pointers_ || code.find(prologue) != std::string_view::npos;
+    }
+    for_each(code, signs_.signal_return, [&](std::size_t at) {
+      // The address to which a handler returns is looked up one byte before.
+      mark(address + at - 1, address + at + signs_.signal_return.size(), LS_CFA_SIGNAL);
+    });
+    for_each(code, signs_.thread_entry, [&](std::size_t at) {
+      // And what the thread does when its function has returned.
+      mark(address + at, address + at + signs_.thread_entry.size() + 8, LS_CFA_ENTRY);
+    });
+    if (signs_.has_plt) look_for_plt(code, address);
+  }
+
+  void mark(std::uint64_t start, std::uint64_t end, ls_cfa_kind kind) {
+    mark(start, end, rule_of_kind(kind));
+  }
+
+  std::vector<CodePart> parts() {
+    std::sort(marks_.begin(), marks_.end(),
+              [](const Mark& left, const Mark& right) { return left.start < right.start; });
+    const ls_unwind_rule rest = rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP);
+    std::vector<CodePart> parts{{start_, rest}};
+    std::uint64_t marked = 0;
+    for (const Mark& mark : marks_) {
+      if (mark.start < marked) continue;  // the same, seen in two pieces
+      if (mark.start <= parts.back().start) parts.pop_back();
+      parts.push_back({mark.start, mark.rule});
+      parts.push_back({marked = mark.end, rest});
+    }
+    return parts;
+  }
+
+ private:
+  struct Mark {
+    std::uint64_t start;
+    std::uint64_t end;
+    ls_unwind_rule rule;
+  };
+  // Of a hostile file that is nothing but returns from signal handlers.
+  static constexpr std::size_t kMostMarks = 1024;
+
+  template <class Use>
+  static void for_each(std::string_view code, std::string_view wanted, Use use) {
+    std::size_t at = 0;
+    while ((at = code.find(wanted, at)) != std::string_view::npos) {
+      use(at);
+      at += wanted.size();
+    }
+  }
+
+  // Entries stand side by side.
+  void look_for_plt(std::string_view code, std::uint64_t address) {
+    for (std::size_t at = 0; at < code.size();) {
+      const std::size_t size = plt_entry(code.substr(at));
+      if (size != 0) mark(address + at, address + at + size, kJump);
+      at += size != 0 ? size : 4;
+    }
+  }
+
+  void mark(std::uint64_t start, std::uint64_t end, const ls_unwind_rule& rule) {
+    end = std::min(end, end_);
+    if (!marks_.empty() && marks_.back().end == start && marks_.back().rule.cfa == rule.cfa) {
+      marks_.back().end = end;
+    } else if (marks_.size() < kMostMarks) {
+      marks_.push_back({start, end, rule});
+    }
+  }
+
+  const Signs& signs_;
+  std::uint64_t start_;
+  std::uint64_t end_;
+  bool frame_pointers_ = false;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace
+
+std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,
+                                               std::uint64_t start, std::uint64_t end,
+                                               std::uint64_t entry) {
+  std::vector<char> bytes(std::min(end - start, kPiece));
+  Gap gap(machine, start, end);
+  for (std::uint64_t at = start; at < end;) {
+    const std::uint64_t size = std::min(end - at, kPiece);
+    const std::span<char> piece(bytes.data(), size);
+    // Memory behind the file's end has no code.
+    if (!file.read(at, std::as_writable_bytes(piece))) break;
+    const std::string_view code(piece.data(), piece.size());
+    if (end - start <= kMostPadding && is_padding(code, machine)) return {};
+    gap.look(code, at);
+    at += size == kPiece && at + size < end ? size - kOverlap : size;
+  }
+  if (entry >= start && entry < end) gap.mark(entry, entry + kEntryBytes, LS_CFA_ENTRY);
+  return gap.parts();
+}
+
+}  // namespace labelscope

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/* How to get from a frame to its caller, as numbers: what call frame information says, made ready
+ * for a program that may neither parse nor loop. User space makes these tables from files
+ * (build_unwind_table.h), the step in the kernel reads them (labelscope/bpf/unwind_step.bpf.h).
+ *
+ *   text of a module     pages of 64 KiB        rows of a page, sorted         rules of the module
+ *   +------------+       +------------------+   +-----------------------+     +-------------------+
+ *   | page 0     | ----> | block, first row | > | offset 0    | rule 7 ---+--> | CFA = sp + 16     |
+ *   | page 1     |       | number of rows   |   | offset 4660 | rule 2    |    | RA at CFA - 8, .. |
+ *   ...                                         ...
+ *
+ * A row holds up to the next one. The first row of a page stands at offset 0 and repeats the rule
+ * that is in force there, so a search never leaves its page. Where nothing is known, a row says so:
+ * nothing is left to be guessed from the row before.
+ *
+ * The CFA is what the stack pointer was before the call. RA is the return address. */
+#ifndef LABELSCOPE_UNWIND_RULES_H
+#define LABELSCOPE_UNWIND_RULES_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+/* A row: the low half of the address, and the number of a rule. */
+#define LS_UNWIND_ROW(offset, rule) ((offset) << 16 | (rule))
+#define LS_UNWIND_ROW_OFFSET(row) ((row) >> 16)
+#define LS_UNWIND_ROW_RULE(row) ((row)&0xffff)
+
+#define LS_UNWIND_PAGE_BITS 16
+/* Of a block, 64 KiB of them: one value of the map. All rows of a page lie in one block. No page of
+ * a real file has more than 5,060. */
+#define LS_UNWIND_BLOCK_ROWS 16384
+/* So that a row can name each. The largest real file needs 707. */
+#define LS_UNWIND_MAX_RULES 65535
+
+/* Where the CFA is, or why there is none. The names are for people who look at tables. */
+#define LS_CFA_KINDS(X)                                                                            \
+  X(LS_CFA_GAP, "gap")                 /* nothing describes this code */                           \
+  X(LS_CFA_GAP_FP, "frame-pointer")    /* nothing does, but it keeps frame pointers */             \
+  X(LS_CFA_ENTRY, "entry")             /* first code of a program or thread: there is no caller */ \
+  X(LS_CFA_UNSUPPORTED, "unsupported") /* described as nothing below can say */                    \
+  X(LS_CFA_SP, "sp")                   /* stack pointer + cfa_offset */                            \
+  X(LS_CFA_FP, "fp")                   /* frame pointer + cfa_offset */                            \
+  X(LS_CFA_REGISTER, "register")       /* register `operand` + cfa_offset */                       \
+  X(LS_CFA_PLT, "plt")       /* sp + cfa_offset, + 8 from the byte `operand` of a PLT entry on */  \
+  X(LS_CFA_AT_SP, "at-sp")   /* *(sp + cfa_offset) + 8 * operand */                                \
+  X(LS_CFA_AT_FP, "at-fp")   /* *(fp + cfa_offset) + 8 * operand */                                \
+  X(LS_CFA_SIGNAL, "signal") /* the kernel's signal frame: all registers lie on the stack */
+
+#define LS_CFA_ENUMERATOR(name, text) name,
+enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
+
+enum ls_ra_kind {
+  LS_RA_NONE = 0,    /* undefined: the root of the thread */
+  LS_RA_AT_CFA = 1,  /* at CFA + ra_offset */
+  LS_RA_REGISTER = 2 /* in register ra_offset, of which only the interrupted code knows the value */
+};
+
+/* The caller's frame pointer. */
+enum ls_fp_kind {
+  LS_FP_SAME = 0,
+  LS_FP_AT_CFA = 1, /* at CFA + fp_offset */
+  LS_FP_AT_FP = 2,  /* at frame pointer + fp_offset */
+  LS_FP_LOST = 3
+};
+
+/* Registers have their DWARF numbers (x86-64 psABI figure 3.36, AADWARF64 section 4.1). */
+struct ls_unwind_rule {
+  __u8 cfa;     /* enum ls_cfa_kind */
+  __u8 ra;      /* enum ls_ra_kind */
+  __u8 fp;      /* enum ls_fp_kind */
+  __s8 operand; /* see enum ls_cfa_kind */
+  __s32 cfa_offset;
+  __s32 fp_offset;
+  __s32 ra_offset;
+};
+
+struct ls_unwind_page {
+  __u32 block;
+  __u16 first; /* row of the block */
+  __u16 count; /* 0: no code here */
+};
+
+#endif /* LABELSCOPE_UNWIND_RULES_H */

@@ -1,0 +1,27 @@
+// A program whose label is its true call chain: each function has a letter, and the value of the
+// thread's only label is the letters of the calls that are under way, outermost first.
+//
+//   push(letter); call; pop        the letter is there before the call and after the return
+//
+// A sample has the label of its moment. So the functions on its stack are the label's, or all but
+// the last one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace labelscope::test {
+
+// Calls at random, in ways that make stacks hard to unwind, until `done`. Publishes the label.
+void call_at_random(unsigned seed, const std::function<bool()>& done);
+// Recurses `depth` calls deep and burns there until `done`.
+void recurse(unsigned depth, const std::function<bool()>& done);
+// The letters of the functions that these addresses are in, outermost first. Of a stack, leaf first:
+// all but the first are return addresses.
+std::string letters_of(const std::vector<std::uint64_t>& stack);
+// How many frames of recurse() there are.
+std::size_t recursions_in(const std::vector<std::uint64_t>& stack);
+
+}  // namespace labelscope::test

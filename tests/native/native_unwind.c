@@ -1,0 +1,48 @@
+/* Compiled once for each processor, with NATIVE_UNWIND its function's name. */
+#include "native_unwind.h"
+
+#include "fake_bpf.h"
+
+static const struct native_tables* given;
+
+#define TABLE(type, function, member, count)                   \
+  static __always_inline const type* function(__u32 number) {  \
+    return number < given->count ? &given->member[number] : 0; \
+  }
+TABLE(struct ls_unwind_mapping, ls_unwind_mapping_at, mappings, mapping_count)
+TABLE(struct ls_unwind_module, ls_unwind_module_at, modules, module_count)
+TABLE(struct ls_unwind_page, ls_unwind_page_at, pages, page_count)
+TABLE(struct ls_unwind_rule, ls_unwind_rule_at, rules, rule_count)
+
+static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
+  return number < given->block_count ? given->rows + (__u64)number * LS_UNWIND_BLOCK_ROWS : 0;
+}
+
+#include "bpf/unwind_step.bpf.h"
+
+struct native_stack NATIVE_UNWIND(const struct native_tables* tables,
+                                  const struct ls_unwind_process* process,
+                                  const struct native_start* start) {
+  struct ls_fault fault = {0, 0};
+  struct ls_memory memory = {.fault = &fault};
+  struct ls_unwind walk = {.pc = start->pc,
+                           .sp = start->sp,
+                           .fp = start->fp,
+                           .code_mask = start->code_mask,
+                           .process = *process};
+  struct native_stack stack = {0};
+  memcpy(walk.registers, start->registers, sizeof(walk.registers));
+  given = tables;
+  while (walk.end == 0) {
+    if (stack.count == NATIVE_MAX_FRAMES) {
+      walk.end = LS_STACK_TOO_DEEP;
+      break;
+    }
+    if (!ls_unwind_locate(&walk) && stack.count != 0) break;
+    stack.frames[stack.count++] = walk.pc;
+    if (walk.end == 0 && ls_unwind_choose(&walk)) ls_unwind_apply(&memory, &walk);
+  }
+  stack.end = walk.end;
+  stack.fp_frames = walk.fp_frames;
+  return stack;
+}

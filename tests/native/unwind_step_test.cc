@@ -1,0 +1,453 @@
+// One step from a frame to its caller, on stacks that are made here: each kind of rule, each way to
+// end, and what other unwinders got wrong.
+#include <cstring>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "native/native_unwind.h"
+#include "support/catch.h"
+#include "support/fake_memory.h"
+#include "unwind_table/build_unwind_table.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+extern "C" long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
+
+namespace {
+
+constexpr Address kStack = 0x7ffc'0000'0000;
+constexpr Address kText = 0x5555'0000'0000;
+
+const FakeMemory* target = nullptr;
+
+long read_target(void* out, __u32 size, __u64 address) {
+  return target->read(address, {static_cast<std::byte*>(out), size}) ? 0 : -14;
+}
+
+struct Row {
+  std::uint64_t offset;  // from the start of the text
+  ls_unwind_rule rule;
+};
+
+constexpr ls_unwind_rule kGap{};
+constexpr ls_unwind_rule kRoot{LS_CFA_SP, LS_RA_NONE, LS_FP_SAME, 0, 0, 0, 0};
+
+constexpr ls_unwind_rule of_kind(ls_cfa_kind kind) {
+  ls_unwind_rule rule{};
+  rule.cfa = kind;
+  return rule;
+}
+// CFA = sp + offset, return address below it (x86-64).
+constexpr ls_unwind_rule sp(int offset) {
+  return {LS_CFA_SP, LS_RA_AT_CFA, LS_FP_SAME, 0, offset, 0, -8};
+}
+// The function has pushed its caller's frame pointer.
+constexpr ls_unwind_rule sp_with_fp(int offset) {
+  return {LS_CFA_SP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, offset, -16, -8};
+}
+constexpr ls_unwind_rule fp() { return {LS_CFA_FP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, 16, -16, -8}; }
+
+// A program of one file, and the stack of its thread.
+class Program {
+ public:
+  explicit Program(bool arm = false) : arm_(arm) {
+    target = &memory;
+    fake_probe_read_user = read_target;
+  }
+
+  void rows(const std::vector<Row>& given, std::uint64_t size = 1 << 16) {
+    rows_.assign(LS_UNWIND_BLOCK_ROWS, 0);
+    pages_.clear();
+    rules_.clear();
+    std::uint16_t next = 0;
+    for (std::uint64_t page = 0; page < size; page += 1 << 16) {
+      ls_unwind_page head{0, next, 0};
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        const bool in_force =
+            given[i].offset < page && (i + 1 == given.size() || given[i + 1].offset > page);
+        const bool here = given[i].offset >= page && given[i].offset < page + (1 << 16);
+        if (!here && !in_force) continue;
+        rows_[next++] =
+            LS_UNWIND_ROW(in_force ? 0U : static_cast<std::uint32_t>(given[i].offset - page),
+                          static_cast<std::uint32_t>(i));
+        ++head.count;
+      }
+      pages_.push_back(head);
+    }
+    for (const Row& row : given) rules_.push_back(row.rule);
+    modules_ = {{0, static_cast<__u32>(pages_.size()), 0, static_cast<__u32>(rules_.size())}};
+    map(kText, kText + size, 0);
+  }
+  void map(Address first, Address end, std::uint32_t module) {
+    mappings_.push_back({first, end, first, module, kList});
+  }
+
+  // Above sp, one after the other.
+  void push(Address at, const std::vector<std::uint64_t>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) memory.put(at + 8 * i, words[i]);
+  }
+
+  native_stack unwind(std::uint64_t pc) {
+    start.pc = pc;
+    start.sp = start.sp == 0 ? kStack : start.sp;
+    const native_tables tables{mappings_.data(),
+                               modules_.data(),
+                               pages_.data(),
+                               rows_.data(),
+                               rules_.data(),
+                               static_cast<__u32>(mappings_.size()),
+                               static_cast<__u32>(modules_.size()),
+                               static_cast<__u32>(pages_.size()),
+                               1,
+                               static_cast<__u32>(rules_.size())};
+    const ls_unwind_process process{0, static_cast<__u32>(mappings_.size()), list, 0};
+    return arm_ ? native_unwind_arm64(&tables, &process, &start)
+                : native_unwind_x86(&tables, &process, &start);
+  }
+
+  FakeMemory memory;
+  native_start start{};
+  __u32 list = kList;
+  std::vector<ls_unwind_mapping>& mappings() { return mappings_; }
+  std::vector<ls_unwind_module>& modules() { return modules_; }
+
+ private:
+  static constexpr __u32 kList = 7;
+  bool arm_;
+  std::vector<ls_unwind_mapping> mappings_;
+  std::vector<ls_unwind_module> modules_;
+  std::vector<ls_unwind_page> pages_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<ls_unwind_rule> rules_;
+};
+
+std::vector<std::uint64_t> frames_of(const native_stack& stack) {
+  return {stack.frames, stack.frames + stack.count};
+}
+
+using Frames = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("unwind step: from a leaf through two callers to the root") {
+  Program program;
+  program.rows({{0, sp(8)}, {0x100, sp(32)}, {0x200, kRoot}});
+  program.push(kStack, {kText + 0x150, 0, 0, 0, kText + 0x210});
+  const native_stack stack = program.unwind(kText + 0x10);
+  CHECK(frames_of(stack) == Frames{kText + 0x10, kText + 0x150, kText + 0x210});
+  CHECK(stack.end == LS_STACK_ROOT);
+  CHECK(stack.fp_frames == 0);
+}
+
+TEST_CASE("unwind step: a call at the end of its function belongs to that function") {
+  Program program;
+  // The return address is the first byte of what follows, whose rule is another one.
+  program.rows({{0, sp(8)}, {0x100, sp(32)}, {0x180, sp(64)}, {0x200, kRoot}});
+  program.push(kStack, {kText + 0x180, 0, 0, 0, kText + 0x210});
+  CHECK(program.unwind(kText).end == LS_STACK_ROOT);
+  // But code that was interrupted there is what follows.
+  program.push(kStack, {0, 0, 0, 0, 0, 0, 0, kText + 0x201});
+  const native_stack stack = program.unwind(kText + 0x180);
+  CHECK(stack.end == LS_STACK_ROOT);
+  CHECK(stack.count == 2);
+}
+
+TEST_CASE("unwind step: the frame pointer is restored on the way, and is a base afterwards") {
+  Program program;
+  program.rows({{0, sp_with_fp(16)}, {0x100, fp()}, {0x200, kRoot}});
+  // The leaf has pushed the frame pointer of its caller, who has pushed its own caller's.
+  program.push(kStack, {kStack + 0x40, kText + 0x110});
+  program.push(kStack + 0x40, {0x1111, kText + 0x210});
+  program.start.fp = 0xdead;
+  CHECK(frames_of(program.unwind(kText + 4)) == Frames{kText + 4, kText + 0x110, kText + 0x210});
+}
+
+TEST_CASE("unwind step: the CFA by any register of the interrupted code, and of no other") {
+  Program program;
+  const ls_unwind_rule by_r11{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 11, 8, 0, -8};
+  program.rows({{0, by_r11}, {0x100, kRoot}, {0x200, sp(8)}});
+  program.start.registers[11] = kStack + 0x80;
+  program.push(kStack + 0x80, {kText + 0x110});
+  CHECK(program.unwind(kText + 4).end == LS_STACK_ROOT);
+  program.push(kStack, {kText + 0x10});
+  const native_stack called = program.unwind(kText + 0x210);
+  CHECK(called.end == LS_STACK_UNSUPPORTED);
+  CHECK(called.count == 2);
+}
+
+TEST_CASE("unwind step: a return address in a register (vfork), and the frame pointer with it") {
+  Program program;
+  const ls_unwind_rule in_rdi{LS_CFA_SP, LS_RA_REGISTER, LS_FP_SAME, 0, 0, 0, 5};
+  program.rows({{0, in_rdi}, {0x100, fp()}, {0x200, kRoot}});
+  program.start.registers[5] = kText + 0x110;
+  program.start.fp = kStack + 0x20;
+  program.push(kStack + 0x20, {0, kText + 0x210});
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x110, kText + 0x210});
+  CHECK(stack.end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: an entry of the PLT before and after its push") {
+  Program program;
+  const ls_unwind_rule plt{LS_CFA_PLT, LS_RA_AT_CFA, LS_FP_SAME, 11, 8, 0, -8};
+  program.rows({{0, plt}, {0x100, kRoot}});
+  program.push(kStack, {kText + 0x110});
+  CHECK(program.unwind(kText + 0x2a).end == LS_STACK_ROOT);
+  program.push(kStack, {3, kText + 0x110});
+  CHECK(program.unwind(kText + 0x2b).end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: a CFA that lies on the stack") {
+  Program program;
+  const ls_unwind_rule at_sp{LS_CFA_AT_SP, LS_RA_AT_CFA, LS_FP_SAME, 1, 24, 0, -8};
+  const ls_unwind_rule at_fp{LS_CFA_AT_FP, LS_RA_AT_CFA, LS_FP_AT_FP, 0, -40, 0, -8};
+  program.rows({{0, at_sp}, {0x100, at_fp}, {0x200, kRoot}});
+  program.push(kStack, {0, 0, 0, kStack + 0x100});
+  program.push(kStack + 0x100, {kText + 0x110});
+  program.start.fp = kStack + 0x200;
+  program.push(kStack + 0x200 - 40, {kStack + 0x300});
+  program.push(kStack + 0x200, {0x7777});
+  program.push(kStack + 0x300 - 8, {kText + 0x210});
+  CHECK(program.unwind(kText + 4).end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: through a signal handler, onto another stack and back") {
+  constexpr Address kHandlerStack = 0x7fff'0000'0000;  // above the thread's own: sigaltstack
+  Program program;
+  program.rows({{0, sp(8)}, {0xff, of_kind(LS_CFA_SIGNAL)}, {0x110, sp(24)}, {0x200, kRoot}});
+  program.start.sp = kHandlerStack;
+  // The handler returns to the first byte of the signal frame's code.
+  program.push(kHandlerStack, {kText + 0x100});
+  std::vector<std::uint64_t> context(5 + 17);
+  context[5 + 15] = kStack;
+  context[5 + 16] = kText + 0x110;  // interrupted at the first byte of a function: not one before
+  program.push(kHandlerStack + 8, context);
+  program.push(kStack, {0, 0, kText + 0x210});
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x100, kText + 0x110, kText + 0x210});
+  CHECK(stack.end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: what a signal has interrupted has all its registers") {
+  Program program;
+  const ls_unwind_rule by_r9{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 9, 8, 0, -8};
+  program.rows({{0, of_kind(LS_CFA_SIGNAL)}, {0x100, by_r9}, {0x200, kRoot}});
+  std::vector<std::uint64_t> context(5 + 17);
+  context[5 + 1] = kStack + 0x400;  // r9
+  context[5 + 15] = kStack + 0x300;
+  context[5 + 16] = kText + 0x110;
+  program.push(kStack, context);
+  program.push(kStack + 0x400, {kText + 0x210});
+  CHECK(program.unwind(kText + 4).end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: each way to end has its name") {
+  Program program;
+  const ls_unwind_rule lost{LS_CFA_SP, LS_RA_AT_CFA, LS_FP_LOST, 0, 8, 0, -8};
+  program.rows({{0, sp(8)},
+                {0x100, kGap},
+                {0x200, of_kind(LS_CFA_ENTRY)},
+                {0x300, of_kind(LS_CFA_UNSUPPORTED)},
+                {0x400, sp(0)},
+                {0x500, sp(-64)},
+                {0x600, lost},
+                {0x700, fp()}});
+  program.memory.map(kStack, 4096);
+  auto end_after = [&](std::uint64_t return_address) {
+    program.push(kStack, {return_address});
+    return program.unwind(kText + 4).end;
+  };
+  CHECK(end_after(kText + 0x110) == LS_STACK_NO_WAY_ON);
+  CHECK(end_after(kText + 0x210) == LS_STACK_ENTRY);
+  CHECK(end_after(kText + 0x310) == LS_STACK_UNSUPPORTED);
+  CHECK(end_after(kText + 0x410) == LS_STACK_NOT_GROWING);
+  CHECK(end_after(kText + 0x510) == LS_STACK_NOT_GROWING);
+  CHECK(end_after(0) == LS_STACK_BAD_RETURN);
+  CHECK(end_after(0xffff'ffff'ff60'0000) == LS_STACK_BAD_RETURN);
+  CHECK(end_after(0x1234'5678) == LS_STACK_NO_MAPPING);
+  SECTION("a lost frame pointer is no base") {
+    program.push(kStack, {kText + 0x610, kText + 0x710});
+    CHECK(program.unwind(kText + 4).end == LS_STACK_UNSUPPORTED);
+  }
+  SECTION("a page that is not in memory") {
+    program.start.sp = kStack + 8192;
+    CHECK(program.unwind(kText + 4).end == LS_STACK_NOT_RESIDENT);
+  }
+  SECTION("what leads nowhere is no frame") {
+    program.push(kStack, {0x1234'5678});
+    CHECK(program.unwind(kText + 4).count == 1);
+  }
+  SECTION("code that is in no mapping") {
+    const native_stack stack = program.unwind(0x4000'0000);
+    CHECK(stack.end == LS_STACK_NO_MAPPING);
+    CHECK(frames_of(stack) == Frames{0x4000'0000});
+  }
+  SECTION("a file without a table") {
+    program.map(kText + (1 << 20), kText + (2 << 20), LS_UNWIND_NO_TABLE);
+    CHECK(end_after(kText + (1 << 20) + 5) == LS_STACK_NO_TABLE);
+  }
+  SECTION("a list of mappings that has become another's") {
+    program.list = 8;
+    CHECK(end_after(kText + 0x210) == LS_STACK_NO_MAPPING);
+  }
+  SECTION("a table that is being replaced") {
+    program.modules()[0].rule_count = 0;
+    CHECK(end_after(kText + 0x210) == LS_STACK_NO_TABLE);
+  }
+}
+
+TEST_CASE("unwind step: the last frame that is kept may be the root") {
+  const std::size_t depth = GENERATE(511, 512, 513);
+  Program program;
+  program.rows({{0, sp(8)}, {0x100, kRoot}});
+  std::vector<std::uint64_t> words(depth - 2, kText + 0x10);
+  words.push_back(kText + 0x110);
+  program.push(kStack, words);
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(stack.count == std::min<std::size_t>(depth, NATIVE_MAX_FRAMES));
+  CHECK(stack.end == (depth > NATIVE_MAX_FRAMES ? LS_STACK_TOO_DEEP : LS_STACK_ROOT));
+}
+
+TEST_CASE("unwind step: rules that lead in a circle end") {
+  Program program;
+  const ls_unwind_rule circle{LS_CFA_AT_SP, LS_RA_AT_CFA, LS_FP_SAME, 0, 0, 0, -8};
+  program.rows({{0, circle}});
+  program.push(kStack - 8, {kText + 4, kStack});
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(stack.end == LS_STACK_NOT_GROWING);
+  CHECK(stack.count == 2);
+}
+
+TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
+  Program program;
+  program.rows({{0, of_kind(LS_CFA_GAP_FP)}, {0x1000, sp(24)}, {0x2000, kRoot}});
+  program.memory.map(kText, 0x3000);  // no instruction that is looked for
+  program.start.fp = kStack + 0x40;
+  program.push(kStack + 0x40, {0, kText + 0x1010, 0, 0, kText + 0x2010});
+  SECTION("from the middle of a function") {
+    const native_stack stack = program.unwind(kText + 0x10);
+    CHECK(frames_of(stack) == Frames{kText + 0x10, kText + 0x1010, kText + 0x2010});
+    CHECK(stack.fp_frames == 1);
+    CHECK(stack.end == LS_STACK_ROOT);
+  }
+  SECTION("from its first instruction: its own caller is not in the chain yet") {
+    const std::uint32_t code = GENERATE(0x55U, 0xfa1e0ff3U, 0xc3U);
+    program.memory.put(kText + 0x10, code);
+    program.push(kStack, {kText + 0x100});
+    CHECK(frames_of(program.unwind(kText + 0x10)) ==
+          Frames{kText + 0x10, kText + 0x100, kText + 0x1010, kText + 0x2010});
+  }
+  SECTION("from its second") {
+    program.memory.put(kText + 0x10, 0xe58948U);
+    program.push(kStack, {kStack + 0x40, kText + 0x100});
+    program.start.fp = kStack + 0x40;
+    CHECK(frames_of(program.unwind(kText + 0x10)) ==
+          Frames{kText + 0x10, kText + 0x100, kText + 0x1010, kText + 0x2010});
+  }
+  SECTION("a chain that goes down ends") {
+    program.start.fp = kStack - 0x40;
+    CHECK(program.unwind(kText + 0x10).end == LS_STACK_NOT_GROWING);
+  }
+  SECTION("a chain that ends does not tell whether that is the root") {
+    program.start.fp = 0;
+    CHECK(program.unwind(kText + 0x10).end == LS_STACK_CHAIN_ENDED);
+  }
+  SECTION("no frame pointers are followed in a gap without them") {
+    program.mappings().clear();
+    program.rows({{0, kGap}, {0x1000, sp(24)}, {0x2000, kRoot}});
+    CHECK(program.unwind(kText + 0x10).end == LS_STACK_NO_WAY_ON);
+  }
+  SECTION("memory that a program wrote code to") {
+    program.map(kText + (1 << 20), kText + (2 << 20), LS_UNWIND_NO_FILE);
+    const native_stack stack = program.unwind(kText + (1 << 20) + 0x10);
+    CHECK(stack.end == LS_STACK_ROOT);
+    CHECK(stack.fp_frames == 1);
+  }
+}
+
+TEST_CASE("unwind step: every mapping is found, however many there are") {
+  const std::size_t count = GENERATE(1, 2, 3, 1000, 16383);
+  Program program;
+  for (std::size_t i = 0; i < count; ++i) {
+    program.map(kText + i * 0x4000, kText + i * 0x4000 + 0x1000, LS_UNWIND_NO_TABLE);
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; i += 1 + i / 7) {
+    const Address start = kText + i * 0x4000;
+    wrong += program.unwind(start).end != LS_STACK_NO_TABLE;
+    wrong += program.unwind(start + 0xfff).end != LS_STACK_NO_TABLE;
+    wrong += program.unwind(start + 0x1000).end != LS_STACK_NO_MAPPING;
+    wrong += program.unwind(start - 1).end != LS_STACK_NO_MAPPING;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("unwind step: every row of every page is found") {
+  std::vector<Row> rows;
+  for (int i = 0; i < 3000; ++i) {
+    rows.push_back(
+        {static_cast<std::uint64_t>(i) * 61, i % 2 == 0 ? sp(8) : of_kind(LS_CFA_ENTRY)});
+  }
+  Program program;
+  program.rows(rows, 1 << 18);
+  program.push(kStack, {0});
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ls_stack_end expected = i % 2 == 0 ? LS_STACK_BAD_RETURN : LS_STACK_ENTRY;
+    wrong += program.unwind(kText + rows[i].offset).end != expected;
+    wrong += program.unwind(kText + rows[i].offset + 60).end != expected;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("unwind step: aarch64, a leaf with its caller in the link register, signed addresses") {
+  constexpr std::uint64_t kSignature = 0x2a5ULL << 48;
+  const ls_unwind_rule leaf{LS_CFA_SP, LS_RA_REGISTER, LS_FP_SAME, 0, 0, 0, 30};
+  const ls_unwind_rule pair{LS_CFA_SP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, 32, -32, -24};
+  Program program(true);
+  const ls_unwind_rule large_leaf{LS_CFA_SP, LS_RA_REGISTER, LS_FP_SAME, 0, 16, 0, 30};
+  program.rows({{0, leaf}, {0x80, large_leaf}, {0x100, pair}, {0x200, kRoot}});
+  program.start.code_mask = (1ULL << 48) - 1;
+  program.start.registers[30] = (kText + 0x110) | kSignature;
+  program.push(kStack, {kStack + 0x100, (kText + 0x210) | kSignature});
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x110, kText + 0x210});
+  CHECK(stack.end == LS_STACK_ROOT);
+  SECTION("which no caller has") {
+    program.start.registers[30] = kText + 0x90;
+    CHECK(program.unwind(kText + 4).end == LS_STACK_UNSUPPORTED);
+    program.start.registers[30] = kText + 0x10;
+    CHECK(program.unwind(kText + 4).end == LS_STACK_NOT_GROWING);
+  }
+}
+
+TEST_CASE("unwind step: aarch64, behind a frame without a table the stack pointer is not known") {
+  const ls_unwind_rule pair{LS_CFA_SP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, 32, -32, -24};
+  Program program(true);
+  program.rows({{0, of_kind(LS_CFA_GAP_FP)}, {0x100, pair}, {0x200, kRoot}});
+  program.memory.map(kText, 0x1000);
+  program.start.code_mask = ~0ULL;
+  program.start.fp = kStack + 0x40;
+  // 64 bytes lie between the record and the caller's frame, whose own record is at 0xa0.
+  program.push(kStack + 0x40, {kStack + 0xa0, kText + 0x110});
+  program.push(kStack + 0xa0, {0, kText + 0x210});
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x110, kText + 0x210});
+  CHECK(stack.fp_frames == 2);
+  CHECK(stack.end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: aarch64, through a signal handler") {
+  Program program(true);
+  program.rows({{0, of_kind(LS_CFA_SIGNAL)}, {0x100, kRoot}});
+  program.start.code_mask = ~0ULL;
+  std::vector<std::uint64_t> saved(33);
+  saved[31] = kStack + 0x1000;
+  saved[32] = kText + 0x100;
+  program.push(kStack + 128 + 184, saved);
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x100});
+  CHECK(stack.end == LS_STACK_ROOT);
+}

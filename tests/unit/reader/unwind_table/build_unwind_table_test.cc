@@ -1,0 +1,195 @@
+// What assembly code says about itself, as rules: each way once (odd_frames.S). And files that lie.
+#include "unwind_table/build_unwind_table.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <random>
+
+#include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+static bool operator==(const ls_unwind_rule& left, const ls_unwind_rule& right) {
+  return left.cfa == right.cfa && left.ra == right.ra && left.fp == right.fp &&
+         left.operand == right.operand && left.cfa_offset == right.cfa_offset &&
+         left.fp_offset == right.fp_offset && left.ra_offset == right.ra_offset;
+}
+
+namespace {
+
+UniqueFd open_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(file.valid());
+  return file;
+}
+
+UniqueFd file_of(const std::vector<char>& bytes) {
+  UniqueFd file(memfd_create("unwind_table_test", MFD_CLOEXEC));
+  REQUIRE(file.valid());
+  REQUIRE(::pwrite(file.get(), bytes.data(), bytes.size(), 0) ==
+          static_cast<ssize_t>(bytes.size()));
+  return file;
+}
+
+std::vector<char> bytes_of(const std::string& path) {
+  const UniqueFd file = open_file(path);
+  std::vector<char> bytes(static_cast<std::size_t>(::lseek(file.get(), 0, SEEK_END)));
+  REQUIRE(::pread(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+// The linker makes no search table for what it does not understand. So the instruction that nobody
+// knows comes in afterwards, in the place of a marked one that means nothing.
+std::vector<char> odd_file() {
+  std::vector<char> bytes = bytes_of(fixture_path("libodd_frames.so"));
+  constexpr char kMarked[] = {0x2e, 0x55, 0x2e, 0x2a};
+  const auto found =
+      std::search(bytes.begin(), bytes.end(), std::begin(kMarked), std::end(kMarked));
+  REQUIRE(found != bytes.end());
+  *found = 0x3e;
+  return bytes;
+}
+
+class OddFrames {
+ public:
+  OddFrames() {
+    auto table = build_unwind_table(file_of(odd_file()));
+    INFO((table ? "" : table.error().context));
+    REQUIRE(table);
+    table_ = *std::move(table);
+  }
+  std::uint64_t address(const char* symbol) const {
+    auto image = ElfImage::open(open_file(fixture_path("libodd_frames.so")));
+    REQUIRE(image);
+    auto found = image->find_dynamic_symbol(symbol);
+    REQUIRE(found);
+    REQUIRE(*found);
+    return (*found)->value;
+  }
+  ls_unwind_rule at(const char* symbol, int offset = 0) const {
+    const ls_unwind_rule* rule =
+        table_.rule_at(address(symbol) + static_cast<std::uint64_t>(std::int64_t{offset}));
+    REQUIRE(rule != nullptr);
+    return *rule;
+  }
+  const UnwindTable& table() const { return table_; }
+
+ private:
+  UnwindTable table_;
+};
+
+}  // namespace
+
+TEST_CASE("unwind table: what assembly code says of itself is its rule") {
+  const OddFrames odd;
+  CHECK(odd.at("ra_in_register") ==
+        ls_unwind_rule{LS_CFA_SP, LS_RA_REGISTER, LS_FP_SAME, 0, 0, 0, 5});
+  CHECK(odd.at("root").ra == LS_RA_NONE);
+  CHECK(odd.at("root").cfa == LS_CFA_SP);
+  CHECK(odd.at("leaf_register") ==
+        ls_unwind_rule{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 11, 8, 0, -8});
+  CHECK(odd.at("at_sp") ==
+        ls_unwind_rule{LS_CFA_AT_SP, LS_RA_AT_CFA, LS_FP_AT_CFA, 2, 24, -24, -8});
+  CHECK(odd.at("at_fp") == ls_unwind_rule{LS_CFA_AT_FP, LS_RA_AT_CFA, LS_FP_AT_FP, 0, -40, 0, -8});
+  CHECK(odd.at("unsupported").cfa == LS_CFA_UNSUPPORTED);
+  CHECK(odd.at("after_damaged") ==
+        ls_unwind_rule{LS_CFA_FP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, 16, -16, -8});
+  CHECK(odd.at("after_restore") == odd.at("after_damaged"));
+}
+
+TEST_CASE("unwind table: a function that cannot be read costs nothing but itself") {
+  const OddFrames odd;
+  CHECK(odd.at("damaged").cfa == LS_CFA_SP);  // what comes before can be read
+  CHECK(odd.at("damaged", 1).cfa == LS_CFA_UNSUPPORTED);
+  CHECK(odd.at("after_damaged", -1).cfa == LS_CFA_SP);
+  CHECK(odd.table().facts.damaged_functions + odd.table().facts.hidden_functions == 1);
+}
+
+TEST_CASE("unwind table: one byte before a return address is still the caller") {
+  const OddFrames odd;
+  CHECK(odd.at("after_last_call", -1).cfa_offset == 48);
+  CHECK(odd.at("after_last_call").cfa_offset == 8);
+}
+
+TEST_CASE("unwind table: code that nothing describes is a gap, and says what its bytes tell") {
+  const OddFrames odd;
+  CHECK(odd.at("frame_pointer", 20).cfa == LS_CFA_GAP_FP);
+  CHECK(odd.at("gap", 20).cfa == LS_CFA_GAP);
+  CHECK(odd.at("signal_return").cfa == LS_CFA_SIGNAL);
+  CHECK(odd.at("signal_return", -1).cfa == LS_CFA_SIGNAL);
+  CHECK(odd.at("signal_return", -2).cfa == LS_CFA_GAP);
+  CHECK(odd.at("signal_return", 9).cfa == LS_CFA_GAP);
+  CHECK(odd.at("after_empty").cfa_offset == 8);
+  // Nobody executes it, so it needs no rows of its own.
+  CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);
+  CHECK(odd.table().facts.gap_bytes > 300);
+  CHECK(odd.table().facts.frame_pointer_bytes > 100);
+}
+
+TEST_CASE(
+    "unwind table: a handler returns to the first byte of its frame, and is looked up before") {
+  const OddFrames odd;
+  CHECK(odd.at("signal_frame").cfa == LS_CFA_SIGNAL);
+  CHECK(odd.at("signal_frame", -1).cfa == LS_CFA_SIGNAL);
+}
+
+TEST_CASE("unwind table: every page begins with the rule in force") {
+  const OddFrames odd;
+  const UnwindTable& table = odd.table();
+  REQUIRE(table.pages.size() > 16);  // the far section
+  for (const UnwindTable::Page& page : table.pages) {
+    REQUIRE(page.count > 0);
+    CHECK(LS_UNWIND_ROW_OFFSET(table.rows[page.first_row]) == 0);
+    for (std::uint32_t i = 1; i < page.count; ++i) {
+      CHECK(table.rows[page.first_row + i] >> 16 > table.rows[page.first_row + i - 1] >> 16);
+    }
+  }
+  CHECK(odd.at("far_away", 4).cfa_offset == 24);
+  CHECK(table.rule_at(odd.address("far_away") - (1 << 16))->cfa == LS_CFA_GAP);
+  CHECK(table.rule_at(table.text - 1) == nullptr);
+  CHECK(table.rule_at(~0ULL) == nullptr);
+}
+
+TEST_CASE("unwind table: a limit that is reached has its name in the error") {
+  const std::string path = fixture_path("libodd_frames.so");
+  auto check = [&](const UnwindTableLimits& limits, const char* named) {
+    auto table = build_unwind_table(open_file(path), limits);
+    REQUIRE_FALSE(table);
+    CHECK(table.error().code == ErrorCode::kLimit);
+    CHECK_THAT(table.error().context, Catch::Matchers::Contains(named));
+  };
+  check({.rows = 3}, "3 rows");
+  check({.rules = 4}, "4 different rules");
+  check({.text_bytes = 65536}, "spans more than");
+  check({.time = std::chrono::milliseconds(0)}, "0 ms");
+}
+
+TEST_CASE("unwind table: a file with any byte changed gives a table or an error") {
+  const std::vector<char> sound = odd_file();
+  std::mt19937 random(4711);
+  std::size_t tables = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<char> bytes = sound;
+    for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
+      // Half of them in the headers and the frames, which are at the start and near the end.
+      const std::size_t at = random() % (random() % 2 ? bytes.size() : 4096);
+      bytes[at] = static_cast<char>(random() % 3 ? random() : random() % 2 ? 0xff : 0);
+    }
+    if (random() % 8 == 0) bytes.resize(random() % bytes.size());
+    auto table = build_unwind_table(file_of(bytes), {.time = std::chrono::milliseconds(2000)});
+    if (!table) continue;
+    ++tables;
+    for (const UnwindTable::Page& page : table->pages) {
+      REQUIRE(page.count <= LS_UNWIND_BLOCK_ROWS);
+      REQUIRE(page.first_row + page.count <= table->rows.size());
+      for (std::uint32_t i = 0; i < page.count; ++i) {
+        REQUIRE(LS_UNWIND_ROW_RULE(table->rows[page.first_row + i]) < table->rules.size());
+      }
+    }
+  }
+  CHECK(tables > 300);
+}

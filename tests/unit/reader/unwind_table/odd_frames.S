@@ -1,0 +1,193 @@
+/* Functions that are described in every way that assembly code does it, and some that are not
+ * described. Each has a symbol at the place that a test asks about. x86-64. */
+        .text
+        .cfi_sections .eh_frame
+
+/* Returns by a register, as vfork() does. */
+        .globl ra_in_register
+        .type ra_in_register, @function
+        .cfi_startproc
+        pop %rdi
+        .cfi_adjust_cfa_offset -8
+        .cfi_register %rip, %rdi
+ra_in_register:
+        nop
+        jmp *%rdi
+        .cfi_endproc
+
+        .globl root
+        .type root, @function
+root:
+        .cfi_startproc
+        .cfi_undefined %rip
+        nop
+        hlt
+        .cfi_endproc
+
+        .globl leaf_register
+        .type leaf_register, @function
+        .cfi_startproc
+        mov %rsp, %r11
+        .cfi_def_cfa %r11, 8
+leaf_register:
+        nop
+        ret
+        .cfi_endproc
+
+/* CFA = *(sp + 24) + 16, frame pointer at CFA - 24. */
+        .globl at_sp
+        .type at_sp, @function
+        .cfi_startproc
+        nop
+        .cfi_escape 0x0f, 5, 0x77, 24, 0x06, 0x23, 16
+        .cfi_offset %rbp, -24
+at_sp:
+        nop
+        ret
+        .cfi_endproc
+
+/* CFA = *(fp - 40), frame pointer at *fp, as GCC aligns the stack of main(). */
+        .globl at_fp
+        .type at_fp, @function
+        .cfi_startproc
+        nop
+        .cfi_escape 0x0f, 3, 0x76, 0x58, 0x06
+        .cfi_escape 0x10, 0x06, 2, 0x76, 0
+at_fp:
+        nop
+        ret
+        .cfi_endproc
+
+/* The CFA is rsp * 2: no rule says that. */
+        .globl unsupported
+        .type unsupported, @function
+        .cfi_startproc
+        nop
+        .cfi_escape 0x0f, 4, 0x77, 0, 0x12, 0x22
+unsupported:
+        nop
+        ret
+        .cfi_endproc
+
+/* DW_CFA_GNU_args_size, twice, for a test to make an unknown instruction of: this function is lost, and the next one is not. */
+        .globl damaged
+        .type damaged, @function
+damaged:
+        .cfi_startproc
+        nop
+        .cfi_escape 0x2e, 0x55, 0x2e, 0x2a
+        nop
+        ret
+        .cfi_endproc
+
+        .globl after_damaged
+        .type after_damaged, @function
+        .cfi_startproc
+        push %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        mov %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+after_damaged:
+        .cfi_remember_state
+        pop %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        ret
+        .globl after_restore
+        .cfi_restore_state
+after_restore:
+        pop %rbp
+        ret
+        .cfi_endproc
+
+/* It ends with its call: the return address is the first byte of the next function. */
+        .globl ends_with_call
+        .type ends_with_call, @function
+        .cfi_startproc
+        sub $40, %rsp
+        .cfi_def_cfa_offset 48
+        call root
+        .globl after_last_call
+after_last_call:
+        .cfi_endproc
+        .cfi_startproc
+        sub $72, %rsp
+        .cfi_def_cfa_offset 80
+        nop
+        hlt
+        .cfi_endproc
+
+/* Not described, but it keeps frame pointers. */
+        .globl frame_pointer
+        .type frame_pointer, @function
+frame_pointer:
+        push %rbp
+        mov %rsp, %rbp
+        .rept 80
+        inc %eax
+        .endr
+        pop %rbp
+        ret
+
+        .cfi_startproc
+        ret
+        .cfi_endproc
+
+/* Not described, and it keeps nothing. */
+        .globl gap
+        .type gap, @function
+gap:
+        .rept 80
+        inc %eax
+        .endr
+        ret
+
+        .cfi_startproc
+        ret
+        .cfi_endproc
+
+/* Where musl's signal handlers return to. */
+        .globl signal_return
+        .type signal_return, @function
+        inc %eax
+signal_return:
+        mov $15, %rax
+        syscall
+        inc %eax
+
+/* An empty function hides nothing. */
+        .cfi_startproc
+        .cfi_def_cfa_offset 4096
+        .cfi_endproc
+        .globl after_empty
+        .type after_empty, @function
+        .cfi_startproc
+after_empty:
+        ret
+        .globl padding
+padding:
+        .cfi_endproc
+        .p2align 5
+        .cfi_startproc
+        ret
+        .cfi_endproc
+
+        .cfi_startproc
+        .cfi_signal_frame
+        .globl signal_frame
+signal_frame:
+        nop
+        nop
+        .cfi_endproc
+
+/* Far away: pages between have no code. */
+        .section .far, "ax", @progbits
+        .globl far_away
+far_away:
+        .cfi_startproc
+        sub $16, %rsp
+        .cfi_def_cfa_offset 24
+        nop
+        .cfi_endproc
+        .section .note.GNU-stack, "", @progbits
