@@ -1,12 +1,12 @@
-// Strict UTF-8 and the escapes built on it.
+// The escapes, and the columns that text takes, by utf8proc.
 #include "cli/format/escape.h"
 
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
+#include <span>
+
+#include "base/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -22,63 +22,26 @@ unsigned byte_at(std::string_view bytes, std::size_t index) {
   return static_cast<unsigned char>(bytes[index]);
 }
 
-// The Unicode standard's table 3-7: the range of the second byte depends on the first, which is
-// what shuts out overlong forms (C0, C1, E0 80..9F, F0 80..8F), surrogates (ED A0..BF) and F4 90
-// upwards.
+// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
 Character decode_utf8(std::string_view bytes) {
   const unsigned first = byte_at(bytes, 0);
   if (first < 0x80) return {first, 1};
-  std::size_t length = 0;
-  unsigned low = 0x80;
-  unsigned high = 0xBF;
-  char32_t code = 0;
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2;
-    code = first & 0x1F;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3;
-    code = first & 0x0F;
-    if (first == 0xE0) low = 0xA0;
-    if (first == 0xED) high = 0x9F;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4;
-    code = first & 0x07;
-    if (first == 0xF0) low = 0x90;
-    if (first == 0xF4) high = 0x8F;
-  }
-  if (length == 0 || bytes.size() < length) return {};
-  for (std::size_t i = 1; i < length; ++i) {
-    const unsigned next = byte_at(bytes, i);
-    if (next < low || next > high) return {};
-    code = code << 6 | (next & 0x3F);
-    low = 0x80;
-    high = 0xBF;
-  }
-  return {code, length};
+  utf8proc_int32_t code = 0;
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                                       static_cast<utf8proc_ssize_t>(bytes.size()), &code);
+  if (length < 1) return {};
+  return {static_cast<char32_t>(code), static_cast<std::size_t>(length)};
 }
 
-void append_byte_escape(std::string& out, unsigned byte) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += "\\x";
-  out += kHex[byte >> 4];
-  out += kHex[byte & 0xF];
-}
-
-void append_character_escape(std::string& out, char32_t code) {
-  std::array<char, 8> digits;
-  auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
-                           static_cast<std::uint32_t>(code), 16);
-  out += "\\u{";
-  out.append(digits.data(), end.ptr);
-  out += '}';
+void append_byte_escape(std::string& out, char byte) {
+  out += "\\x" + hex_bytes(std::as_bytes(std::span(&byte, 1)));
 }
 
 bool between(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
-// Beyond ASCII: as wide as a space or wider, with nothing to see (Unicode's category Zs).
+// As wide as a space or wider, with nothing to see.
 bool is_space(char32_t code) {
-  return code == ' ' || code == 0xA0 || code == 0x1680 || between(code, 0x2000, 0x200A) ||
-         code == 0x202F || code == 0x205F || code == 0x3000;
+  return utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ZS;
 }
 
 // Beyond ASCII: what moves the cursor, changes the direction of text, breaks the line, or is
@@ -89,30 +52,6 @@ bool is_unsafe_character(char32_t code) {
          code == 0x200B || code == 0x200E || code == 0x200F || between(code, 0x2028, 0x202E) ||
          between(code, 0x2060, 0x2064) || between(code, 0x2066, 0x2069) || code == 0xFEFF ||
          between(code, 0xFFF9, 0xFFFB) || between(code, 0xE0000, 0xE007F);
-}
-
-// One pass for both escapes: bytes outside UTF-8 always go, and unsafe characters if
-// `for_terminal`.
-std::string escape(std::string_view bytes, bool for_terminal) {
-  std::string out;
-  out.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const Character character = decode_utf8(bytes);
-    if (character.length == 0) {
-      append_byte_escape(out, byte_at(bytes, 0));
-      bytes.remove_prefix(1);
-      continue;
-    }
-    if (for_terminal && (character.code < 0x20 || character.code == kDelete)) {
-      append_byte_escape(out, character.code);
-    } else if (for_terminal && is_unsafe_character(character.code)) {
-      append_character_escape(out, character.code);
-    } else {
-      out.append(bytes.substr(0, character.length));
-    }
-    bytes.remove_prefix(character.length);
-  }
-  return out;
 }
 
 std::size_t columns_of(const Character& character) {
@@ -137,9 +76,23 @@ bool is_valid_utf8(std::string_view bytes) {
   return true;
 }
 
-std::string escape_utf8(std::string_view bytes) { return escape(bytes, false); }
-
-std::string escape_terminal(std::string_view bytes) { return escape(bytes, true); }
+std::string escape_terminal(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character character = decode_utf8(bytes);
+    const std::size_t length = std::max<std::size_t>(character.length, 1);
+    if (character.length == 0 || character.code < 0x20 || character.code == kDelete) {
+      append_byte_escape(out, bytes[0]);
+    } else if (is_unsafe_character(character.code)) {
+      out += "\\u{" + hex(character.code).substr(2) + '}';
+    } else {
+      out.append(bytes.substr(0, length));
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
 
 std::string quote_terminal(std::string_view bytes) {
   std::string marked;
@@ -169,7 +122,7 @@ std::string escape_folded(std::string_view bytes) {
   for (std::size_t i = 0; i < safe.size(); ++i) {
     const bool at_edge = i == 0 || i + 1 == safe.size();
     if (safe[i] == ';' || (safe[i] == ' ' && at_edge)) {
-      append_byte_escape(out, byte_at(safe, i));
+      append_byte_escape(out, safe[i]);
     } else {
       out += safe[i];
     }
@@ -207,6 +160,17 @@ std::size_t count_columns(std::string_view utf8) {
     utf8.remove_prefix(std::max<std::size_t>(character.length, 1));
   }
   return columns;
+}
+
+std::string without_middle(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const auto within = [&](std::size_t at) { return (byte_at(text, at) & 0xC0) == 0x80; };
+  std::size_t begin = most * 3 / 4;
+  std::size_t end = text.size() - most / 4;
+  while (begin > 0 && within(begin)) --begin;
+  while (end < text.size() && within(end)) ++end;
+  return std::string(text.substr(0, begin)) + " [... " + std::to_string(end - begin) +
+         " bytes are left out here ...] " + std::string(text.substr(end));
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t more) {

@@ -19,9 +19,6 @@ inline constexpr std::string_view kEmptyText = "<empty>";
 // Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_valid_utf8(std::string_view bytes);
 
-// Valid UTF-8 whatever comes in. Control characters stay.
-std::string escape_utf8(std::string_view bytes);
-
 // For a terminal: valid UTF-8, and no control character, bidirectional override or escape sequence,
 // nor a character that is only there to hide others.
 std::string escape_terminal(std::string_view bytes);
@@ -46,6 +43,10 @@ std::string escape_file_name(std::string_view bytes);
 // or Korean and an emoji are two columns wide, an accent of its own is none.
 std::string_view first_columns(std::string_view utf8, std::size_t limit);
 std::size_t count_columns(std::string_view utf8);
+
+// Text of at most about `most` bytes: of a longer one the beginning and the end (where a message
+// has its fix), and between them how much is missing. Valid UTF-8 stays so.
+std::string without_middle(std::string_view text, std::size_t most);
 
 // `text`, escaped already, broken between words into lines of at most `width` columns (0: one
 // line). Spaces in front of it are kept, and lines after the first have `more`. A word that is too

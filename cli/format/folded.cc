@@ -6,7 +6,7 @@
 // Prefixes and stacks have numbers of their own. There are few prefixes, and the text of a stack is
 // made once, however many prefixes it appears under.
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <map>
 #include <ostream>
 #include <string>
@@ -21,21 +21,6 @@
 
 namespace labelscope::cli {
 namespace {
-
-// "[libfoo.so+0x1234]", with the link-time address: addr2line and objdump take that.
-std::string unnamed_frame(const Profile& profile, const Location& location) {
-  if (location.module == kNoIndex) return "[unknown+" + hex(location.address) + "]";
-  const ProfileModule& module = profile.modules[location.module];
-  std::string name = std::string(base_name(module.path));
-  if (name.size() > 1 && name.front() == '[' && name.back() == ']') {
-    name = name.substr(1, name.size() - 2);
-  }
-  if (name.empty()) name = "unknown";
-  // If the load bias is above the address, it is wrong. Then show the runtime address: the
-  // difference would wrap around.
-  const bool biased = module.load_bias <= location.address;
-  return "[" + name + "+" + hex(location.address - (biased ? module.load_bias : 0)) + "]";
-}
 
 // From the text of a prefix to its number: at first in order of appearance, later in order of text.
 using Prefixes = std::map<std::string, std::size_t>;
@@ -106,10 +91,10 @@ class FoldedRenderer {
   void add_lines() {
     // Without groups a line does not show labels. Then rows that differ only in them are one row.
     const RowParts parts{.label_set = !options_.group_by.empty(), .flags = 0};
-    const std::vector<AggregatedRow> rows = aggregate_rows(profile_, parts);
+    const std::vector<SampleRow> rows = aggregate_rows(profile_, parts);
     lines_.reserve(rows.size());
-    const AggregatedRow* before = nullptr;
-    for (const AggregatedRow& row : rows) {
+    const SampleRow* before = nullptr;
+    for (const SampleRow& row : rows) {
       const bool same_prefix = before != nullptr && before->label_set == row.label_set &&
                                before->thread == row.thread && before->outcome == row.outcome;
       Line line;
@@ -143,7 +128,7 @@ class FoldedRenderer {
     lines_.resize(kept);
   }
 
-  std::string prefix_of(const AggregatedRow& row) const {
+  std::string prefix_of(const SampleRow& row) const {
     std::string prefix;
     for (const std::string& key : options_.group_by) {
       append_frame(prefix, rows_.group_frame(row, key));
@@ -157,7 +142,7 @@ class FoldedRenderer {
 
   // The name of the process, not of the thread: so the numbered threads of a pool share their
   // frames. As in perf's output, it is the first frame although it is no function.
-  std::string comm_of(const AggregatedRow& row) const {
+  std::string comm_of(const SampleRow& row) const {
     const Process* process = rows_.process(row);
     if (process != nullptr && !process->comm.empty()) return process->comm;
     const Thread* thread = rows_.thread(row);

@@ -1,4 +1,7 @@
 // Formats: a Profile in, bytes out. Pure: no file is opened here, nothing is printed.
+//
+// A format is a file here with its render function, and below that function's name and a line of
+// kFormats.
 #pragma once
 
 #include <iosfwd>
@@ -12,8 +15,6 @@
 
 namespace labelscope::cli {
 
-enum class Format { kPprof, kFolded, kJsonl };
-
 struct RenderOptions {
   // Label keys whose values become root frames ("key=value"), outermost first. Where no label has
   // the key, "pid", "thread_id", "thread_name" and "comm" mean our own. A sample without the key
@@ -22,23 +23,52 @@ struct RenderOptions {
   std::vector<std::string> group_by;
 };
 
-// "pprof", "folded", "jsonl"; nullopt for any other word.
-std::optional<Format> format_from_name(std::string_view name);
-// By extension: .pb.gz, .folded, .jsonl; nullopt for any other.
-std::optional<Format> format_from_path(std::string_view path);
-std::string_view format_name(Format format);
+// Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with
+// kSystem when `out` does not take every byte; `out` then holds part of the output.
+using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
+Render render_pprof, render_folded, render_jsonl, render_html;
 
-// All of them fail with kMalformed on a profile whose tables contradict each other (rows.h), and
-// with kSystem when `out` does not take every byte; `out` then holds part of the output.
+struct Format {
+  std::string_view name;       // of --format
+  std::string_view extension;  // of its files
+  Render* render;
+  bool binary = false;            // not for a terminal
+  bool by_default = false;        // written where no file is named
+  std::size_t timed_samples = 0;  // how many have a row each, with their time; later ones share
 
-// gzip-compressed pprof protobuf (profile.proto of google/pprof).
-Status render_pprof(const Profile& profile, const RenderOptions& options, std::ostream& out);
-// One line a stack, root first: "frame;frame;frame nanoseconds".
-Status render_folded(const Profile& profile, const RenderOptions& options, std::ostream& out);
-// The lossless recording: docs/recording-format.md.
-Status render_jsonl(const Profile& profile, std::ostream& out);
+  bool operator==(const Format& other) const { return name == other.name; }
+  static const Format kPprof;  // unless another one is named
+  static const Format kHtml;
+};
 
-Status render(Format format, const Profile& profile, const RenderOptions& options,
-              std::ostream& out);
+inline constexpr Format kFormats[] = {
+    // gzip-compressed protobuf (profile.proto of google/pprof).
+    {.name = "pprof",
+     .extension = ".pb.gz",
+     .render = render_pprof,
+     .binary = true,
+     .by_default = true},
+    // One line a stack, root first: "frame;frame;frame nanoseconds".
+    {.name = "folded", .extension = ".folded", .render = render_folded},
+    // One page for a browser with all samples in it; group_by is what it shows first. Hours of
+    // samples, each by itself, would make no page that a browser opens in seconds.
+    {.name = "html",
+     .extension = ".html",
+     .render = render_html,
+     .by_default = true,
+     .timed_samples = 1'000'000},
+    // The lossless recording: docs/recording-format.md.
+    {.name = "jsonl", .extension = ".jsonl", .render = render_jsonl, .timed_samples = SIZE_MAX},
+};
+inline constexpr Format Format::kPprof = kFormats[0];
+inline constexpr Format Format::kHtml = kFormats[2];
+
+// By extension; nullopt for any other.
+inline std::optional<Format> format_from_path(std::string_view path) {
+  for (const Format& format : kFormats) {
+    if (path.ends_with(format.extension)) return format;
+  }
+  return std::nullopt;
+}
 
 }  // namespace labelscope::cli

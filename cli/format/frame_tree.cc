@@ -1,10 +1,26 @@
-// The tree, and the order of its nodes.
+// The tree, the order of its nodes, and what stands for a name.
 #include "cli/format/frame_tree.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "cli/format/text.h"
+
 namespace labelscope::cli {
+
+std::string unnamed_frame(const Profile& profile, const Location& location) {
+  if (location.module == kNoIndex) return "[unknown+" + hex(location.address) + "]";
+  const ProfileModule& module = profile.modules[location.module];
+  std::string name = std::string(base_name(module.path));
+  if (name.size() > 1 && name.front() == '[' && name.back() == ']') {
+    name = name.substr(1, name.size() - 2);
+  }
+  if (name.empty()) name = "unknown";
+  // If the load bias is above the address, it is wrong. Then show the runtime address: the
+  // difference would wrap around.
+  const bool biased = module.load_bias <= location.address;
+  return "[" + name + "+" + hex(location.address - (biased ? module.load_bias : 0)) + "]";
+}
 
 FrameTree::Name FrameTree::name(const std::string& text) {
   auto [entry, added] = numbers_.try_emplace(text, static_cast<Name>(names_.size()));

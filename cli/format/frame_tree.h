@@ -7,7 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/profile.h"
+
 namespace labelscope::cli {
+
+// A frame without a name: "[libfoo.so+0x1234]", with the link-time address: addr2line and objdump
+// take that.
+std::string unnamed_frame(const Profile& profile, const Location& location);
 
 class FrameTree {
  public:
@@ -18,6 +24,9 @@ class FrameTree {
   Name name(const std::string& text);
   // The child of `parent` with that name, made if there is none.
   Node child(Node parent, Name name);
+
+  Node parent(Node node) const { return nodes_[node].parent; }
+  Name name_of(Node node) const { return nodes_[node].name; }
 
   // For every node its place among all, ordered by the names of the frames from the root on.
   std::vector<Node> places() const;

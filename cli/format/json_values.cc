@@ -1,7 +1,10 @@
+// Values of JSON, each in one way.
 #include "cli/format/json_values.h"
 
+#include "base/text.h"
 #include "cli/format/escape.h"
-#include "labelscope/text.h"
+#include "cli/format/row_labels.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 
@@ -26,43 +29,53 @@ std::string base64_encode(std::string_view bytes) {
   return out;
 }
 
-nlohmann::ordered_json bytes_json(std::string_view bytes) {
+Json bytes_json(std::string_view bytes) {
   if (is_valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
-    return nlohmann::ordered_json(bytes);
+    return Json(bytes);
   }
-  return nlohmann::ordered_json{{"base64", base64_encode(bytes)}};
+  return Json{{"base64", base64_encode(bytes)}};
 }
 
-nlohmann::ordered_json finding_json(const Finding& finding) {
+Json finding_json(const Finding& finding) {
   const bool of_rule = finding.rule != RuleId::kNone;
   return {{"code", finding_name(finding)},
-          {"rule", of_rule ? nlohmann::ordered_json(rule_of(finding.rule).code) : nullptr},
+          {"rule", of_rule ? Json(rule_of(finding.rule).code) : nullptr},
           {"text", bytes_json(finding.text)},
           {"fix", bytes_json(finding.fix)}};
 }
 
 std::string_view error_name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return "not-found";
-    case ErrorCode::kPermission:
-      return "permission";
-    case ErrorCode::kMalformed:
-      return "malformed";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kLimit:
-      return "limit";
-    default:
-      return "system";
+  constexpr std::pair<ErrorCode, std::string_view> kNames[] = {
+      {ErrorCode::kNotFound, "not-found"},
+      {ErrorCode::kPermission, "permission"},
+      {ErrorCode::kMalformed, "malformed"},
+      {ErrorCode::kUnsupported, "unsupported"},
+      {ErrorCode::kLimit, "limit"}};
+  for (const auto& [known, name] : kNames) {
+    if (known == code) return name;
   }
+  return "system";
 }
 
-nlohmann::ordered_json address_json(std::uint64_t address) {
-  return nlohmann::ordered_json(hex(address));
+Json address_json(std::uint64_t address) { return hex(address); }
+
+Json index_json(Index index) { return index == kNoIndex ? Json(nullptr) : Json(index); }
+
+Json flags_json(unsigned flags) {
+  Json names = Json::array();
+  for (unsigned bit = 0; flags >> bit != 0; ++bit) {
+    if ((flags >> bit & 1U) != 0) names.push_back(sample_flag_name(bit));
+  }
+  return names;
 }
 
-nlohmann::ordered_json module_fields(const ProfileModule& module) {
+Json label_json(const Label& label) {
+  return {{"key", bytes_json(label.key)},
+          {"value", bytes_json(label.value)},
+          {"publisher", label.publisher}};
+}
+
+Json module_fields(const ProfileModule& module) {
   const bool file = module.kind == ProfileModule::Kind::kFile;
   const bool kernel = module.kind == ProfileModule::Kind::kKernel;
   return {{"kind", file     ? "file"
@@ -77,15 +90,13 @@ nlohmann::ordered_json module_fields(const ProfileModule& module) {
           {"symbol_problem", bytes_json(module.symbol_problem)}};
 }
 
-nlohmann::ordered_json lines_json(const Location& location) {
-  nlohmann::ordered_json lines = nlohmann::ordered_json::array();
-  for (const SourceLine& line : location.lines) {
-    lines.push_back({{"function", bytes_json(line.function)},
-                     {"system_name", bytes_json(line.system_name)},
-                     {"file", bytes_json(line.file)},
-                     {"line", line.line}});
-  }
-  return lines;
+Json lines_json(const Location& location) {
+  return array_json(location.lines, [](const SourceLine& line) {
+    return Json{{"function", bytes_json(line.function)},
+                {"system_name", bytes_json(line.system_name)},
+                {"file", bytes_json(line.file)},
+                {"line", line.line}};
+  });
 }
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// What JSON has no type for, as every JSON output of labelscope writes it.
+// How every JSON output of labelscope says what JSON has no type for, and what several of them say.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,49 @@
 
 namespace labelscope::cli {
 
+// Keeps the order of the fields.
+using Json = nlohmann::ordered_json;
+
 // Base64 of RFC 4648, section 4, with padding: how the recording holds bytes that are not text.
 std::string base64_encode(std::string_view bytes);
 
 // Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
 // cuts there), as {"base64": "..."}.
-nlohmann::ordered_json bytes_json(std::string_view bytes);
+Json bytes_json(std::string_view bytes);
 
 // "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
-nlohmann::ordered_json address_json(std::uint64_t address);
+Json address_json(std::uint64_t address);
+
+// null for kNoIndex.
+Json index_json(Index index);
+
+template <class List, class Convert>
+Json array_json(const List& list, Convert convert) {
+  Json array = Json::array();
+  for (const auto& each : list) array.push_back(convert(each));
+  return array;
+}
+
+// A count for each outcome, by its name.
+template <class Counts>
+Json outcomes_json(const Counts& counts) {
+  Json json = Json::object();
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i)
+    json[std::string(labelscope::outcome_name(i))] = counts[i];
+  return json;
+}
+
+// The names of the flags that are set.
+Json flags_json(unsigned flags);
+
+Json label_json(const Label& label);
 
 // What keeps labels away: "code", "rule" ("LS003", or null), "text", "fix".
-nlohmann::ordered_json finding_json(const Finding& finding);
+Json finding_json(const Finding& finding);
 
 // Where code is: a module, all but its ID, and the source lines of a location.
-nlohmann::ordered_json module_fields(const ProfileModule& module);
-nlohmann::ordered_json lines_json(const Location& location);
+Json module_fields(const ProfileModule& module);
+Json lines_json(const Location& location);
 
 // "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
 std::string_view error_name(ErrorCode code);

@@ -15,7 +15,6 @@
 
 #include "cli/format/format.h"
 #include "cli/format/gzip_writer.h"
-#include "cli/format/pprof_comments.h"
 #include "cli/format/pprof_labels.h"
 #include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
@@ -32,13 +31,23 @@ std::int64_t to_int64(std::uint64_t value) {
   return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
 }
 
-// Which names of a module we have. pprof itself looks for symbols where there are none.
-struct ModuleNames {
-  bool functions = false;
-  bool files = false;
-  bool lines = false;
-  bool inlined = false;
-};
+std::string ledger_text(const Ledger& ledger) {
+  std::string text = "taken " + std::to_string(ledger.taken);
+  for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
+    // Labelled and unlabelled are always told, a reason of unreadable samples only if it occurs.
+    if (outcome > LS_UNLABELLED && ledger.outcomes[outcome] == 0) continue;
+    text += outcome == 0 ? " = " : " + ";
+    text += outcome_name(outcome);
+    text += ' ' + std::to_string(ledger.outcomes[outcome]);
+  }
+  text += "; written " + std::to_string(ledger.written) + " = taken - dropped " +
+          std::to_string(ledger.dropped);
+  text += "; truncated " + std::to_string(ledger.truncated);
+  for (const auto& [name, count] : ledger.counters) {
+    text += "; " + name + ' ' + std::to_string(count);
+  }
+  return text;
+}
 
 class PprofRenderer {
  public:
@@ -99,7 +108,7 @@ class PprofRenderer {
   void add_samples() {
     std::string message;
     std::vector<std::uint64_t> frames;
-    for (const AggregatedRow& row : aggregate_rows(profile_, {.flags = kPprofFlags})) {
+    for (const SampleRow& row : aggregate_rows(profile_, {.flags = kPprofFlags})) {
       frames.clear();
       if (row.stack != kNoIndex) {
         for (Index location : profile_.stacks[row.stack].frames) frames.push_back(location + 1ULL);
@@ -158,7 +167,7 @@ class PprofRenderer {
       builder.add_uint64(LocationField::kMappingId, location.module + 1ULL);
     }
     builder.add_uint64(LocationField::kAddress, location.address);
-    ModuleNames names;
+    unsigned names = 0;
     std::size_t named_lines = 0;
     for (const SourceLine& line : location.lines) {
       const std::string& system_name = line.system_name.empty() ? line.function : line.system_name;
@@ -170,18 +179,12 @@ class PprofRenderer {
                            strings_.intern(line.file)),
                line.line);
       ++named_lines;
-      names.functions = true;
-      names.files = names.files || !line.file.empty();
-      names.lines = names.lines || line.line > 0;
+      names |= kFunctions;
+      if (!line.file.empty()) names |= kFiles;
+      if (line.line > 0) names |= kLines;
     }
-    names.inlined = named_lines > 1;
-    if (location.module != kNoIndex) {
-      ModuleNames& of_module = module_names_[location.module];
-      of_module.functions = of_module.functions || names.functions;
-      of_module.files = of_module.files || names.files;
-      of_module.lines = of_module.lines || names.lines;
-      of_module.inlined = of_module.inlined || names.inlined;
-    }
+    if (named_lines > 1) names |= kInlined;
+    if (location.module != kNoIndex) module_names_[location.module] |= names;
     add_message(ProfileField::kLocation, message);
   }
 
@@ -211,7 +214,7 @@ class PprofRenderer {
 
   void add_mapping(std::size_t index) {
     const ProfileModule& module = profile_.modules[index];
-    const ModuleNames& names = module_names_[index];
+    const unsigned names = module_names_[index];
     const bool is_kernel = module.kind == ProfileModule::Kind::kKernel;
     std::string message;
     pbf_builder<MappingField> builder(message);
@@ -222,17 +225,36 @@ class PprofRenderer {
     builder.add_int64(MappingField::kFilename,
                       strings_.intern(is_kernel ? std::string_view("[kernel]") : module.path));
     builder.add_int64(MappingField::kBuildId, strings_.intern(module.build_id));
-    builder.add_bool(MappingField::kHasFunctions, names.functions);
-    builder.add_bool(MappingField::kHasFilenames, names.files);
-    builder.add_bool(MappingField::kHasLineNumbers, names.lines);
-    builder.add_bool(MappingField::kHasInlineFrames, names.inlined);
+    builder.add_bool(MappingField::kHasFunctions, (names & kFunctions) != 0);
+    builder.add_bool(MappingField::kHasFilenames, (names & kFiles) != 0);
+    builder.add_bool(MappingField::kHasLineNumbers, (names & kLines) != 0);
+    builder.add_bool(MappingField::kHasInlineFrames, (names & kInlined) != 0);
     add_message(ProfileField::kMapping, message);
   }
 
+  // What pprof has no field for (`go tool pprof -comments`).
   void add_comments() {
-    for (const std::string& comment : pprof_comments(profile_)) {
-      top_.add_int64(ProfileField::kComment, strings_.intern(comment));
+    add_comment("labelscope", profile_.tool_version);
+    add_comment("command", profile_.command_line);
+    add_comment("event", profile_.event);
+    add_comment("mode", profile_.mode);
+    add_comment("backend", profile_.backend);
+    add_comment("call graph", profile_.call_graph);
+    add_comment("kernel", profile_.kernel_release);
+    add_comment("ledger", ledger_text(profile_.ledger));
+    for (const Process& process : profile_.processes) {
+      for (const std::string& publisher : process.publishers) {
+        add_comment("publisher in process " + std::to_string(raw(process.pid)), publisher);
+      }
     }
+    for (const ProfileModule& module : profile_.modules) {
+      add_comment("names in " + module.path, module.symbol_problem);
+    }
+  }
+
+  void add_comment(const std::string& name, const std::string& value) {
+    if (value.empty()) return;
+    top_.add_int64(ProfileField::kComment, strings_.intern(name + ": " + value));
   }
 
   const Profile& profile_;
@@ -245,7 +267,9 @@ class PprofRenderer {
   pbf_builder<ProfileField> top_{encoded_};
   std::unordered_map<std::string, std::uint64_t> pseudo_locations_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::uint64_t> functions_;
-  std::vector<ModuleNames> module_names_;
+  // Which names of each module we have. pprof itself looks for symbols where there are none.
+  enum : unsigned { kFunctions = 1, kFiles = 2, kLines = 4, kInlined = 8 };
+  std::vector<unsigned> module_names_;
 };
 
 }  // namespace

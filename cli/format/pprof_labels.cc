@@ -35,7 +35,7 @@ std::string user_key(std::string_view key) {
 
 }  // namespace
 
-const std::string& PprofLabels::encode(const AggregatedRow& row) {
+const std::string& PprofLabels::encode(const SampleRow& row) {
   const bool same = has_last_ && last_.label_set == row.label_set && last_.thread == row.thread &&
                     last_.flags == row.flags && last_.outcome == row.outcome;
   if (same) return encoded_;
@@ -64,7 +64,7 @@ void PprofLabels::add_label(const Label& label, bool disputed, const Process* pr
   const std::int64_t value = strings_.intern(label.value.empty() ? kEmptyText : label.value);
   std::int64_t key_number = strings_.intern(key);
   if (!is_used(key_number)) {
-    append_text(key_number, value);
+    append(key_number, LabelField::kStr, value);
     if (!disputed) return;
   } else if (!disputed && is_used(key_number, value)) {
     return;  // another publisher has the same label
@@ -78,24 +78,17 @@ void PprofLabels::add_label(const Label& label, bool disputed, const Process* pr
   for (unsigned n = 2; is_used(key_number); ++n) {
     key_number = strings_.intern(with_publisher + "#" + std::to_string(n));
   }
-  append_text(key_number, value);
+  append(key_number, LabelField::kStr, value);
 }
 
 void PprofLabels::add_own_text(std::string_view key, std::string_view value) {
-  if (!value.empty()) append_text(own_key(key), strings_.intern(value));
+  if (!value.empty()) append(own_key(key), LabelField::kStr, strings_.intern(value));
 }
 
 void PprofLabels::add_own_number(std::string_view key, std::int64_t value) {
-  const std::int64_t key_number = own_key(key);
-  std::string message;
-  LabelBuilder label(message);
-  label.add_int64(LabelField::kKey, key_number);
-  label.add_int64(LabelField::kNum, value);
   // pprof drops a number 0 that has no unit. For other numbers without a unit it takes the key for
   // the unit. So with the key as its unit a 0 looks like the others.
-  if (value == 0) label.add_int64(LabelField::kNumUnit, strings_.intern(key));
-  used_.emplace_back(key_number, 0);
-  SampleBuilder(encoded_).add_message(SampleField::kLabel, message);
+  append(own_key(key), LabelField::kNum, value, value == 0 ? key : "");
 }
 
 std::int64_t PprofLabels::own_key(std::string_view key) {
@@ -118,12 +111,14 @@ bool PprofLabels::is_used(std::int64_t key, std::int64_t value) const {
   return std::find(used_.begin(), used_.end(), std::pair(key, value)) != used_.end();
 }
 
-void PprofLabels::append_text(std::int64_t key, std::int64_t value) {
+void PprofLabels::append(std::int64_t key, LabelField kind, std::int64_t value,
+                         std::string_view unit) {
   std::string message;
   LabelBuilder label(message);
   label.add_int64(LabelField::kKey, key);
-  label.add_int64(LabelField::kStr, value);
-  used_.emplace_back(key, value);
+  label.add_int64(kind, value);
+  if (!unit.empty()) label.add_int64(LabelField::kNumUnit, strings_.intern(unit));
+  used_.emplace_back(key, kind == LabelField::kStr ? value : 0);
   SampleBuilder(encoded_).add_message(SampleField::kLabel, message);
 }
 

@@ -24,7 +24,7 @@ class PprofLabels {
 
   // The fields Sample.label of a row, encoded. Cheap where label set, thread, flags and outcome are
   // the same as in the call before. The reference holds until the next call.
-  const std::string& encode(const AggregatedRow& row);
+  const std::string& encode(const SampleRow& row);
 
  private:
   void add_label(const Label& label, bool disputed, const Process* process);
@@ -34,11 +34,11 @@ class PprofLabels {
   std::int64_t own_key(std::string_view key);
   bool is_used(std::int64_t key) const;
   bool is_used(std::int64_t key, std::int64_t value) const;
-  void append_text(std::int64_t key, std::int64_t value);
+  void append(std::int64_t key, LabelField kind, std::int64_t value, std::string_view unit = {});
 
   const RowLabels& rows_;
   PprofStrings& strings_;
-  AggregatedRow last_;
+  SampleRow last_;
   bool has_last_ = false;
   std::string encoded_;
   std::vector<std::pair<std::int64_t, std::int64_t>>

@@ -49,23 +49,23 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   }
 }
 
-const Thread* RowLabels::thread(const AggregatedRow& row) const {
+const Thread* RowLabels::thread(const SampleRow& row) const {
   return row.thread == kNoIndex ? nullptr : &profile_.threads[row.thread];
 }
 
-Index RowLabels::account(const AggregatedRow& row) const {
+Index RowLabels::account(const SampleRow& row) const {
   const Thread* of_row = thread(row);
   return of_row == nullptr ? kNoIndex : of_row->account;
 }
 
-const Process* RowLabels::process(const AggregatedRow& row) const {
+const Process* RowLabels::process(const SampleRow& row) const {
   const Thread* of_row = thread(row);
   if (of_row == nullptr) return nullptr;
   auto found = processes_.find(raw(of_row->pid));
   return found == processes_.end() ? nullptr : found->second;
 }
 
-const LabelSet& RowLabels::label_set(const AggregatedRow& row) const {
+const LabelSet& RowLabels::label_set(const SampleRow& row) const {
   return row.label_set == kNoIndex ? no_labels_ : profile_.label_sets[row.label_set];
 }
 
@@ -82,7 +82,7 @@ std::string RowLabels::publisher_name(const Process* process, std::uint8_t publi
   return name;
 }
 
-std::optional<std::string> RowLabels::label_value(const AggregatedRow& row,
+std::optional<std::string> RowLabels::label_value(const SampleRow& row,
                                                   std::string_view key) const {
   const Label* first = nullptr;
   std::string all;
@@ -104,7 +104,7 @@ std::optional<std::string> RowLabels::label_value(const AggregatedRow& row,
   return all.empty() ? first->value : all;
 }
 
-std::optional<std::string> RowLabels::value(const AggregatedRow& row, std::string_view key) const {
+std::optional<std::string> RowLabels::value(const SampleRow& row, std::string_view key) const {
   if (std::optional<std::string> found = label_value(row, key)) return found;
   if (const Thread* of_row = thread(row)) {
     if (key == kPidKey) return std::to_string(raw(of_row->pid));
@@ -118,7 +118,7 @@ std::optional<std::string> RowLabels::value(const AggregatedRow& row, std::strin
   return std::nullopt;
 }
 
-std::string RowLabels::group_frame(const AggregatedRow& row, std::string_view key) const {
+std::string RowLabels::group_frame(const SampleRow& row, std::string_view key) const {
   std::string frame(key);
   frame += '=';
   const std::optional<std::string> found = value(row, key);

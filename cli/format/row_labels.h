@@ -37,12 +37,12 @@ class RowLabels {
   explicit RowLabels(const Profile& profile);
 
   // Null where the row has none, or its process is not in the profile.
-  const Thread* thread(const AggregatedRow& row) const;
-  const Process* process(const AggregatedRow& row) const;
+  const Thread* thread(const SampleRow& row) const;
+  const Process* process(const SampleRow& row) const;
   // Thread::account; kNoIndex where there is none.
-  Index account(const AggregatedRow& row) const;
+  Index account(const SampleRow& row) const;
   // The empty set where the row has none.
-  const LabelSet& label_set(const AggregatedRow& row) const;
+  const LabelSet& label_set(const SampleRow& row) const;
 
   // By what a publisher's labels are told from another's: the name of its file, from the second
   // file of that name on with "#2", "#3"; its number if the profile does not know it.
@@ -50,13 +50,13 @@ class RowLabels {
 
   // The value of this key, else our own value of that name; as bytes. Where publishers disagree, no
   // value wins: "a@shop|b@libplugin.so".
-  std::optional<std::string> value(const AggregatedRow& row, std::string_view key) const;
+  std::optional<std::string> value(const SampleRow& row, std::string_view key) const;
   // "key=value" for a root frame, with kEmptyText, kNoneText or kUnreadableText as value where
   // there is nothing else to show; as bytes.
-  std::string group_frame(const AggregatedRow& row, std::string_view key) const;
+  std::string group_frame(const SampleRow& row, std::string_view key) const;
 
  private:
-  std::optional<std::string> label_value(const AggregatedRow& row, std::string_view key) const;
+  std::optional<std::string> label_value(const SampleRow& row, std::string_view key) const;
 
   const Profile& profile_;
   std::unordered_map<std::int32_t, const Process*> processes_;

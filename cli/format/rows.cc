@@ -11,91 +11,76 @@ namespace {
 
 constexpr std::size_t kMostLabels = std::size_t{LS_MAX_LABELS} * LS_MAX_PUBLISHERS;
 
-bool fits(Index index, std::size_t table_size) { return index == kNoIndex || index < table_size; }
-
-Error bad_index(std::string_view what, std::size_t position, std::string_view table, Index index,
-                std::size_t table_size) {
-  std::string text(what);
-  text += ' ' + std::to_string(position) + " refers to ";
-  text += table;
-  text += ' ' + std::to_string(index) + " of " + std::to_string(table_size);
-  return Error{ErrorCode::kMalformed, std::move(text)};
-}
-
-auto identity(const AggregatedRow& row) {
+auto identity(const SampleRow& row) {
   return std::tie(row.label_set, row.thread, row.stack, row.flags, row.outcome);
 }
 
-Status check_rows(const Profile& profile) {
-  for (std::size_t i = 0; i < profile.rows.size(); ++i) {
-    const SampleRow& row = profile.rows[i];
-    if (!fits(row.thread, profile.threads.size())) {
-      return bad_index("sample", i, "thread", row.thread, profile.threads.size());
-    }
-    if (!fits(row.stack, profile.stacks.size())) {
-      return bad_index("sample", i, "stack", row.stack, profile.stacks.size());
-    }
-    if (!fits(row.label_set, profile.label_sets.size())) {
-      return bad_index("sample", i, "label set", row.label_set, profile.label_sets.size());
-    }
+// Keeps the first thing that is wrong.
+class TableCheck {
+ public:
+  // What is at `position` of its table refers to `index` of another one, or to nothing.
+  void refers(std::string_view what, std::size_t position, std::string_view table, Index index,
+              std::size_t table_size) {
+    if (index == kNoIndex || index < table_size) return;
+    fails(std::string(what) + ' ' + std::to_string(position) + " refers to " + std::string(table) +
+          ' ' + std::to_string(index) + " of " + std::to_string(table_size));
   }
-  for (std::size_t i = 0; i < profile.threads.size(); ++i) {
-    const Index account = profile.threads[i].account;
-    if (!fits(account, profile.threads.size())) {
-      return bad_index("thread", i, "account", account, profile.threads.size());
-    }
+  void fails(std::string text) {
+    if (status_) status_ = Error{ErrorCode::kMalformed, std::move(text)};
   }
-  return {};
-}
+  Status take() { return std::move(status_); }
+
+ private:
+  Status status_;
+};
 
 }  // namespace
 
 Status check_tables(const Profile& profile) {
+  TableCheck check;
   for (std::size_t i = 0; i < profile.locations.size(); ++i) {
-    const Index module = profile.locations[i].module;
-    if (!fits(module, profile.modules.size())) {
-      return bad_index("location", i, "module", module, profile.modules.size());
-    }
+    check.refers("location", i, "module", profile.locations[i].module, profile.modules.size());
   }
-  if (!fits(profile.program, profile.modules.size())) {
-    return Error{ErrorCode::kMalformed, "the program is module " + std::to_string(profile.program) +
-                                            " of " + std::to_string(profile.modules.size())};
+  if (profile.program != kNoIndex && profile.program >= profile.modules.size()) {
+    check.fails("the program is module " + std::to_string(profile.program) + " of " +
+                std::to_string(profile.modules.size()));
   }
   for (std::size_t i = 0; i < profile.stacks.size(); ++i) {
     for (Index location : profile.stacks[i].frames) {
-      if (location >= profile.locations.size()) {
-        return bad_index("stack", i, "location", location, profile.locations.size());
+      check.refers("stack", i, "location", location, profile.locations.size());
+      if (location == kNoIndex) {
+        check.fails("stack " + std::to_string(i) + " has a frame without location");
       }
     }
   }
   for (std::size_t i = 0; i < profile.label_sets.size(); ++i) {
-    if (profile.label_sets[i].size() > kMostLabels) {
-      return Error{ErrorCode::kMalformed, "label set " + std::to_string(i) + " has " +
-                                              std::to_string(profile.label_sets[i].size()) +
-                                              " labels; the most is " +
-                                              std::to_string(kMostLabels)};
-    }
+    const std::size_t labels = profile.label_sets[i].size();
+    if (labels <= kMostLabels) continue;
+    check.fails("label set " + std::to_string(i) + " has " + std::to_string(labels) +
+                " labels; the most is " + std::to_string(kMostLabels));
   }
-  return check_rows(profile);
+  for (std::size_t i = 0; i < profile.rows.size(); ++i) {
+    const SampleRow& row = profile.rows[i];
+    check.refers("sample", i, "thread", row.thread, profile.threads.size());
+    check.refers("sample", i, "stack", row.stack, profile.stacks.size());
+    check.refers("sample", i, "label set", row.label_set, profile.label_sets.size());
+  }
+  for (std::size_t i = 0; i < profile.threads.size(); ++i) {
+    check.refers("thread", i, "account", profile.threads[i].account, profile.threads.size());
+  }
+  return check.take();
 }
 
-std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts& parts) {
-  std::vector<AggregatedRow> rows;
-  rows.reserve(profile.rows.size());
-  for (const SampleRow& row : profile.rows) {
-    AggregatedRow key;
-    if (parts.label_set) key.label_set = row.label_set;
-    key.thread = row.thread;
-    if (parts.stack) key.stack = row.stack;
-    key.flags = row.flags & parts.flags;
-    key.outcome = row.outcome;
-    key.count = row.count;
-    key.weight_ns = row.weight_ns;
-    rows.push_back(key);
+std::vector<SampleRow> aggregate_rows(const Profile& profile, const RowParts& parts) {
+  std::vector<SampleRow> rows = profile.rows;
+  for (SampleRow& row : rows) {
+    row.time_ns = 0;
+    if (!parts.label_set) row.label_set = kNoIndex;
+    if (!parts.stack) row.stack = kNoIndex;
+    row.flags &= parts.flags;
   }
-  std::sort(rows.begin(), rows.end(), [](const AggregatedRow& a, const AggregatedRow& b) {
-    return identity(a) < identity(b);
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const SampleRow& a, const SampleRow& b) { return identity(a) < identity(b); });
 
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {

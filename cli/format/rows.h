@@ -21,17 +21,8 @@ struct RowParts {
   std::uint16_t flags = UINT16_MAX;  // the flags that matter
 };
 
-struct AggregatedRow {
-  Index label_set = kNoIndex;
-  Index thread = kNoIndex;
-  Index stack = kNoIndex;
-  std::uint16_t flags = 0;
-  std::uint8_t outcome = 0;
-  std::uint64_t count = 0;
-  std::uint64_t weight_ns = 0;
-};
-
+// The rows in which those that differ in nothing else are one, without their moments in time.
 // Ordered by label set, then thread, then stack: what is costly to render changes least often.
-std::vector<AggregatedRow> aggregate_rows(const Profile& profile, const RowParts& parts);
+std::vector<SampleRow> aggregate_rows(const Profile& profile, const RowParts& parts);
 
 }  // namespace labelscope::cli

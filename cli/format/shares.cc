@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
+
+#include "cli/format/text.h"
 
 namespace labelscope::cli {
 namespace {
@@ -53,9 +54,7 @@ std::string time_text(std::uint64_t ns) {
     ++unit;
   }
   const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  std::array<char, 64> text;
-  const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return std::string(text.data(), static_cast<std::size_t>(length)) + std::string(kUnits[unit]);
+  return decimal(value, decimals) + std::string(kUnits[unit]);
 }
 
 void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {

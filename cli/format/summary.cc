@@ -1,23 +1,24 @@
-// Tables for people. Label bytes are escaped for the terminal before anything else is done with
-// them.
+// Tables for people, in which label bytes are escaped for the terminal before anything else is done
+// with them; and the same for programs, with all values and all bytes.
 #include "cli/format/summary.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <ostream>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "cli/format/escape.h"
+#include "cli/format/json_values.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
+#include "cli/profile/telling_key.h"
 
 namespace labelscope::cli {
 namespace {
@@ -31,7 +32,7 @@ struct Amount {
   std::uint64_t weight_ns = 0;
   std::map<Index, std::uint64_t> by_account;  // of the weight
 
-  void add(const AggregatedRow& row, Index account) {
+  void add(const SampleRow& row, Index account) {
     count += row.count;
     weight_ns += row.weight_ns;
     by_account[account] += row.weight_ns;
@@ -42,6 +43,36 @@ struct Amount {
     for (const auto& [account, part] : other.by_account) by_account[account] += part;
   }
 };
+
+// What becomes of a key: every value with its samples, and the samples that have none.
+struct Grouped {
+  std::vector<std::pair<std::string, Amount>> values;  // the one with most time first
+  Amount without;
+  Amount unreadable;
+};
+
+// The order of values, and of keys.
+constexpr auto kMoreTime = [](const auto& a, const auto& b) {
+  return a.second.weight_ns > b.second.weight_ns;
+};
+
+Grouped group_by_value(const RowLabels& labels, const std::vector<SampleRow>& rows,
+                       std::string_view key) {
+  Grouped grouped;
+  std::map<std::string, Amount> by_value;
+  for (const SampleRow& row : rows) {
+    const Index account = labels.account(row);
+    if (std::optional<std::string> value = labels.value(row, key)) {
+      by_value[*std::move(value)].add(row, account);
+    } else {
+      (is_unreadable(row.outcome) ? grouped.unreadable : grouped.without).add(row, account);
+    }
+  }
+  grouped.values.assign(std::make_move_iterator(by_value.begin()),
+                        std::make_move_iterator(by_value.end()));
+  std::stable_sort(grouped.values.begin(), grouped.values.end(), kMoreTime);
+  return grouped;
+}
 
 struct TableRow {
   std::string value;  // escaped
@@ -56,34 +87,16 @@ std::string shown_value(std::string_view value) {
   return safe.front() == '(' ? '"' + safe + '"' : safe;
 }
 
-std::vector<TableRow> table_rows(const RowLabels& labels, const std::vector<AggregatedRow>& rows,
-                                 std::string_view key, std::size_t max_values) {
-  std::map<std::string, Amount> by_value;
-  Amount without;
-  Amount unreadable;
-  for (const AggregatedRow& row : rows) {
-    const Index account = labels.account(row);
-    if (std::optional<std::string> value = labels.value(row, key)) {
-      by_value[*std::move(value)].add(row, account);
-    } else {
-      (is_unreadable(row.outcome) ? unreadable : without).add(row, account);
-    }
-  }
-  std::vector<std::pair<const std::string, Amount>*> values;
-  values.reserve(by_value.size());
-  for (auto& entry : by_value) values.push_back(&entry);
-  std::stable_sort(values.begin(), values.end(), [](const auto* a, const auto* b) {
-    return a->second.weight_ns > b->second.weight_ns;
-  });
-
+std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
+  auto& [values, without, unreadable] = grouped;
   std::vector<TableRow> table;
   const std::size_t shown = std::min(values.size(), max_values);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.push_back({shown_value(values[i]->first), std::move(values[i]->second), false});
+    table.push_back({shown_value(values[i].first), std::move(values[i].second), false});
   }
   if (shown < values.size()) {
     TableRow rest{"(" + std::to_string(values.size() - shown) + " other values)", {}, true};
-    for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i]->second);
+    for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i].second);
     table.push_back(std::move(rest));
   }
   if (without.count > 0) table.push_back({"(no such label)", std::move(without), true});
@@ -93,9 +106,7 @@ std::vector<TableRow> table_rows(const RowLabels& labels, const std::vector<Aggr
 
 // "±1.1", in points of a per cent.
 std::string error_text(double error, bool unicode) {
-  std::array<char, 32> text;
-  const int length = std::snprintf(text.data(), text.size(), "%.1f", 100 * error);
-  return (unicode ? "±" : "+-") + std::string(text.data(), static_cast<std::size_t>(length));
+  return (unicode ? "±" : "+-") + decimal(100 * error, 1);
 }
 
 std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bool unicode) {
@@ -172,33 +183,8 @@ void render_table(const std::string& key, const std::vector<TableRow>& table,
   }
 }
 
-struct KeyUse {
-  std::uint64_t weight_ns = 0;
-  std::set<std::string_view> values;
-};
-
-std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
-  struct SetUse {
-    bool seen = false;
-    std::uint64_t weight_ns = 0;
-  };
-  std::vector<SetUse> by_set(profile.label_sets.size());
-  for (const SampleRow& row : profile.rows) {
-    if (row.label_set == kNoIndex) continue;
-    by_set[row.label_set].seen = true;
-    by_set[row.label_set].weight_ns += row.weight_ns;
-  }
-  std::map<std::string_view, KeyUse> keys;
-  for (std::size_t i = 0; i < by_set.size(); ++i) {
-    if (!by_set[i].seen) continue;
-    std::set<std::string_view> counted;  // a key of two publishers is still one sample
-    for (const Label& label : profile.label_sets[i]) {
-      KeyUse& use = keys[label.key];
-      use.values.insert(label.value);
-      if (counted.insert(label.key).second) use.weight_ns += by_set[i].weight_ns;
-    }
-  }
-  return keys;
+Json amount_json(const Amount& amount) {
+  return {{"samples", amount.count}, {"time_ns", amount.weight_ns}};
 }
 
 }  // namespace
@@ -206,18 +192,39 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::vector<AggregatedRow> rows = aggregate_rows(profile, {.stack = false, .flags = 0});
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.stack = false, .flags = 0});
   if (rows.empty()) {
     out << "no samples\n";
     return flush_output(out);
   }
   const RowLabels labels(profile);
   ShareError errors;
-  for (const AggregatedRow& row : rows)
-    errors.add_whole(labels.account(row), row.weight_ns, row.count);
+  for (const SampleRow& row : rows) errors.add_whole(labels.account(row), row.weight_ns, row.count);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    render_table(keys[i], table_rows(labels, rows, keys[i], style.max_values), errors, style, out);
+    Grouped grouped = group_by_value(labels, rows, keys[i]);
+    render_table(keys[i], table_rows(std::move(grouped), style.max_values), errors, style, out);
+  }
+  return flush_output(out);
+}
+
+Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
+                           std::ostream& out) {
+  if (Status status = check_tables(profile); !status) return status;
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.stack = false, .flags = 0});
+  const RowLabels labels(profile);
+  for (const std::string& key : keys) {
+    const Grouped grouped = group_by_value(labels, rows, key);
+    const Json line{{"key", bytes_json(key)},
+                    {"values", array_json(grouped.values,
+                                          [](const auto& value) {
+                                            Json entry{{"value", bytes_json(value.first)}};
+                                            entry.update(amount_json(value.second));
+                                            return entry;
+                                          })},
+                    {"without", amount_json(grouped.without)},
+                    {"unreadable", amount_json(grouped.unreadable)}};
+    out << line.dump() << '\n';
   }
   return flush_output(out);
 }
@@ -225,36 +232,31 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
 Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
   const std::map<std::string_view, KeyUse> keys = count_keys(profile);
+  std::uint64_t samples = 0;
+  std::uint64_t time_ns = 0;
+  for (const SampleRow& row : profile.rows) {
+    samples += row.count;
+    time_ns += row.weight_ns;
+  }
   if (keys.empty()) {
-    std::uint64_t samples = 0;
-    for (const SampleRow& row : profile.rows) samples += row.count;
-    out << "no labels in " << samples << (samples == 1 ? " sample" : " samples") << '\n';
+    out << "no labels in " << counted(samples, "sample", "samples") << '\n';
     return flush_output(out);
   }
-  std::uint64_t time_ns = 0;
-  for (const SampleRow& row : profile.rows) time_ns += row.weight_ns;
-  std::vector<const std::pair<const std::string_view, KeyUse>*> order;
+  std::vector<std::pair<std::string_view, KeyUse>> order(keys.begin(), keys.end());
+  std::stable_sort(order.begin(), order.end(), kMoreTime);
   std::size_t width = 0;
-  for (const auto& entry : keys) {
-    order.push_back(&entry);
-    width = std::max(width, count_columns(shown_value(entry.first)));
-  }
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return a->second.weight_ns > b->second.weight_ns;
-  });
+  for (const auto& [key, use] : order) width = std::max(width, count_columns(shown_value(key)));
   if (style.width != 0) width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
-  for (const auto* entry : order) {
-    const KeyUse& use = entry->second;
+  for (const auto& [key, use] : order) {
     const std::size_t values = use.values.size();
-    out << cell(shown_value(entry->first), width, style.unicode)
+    out << cell(shown_value(key), width, style.unicode)
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8) << " of the time, "
-        << values << (values == 1 ? " value" : " values") << '\n';
-    if (values > kManyValues) {
-      out << paint(style.color, kYellow,
-                   "  more than " + std::to_string(kManyValues) +
-                       " values: profile viewers get slow; summarize or group by another key")
-          << '\n';
-    }
+        << counted(values, "value", "values") << '\n';
+    if (values <= kManyValues) continue;
+    out << paint(style.color, kYellow,
+                 "  more than " + std::to_string(kManyValues) +
+                     " values: profile viewers get slow; summarize or group by another key")
+        << '\n';
   }
   return flush_output(out);
 }

@@ -1,15 +1,17 @@
 // What the texts of all commands are made of: counts, times, colours.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <ostream>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"  // hex(), base_name()
 #include "labelscope/result.h"
-#include "labelscope/text.h"  // hex(), base_name()
 
 namespace labelscope::cli {
 
@@ -40,6 +42,13 @@ inline std::string with_thousands(std::uint64_t number) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+// "12.3"
+inline std::string decimal(double value, int places) {
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.*f", places, value);
+  return text.data();
 }
 
 // "30 s", "0.3 s"

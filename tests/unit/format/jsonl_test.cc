@@ -17,7 +17,7 @@ namespace {
 
 std::vector<json> recorded(const Profile& profile) {
   std::ostringstream out;
-  REQUIRE(render_jsonl(profile, out).has_value());
+  REQUIRE(render_jsonl(profile, {}, out).has_value());
   std::vector<json> lines;
   std::istringstream text(out.str());
   for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
@@ -262,7 +262,7 @@ TEST_CASE(
 TEST_CASE("jsonl: type is the first field of every line, and lines have no newline inside") {
   const Profile profile = full_profile();
   std::ostringstream out;
-  REQUIRE(render_jsonl(profile, out).has_value());
+  REQUIRE(render_jsonl(profile, {}, out).has_value());
   std::istringstream text(out.str());
   std::size_t count = 0;
   for (std::string line; std::getline(text, line); ++count) CHECK(line.starts_with("{\"type\":\""));

@@ -1,0 +1,63 @@
+// Every number of these sentences is in the ledger.
+#include "cli/format/ledger_text.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/format/shares.h"
+#include "cli/format/text.h"
+#include "labelscope/label.h"
+
+namespace labelscope::cli {
+namespace {
+
+// "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
+std::string stop_text(const Ledger& ledger) {
+  auto longest = ledger.counters.find("stop-longest-us");
+  auto median = ledger.counters.find("stop-median-us");
+  if (longest == ledger.counters.end() || median == ledger.counters.end()) return {};
+  return "; each stopped its thread for " + with_thousands(median->second) + " us (median), " +
+         with_thousands(longest->second) + " us at most";
+}
+
+}  // namespace
+
+bool adds_up(const Ledger& ledger) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t count : ledger.outcomes) sum += count;
+  return ledger.taken == sum && ledger.written + ledger.dropped == ledger.taken;
+}
+
+std::string time_line(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
+  const std::vector<std::uint64_t> shares = shares_of_1000(parts);
+  auto part = [&](std::size_t i) {
+    return time_text(parts[i]) + " (" + percent_text(shares[i]) + ")";
+  };
+  return time_text(time.whole()) +
+         (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
+         " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
+         " lost";
+}
+
+std::string ledger_line(const Profile& profile) {
+  const Ledger& ledger = profile.ledger;
+  std::uint64_t unreadable = 0;
+  std::string reasons;
+  for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
+    if (!is_unreadable(outcome) || ledger.outcomes[outcome] == 0) continue;
+    unreadable += ledger.outcomes[outcome];
+    reasons += (reasons.empty() ? " (" : ", ") + std::string(outcome_text(outcome)) + ": " +
+               with_thousands(ledger.outcomes[outcome]);
+  }
+  if (!reasons.empty()) reasons += ")";
+  return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
+         profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
+         with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
+         with_thousands(unreadable) + " unreadable" + reasons + "; " +
+         with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +
+         " dropped" + stop_text(ledger);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,41 @@
+// The head of the page: what was recorded and how, and whether its numbers can be trusted.
+import { element, fill } from "./dom.mjs";
+import { bounded, counted, percent, thousands, timeText } from "./text.mjs";
+
+const COMPLETE_ENOUGH = 0.9;
+
+function factChip(text, title, warns = false) {
+  return element("span", { class: warns ? "fact warns" : "fact", title }, text);
+}
+
+export function showFacts(command, line, details, facts) {
+  document.title = `${bounded(facts.command || "profile", 60)} – labelscope`;
+  fill(command, element("bdi", { title: bounded(facts.command, 2000) }, bounded(facts.command, 300)));
+  const rate = facts.period_ns > 0 ? ` at ${thousands(1e9 / facts.period_ns)} Hz` : "";
+  const chips = [
+    factChip(counted(facts.written, "sample", "samples"), "written to this page"),
+    factChip(`${facts.event}${rate}`, "what triggered the samples"),
+    factChip(`by ${facts.backend}`, "how threads were read"),
+    factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"),
+  ];
+  if (facts.stacks) {
+    const { all, complete } = facts.stacks;
+    chips.push(factChip(`${percent(complete, all)} of stacks complete`,
+      Object.entries(facts.stacks.ends).map(([end, count]) => `${end}: ${thousands(count)}`).join("\n"),
+      complete < COMPLETE_ENOUGH * all));
+  }
+  if (facts.dropped > 0) chips.push(factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true));
+  if (facts.truncated > 0) chips.push(factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true));
+  fill(line, ...chips);
+
+  const rows = [
+    ["time", facts.time_line], ["samples", facts.ledger_line],
+    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : "none taken"],
+    ["begun", new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC")],
+    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode],
+    ["labelscope", facts.version],
+    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),
+  ];
+  fill(details, element("dl", {}, ...rows.flatMap(([name, value]) => [
+    element("dt", {}, bounded(name, 80)), element("dd", {}, element("bdi", {}, bounded(String(value), 2000)))])));
+}

@@ -1,0 +1,203 @@
+// What the views ask of a profile in a state. Answers are kept until what they depend on changes.
+import { NO_FILTER, both, failedBits, matchingFunctions, pattern, withoutKey } from "./filter.mjs";
+import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
+import { VALUE_COLORS } from "./palette.mjs";
+import { Slice } from "./slice.mjs";
+import { codeSums, functionTotals, heaviestCodes, histogram, matchedWeight, pivotTotals } from "./tables.mjs";
+import { CallTree, FunctionTree, InvertedTree, Measure, rowsOfFunction } from "./tree.mjs";
+
+// Classes of values by which rows are coloured: the heaviest, all others, and ours.
+export const CLASS_OTHER = VALUE_COLORS;
+export const CLASS_UNSET = VALUE_COLORS + 1;
+export const CLASS_UNREADABLE = VALUE_COLORS + 2;
+export const CLASSES = VALUE_COLORS + 3;
+const EVERYTHING = JSON.stringify(NO_FILTER);
+const KEPT_SLICES = 6;
+
+export class Questions {
+  constructor(profile) {
+    this.profile = profile;
+    this.kept = new Map();
+    this.made = new Map();  // filter -> slice
+    this.everything = Slice.chosen(profile, new Uint32Array(profile.rows.count));
+  }
+
+  // The answer for these parts of the state, or a new one. One answer is kept for each question.
+  keep(question, parts, answer) {
+    const id = JSON.stringify(parts);
+    const kept = this.kept.get(question);
+    if (kept?.id === id) return kept.answer;
+    const made = { id, answer: answer() };
+    this.kept.set(question, made);
+    return made.answer;
+  }
+
+  // The filters of what is shown: one, or those of A and B.
+  filters(state) {
+    if (!state.compare) return [state.filter];
+    return [both(state.filter, state.a), both(state.filter, state.b)];
+  }
+
+  slices(state) {
+    const filters = this.filters(state);
+    return this.keep("slices", filters, () => filters.map((filter) => this.sliceOf(filter)));
+  }
+
+  // The rows of the filter alone, also where A and B are compared.
+  slice(state) {
+    return this.sliceOf(state.filter);
+  }
+
+  sliceOf(filter) {
+    const id = JSON.stringify(filter);
+    if (id === EVERYTHING) return this.everything;
+    let slice = this.made.get(id);
+    if (!slice) {
+      if (this.made.size >= KEPT_SLICES) this.made.delete(this.made.keys().next().value);
+      slice = Slice.chosen(this.profile, failedBits(this.profile, filter).bits);
+      this.made.set(id, slice);
+    }
+    return slice;
+  }
+
+  groups(state) {
+    return state.groups.map((name) => this.profile.keys.get(name)).filter((key) => key !== undefined);
+  }
+
+  tree(state) {
+    const slices = this.slices(state);
+    return this.keep("tree", [this.filters(state), state.groups, state.leaves, state.inverted], () => {
+      const groups = this.groups(state);
+      return state.inverted ? new InvertedTree(this.profile, slices, { groups })
+        : new CallTree(this.profile, slices, { groups, leaves: state.leaves });
+    });
+  }
+
+  functionTrees(state) {
+    const slices = this.slices(state);
+    return this.keep("function trees", [this.filters(state), state.function], () => ({
+      callers: new FunctionTree(this.profile, slices, state.function, "callers"),
+      callees: new FunctionTree(this.profile, slices, state.function, "callees"),
+    }));
+  }
+
+  totals(state) {
+    const slices = this.slices(state);
+    return this.keep("totals", this.filters(state), () => slices.map((slice) => functionTotals(this.profile, slice)));
+  }
+
+  // Samples, not time: what chance goes by.
+  counts(state) {
+    const slices = this.slices(state);
+    return this.keep("counts", this.filters(state), () => slices.map((slice) => {
+      const counted = { weights: slice.samples, rows: null };
+      return { whole: slice.count, ...functionTotals(this.profile, counted) };
+    }));
+  }
+
+  pivot(state) {
+    const key = this.profile.keys.get(state.pivot);
+    if (!key) return null;
+    return this.keep("pivot", [this.filters(state), state.pivot], () => pivotTotals(this.profile, this.slices(state)[0], key));
+  }
+
+  // For each key what its values weigh, under all filters but its own.
+  labels(state, slot) {
+    const filter = slot === "" ? state.filter : both(state.filter, state[slot]);
+    const own = slot === "" ? state.filter : state[slot];
+    return this.keep("labels", [filter, own], () => {
+      const chosen = this.sliceOf(filter);
+      const failed = own.terms.length > 0 ? failedBits(this.profile, filter) : { bitOf: new Map() };
+      return [...this.profile.keys.values()].map((key) => {
+        const bit = failed.bitOf.get(key.name);
+        const slice = bit === undefined ? chosen : Slice.chosen(this.profile, failed.bits, bit);
+        return { key, sums: codeSums(this.profile, slice, key), whole: slice.weight, term: own.terms.find((term) => term.key === key.name) };
+      });
+    });
+  }
+
+  // The heaviest values of each key below one function.
+  breakdown(state, fn) {
+    return this.keep("breakdown", [state.filter, fn], () => {
+      const inside = rowsOfFunction(this.profile, fn);
+      const { bits } = failedBits(this.profile, state.filter);
+      for (let row = 0; row < inside.length; row++) if (!inside[row]) bits[row] |= 1 << 30;
+      const slice = Slice.chosen(this.profile, bits);
+      return [...this.profile.keys.values()].map((key) => ({ key, sums: codeSums(this.profile, slice, key), whole: slice.weight }));
+    });
+  }
+
+  // The class of each value of a key. By the whole profile, so that filters change no colour.
+  classes(key) {
+    if (key.classes) return key.classes;
+    key.classes = new Uint8Array(key.codeCount).fill(CLASS_OTHER);
+    const values = heaviestCodes(codeSums(this.profile, this.everything, key)).filter((code) => code > CODE_UNREADABLE);
+    values.slice(0, VALUE_COLORS).forEach((code, rank) => (key.classes[code] = rank));
+    key.classes[CODE_UNSET] = CLASS_UNSET;
+    key.classes[CODE_UNREADABLE] = CLASS_UNREADABLE;
+    return key.classes;
+  }
+
+  // The shares of the classes in some rows of a slice: [[class, share], ...].
+  classShares(key, slice, first, last) {
+    if (slice.classKey !== key) {
+      slice.classKey = key;
+      slice.classParts = [...slice.split(this.rowClasses(key), CLASSES)];
+    }
+    const whole = slice.weightOf(first, last);
+    return slice.classParts.map(([part, rows]) => [part, rows.weightOf(first, last) / whole]).filter(([, share]) => share > 0);
+  }
+
+  rowClasses(key) {
+    return this.keep("row classes", key.name, () => {
+      const classes = this.classes(key);
+      const codes = this.profile.codes(key);
+      const ofRow = new Uint8Array(codes.length);
+      for (let row = 0; row < codes.length; row++) ofRow[row] = classes[codes[row]];
+      return ofRow;
+    });
+  }
+
+  histogram(state, bins) {
+    const filter = { ...state.filter, time: null };
+    return this.keep("histogram", [filter, state.color, bins], () => {
+      const slice = this.sliceOf(filter);
+      const key = this.profile.keys.get(state.color);
+      return key ? histogram(this.profile, slice, bins, this.rowClasses(key), CLASSES) : histogram(this.profile, slice, bins);
+    });
+  }
+
+  // null: nothing is searched for. `problem`: it is no regular expression.
+  search(state) {
+    if (state.search === "") return null;
+    return this.keep("search", [this.filters(state), state.search], () => {
+      const regexp = pattern(state.search);
+      if (!regexp) return { problem: true };
+      const matches = matchingFunctions(this.profile, regexp);
+      const slices = this.slices(state);
+      const measure = new Measure(slices);
+      const weights = slices.map((slice) => matchedWeight(this.profile, slice, matches));
+      return { matches, weights, share: measure.size(weights), whole: measure.whole,
+        functions: matches.reduce((sum, one) => sum + one, 0) };
+    });
+  }
+
+  // The key that says most: what the recorder found, or the first with several values.
+  tellingKey() {
+    const { facts, keys } = this.profile;
+    if (keys.has(facts.telling_key)) return facts.telling_key;
+    for (const key of keys.values()) if (!key.own && key.values.length > 1) return key.name;
+    return "";
+  }
+
+  // Two filters to begin a comparison with: the two heaviest values of the key that says most.
+  comparison(state) {
+    const key = this.profile.keys.get(this.tellingKey()) ?? [...this.profile.keys.values()].find((one) => one.values.length > 1);
+    if (!key) return null;
+    const sums = codeSums(this.profile, this.slice({ ...state, filter: withoutKey(state.filter, key.name) }), key);
+    const [first, second] = heaviestCodes(sums);
+    if (second === undefined) return null;
+    const filter = (code) => ({ terms: [{ key: key.name, only: [key.token(code)], not: [] }], time: null, stack: "" });
+    return { a: filter(first), b: filter(second), filter: withoutKey(state.filter, key.name) };
+  }
+}

@@ -1,0 +1,60 @@
+// Numbers and names as people read them.
+
+export const UNSET = "(unset)";
+export const UNREADABLE = "(unreadable)";
+export const EMPTY = "(empty)";
+
+// "950 ns", "12.3 ms", "78.9 s": three digits.
+export function timeText(ns) {
+  const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];
+  const [unit, size] = units.find(([, size]) => Math.abs(ns) >= size) ?? ["ns", 1];
+  const value = ns / size;
+  const digits = unit === "ns" || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit === "us" ? "µs" : unit}`;
+}
+
+// "12.3 %"; never 0.0 or 100.0 for a part that is neither.
+export function percent(part, whole) {
+  if (!(whole > 0)) return "0 %";
+  const share = (100 * part) / whole;
+  if (part > 0 && share < 0.05) return "<0.1 %";
+  if (part < whole && share > 99.95) return ">99.9 %";
+  return `${share.toFixed(1)} %`;
+}
+
+export function counted(number, one, many) {
+  return `${thousands(number)} ${number === 1 ? one : many}`;
+}
+
+export function thousands(number) {
+  return String(Math.round(number)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+// At most `most` characters: the beginning and the end say more than the middle.
+export function bounded(text, most) {
+  if (text.length <= most) return text;
+  const characters = Array.from(text.slice(0, most), (c) => c);
+  const head = characters.slice(0, Math.ceil((most - 1) * 0.7)).join("");
+  return `${head}…${text.slice(text.length - Math.floor((most - 1) * 0.3))}`.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "");
+}
+
+// A function's name without what is said by its place: arguments and template arguments.
+export function shortName(name) {
+  let text = name.replace(/\(anonymous namespace\)::/g, "");
+  for (const [open, close] of [["(", ")"], ["<", ">"]]) {
+    let depth = 0;
+    let out = "";
+    for (const c of text) {
+      if (c === open) depth += 1;
+      if (depth === 0) out += c;
+      if (c === close && depth > 0) depth -= 1;
+    }
+    // "operator<" and "<impl as Trait>" are names, not arguments.
+    if (depth === 0 && out.trim() !== "" && !/^::|operator$/.test(out)) text = out;
+  }
+  return text;
+}
+
+export function baseName(path) {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
