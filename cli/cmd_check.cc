@@ -14,8 +14,7 @@
 #include "cli/check/baseline.h"
 #include "cli/check/files.h"
 #include "cli/check/formats.h"
-#include "cli/check/live.h"
-#include "cli/check/step.h"
+#include "cli/check/programs.h"
 #include "cli/check/verdict.h"
 #include "cli/check/wording.h"
 #include "cli/commands.h"
@@ -23,8 +22,10 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/output_file.h"
+#include "cli/host/own_process.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -46,22 +47,190 @@ class Check {
  public:
   explicit Check(const CheckOptions& options) : options_(options) {}
 
-  int run();
+  int run() {
+    if (options_.list_rules) return explain_rules();
+    Baseline baseline;
+    if (!options_.baseline.empty()) {
+      auto read = read_baseline(options_.baseline);
+      if (!read) {
+        log::error("the baseline " + escape_terminal(options_.baseline) + " " +
+                   escape_terminal(read.error().context));
+        return kExitUnchecked;
+      }
+      baseline = *std::move(read);
+    }
+    auto output = open_output();
+    if (!output) return kExitUsage;
+    if (Status looked = look(); !looked) {
+      report_.problems.push_back({subject_name(), std::move(looked).error()});
+    } else if (options_.paths.empty()) {
+      judge_process();
+    }
+    progress_.clear();
+    const CheckVerdict verdict = judge(report_, options_.strict, baseline);
+    if (!write(*output, render(verdict))) return kExitUnchecked;
+    tell(verdict);
+    return status_of(verdict);
+  }
 
  private:
-  int explain_rules();
-  Status look();
-  Status look_at_program();
-  LiveCheckOptions live_options();
-  bool cancelled();
-  void begin_progress(std::chrono::milliseconds timeout);
-  void tell_progress(const CheckEffort& effort);
-  std::string subject_name() const;
-  void judge_process();
-  std::string render(const CheckVerdict& verdict) const;
-  bool write(OutputFile& output, const std::string& text);
-  void tell(const CheckVerdict& verdict) const;
-  int status_of(const CheckVerdict& verdict) const;
+  int explain_rules() {
+    std::vector<const Rule*> rules;
+    for (const std::string& name : options_.rules) {
+      const Rule* rule = find_rule(name);
+      if (rule == nullptr) {
+        log::error("no rule is called " + escape_terminal(name) +
+                   "; labelscope check --rules lists them");
+        return kExitUsage;
+      }
+      rules.push_back(rule);
+    }
+    std::string text;
+    if (options_.format == CheckFormat::kJson) {
+      for (const Rule& rule : all_rules()) {
+        if (options_.rules.empty()) rules.push_back(&rule);
+      }
+      text = render_rules_json(rules);
+    } else if (rules.empty()) {
+      text = list_rules(color());
+    } else {
+      for (const Rule* rule : rules) text += (text.empty() ? "" : "\n") + explain_rule(*rule);
+    }
+    auto output = open_output();
+    if (!output) return kExitUsage;
+    return write(*output, text) ? kExitOk : kExitUnchecked;
+  }
+
+  // Nothing: it cannot be written, and that has been said.
+  std::optional<OutputFile> open_output() const {
+    auto output = OutputFile::open(options_.output, options_.overwrite);
+    if (output) return *std::move(output);
+    log::error(escape_terminal(output.error().context));
+    return std::nullopt;
+  }
+
+  Status look() {
+    if (!options_.paths.empty()) {
+      check_files(options_.paths, report_);
+      return {};
+    }
+    signals_.emplace();
+    if (options_.step) {
+      StepCheckOptions step;
+      step.updates = options_.updates;
+      prepare(step);
+      return step_command(options_.command, step, report_);
+    }
+    LiveCheckOptions live;
+    if (options_.samples) live.samples = *options_.samples;
+    prepare(live);
+    return options_.pid ? check_process(*options_.pid, live, report_)
+                        : check_command(options_.command, live, report_);
+  }
+
+  void prepare(ProgramCheckOptions& check) {
+    if (options_.timeout) check.timeout = *options_.timeout;
+    check.cancelled = [this] {
+      signals_->poll();
+      return signals_->stop_requested();
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    check.progress = [this, begin, timeout = check.timeout](const CheckEffort& effort) {
+      progress_.checking(std::chrono::steady_clock::now() - begin, timeout, effort);
+    };
+    check.give_up = &give_up;
+    check.signals = &*signals_;
+  }
+
+  std::string subject_name() const {
+    if (options_.pid) return "process " + std::to_string(raw(*options_.pid));
+    return options_.command.empty() ? "labelscope" : options_.command.front();
+  }
+
+  // What makes a check of a process worth nothing, or less than it seems.
+  void judge_process() {
+    const CheckEffort& effort = report_.effort;
+    const auto problem = [this](ErrorCode code, std::string text) {
+      report_.problems.push_back({subject_name(), {code, std::move(text)}});
+    };
+    const bool interrupted = signals_->stop_requested();
+    if (interrupted) problem(ErrorCode::kLimit, "interrupted: the check did not come to its end");
+    // Where nothing could be looked at, that has been said.
+    if (report_.problems.empty() && options_.step && effort.updates == 0 && effort.labelled != 0) {
+      problem(ErrorCode::kNotFound,
+              "no change of labels was stepped through, so nothing about updates is proven: "
+              "--update names the functions that make them");
+    } else if (report_.problems.empty() && effort.labelled == 0 && effort.updates == 0) {
+      problem(ErrorCode::kNotFound,
+              "no thread was seen with labels, so nothing about label sets is proven: let it set "
+              "some while it is checked");
+    }
+    const bool stopped = report_.ended_by_check || interrupted;
+    if (report_.wait_status && *report_.wait_status != 0 && !stopped) {
+      problem(ErrorCode::kVanished,
+              how_it_ended(*report_.wait_status) + ": what it did before was checked");
+    }
+  }
+
+  std::string render(const CheckVerdict& verdict) const {
+    switch (options_.format) {
+      case CheckFormat::kJson:
+        return render_check_json(report_, verdict, LABELSCOPE_VERSION);
+      case CheckFormat::kJunit:
+        return render_check_junit(report_, verdict);
+      case CheckFormat::kSarif:
+        return render_check_sarif(report_, verdict, LABELSCOPE_VERSION);
+      case CheckFormat::kGithub:
+        // The program may have left its last line open: an annotation is one at a line's start
+        // only.
+        return (options_.command.empty() || options_.output != "-" ? "" : "\n") +
+               render_check_github(report_, verdict);
+      case CheckFormat::kText:
+        break;
+    }
+    return render_check_text(report_, verdict, color());
+  }
+
+  bool write(OutputFile& output, const std::string& text) {
+    if (signals_) signals_->begin_uninterrupted();
+    const Status written = output.write([&](std::ostream& out) -> Status {
+      out << text;
+      return {};
+    });
+    if (signals_) signals_->end_uninterrupted();
+    if (!written) log::error(escape_terminal(written.error().context));
+    return written.has_value();
+  }
+
+  // The text on stdout says all of it already.
+  void tell(const CheckVerdict& verdict) const {
+    if (options_.format == CheckFormat::kText && options_.output == "-") return;
+    for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
+    for (const CheckGap& gap : report_.gaps) {
+      (verdict.strict ? log::error : log::warning)(gap_text(gap));
+    }
+    for (const BaselineEntry& entry : verdict.gone) log::info(gone_text(entry));
+    for (const std::string& remark : report_.remarks) log::info(escape_terminal(remark));
+    for (const std::string& line : effort_lines(report_.effort)) log::info(line);
+    log::info(verdict_line(report_, verdict));
+  }
+
+  int status_of(const CheckVerdict& verdict) const {
+    switch (verdict.outcome) {
+      case CheckVerdict::Outcome::kClean:
+        return kExitOk;
+      case CheckVerdict::Outcome::kFindings:
+        return kExitFindings;
+      case CheckVerdict::Outcome::kIncomplete:
+        break;
+    }
+    const bool refused = std::any_of(
+        report_.problems.begin(), report_.problems.end(),
+        [](const CheckProblem& problem) { return problem.error.code == ErrorCode::kPermission; });
+    // A file that may not be read is one that cannot be checked; a process needs a privilege.
+    return refused && options_.paths.empty() ? kExitPermission : kExitUnchecked;
+  }
+
   bool color() const {
     return options_.output == "-" && use_color(options_.messages.color, STDOUT_FILENO);
   }
@@ -72,216 +241,14 @@ class Check {
   std::optional<Signals> signals_;
   CheckReport report_;
   Progress progress_{options_.messages.progress};
-  std::chrono::steady_clock::time_point begin_{};
-  std::chrono::milliseconds timeout_{};
 };
-
-int Check::run() {
-  if (options_.list_rules) return explain_rules();
-  Baseline baseline;
-  if (!options_.baseline.empty()) {
-    auto read = read_baseline(options_.baseline);
-    if (!read) {
-      log::error("the baseline " + escape_terminal(options_.baseline) + " " +
-                 escape_terminal(read.error().context));
-      return kExitUnchecked;
-    }
-    baseline = *std::move(read);
-  }
-  auto output = OutputFile::open(options_.output, options_.overwrite);
-  if (!output) {
-    log::error(escape_terminal(output.error().context));
-    return kExitUsage;
-  }
-  if (Status looked = look(); !looked) {
-    report_.problems.push_back({subject_name(), std::move(looked).error()});
-  } else if (options_.paths.empty()) {
-    judge_process();
-  }
-  progress_.clear();
-  const CheckVerdict verdict = judge(report_, options_.strict, baseline);
-  if (!write(*output, render(verdict))) return kExitUnchecked;
-  tell(verdict);
-  return status_of(verdict);
-}
-
-int Check::explain_rules() {
-  std::vector<const Rule*> rules;
-  for (const std::string& name : options_.rules) {
-    const Rule* rule = find_rule(name);
-    if (rule == nullptr) {
-      log::error("no rule is called " + escape_terminal(name) +
-                 "; labelscope check --rules lists them");
-      return kExitUsage;
-    }
-    rules.push_back(rule);
-  }
-  std::string text;
-  if (options_.format == CheckFormat::kJson) {
-    for (const Rule& rule : all_rules()) {
-      if (options_.rules.empty()) rules.push_back(&rule);
-    }
-    text = render_rules_json(rules);
-  } else if (rules.empty()) {
-    text = list_rules(color());
-  } else {
-    for (const Rule* rule : rules) text += (text.empty() ? "" : "\n") + explain_rule(*rule);
-  }
-  auto output = OutputFile::open(options_.output, options_.overwrite);
-  if (!output) {
-    log::error(escape_terminal(output.error().context));
-    return kExitUsage;
-  }
-  return write(*output, text) ? kExitOk : kExitUnchecked;
-}
-
-Status Check::look() {
-  if (!options_.command.empty()) return look_at_program();
-  if (!options_.pid) {
-    check_files(options_.paths, report_);
-    return {};
-  }
-  signals_.emplace();
-  return check_process(*options_.pid, live_options(), report_);
-}
-
-Status Check::look_at_program() {
-  signals_.emplace();
-  if (!options_.step) return check_command(options_.command, live_options(), report_);
-  StepCheckOptions step;
-  if (options_.timeout) step.timeout = *options_.timeout;
-  step.updates = options_.updates;
-  step.cancelled = [this] { return cancelled(); };
-  step.progress = [this](const CheckEffort& effort) { tell_progress(effort); };
-  step.give_up = &give_up;
-  step.signals = &*signals_;
-  begin_progress(step.timeout);
-  return step_command(options_.command, step, report_);
-}
-
-LiveCheckOptions Check::live_options() {
-  LiveCheckOptions live;
-  if (options_.samples) live.samples = *options_.samples;
-  if (options_.timeout) live.timeout = *options_.timeout;
-  live.cancelled = [this] { return cancelled(); };
-  live.progress = [this](const CheckEffort& effort) { tell_progress(effort); };
-  live.give_up = &give_up;
-  begin_progress(live.timeout);
-  live.signals = &*signals_;
-  return live;
-}
-
-bool Check::cancelled() {
-  signals_->poll();
-  return signals_->stop_requested();
-}
-
-void Check::begin_progress(std::chrono::milliseconds timeout) {
-  begin_ = std::chrono::steady_clock::now();
-  timeout_ = timeout;
-}
-
-// One thread at a time tells.
-void Check::tell_progress(const CheckEffort& effort) {
-  const auto elapsed = std::chrono::steady_clock::now() - begin_;
-  progress_.checking(elapsed, timeout_, effort);
-}
-
-std::string Check::subject_name() const {
-  if (options_.pid) return "process " + std::to_string(raw(*options_.pid));
-  return options_.command.empty() ? "labelscope" : options_.command.front();
-}
-
-// What makes a check of a process worth nothing, or less than it seems.
-void Check::judge_process() {
-  const CheckEffort& effort = report_.effort;
-  const std::string name = subject_name();
-  if (signals_ && signals_->stop_requested()) {
-    report_.problems.push_back(
-        {name, {ErrorCode::kLimit, "interrupted: the check did not come to its end"}});
-  }
-  // Where nothing could be looked at, that has been said.
-  if (report_.problems.empty() && options_.step && effort.updates == 0 && effort.labelled != 0) {
-    report_.problems.push_back(
-        {name,
-         {ErrorCode::kNotFound,
-          "no change of labels was stepped through, so nothing about updates is proven: --update "
-          "names the functions that make them"}});
-  } else if (report_.problems.empty() && effort.labelled == 0 && effort.updates == 0) {
-    report_.problems.push_back(
-        {name,
-         {ErrorCode::kNotFound,
-          "no thread was seen with labels, so nothing about label sets is proven: let it set some "
-          "while it is checked"}});
-  }
-  const bool stopped = report_.ended_by_check || (signals_ && signals_->stop_requested());
-  if (report_.wait_status && *report_.wait_status != 0 && !stopped) {
-    report_.problems.push_back({name,
-                                {ErrorCode::kVanished, how_it_ended(*report_.wait_status) +
-                                                           ": what it did before was checked"}});
-  }
-}
-
-std::string Check::render(const CheckVerdict& verdict) const {
-  switch (options_.format) {
-    case CheckFormat::kJson:
-      return render_check_json(report_, verdict, LABELSCOPE_VERSION);
-    case CheckFormat::kJunit:
-      return render_check_junit(report_, verdict);
-    case CheckFormat::kSarif:
-      return render_check_sarif(report_, verdict, LABELSCOPE_VERSION);
-    case CheckFormat::kGithub:
-      // The program may have left its last line open: an annotation is one at a line's start only.
-      return (options_.command.empty() || options_.output != "-" ? "" : "\n") +
-             render_check_github(report_, verdict);
-    case CheckFormat::kText:
-      break;
-  }
-  return render_check_text(report_, verdict, color());
-}
-
-bool Check::write(OutputFile& output, const std::string& text) {
-  if (signals_) signals_->begin_uninterrupted();
-  const Status written = output.write([&](std::ostream& out) -> Status {
-    out << text;
-    return {};
-  });
-  if (signals_) signals_->end_uninterrupted();
-  if (!written) log::error(escape_terminal(written.error().context));
-  return written.has_value();
-}
-
-// The text on stdout says all of it already.
-void Check::tell(const CheckVerdict& verdict) const {
-  if (options_.format == CheckFormat::kText && options_.output == "-") return;
-  for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
-  for (const CheckGap& gap : report_.gaps) {
-    (verdict.strict ? log::error : log::warning)(gap_text(gap));
-  }
-  for (const BaselineEntry& entry : verdict.gone) log::info(gone_text(entry));
-  for (const std::string& remark : report_.remarks) log::info(escape_terminal(remark));
-  for (const std::string& line : effort_lines(report_.effort)) log::info(line);
-  log::info(verdict_line(report_, verdict));
-}
-
-int Check::status_of(const CheckVerdict& verdict) const {
-  switch (verdict.outcome) {
-    case CheckVerdict::Outcome::kClean:
-      return kExitOk;
-    case CheckVerdict::Outcome::kFindings:
-      return kExitFindings;
-    case CheckVerdict::Outcome::kIncomplete:
-      break;
-  }
-  const bool refused = std::any_of(
-      report_.problems.begin(), report_.problems.end(),
-      [](const CheckProblem& problem) { return problem.error.code == ErrorCode::kPermission; });
-  // A file that may not be read is one that cannot be checked; a process needs a privilege.
-  return refused && options_.paths.empty() ? kExitPermission : kExitUnchecked;
-}
 
 }  // namespace
 
-int run_check(const CheckOptions& options) { return Check(options).run(); }
+int run(const CheckOptions& options) {
+  // It may go on for hours, and what it checks is not what happens at one moment.
+  Precedence::own().give_back();
+  return Check(options).run();
+}
 
 }  // namespace labelscope::cli

@@ -16,6 +16,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
+#include "cli/host/rights.h"
 #include "cli/host/terminal.h"
 
 namespace labelscope::cli {
@@ -28,7 +29,9 @@ std::string threads_text(std::uint64_t count) {
 class Dumping {
  public:
   explicit Dumping(const DumpOptions& options)
-      : options_(options), progress_(options.messages.progress) {
+      : options_(options),
+        progress_(options.messages.progress),
+        namer_({.debug_folders = options.debug_folders}) {
     symbolizing_.progress = [this](std::size_t done, std::size_t all) {
       progress_.working("Naming addresses:", done, all);
     };
@@ -50,6 +53,7 @@ class Dumping {
 
   const DumpOptions& options_;
   Progress progress_;
+  FileNamer namer_;
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
   bool shown_any_ = false;
@@ -57,6 +61,14 @@ class Dumping {
 
 int Dumping::run() {
   raise_file_limit();
+  unsigned work = options_.core.empty() ? kReadsTargets : kReadsFiles;
+  // What ptrace may not look at is seen only when it is tried.
+  if (options_.core.empty() && options_.backend != Backend::kPtrace) work |= kLoadsBpf;
+  if (options_.core.empty() && options_.backend != Backend::kBpf) work |= kStopsThreads;
+  if (Status given_up = drop_rights(work, options_.drop_to); !given_up) {
+    log::error(given_up.error().context);
+    return status_of(given_up.error());
+  }
   if (!options_.core.empty()) return dump_dead();
   int status = kExitOk;
   for (Pid pid : options_.pids) {
@@ -74,7 +86,7 @@ int Dumping::dump_live(Pid pid) {
   };
   Result<ProcessDump> dump = options_.backend == Backend::kBpf
                                  ? dump_by_bpf(pid, options_)
-                                 : dump_by_ptrace(pid, options_, symbolizing_);
+                                 : dump_by_ptrace(pid, options_, namer_, symbolizing_);
   if (dump) {
     read_late_threads(*dump);
     return show(*dump);
@@ -129,7 +141,7 @@ void Dumping::read_late_threads(ProcessDump& dump) {
 }
 
 int Dumping::dump_dead() {
-  auto dump = dump_core(options_, symbolizing_);
+  auto dump = dump_core(options_, namer_, symbolizing_);
   if (dump) return show(*dump);
   const Error& error = dump.error();
   log::error("cannot read the core file: " + escape_terminal(error.context));
@@ -154,6 +166,6 @@ int Dumping::show(const ProcessDump& dump) {
 
 }  // namespace
 
-int run_dump(const DumpOptions& options) { return Dumping(options).run(); }
+int run(const DumpOptions& options) { return Dumping(options).run(); }
 
 }  // namespace labelscope::cli

@@ -2,7 +2,6 @@
 // below a directory only what can be a program or a library is of interest.
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "cli/commands.h"
@@ -41,11 +40,7 @@ void tell_problems(const InspectReport& report) {
   for (const FileProblem& problem : report.problems) {
     const std::string text =
         escape_terminal(problem.path) + ": " + escape_terminal(problem.error.context);
-    if (problem.named) {
-      log::error(text);
-    } else {
-      log::warning(text);
-    }
+    (problem.named ? log::error : log::warning)(text);
   }
 }
 
@@ -91,7 +86,7 @@ int status_of(const InspectReport& report) {
 
 }  // namespace
 
-int run_inspect(const InspectOptions& options) {
+int run(const InspectOptions& options) {
   InspectReport report;
   FileWalk walk;
   walk.use = [&](const FoundFile& found, UniqueFd fd) {

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <future>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "bpf/kernel.h"
 #include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
@@ -18,6 +19,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
+#include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
@@ -30,6 +32,7 @@
 #include "cli/record/stack_ends.h"
 #include "cli/symbol/kernel_symbols.h"
 #include "cli/symbol/symbolizer.h"
+#include "labelscope/saved_pointer.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -39,11 +42,10 @@ namespace {
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
 
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as in the samples
+
+std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
+  return static_cast<std::uint64_t>(time.count());
 }
 
 std::string refusal_text(Pid pid, const std::string& reason) {
@@ -64,6 +66,7 @@ class Recording {
   Status find_targets();
   Status choose_sampler();
   Status open_outputs();
+  Status give_up_rights();
   Status add_targets();
   Status record();
   Error failure(ExitStatus status, std::string what);
@@ -92,9 +95,9 @@ class Recording {
   bool names_given_up_ = false;
   std::set<std::string> announced_;  // paths of publishers
   std::optional<std::uint64_t> announced_plans_;
-  std::uint64_t start_unix_ns_ = 0;
-  std::uint64_t start_monotonic_ns_ = 0;
-  std::uint64_t end_monotonic_ns_ = 0;
+  std::chrono::system_clock::time_point start_unix_;
+  Clock::time_point start_;
+  Clock::time_point end_;
 };
 
 void Recording::watch_holds() {
@@ -110,8 +113,13 @@ void Recording::watch_holds() {
 }
 
 int Recording::run() {
-  for (const auto step : {&Recording::find_targets, &Recording::choose_sampler,
-                          &Recording::open_outputs, &Recording::add_targets, &Recording::record}) {
+  using Step = Status (Recording::*)();
+  std::vector<Step> steps{&Recording::find_targets, &Recording::choose_sampler,
+                          &Recording::open_outputs, &Recording::give_up_rights,
+                          &Recording::add_targets,  &Recording::record};
+  // The files are to be that user's, in folders where that user may write.
+  if (options_.drop_to) std::swap(steps[2], steps[3]);
+  for (const Step step : steps) {
     const Status done = (this->*step)();
     if (done) continue;
     log::error(done.error().context);
@@ -144,10 +152,27 @@ Status Recording::find_targets() {
 }
 
 Status Recording::choose_sampler() {
+  raise_file_limit();  // after the command was forked: it keeps the limit that it was given
   auto opened = open_sampler(options_, pids_);
   if (!opened) return std::move(opened).error();
   opened_ = *std::move(opened);
-  watch_holds();
+  return {};
+}
+
+// From here on, what targets say is read.
+Status Recording::give_up_rights() {
+  unsigned work = kReadsTargets;
+  const bool bpf = opened_.backend == "bpf";
+  if (!bpf || kSavedPointerLags) work |= kStopsThreads;
+  if (bpf && options_.kernel_stacks) work |= kNamesKernel;
+  const bool makes_maps = opened_.call_graph == "dwarf";
+  if (bpf && (makes_maps || map_access_needs_capability())) work |= kUsesBpfMaps;
+  if (child_) work |= kSignalsCommand;
+  const auto can_name_outputs = [&] { return !outputs_ || outputs_->can_be_named(); };
+  if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
+    return given_up;
+  }
+  watch_holds();  // another thread, which has no more rights than this one
   return {};
 }
 
@@ -156,18 +181,20 @@ Status Recording::open_outputs() {
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm_);
   if (!outputs) {
     const bool usage = outputs.error().code == ErrorCode::kUnsupported;
+    const std::string why = options_.drop_to
+                                ? " (as " + options_.drop_to->name + ", who is named by --drop-to)"
+                                : std::string();
     return failure(usage ? kExitUsage : kExitRuntimeError,
-                   escape_terminal(outputs.error().context));
+                   escape_terminal(outputs.error().context + why));
   }
   outputs_.emplace(*std::move(outputs));
   return {};
 }
 
 Status Recording::add_targets() {
-  raise_file_limit();  // after the command was forked: it keeps the limit that it was given
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
-      Recorder::Options{.keep_each_sample = outputs_->keep_each_sample(),
+      Recorder::Options{.timed_samples = outputs_->timed_samples(),
                         .cpu_time = options_.mode == SampleMode::kCpu,
                         .period_ns = 1'000'000'000 / options_.frequency_hz});
   for (Pid pid : pids_) {
@@ -229,8 +256,8 @@ Status Recording::record() {
     announce();
     announce_publishers();
   }
-  start_unix_ns_ = clock_ns(CLOCK_REALTIME);
-  start_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
+  start_unix_ = std::chrono::system_clock::now();
+  start_ = Clock::now();
   if (Status status = recorder_->start(); !status) return status;
   if (child_) {
     if (int failed = child_->release(); failed != 0) {
@@ -245,7 +272,7 @@ Status Recording::record() {
   while (!ended) {
     signals_.poll();
     if (signals_.stop_requested()) break;
-    std::chrono::nanoseconds elapsed(clock_ns(CLOCK_MONOTONIC) - start_monotonic_ns_);
+    const std::chrono::nanoseconds elapsed = Clock::now() - start_;
     auto wait = kDrainInterval;
     if (options_.duration) {
       if (elapsed >= *options_.duration) break;
@@ -268,11 +295,11 @@ Status Recording::record() {
     progress.recording({elapsed, options_.duration, recorder_->samples(), recorder_->labelled(),
                         recorder_->dropped()});
   }
-  end_monotonic_ns_ = clock_ns(CLOCK_MONOTONIC);
+  end_ = Clock::now();
   progress.clear();
   if (ended && options_.duration) {
-    log::info("The target ended after " +
-              std::to_string((end_monotonic_ns_ - start_monotonic_ns_) / 1'000'000) + " ms");
+    const auto time = std::chrono::floor<std::chrono::milliseconds>(end_ - start_);
+    log::info("The target ended after " + std::to_string(time.count()) + " ms");
   }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
@@ -305,26 +332,33 @@ void Recording::finish_profile() {
   profile_.call_graph = opened_.call_graph;
   profile_.command_line = options_.command_line;
   profile_.kernel_release = system.release;
-  profile_.start_unix_ns = start_unix_ns_;
-  profile_.start_monotonic_ns = start_monotonic_ns_;
-  profile_.duration_ns = end_monotonic_ns_ - start_monotonic_ns_;
+  profile_.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch());
+  profile_.start_monotonic_ns = nanoseconds_of(start_.time_since_epoch());
+  profile_.duration_ns = nanoseconds_of(end_ - start_);
 
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
   Precedence::own().start_again();
-  symbolizing.cancelled = [&] {
+  // Ctrl-C now is about the names, whether or not one has ended the recording.
+  const int stops_before = signals_.stops();
+  symbolizing.cancelled = [this, stops_before] {
     Precedence::own().give_back_after(kMostNamingFirst);
     StoppedThread::settle();  // a thread that stops only now must not wait for names
     signals_.poll();
-    return signals_.give_up_requested();
+    return signals_.stops() > stops_before;
   };
   symbolizing.progress = [&](std::size_t done, std::size_t all) {
     progress.working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_symbols_;
-  symbolize(profile_, files_, symbolizing);
+  FileNamer namer({.debug_folders = options_.debug_folders});
+  symbolize(profile_, files_, namer, symbolizing);
+  if (!namer.not_given_up().empty()) {
+    log::verbose("the process that looks at files could not give up all that it should: " +
+                 namer.not_given_up());
+  }
   count_stack_ends(profile_);
-  names_given_up_ = signals_.give_up_requested();
+  names_given_up_ = signals_.stops() > stops_before;
   if (names_given_up_)
     log::warning("gave up naming addresses: the files hold numbers for the rest");
 }
@@ -379,6 +413,6 @@ int Recording::report() {
 
 }  // namespace
 
-int run_record(const RecordOptions& options) { return Recording(options).run(); }
+int run(const RecordOptions& options) { return Recording(options).run(); }
 
 }  // namespace labelscope::cli

@@ -7,13 +7,13 @@ namespace labelscope::cli {
 
 // From a running process to files, a summary and a ledger. Of a command that it has started, its
 // own status.
-int run_record(const RecordOptions& options);
+int run(const RecordOptions& options);
 // The labels of every thread, now or when the process died. The status is that of the first process
 // that could not be shown.
-int run_dump(const DumpOptions& options);
+int run(const DumpOptions& options);
 // From files to what they publish.
-int run_inspect(const InspectOptions& options);
+int run(const InspectOptions& options);
 // From files or a process to a verdict.
-int run_check(const CheckOptions& options);
+int run(const CheckOptions& options);
 
 }  // namespace labelscope::cli

@@ -1,11 +1,14 @@
 // labelscope: parse, dispatch, report what was not foreseen.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <system_error>
 #include <variant>
 
 #include "cli/commands.h"
@@ -13,19 +16,11 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/own_process.h"
 #include "cli/options/command_line.h"
+#include "cli/worker_tasks.h"
 
 namespace {
 
 using namespace labelscope::cli;
-
-int run(const RecordOptions& options) { return run_record(options); }
-int run(const DumpOptions& options) { return run_dump(options); }
-int run(const InspectOptions& options) { return run_inspect(options); }
-// It may go on for hours, and what it checks is not what happens at one moment.
-int run(const CheckOptions& options) {
-  Precedence::own().give_back();
-  return run_check(options);
-}
 
 // Where one of the three is closed, the next file that is opened would take its number, and a
 // message or a table would be written into a profile. Opened the wrong way round, so that using it
@@ -36,9 +31,25 @@ void occupy_standard_streams() {
   }
 }
 
+// Nothing here takes memory.
+int out_of_memory() {
+  rlimit space{};
+  const bool limited = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+  if (limited) {
+    std::fprintf(stderr,
+                 "labelscope: out of memory: its address space may have %llu MiB at most; ulimit "
+                 "-v unlimited lifts that\n",
+                 static_cast<unsigned long long>(space.rlim_cur >> 20));
+  } else {
+    std::fputs("labelscope: out of memory: a shorter recording or a lower -F needs less\n", stderr);
+  }
+  return kExitRuntimeError;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   Precedence::own().take();
   occupy_standard_streams();
   std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
@@ -57,6 +68,13 @@ int main(int argc, char** argv) {
           return run(options);
         },
         std::get<Options>(parsed));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const std::system_error& error) {
+    // A thread that cannot be started, mostly: what is missing then is room for its stack.
+    if (error.code() == std::errc::resource_unavailable_try_again) return out_of_memory();
+    std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
+    return kExitRuntimeError;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
     return kExitRuntimeError;

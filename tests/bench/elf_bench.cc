@@ -17,7 +17,7 @@
 
 #include "aims.h"
 #include "customlabels/label_abi.h"
-#include "labelscope/elf_image.h"
+#include "elf/elf_image.h"
 #include "runner.h"
 
 namespace labelscope::bench {

@@ -32,7 +32,7 @@ class SamplePath {
 
  private:
   FixedProcess process_;
-  cli::ProfileBuilder builder_{false, 1000000};
+  cli::ProfileBuilder builder_{0, 1000000};
   std::vector<std::byte> label_bytes_;
 };
 
