@@ -2,10 +2,25 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 namespace labelscope {
+namespace {
+
+// Of the limit on open files, the part that may wait: for a limit of 1,024 it is 64.
+constexpr std::size_t kShare = 16;
+constexpr std::size_t kFewest = 8;
+constexpr std::size_t kMost = 4096;
+
+}  // namespace
+
+TableBuilder::TableBuilder(Build build) : build_(std::move(build)), most_asked_(kFewest) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  most_asked_ = std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
+}
 
 TableBuilder::~TableBuilder() {
   {
@@ -15,6 +30,11 @@ TableBuilder::~TableBuilder() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+bool TableBuilder::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.size() < most_asked_;
 }
 
 void TableBuilder::ask(std::uint64_t key, UniqueFd file) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -22,11 +23,13 @@ class TableBuilder {
     Result<UnwindTable> table;
   };
 
-  explicit TableBuilder(Build build) : build_(std::move(build)) {}
+  explicit TableBuilder(Build build);
   ~TableBuilder();
   TableBuilder(const TableBuilder&) = delete;
   TableBuilder& operator=(const TableBuilder&) = delete;
 
+  // Files that wait are open, and others need descriptors, too.
+  bool has_room() const;
   void ask(std::uint64_t key, UniqueFd file);
   // What is ready.
   std::vector<Built> take();
@@ -41,7 +44,8 @@ class TableBuilder {
   void run();
 
   Build build_;
-  std::mutex mutex_;
+  std::size_t most_asked_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Asked> asked_;
   std::vector<Built> built_;

@@ -81,6 +81,7 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
   auto known = keys_.find(key);
   if (known != keys_.end()) return known->second;
   if (!is_elf(*fd)) return std::nullopt;  // JIT compilers map files, too
+  if (!builder_.has_room()) return kLater;
   return keys_[key] = add_file(*std::move(fd));
 }
 
@@ -102,12 +103,14 @@ void UnwindProcesses::refresh(Pid pid) {
   auto mappings = (*live)->mappings();
   if (!mappings) return;
   Process process;
+  bool waits = false;
   process.exec_count = *exec_count;
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable || mapping.path == "[vsyscall]") continue;
     auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
     if (fresh) entry->second = file_of(**live, mapping);
+    waits |= entry->second == kLater;
     process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
   }
   // It has executed another program meanwhile: its on_exec() is on its way.
@@ -115,6 +118,7 @@ void UnwindProcesses::refresh(Pid pid) {
   Process& known = processes_[pid];
   process.list = std::move(known.list);
   process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
+  if (waits) process.refresh_at = Clock::now() + process.pause;
   known = std::move(process);
   publish(pid, known);
 }

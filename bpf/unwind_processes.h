@@ -71,6 +71,8 @@ class UnwindProcesses {
     Clock::time_point unused_since;
   };
   using FileKey = std::array<std::uint64_t, 5>;
+  // Stands for every file that the builder has no room for now.
+  static constexpr std::uint64_t kLater = 0;
   struct CodeMapping {
     Address start = 0;
     Address end = 0;
@@ -104,7 +106,7 @@ class UnwindProcesses {
   TableBuilder builder_;
   ExecCount exec_count_;
   std::map<FileKey, std::uint64_t> keys_;
-  std::map<std::uint64_t, File> files_;
+  std::map<std::uint64_t, File> files_;  // kLater is one of them
   std::optional<std::uint64_t> vdso_;
   std::map<Pid, Process> processes_;
   struct Retired {
