@@ -58,6 +58,7 @@ class LoadedSampler final : public BpfSampler {
     if (status && unwound_) unwound_->set(pid);
     return status;
   }
+  Status set_before_exec(Pid pid) override { return processes_->set(pid, {}); }
   Status remove_process(Pid pid) override {
     if (unwound_) unwound_->forget(pid);
     return processes_->remove(pid);
@@ -141,6 +142,13 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!sampler->epoll_.valid() || epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD,
                                             sampler->object_->ring_fd(), &interest) != 0) {
     return system_error(errno, "cannot wait for the ring buffer");
+  }
+  if (sampler->unwound_) {
+    interest.events = EPOLLIN;
+    if (epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, sampler->unwound_->ready_fd(), &interest) !=
+        0) {
+      return system_error(errno, "cannot wait for unwind tables");
+    }
   }
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
     if (!self->processes_->contains(event.pid)) return;

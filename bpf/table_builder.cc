@@ -1,5 +1,6 @@
 #include "bpf/table_builder.h"
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,7 +17,10 @@ constexpr std::size_t kMost = 4096;
 
 }  // namespace
 
-TableBuilder::TableBuilder(Build build) : build_(std::move(build)), most_asked_(kFewest) {
+TableBuilder::TableBuilder(Build build)
+    : build_(std::move(build)),
+      most_asked_(kFewest),
+      ready_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   most_asked_ = std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
@@ -56,6 +60,8 @@ void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
 
 std::vector<TableBuilder::Built> TableBuilder::take() {
   const std::lock_guard lock(mutex_);
+  eventfd_t ignored = 0;
+  static_cast<void>(::eventfd_read(ready_.get(), &ignored));
   return std::exchange(built_, {});
 }
 
@@ -65,8 +71,8 @@ bool TableBuilder::wait(std::chrono::milliseconds timeout) {
 }
 
 void TableBuilder::run() {
-  // labelscope goes before other programs while it samples; this is work that can wait for them.
-  ::setpriority(PRIO_PROCESS, 0, 5);
+  // labelscope goes before other programs while it samples. This is work for which none has to wait.
+  ::setpriority(PRIO_PROCESS, 0, 0);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !asked_.empty(); });
@@ -79,6 +85,7 @@ void TableBuilder::run() {
     lock.lock();
     busy_ = false;
     built_.push_back(std::move(built));
+    if (asked_.empty()) static_cast<void>(::eventfd_write(ready_.get(), 1));
     changed_.notify_all();
   }
 }

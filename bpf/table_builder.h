@@ -33,6 +33,8 @@ class TableBuilder {
   void ask(std::uint64_t key, UniqueFd file);
   // What is ready.
   std::vector<Built> take();
+  // Readable when everything that was asked for is ready, until take().
+  int ready_fd() const { return ready_.get(); }
   // Waits until everything that was asked for is ready. False: it takes longer.
   bool wait(std::chrono::milliseconds timeout);
 
@@ -45,6 +47,7 @@ class TableBuilder {
 
   Build build_;
   std::size_t most_asked_;
+  UniqueFd ready_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Asked> asked_;

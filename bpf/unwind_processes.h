@@ -47,6 +47,8 @@ class UnwindProcesses {
   void forget(Pid pid);
   // Everything that is known to change is in the tables when this returns, or the time is over.
   void wait_for_tables(std::chrono::milliseconds timeout);
+  // Readable when there are finished tables for work().
+  int ready_fd() const { return builder_.ready_fd(); }
   // Takes finished tables and reads mappings again, where that is due. Call it often.
   void work();
 

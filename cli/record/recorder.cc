@@ -38,7 +38,7 @@ Status Recorder::add(Pid pid) {
 }
 
 Status Recorder::add_before_exec(Pid pid) {
-  if (Status status = sampler_->set_process(pid, {}); !status) return status;
+  if (Status status = sampler_->set_before_exec(pid); !status) return status;
   if (processes_.empty()) first_ = pid;
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
   process->note_no_publisher();

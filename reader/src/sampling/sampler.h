@@ -111,6 +111,9 @@ class Sampler {
   // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
   // another on_exec() is on its way; or it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
+  // Of a child that is held back until it executes its program: until then there is nothing in it
+  // to prepare for.
+  virtual Status set_before_exec(Pid pid) { return set_process(pid, {}); }
   virtual Status remove_process(Pid pid) = 0;
   virtual Status start() = 0;
   // Hands out what there is, or waits for it until the timeout. Ends early on a signal.
