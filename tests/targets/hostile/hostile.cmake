@@ -3,6 +3,8 @@
 set(hostile_dir ${CMAKE_CURRENT_BINARY_DIR}/hostile)
 set(hostile_programs "")
 file(MAKE_DIRECTORY ${hostile_dir})
+# Compiled here as well: the library may be one with sanitizers.
+file(GLOB hostile_writer CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
 # labelscope_add_hostile(<name> <source of its debug information, or ""> <how that is packed> <symbol=value>...)
 function(labelscope_add_hostile name source packed)
   set(output ${hostile_dir}/${name})
@@ -15,9 +17,9 @@ function(labelscope_add_hostile name source packed)
   endif()
   add_custom_command(OUTPUT ${output}
     COMMAND ${gcc} ${compile_flags} -g0 -fno-pie -no-pie -I${PROJECT_SOURCE_DIR}/writer-lib/include ${definitions}
-      ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} $<TARGET_FILE:customlabels_static> -pthread
+      ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} ${hostile_writer} -pthread
       -Wl,--compress-debug-sections=${packed} -Wl,--build-id=sha1 -rdynamic -o ${output}
-    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} customlabels_static VERBATIM)
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} ${hostile_writer} VERBATIM)
   set(hostile_programs ${hostile_programs} ${output} PARENT_SCOPE)
 endfunction()
 labelscope_add_hostile(plain "" none)
