@@ -56,7 +56,8 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
   while (entries.functions.size() < most && section.size() - at >= 2 * sizeof(std::uint32_t)) {
     const auto length = value_at<std::uint32_t>(section, at);
     const std::uint64_t body = at + sizeof length;
-    if (length < sizeof(std::uint32_t) || length > kMaxEntry || length > section.size() - body) {
+    // libdw takes none of four bytes.
+    if (length <= sizeof(std::uint32_t) || length > kMaxEntry || length > section.size() - body) {
       break;
     }
     const auto id = value_at<std::uint32_t>(section, body);
@@ -73,9 +74,14 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
 }
 
 bool has_search_table(std::span<const std::byte> header) {
-  return header.size() >= offsetof(SearchHeader, count) &&
-         value_at<std::uint8_t>(header, offsetof(SearchHeader, count_encoding)) != kOmitted &&
-         value_at<std::uint8_t>(header, offsetof(SearchHeader, table_encoding)) != kOmitted;
+  if (header.size() < offsetof(SearchHeader, count)) return false;
+  const auto count = value_at<std::uint8_t>(header, offsetof(SearchHeader, count_encoding));
+  const auto table = value_at<std::uint8_t>(header, offsetof(SearchHeader, table_encoding));
+  // To libdw, a table of nothing is none. What is encoded otherwise, nobody is given.
+  if (count == kCountEncoding && table == kTableEncoding && header.size() >= sizeof(SearchHeader)) {
+    return value_at<SearchHeader>(header, 0).count != 0;
+  }
+  return count != kOmitted && table != kOmitted;
 }
 
 Status check_search_table(std::span<const std::byte> header, Address header_address,

@@ -22,7 +22,7 @@
 #include "elf/loaded_file.h"
 #include "elf/packed_section.h"
 #include "unwind/call_frame_check.h"
-#include "unwind/signed_returns.h"
+#include "unwind/frame_instructions.h"
 
 namespace labelscope {
 namespace {
@@ -36,6 +36,8 @@ constexpr std::uint64_t kMaxNameBytes = 1ULL << 20;
 // DW_EH_PE_pcrel | DW_EH_PE_sdata4: how every linker writes the way from .eh_frame_hdr to .eh_frame
 // (LSB 10.6.2).
 constexpr std::uint8_t kRelativeInFourBytes = 0x1b;
+
+constexpr std::size_t kTerminator = 4;
 
 struct HeaderStart {
   std::uint8_t version;
@@ -81,7 +83,7 @@ class CallFrameCopy {
   Status add_section(const Elf64_Shdr& section, std::uint32_t name);
   Status unpack(std::size_t at);
   void end_entries(std::size_t at);
-  void hide_signatures(std::size_t at, const CallFrameEntries& entries, CallFrameKind kind);
+  void limit(std::size_t at, const CallFrameEntries& entries, CallFrameKind kind);
   Result<std::size_t> append(std::uint64_t offset, std::optional<std::uint64_t> address,
                              std::uint64_t size);
   void append_section_table();
@@ -176,30 +178,31 @@ Status CallFrameCopy::add_eh_frame() {
                        has_table ? SIZE_MAX : CallFrameEntries::kMostWithoutTable);
   Status status = check_search_table(bytes.subspan(header_at, wanted->p_filesz), wanted->p_vaddr,
                                      entries, holder->p_vaddr + frames);
+  const std::size_t end = frames_at + entries.size;
+  // Without a table libdw reads on, to an end that must be there.
+  if (status && !has_table && frames_at < header_at && header_at - end < kTerminator) {
+    status = malformed("its .eh_frame has no end");
+  }
   if (!status || entries.functions.empty()) {
     image_->bytes_.resize(*at);
     return status;
   }
-  hide_signatures(frames_at, entries, CallFrameKind::kEhFrame);
-  const std::size_t end = frames_at + entries.size;
+  limit(frames_at, entries, CallFrameKind::kEhFrame);
   image_->bytes_.resize(std::max(end, header_at + wanted->p_filesz));
   if (!has_table) image_->entries_without_table_ += entries.functions.size();
   // Only what comes first needs an end: with a table, libdw goes nowhere else.
-  if (frames_at > header_at) end_entries(end);
+  if (frames_at > header_at || !has_table) end_entries(end);
   wanted->p_offset = header_at;
   found_ = eh_frame_found_ = true;
   return {};
 }
 
-void CallFrameCopy::hide_signatures(std::size_t at, const CallFrameEntries& entries,
-                                    CallFrameKind kind) {
-  if (image_->machine_ != Machine::kAarch64) return;
-  hide_signed_returns(std::span(image_->bytes_).subspan(at, entries.size), kind);
+void CallFrameCopy::limit(std::size_t at, const CallFrameEntries& entries, CallFrameKind kind) {
+  limit_instructions(std::span(image_->bytes_).subspan(at, entries.size), kind, image_->machine_);
 }
 
 // A length of 0 ends .eh_frame, which for libdw goes up to the end of the file.
 void CallFrameCopy::end_entries(std::size_t at) {
-  constexpr std::size_t kTerminator = 4;
   std::vector<std::byte>& bytes = image_->bytes_;
   if (bytes.size() < at + kTerminator) bytes.resize(at + kTerminator);
   std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kTerminator, std::byte{0});
@@ -250,7 +253,7 @@ Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name)
       take_call_frames(std::span<const std::byte>(image_->bytes_).subspan(*at), kind,
                        CallFrameEntries::kMostWithoutTable - image_->entries_without_table_);
   if (entries.functions.empty()) return {};
-  hide_signatures(*at, entries, kind);
+  limit(*at, entries, kind);
   image_->entries_without_table_ += entries.functions.size();
   Elf64_Shdr copy = section;
   copy.sh_flags &= ~std::uint64_t{SHF_COMPRESSED};

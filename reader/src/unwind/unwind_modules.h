@@ -27,7 +27,7 @@ class UnwindModules {
   Dwfl* dwfl() const { return dwfl_.get(); }
   // Whether it is in an executable mapping.
   bool is_code(Address address) const;
-  // A return address without its signature (signed_returns.h), if it has one; else what was given.
+  // A return address without its signature (frame_instructions.h), if it has one; else what was given.
   Address unsigned_code(Address value) const;
   const std::shared_ptr<Images>& images() const { return images_; }
 

@@ -117,7 +117,7 @@ TEST_CASE("call_frame_image: sizes that lie are refused without being believed")
 // Entries as the format has them: one that is shared (a CIE), then functions' (FDEs).
 class Entries {
  public:
-  std::uint64_t add_shared(std::size_t instructions = 0) { return add(0, instructions); }
+  std::uint64_t add_shared(std::size_t instructions = 4) { return add(0, instructions); }
   std::uint64_t add_function(std::uint64_t shared, std::size_t instructions = 16) {
     return add(bytes_.size() + 4 - shared, instructions);
   }
@@ -187,6 +187,7 @@ TEST_CASE("call_frame_check: entries are taken up to the first that is none") {
     entries.add_word(1000);
     entries.add_word(0);
   }
+  SECTION("an entry that says nothing") { entries.add_function(shared, 0); }
   SECTION("a length that is too short for an entry") {
     entries.add_word(2);
     entries.add_word(0);
@@ -247,7 +248,7 @@ TEST_CASE("call_frame_image: entries without a search table are counted, and bou
   Entries entries;
   const auto shared = entries.add_shared(20);
   for (std::size_t i = 0; i < CallFrameEntries::kMostWithoutTable + 10; ++i) {
-    entries.add_function(shared, 0);
+    entries.add_function(shared, 4);
   }
   const auto section = entries.bytes();
   std::string file = library();

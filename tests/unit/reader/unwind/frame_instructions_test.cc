@@ -1,4 +1,4 @@
-#include "unwind/signed_returns.h"
+#include "unwind/frame_instructions.h"
 
 #include <cstring>
 #include <vector>
@@ -49,13 +49,13 @@ Bytes eh_frame(const Bytes& instructions, const Bytes& cie = kEhCie) {
 }
 
 Bytes hidden(Bytes section, CallFrameKind kind = CallFrameKind::kEhFrame) {
-  hide_signed_returns(section, kind);
+  limit_instructions(section, kind, Machine::kAarch64);
   return section;
 }
 
 }  // namespace
 
-TEST_CASE("signed_returns: what says that a return address is signed is hidden") {
+TEST_CASE("frame_instructions: what says that a return address is signed is hidden") {
   // advance_loc 1; negate_ra_state; advance_loc 1; def_cfa_offset 16; offset x29, x30
   const Bytes with = bytes({0x41, 0x2d, 0x41, 0x0e, 0x10, 0x9d, 2, 0x9e, 1});
   const Bytes without = bytes({0x41, 0x00, 0x41, 0x0e, 0x10, 0x9d, 2, 0x9e, 1});
@@ -64,7 +64,7 @@ TEST_CASE("signed_returns: what says that a return address is signed is hidden")
   CHECK(hidden(eh_frame(bytes({0x41, 0x2c}))) == eh_frame(bytes({0x41, 0x00})));
 }
 
-TEST_CASE("signed_returns: operands that look like it stay") {
+TEST_CASE("frame_instructions: operands that look like it stay") {
   for (const Bytes& same : {
            bytes({0x0e, 0x2d}),                    // def_cfa_offset
            bytes({0x0c, 0x2d, 0x2d}),              // def_cfa
@@ -77,7 +77,7 @@ TEST_CASE("signed_returns: operands that look like it stay") {
            bytes({0x0f, 2, 0x2d, 0x2d}),           // def_cfa_expression
            bytes({0x11, 0x2d, 0x2d}),              // offset_extended_sf
            bytes({0x2e, 0x2d}),                    // GNU_args_size
-           bytes({0x06, 0xad, 0x2d}),              // restore_extended, a long number
+           bytes({0x0e, 0xad, 0x2d}),              // def_cfa_offset, a long number
            bytes({0x3f, 0x2d}),                    // behind an instruction that is none
        }) {
     const Bytes section = eh_frame(same);
@@ -89,7 +89,7 @@ TEST_CASE("signed_returns: operands that look like it stay") {
   }
 }
 
-TEST_CASE("signed_returns: the shared entry says how others begin") {
+TEST_CASE("frame_instructions: the shared entry says how others begin") {
   // No augmentation, so addresses of eight bytes and instructions right behind them.
   const Bytes plain = bytes({1, 0, 4, 0x78, 30});
   Bytes section;
@@ -105,7 +105,7 @@ TEST_CASE("signed_returns: the shared entry says how others begin") {
   CHECK(hidden(eh_frame(bytes({0x2d}), cxx)) == eh_frame(bytes({0}), cxx));
 }
 
-TEST_CASE("signed_returns: .debug_frame has its own way to refer, and version 4 its own fields") {
+TEST_CASE("frame_instructions: .debug_frame has its own way to refer, and version 4 its own fields") {
   for (const Bytes& cie :
        {bytes({3, 0, 4, 0x78, 30, 0x0c, 31, 0}), bytes({4, 0, 8, 0, 4, 0x78, 30, 0x0c, 31, 0})}) {
     Bytes section;
@@ -118,7 +118,7 @@ TEST_CASE("signed_returns: .debug_frame has its own way to refer, and version 4 
   }
 }
 
-TEST_CASE("signed_returns: entries that end early, or refer to none, are left alone") {
+TEST_CASE("frame_instructions: entries that end early, or refer to none, are left alone") {
   const Bytes whole = eh_frame(bytes({0x41, 0x0f, 0xff, 0x7f, 0x2d}));
   CHECK(hidden(whole) == whole);  // an expression longer than the entry
   const Bytes some = eh_frame(bytes({0x41, 0x2d}));
@@ -133,7 +133,33 @@ TEST_CASE("signed_returns: entries that end early, or refer to none, are left al
   for (const Bytes& cie : {bytes({1, 'z', 'R', 'X'}), bytes({1, 'e', 'h', 0, 4, 0x78, 30, 0}),
                            bytes({1, 'z', 'R', 0, 4, 0x78, 30, 0x7f, 0x1b, 0, 0, 0})}) {
     const Bytes section = eh_frame(bytes({0x2d}), cie);
-    CHECK(hidden(section) == section);
+    Bytes refused = cie;
+    refused.front() = std::byte{0xff};  // a version that is none
+    CHECK(hidden(section) == eh_frame(bytes({0x2d}), refused));
+  }
+}
+
+TEST_CASE("frame_instructions: what would take much memory is none any more") {
+  const Bytes push = bytes({0x0e, 0x10});
+  for (const Machine machine : {Machine::kX86_64, Machine::kAarch64}) {
+    const auto limited = [&](Bytes section) {
+      limit_instructions(section, CallFrameKind::kEhFrame, machine);
+      return section;
+    };
+    // The first number is the opcode; registers 127 and 128, in two bytes each.
+    for (const int operation : {0x05, 0x06, 0x07, 0x08, 0x09, 0x0c, 0x0d, 0x11, 0x12, 0x14, 0x15,
+                                0x16, 0x10, 0x2f}) {
+      const Bytes last = bytes({operation, 0xff, 0x00, 0, 0x0e, 0x10});
+      CHECK(limited(eh_frame(last)) == eh_frame(last));
+      const Bytes beyond = bytes({operation, 0x80, 0x01, 0, 0x0e, 0x10});
+      CHECK(limited(eh_frame(beyond)) == eh_frame(bytes({0x3f, 0x80, 0x01, 0, 0x0e, 0x10})));
+    }
+    const Bytes often(64, std::byte{0x0a});
+    CHECK(limited(eh_frame(often)) == eh_frame(often));
+    CHECK(limited(eh_frame(joined(often, bytes({0x0a})))) ==
+          eh_frame(joined(often, bytes({0x3f}))));
+    CHECK(limited(eh_frame(joined(often, bytes({0x0b, 0x0a})))) ==
+          eh_frame(joined(often, bytes({0x0b, 0x0a}))));
   }
 }
 

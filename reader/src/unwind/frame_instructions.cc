@@ -1,5 +1,5 @@
 // take_call_frames() has checked the lengths of the entries. All else in them may be anything.
-#include "unwind/signed_returns.h"
+#include "unwind/frame_instructions.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +18,15 @@ constexpr std::uint8_t kNop = 0x00;
 constexpr std::uint8_t kSetLocation = 0x01;
 constexpr std::uint8_t kNegateWithPc = 0x2c;
 constexpr std::uint8_t kNegate = 0x2d;
+constexpr std::uint8_t kRemember = 0x0a;
+constexpr std::uint8_t kRestore = 0x0b;
+constexpr std::uint8_t kInvalid = 0x3f;  // DW_CFA_hi_user: means nothing to anybody
+constexpr std::uint8_t kInvalidVersion = 0xff;
+
+// The highest number that a processor has: aarch64's z31 has 127, x86-64's last one 125.
+constexpr std::uint64_t kMostRegister = 127;
+// Compilers nest two or three.
+constexpr int kMostRemembered = 64;
 
 // What a common entry (CIE) says about the entries that refer to it.
 struct Shared {
@@ -83,7 +92,8 @@ std::size_t encoded_size(std::uint8_t encoding) {
   }
 }
 
-// Skips the operands of one instruction. False: the instruction is unknown.
+// Skips the operands of one instruction. False: the instruction is unknown, or of a register that no
+// processor has.
 bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer_size) {
   switch (instruction >> 6) {
     case 1:  // advance_loc
@@ -97,8 +107,8 @@ bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer
   }
   switch (instruction) {
     case kNop:
-    case 0x0a:  // remember_state
-    case 0x0b:  // restore_state
+    case kRemember:
+    case kRestore:
     case kNegateWithPc:
     case kNegate:
       return true;
@@ -110,15 +120,16 @@ bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer
     case 0x04:
       reader.skip(std::size_t{1} << (instruction - 0x02));
       return true;
-    case 0x06:  // restore_extended, undefined, same_value, def_cfa_register, def_cfa_offset (_sf)
-    case 0x07:
-    case 0x08:
-    case 0x0d:
-    case 0x0e:
+    case 0x0e:  // def_cfa_offset (_sf)
     case 0x13:
     case 0x2e:  // GNU_args_size
       reader.number();
       return true;
+    case 0x06:  // restore_extended, undefined, same_value, def_cfa_register
+    case 0x07:
+    case 0x08:
+    case 0x0d:
+      return reader.number() <= kMostRegister;
     case 0x05:  // offset_extended (_sf), register, def_cfa (_sf), val_offset (_sf)
     case 0x09:
     case 0x0c:
@@ -126,15 +137,17 @@ bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer
     case 0x12:
     case 0x14:
     case 0x15:
-    case 0x2f:  // GNU_negative_offset_extended
+    case 0x2f: {  // GNU_negative_offset_extended
+      const bool is_register = reader.number() <= kMostRegister;
       reader.number();
-      reader.number();
-      return true;
+      return is_register;
+    }
     case 0x10:  // expression, val_expression
-    case 0x16:
-      reader.number();
+    case 0x16: {
+      const bool is_register = reader.number() <= kMostRegister;
       reader.skip(reader.number());
-      return true;
+      return is_register;
+    }
     case 0x0f:  // def_cfa_expression
       reader.skip(reader.number());
       return true;
@@ -143,11 +156,18 @@ bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer
   }
 }
 
-void hide_in(Reader instructions, std::size_t pointer_size) {
+void limit_one(Reader instructions, std::size_t pointer_size, bool hide_signatures) {
+  int remembered = 0;
   while (!instructions.at_end()) {
     const std::uint8_t instruction = instructions.byte();
-    if (instruction == kNegate || instruction == kNegateWithPc) instructions.overwrite(kNop);
-    if (!skip_operands(instructions, instruction, pointer_size)) return;
+    Reader here = instructions;
+    if (instruction == kRemember) ++remembered;
+    if (instruction == kRestore) --remembered;
+    const bool known = skip_operands(instructions, instruction, pointer_size);
+    if (!known || remembered > kMostRemembered) return here.overwrite(kInvalid);
+    if (hide_signatures && (instruction == kNegate || instruction == kNegateWithPc)) {
+      here.overwrite(kNop);
+    }
   }
 }
 
@@ -165,6 +185,7 @@ std::optional<Shared> read_shared(Reader& reader) {
     return reader.ok() && augmentation.empty() ? std::optional(shared) : std::nullopt;
   shared.augmented = true;
   const std::uint64_t size = reader.number();
+  bool known = true;
   Reader data(reader.rest().first(std::min<std::uint64_t>(size, reader.rest().size())));
   reader.skip(size);
   for (char letter : augmentation.substr(1)) {
@@ -173,16 +194,22 @@ std::optional<Shared> read_shared(Reader& reader) {
     } else if (letter == 'L') {
       data.byte();
     } else if (letter == 'P') {
-      data.skip(encoded_size(data.byte()));
+      const std::size_t pointer = encoded_size(data.byte());
+      data.skip(pointer);
+      known = known && pointer != 0;
+    } else {
+      known = known && (letter == 'S' || letter == 'B' || letter == 'G');
     }
   }
-  return reader.ok() && data.ok() ? std::optional(shared) : std::nullopt;
+  known = known && shared.pointer_size != 0;
+  return reader.ok() && data.ok() && known ? std::optional(shared) : std::nullopt;
 }
 
 }  // namespace
 
-void hide_signed_returns(std::span<std::byte> entries, CallFrameKind kind) {
+void limit_instructions(std::span<std::byte> entries, CallFrameKind kind, Machine machine) {
   const bool eh = kind == CallFrameKind::kEhFrame;
+  const bool hide = machine == Machine::kAarch64;
   std::map<std::uint64_t, Shared> all_shared;  // by offset
   std::uint64_t at = 0;
   std::uint32_t head[2];  // length, and what the entry refers to
@@ -192,15 +219,19 @@ void hide_signed_returns(std::span<std::byte> entries, CallFrameKind kind) {
     if (head[0] < sizeof head[1] || head[0] > entries.size() - body) return;
     Reader reader(entries.subspan(body + sizeof head[1], head[0] - sizeof head[1]));
     if (head[1] == (eh ? 0 : kDebugFrameCie)) {
+      Reader version = reader;
       if (const auto shared = read_shared(reader)) {
         all_shared[at] = *shared;
-        hide_in(Reader(reader.rest()), shared->pointer_size);
+        limit_one(Reader(reader.rest()), shared->pointer_size, hide);
+      } else if (!version.at_end()) {
+        version.byte();
+        version.overwrite(kInvalidVersion);
       }
     } else if (auto known = all_shared.find(eh ? body - head[1] : head[1]);
-               known != all_shared.end() && known->second.pointer_size != 0) {
+               known != all_shared.end()) {
       reader.skip(2 * known->second.pointer_size);
       if (known->second.augmented) reader.skip(reader.number());
-      if (reader.ok()) hide_in(Reader(reader.rest()), known->second.pointer_size);
+      if (reader.ok()) limit_one(Reader(reader.rest()), known->second.pointer_size, hide);
     }
     at = body + head[0];
   }
