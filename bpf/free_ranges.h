@@ -14,7 +14,9 @@ class FreeRanges {
   explicit FreeRanges(std::uint64_t boundary = 0) : boundary_(boundary) {}
 
   void add(std::uint64_t first, std::uint64_t count) { release(first, count); }
+  // nullopt: there is no such range free. None has no numbers.
   std::optional<std::uint64_t> take(std::uint64_t count) {
+    if (count == 0) return std::nullopt;
     for (auto& [first, size] : free_) {
       std::uint64_t at = first;
       if (boundary_ != 0 && at / boundary_ != (at + count - 1) / boundary_) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 #include <utility>
 
 namespace labelscope {
@@ -41,6 +42,11 @@ bool TableBuilder::has_room() const {
   return asked_.size() < most_asked_;
 }
 
+bool TableBuilder::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.empty() && !busy_;
+}
+
 void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
   if (!thread_.joinable()) {
     // Signals are for the threads that wait for them.
@@ -72,7 +78,7 @@ bool TableBuilder::wait(std::chrono::milliseconds timeout) {
 
 void TableBuilder::run() {
   // labelscope goes before other programs while it samples. This is work for which none has to wait.
-  ::setpriority(PRIO_PROCESS, 0, 0);
+  if (::getpriority(PRIO_PROCESS, 0) < 0) ::setpriority(PRIO_PROCESS, 0, 0);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !asked_.empty(); });
@@ -81,7 +87,12 @@ void TableBuilder::run() {
     asked_.pop_front();
     busy_ = true;
     lock.unlock();
-    Built built{next.key, build_(std::move(next.file))};
+    Built built{next.key, Error{ErrorCode::kLimit, "it needs more memory than there is"}};
+    try {
+      built.table = build_(std::move(next.file));
+    } catch (const std::bad_alloc&) {
+      // One file has no table. Nothing else may be thrown (CONTRIBUTING.md).
+    }
     lock.lock();
     busy_ = false;
     built_.push_back(std::move(built));

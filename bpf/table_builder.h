@@ -30,6 +30,7 @@ class TableBuilder {
 
   // Files that wait are open, and others need descriptors, too.
   bool has_room() const;
+  bool is_idle() const;  // there is nothing to build
   void ask(std::uint64_t key, UniqueFd file);
   // What is ready.
   std::vector<Built> take();

@@ -22,6 +22,11 @@ constexpr std::chrono::seconds kGrace{2};
 // look takes, and at least this.
 constexpr int kShareOfTime = 20;
 constexpr milliseconds kLeastPause{20};
+// What could not be done is tried again. While tables arrive, a list is made anew not more often
+// than this, because the old ones take room for kGrace.
+constexpr milliseconds kAgain{100};
+// So long a file without a table is remembered that no process has loaded any more.
+constexpr std::chrono::seconds kForgetFile{60};
 
 bool is_elf(const UniqueFd& fd) {
   char magic[SELFMAG];
@@ -46,6 +51,7 @@ UniqueFd own_vdso() {
 std::uint64_t UnwindProcesses::add_file(UniqueFd fd) {
   const std::uint64_t file = next_file_++;
   files_[file].unused_since = Clock::now();
+  files_[file].is_asked_for = true;
   builder_.ask(file, std::move(fd));
   return file;
 }
@@ -98,10 +104,15 @@ void UnwindProcesses::set(Pid pid) {
 void UnwindProcesses::refresh(Pid pid) {
   const auto begin = Clock::now();
   const auto exec_count = exec_count_(pid);
+  if (!exec_count) return;  // it has ended
+  Process& known = processes_[pid];
   auto live = LiveProcess::open(pid);
-  if (!exec_count || !live) return;
-  auto mappings = (*live)->mappings();
-  if (!mappings) return;
+  auto mappings = live ? (*live)->mappings() : std::move(live).error();
+  if (!mappings) {
+    // It has ended, and forget() comes; or labelscope has no descriptor left for now.
+    known.refresh_at = begin + kAgain;
+    return;
+  }
   Process process;
   bool waits = false;
   process.exec_count = *exec_count;
@@ -115,7 +126,6 @@ void UnwindProcesses::refresh(Pid pid) {
   }
   // It has executed another program meanwhile: its on_exec() is on its way.
   if (exec_count_(pid) != exec_count) return;
-  Process& known = processes_[pid];
   process.list = std::move(known.list);
   process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
   if (waits) process.refresh_at = Clock::now() + process.pause;
@@ -148,11 +158,14 @@ void UnwindProcesses::publish(Pid pid, Process& process) {
     mappings.push_back(entry);
   }
   auto added = tables_->add_list(mappings);
+  process.published = Clock::now();
   if (!added) {
-    counts_.mappings += mappings.size();
+    if (!std::exchange(process.without_room, true)) counts_.mappings += mappings.size();
+    process.changed = true;
     for (const std::uint64_t file : list->files) --files_[file].users;
     return;
   }
+  process.without_room = false;
   list->process = *added;
   list->process.exec_count = process.exec_count;
   if (!tables_->set_process(pid, list->process)) counts_.mappings += mappings.size();
@@ -165,16 +178,18 @@ void UnwindProcesses::retire(std::shared_ptr<List> list) {
 
 void UnwindProcesses::drop_retired() {
   const auto now = Clock::now();
-  std::erase_if(retired_, [&](Retired& retired) {
-    if (now - retired.when < kGrace) return false;
-    if (retired.list.use_count() > 1) return true;  // a child has it; it comes here again
-    tables_->remove_list(retired.list->process);
-    for (const std::uint64_t number : retired.list->files) {
+  for (Retired& retired : retired_) {
+    if (now - retired.when < kGrace) break;
+    // A child may have it, or it stands here once more: whoever is the last one removes it.
+    const std::shared_ptr<List> list = std::move(retired.list);
+    if (list.use_count() > 1) continue;
+    tables_->remove_list(list->process);
+    for (const std::uint64_t number : list->files) {
       File& file = files_[number];
       if (--file.users == 0) file.unused_since = now;
     }
-    return true;
-  });
+  }
+  std::erase_if(retired_, [](const Retired& retired) { return retired.list == nullptr; });
 }
 
 // Makes room: the table of the file that no process has had loaded for the longest time.
@@ -188,18 +203,32 @@ bool UnwindProcesses::evict() {
   }
   if (oldest == files_.end()) return false;
   tables_->remove(*oldest->second.module);
-  std::erase_if(keys_, [&](const auto& entry) { return entry.second == oldest->first; });
   if (vdso_ == oldest->first) vdso_.reset();
   files_.erase(oldest);
+  std::erase_if(keys_, [&](const auto& entry) { return !files_.contains(entry.second); });
   ++counts_.evicted;
   --counts_.tables;
   return true;
+}
+
+// A target may load ever new files that have no table.
+void UnwindProcesses::drop_files() {
+  const auto now = Clock::now();
+  if (now < drop_files_at_) return;
+  drop_files_at_ = now + kForgetFile;
+  std::erase_if(files_, [&](const auto& entry) {
+    const File& file = entry.second;
+    return !file.module && file.users == 0 && !file.is_asked_for &&
+           now - file.unused_since > kForgetFile;
+  });
+  std::erase_if(keys_, [&](const auto& entry) { return !files_.contains(entry.second); });
 }
 
 void UnwindProcesses::take_tables() {
   std::vector<std::uint64_t> arrived;
   for (TableBuilder::Built& built : builder_.take()) {
     File& file = files_[built.key];
+    file.is_asked_for = false;
     if (!built.table) {
       ++counts_.failed;
       continue;
@@ -231,13 +260,15 @@ void UnwindProcesses::take_tables() {
 
 void UnwindProcesses::work() {
   drop_retired();
+  drop_files();
   take_tables();
   const auto now = Clock::now();
   std::vector<Pid> due;
   for (auto& [pid, process] : processes_) {
     if (process.refresh_at && now >= *process.refresh_at) {
       due.push_back(pid);
-    } else if (process.changed) {
+    } else if (process.changed && (now - process.published > kAgain ||
+                                   (builder_.is_idle() && !process.without_room))) {
       publish(pid, process);
     }
   }

@@ -30,8 +30,7 @@ namespace labelscope {
 
 class UnwindProcesses {
  public:
-  // How often each process was sampled in an execution of its program (wire.h); nullopt: it has
-  // ended.
+  // How often the process has executed another program (wire.h); nullopt: it has ended.
   using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
 
   UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
@@ -70,6 +69,7 @@ class UnwindProcesses {
     std::uint64_t text = 0;
     std::vector<LoadSegment> segments;
     std::uint64_t users = 0;  // mappings in lists
+    bool is_asked_for = false;
     Clock::time_point unused_since;
   };
   using FileKey = std::array<std::uint64_t, 5>;
@@ -89,7 +89,9 @@ class UnwindProcesses {
     std::vector<CodeMapping> mappings;
     std::shared_ptr<List> list;
     std::uint32_t exec_count = 0;
-    bool changed = false;  // its list is to be made again
+    bool changed = false;       // its list is to be made again
+    bool without_room = false;  // for its newest list
+    Clock::time_point published;
     std::optional<Clock::time_point> refresh_at;
     Clock::duration pause{};
   };
@@ -102,6 +104,7 @@ class UnwindProcesses {
   void publish(Pid pid, Process& process);
   void retire(std::shared_ptr<List> list);
   void drop_retired();
+  void drop_files();
   bool evict();
 
   std::unique_ptr<UnwindTables> tables_;
@@ -116,6 +119,7 @@ class UnwindProcesses {
     std::shared_ptr<List> list;
   };
   std::vector<Retired> retired_;
+  Clock::time_point drop_files_at_;
   std::uint64_t next_file_ = 1;
   Counts counts_;
 };

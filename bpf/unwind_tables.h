@@ -64,7 +64,6 @@ class UnwindTables {
   };
   UnwindTables() = default;
   Status add_block_map();
-  std::optional<std::uint64_t> take_rows(std::uint32_t count);
 
   int blocks_fd_ = -1;
   int processes_fd_ = -1;

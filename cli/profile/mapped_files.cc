@@ -107,9 +107,11 @@ const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindPro
                                            Family family) {
   auto [entry, fresh] = taken_.try_emplace(mapping.file);
   Taken& taken = entry->second;
-  if (!fresh) return taken.file;
+  // What could not be opened may be open to another process that has mapped it.
+  if (!fresh && (taken.file.file != nullptr || taken.refused)) return taken.file;
   taken.family = family;
-  if (!make_room(family)) {
+  taken.refused = !make_room(family);
+  if (taken.refused) {
     taken.file.problem = given_up_text();
     return taken.file;
   }

@@ -60,6 +60,7 @@ class MappedFiles {
   struct Taken {
     File file;
     Family family = 0;
+    bool refused = false;  // there was no room
   };
   bool make_room(Family family);
   void give_up_one(Family family);

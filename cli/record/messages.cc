@@ -98,7 +98,7 @@ constexpr CounterText kCounterTexts[] = {
     {"unwind-tables-failed", "files whose call frame information was not used",
      "they could not be opened, or are damaged"},
     {"unwind-tables-without-room", "files whose call frame information was not used",
-     "a larger --max-unwind-mb helps"},
+     "a larger --max-unwind-mb helps, unless more than 8,192 files are loaded at a time"},
     {"unwind-mappings-without-room", "mappings in which stacks end", "too many"},
     {"fp-frames", "", ""},
     {"samples-with-fp-frames", "", ""},

@@ -83,7 +83,7 @@ void DwarfNames::fill(Dwarf_Die function, SourceLine& line) {
   if (line.system_name.empty()) return;
   Dwarf_Die declared = declaration(function);
   auto [found, fresh] = qualified_.try_emplace(dwarf_dieoffset(&declared));
-  if (fresh) found->second = scopes_around(declared) + line.system_name;
+  if (fresh) found->second = dwarf_text((scopes_around(declared) + line.system_name).c_str());
   line.function = found->second;
 }
 

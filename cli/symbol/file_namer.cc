@@ -195,6 +195,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   // A worker may have ended since; the next one has no files.
   if (known_to_ != namer_.worker_.generation() || known_to_ == 0 || !namer_.worker_.is_running()) {
     asked.open = true;
+    questions_ = 0;
     request.files.push_back(duplicate(*file_));
     if (!request.files.back().valid()) {
       unusable_ = true;

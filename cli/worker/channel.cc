@@ -60,14 +60,17 @@ Status Channel::send(const Message& message, std::chrono::milliseconds timeout) 
       std::memcpy(CMSG_DATA(rights) + i * sizeof fd, &fd, sizeof fd);
     }
   }
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
     if (::sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
     if (errno == EINTR) continue;
     if (errno == EPIPE || errno == ECONNRESET) return gone();
     if (errno != EAGAIN && errno != EWOULDBLOCK) return system_error(errno, "sending a message");
-    const Result<int> ready = wait_for(socket_.get(), POLLOUT, timeout);
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Error{ErrorCode::kLimit, "the other side does not read"};
+    const Result<int> ready = wait_for(socket_.get(), POLLOUT, left);  // or until a signal
     if (!ready) return ready.error();
-    if (*ready == 0) return Error{ErrorCode::kLimit, "the other side does not read"};
   }
 }
 

@@ -54,10 +54,12 @@ class Remarks {
   std::vector<std::string> remarks_;
 };
 
-bool limit(int resource, rlim_t most) {
+// `grace`: so much more until the kernel does not say why any more (of processor time, SIGXCPU).
+bool limit(int resource, rlim_t most, rlim_t grace = 0) {
   rlimit now{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return false;
-  now.rlim_cur = now.rlim_max = std::min(most, now.rlim_max);
+  now.rlim_cur = std::min(most, now.rlim_max);
+  now.rlim_max = std::min(most + grace, now.rlim_max);
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &now) == 0;
 }
 
@@ -83,7 +85,7 @@ void give_up_rights(Remarks& remarks) {
 
 void limit_resources(std::uint64_t most_memory, Remarks& remarks) {
   if (!kSanitized) remarks.unless(limit(RLIMIT_AS, most_memory), "a limit of memory");
-  remarks.unless(limit(RLIMIT_CPU, kMostProcessorSeconds), "a limit of processor time");
+  remarks.unless(limit(RLIMIT_CPU, kMostProcessorSeconds, 1), "a limit of processor time");
   remarks.unless(limit(RLIMIT_FSIZE, 0), "a limit of written files");
   remarks.unless(limit(RLIMIT_NOFILE, kMostFiles), "a limit of open files");
   remarks.unless(limit(RLIMIT_CORE, 0), "no core dump");
@@ -91,7 +93,8 @@ void limit_resources(std::uint64_t most_memory, Remarks& remarks) {
   remarks.unless(limit(RLIMIT_MEMLOCK, 0), "a limit of locked memory");
 }
 
-// All that the kernel can forbid about files, and then nothing allowed. Older kernels know less.
+// What Landlock's first two versions forbid about files, and then nothing allowed. What later ones
+// add, seccomp keeps from the worker.
 bool forbid_files() {
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);

@@ -60,10 +60,20 @@ void Worker::end() {
   channel_.reset();
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
-  // Somebody else may have collected it: then there is no such child.
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  // Somebody else may have collected it: then there is no such child. It may be waiting for a disk
+  // that never answers: then it is left behind, and dies when that is over.
+  collect(nullptr);
   pid_ = 0;
+}
+
+pid_t Worker::collect(int* status) const {
+  const auto since = Clock::now();
+  pid_t collected = 0;
+  while ((collected = ::waitpid(pid_, status, WNOHANG)) == 0 &&
+         Clock::now() - since < kMostEnding) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return collected;
 }
 
 std::optional<Worker::Outcome> Worker::start(std::uint64_t memory) {
@@ -93,15 +103,10 @@ Worker::Outcome Worker::ended(Kind kind, std::string why) {
 // The connection is closed: how did it end?
 Worker::Outcome Worker::died() {
   int status = 0;
-  pid_t collected = 0;
-  const auto since = Clock::now();
-  while ((collected = ::waitpid(pid_, &status, WNOHANG)) == 0 &&
-         Clock::now() - since < kMostEnding) {
-    std::this_thread::sleep_for(milliseconds(1));
-  }
+  const pid_t collected = collect(&status);
   if (collected == 0) return ended(Kind::kDied, "it closed the connection");
+  pid_ = 0;  // the number may be another process's by now
   if (collected < 0) return ended(Kind::kDied, "it is gone");
-  pid_ = 0;
   return ended(Kind::kDied, end_of(status, memory_));
 }
 

@@ -77,6 +77,8 @@ class Worker {
   std::optional<Outcome> wait_until_ready();
   Outcome converse(Request& request);
   Outcome died();
+  // 0: it has not ended. Less: somebody else has collected it.
+  pid_t collect(int* status) const;
   Outcome ended(Kind kind, std::string why);
   bool stopped() const { return cancelled_ && cancelled_(); }
 

@@ -124,7 +124,8 @@ export function both(a, b) {
   return { terms, time, stack: a.stack || b.stack };
 }
 
-// No value can be both, and an empty list would allow all: this one is no value of any key.
+// No value can be both, and an empty list would allow all: this one is no value of any key. In JSON,
+// which tells filters apart, it is not null either, which stands for labels that are not there.
 function nothingIsNothing(values) {
-  return values.length > 0 ? values : [undefined];
+  return values.length > 0 ? values : [true];
 }

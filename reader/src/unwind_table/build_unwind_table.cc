@@ -111,13 +111,13 @@ Status TableBuilder::open(UniqueFd file) {
   if (!status) return status;
 
   auto image = CallFrameImage::from_file(std::move(third));
-  if (image) {
-    auto frames = CallFrames::open(*std::move(image));
-    if (!frames) return std::move(frames).error();
+  auto frames = image ? CallFrames::open(*std::move(image)) : std::move(image).error();
+  if (frames) {
     frames_.emplace(*std::move(frames));
     return {};
   }
-  return image.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(image).error());
+  // Go's linker writes .debug_frame only: its code keeps frame pointers, and they are followed.
+  return frames.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(frames).error());
 }
 
 Status TableBuilder::check_time() const {

@@ -18,7 +18,8 @@ namespace labelscope {
 // The file is hostile until it is a table. A bound that is reached is an error that names it.
 struct UnwindTableLimits {
   std::size_t rows = 8 << 20;  // of 4 bytes; the largest real file has 1,037,502
-  std::size_t rules = LS_UNWIND_MAX_RULES;
+  // All tables together have room for 262,144; the largest real file needs 707.
+  std::size_t rules = 8192;
   std::uint64_t text_bytes = 4ULL << 30;   // from the first to the last code
   std::chrono::milliseconds time{20'000};  // the largest real file takes half a second
 };

@@ -103,13 +103,15 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   const std::span<std::byte> bytes = frames.image_->bytes();
   elf_version(EV_CURRENT);
   frames.elf_.reset(elf_memory(reinterpret_cast<char*>(bytes.data()), bytes.size()));
-  if (frames.elf_ != nullptr) frames.cfi_ = dwarf_getcfi_elf(frames.elf_.get());
-  if (frames.cfi_ == nullptr) {
+  const auto refused = [] {
     return Error{ErrorCode::kMalformed,
                  "libdw does not take its call frame information: " + libdw_error()};
-  }
+  };
+  if (frames.elf_ == nullptr) return refused();
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
+  frames.cfi_ = dwarf_getcfi_elf(frames.elf_.get());
+  if (frames.cfi_ == nullptr) return refused();
   frames.list_functions(*section);
   return frames;
 }
