@@ -303,6 +303,7 @@ Status Recording::record() {
   }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
+  if (opened_.tables) opened_.tables->stop();
   announce_publishers();
   watch_.reset();
   return {};
@@ -384,7 +385,7 @@ int Recording::command_status() {
 }
 
 int Recording::report() {
-  RecordReport report(options_, profile_, *recorder_);
+  RecordReport report(options_, profile_, *recorder_, opened_.tables.get());
   if (profile_.ledger.written == 0) {
     report.say_problems();
     NoSample none;

@@ -7,6 +7,8 @@
 #include "cli/symbol/function_table.h"
 #include "cli/symbol/names_messages.h"
 #include "cli/symbol/names_task.h"
+#include "cli/unwind/table_messages.h"
+#include "cli/unwind/table_worker.h"
 #include "cli/worker/worker_main.h"
 
 namespace labelscope::cli {
@@ -15,6 +17,7 @@ inline constexpr std::array kWorkerTasks{
     WorkerTask{kNamesTask, make_names_task},
     WorkerTask{kFunctionsTask, make_functions_task},
     WorkerTask{kDemangleTask, make_demangle_task},
+    WorkerTask{kTableTask, make_table_task},
 };
 
 }  // namespace labelscope::cli

@@ -58,6 +58,7 @@ std::uint64_t conflicts(const Profile& profile) {
 void RecordReport::say_problems() const {
   say_missing_keys();
   for (const std::string& line : ledger_problems(profile_.ledger)) log::warning(line);
+  say_missing_tables();
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));
   }
@@ -123,6 +124,16 @@ void RecordReport::explain_missing_labels() const {
               " processes have loaded publishes labels (" +
               processes.begin()->second->plan().sources + ")");
   }
+}
+
+// Which the ledger counts.
+void RecordReport::say_missing_tables() const {
+  if (tables_ == nullptr) return;
+  const TableWorker::Failures failures = tables_->failures();
+  for (const std::string& file : failures.files) {
+    log::warning("  no stack leads through " + escape_terminal(file));
+  }
+  if (failures.more != 0) log::warning("  and through " + with_thousands(failures.more) + " more");
 }
 
 void RecordReport::say_missing_keys() const {

@@ -7,13 +7,16 @@
 #include "cli/options/command_line.h"
 #include "cli/record/outputs.h"
 #include "cli/record/recorder.h"
+#include "cli/unwind/table_worker.h"
 
 namespace labelscope::cli {
 
 class RecordReport {
  public:
-  RecordReport(const RecordOptions& options, const Profile& profile, const Recorder& recorder)
-      : options_(options), profile_(profile), recorder_(recorder) {}
+  // `tables`: null where stacks need none.
+  RecordReport(const RecordOptions& options, const Profile& profile, const Recorder& recorder,
+               const TableWorker* tables)
+      : options_(options), profile_(profile), recorder_(recorder), tables_(tables) {}
 
   // Files first: whatever happens to stdout, they are there. False if one could not be written.
   bool write_files(Outputs& outputs);
@@ -29,11 +32,13 @@ class RecordReport {
  private:
   void explain_missing_labels() const;
   void say_missing_keys() const;
+  void say_missing_tables() const;
   std::string next_step() const;
 
   const RecordOptions& options_;
   const Profile& profile_;
   const Recorder& recorder_;
+  const TableWorker* tables_;
   std::vector<WrittenFile> written_;
   std::vector<Error> write_errors_;
 };

@@ -19,6 +19,11 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   sampling.max_processes = options.max_processes;
   sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
+  std::shared_ptr<TableWorker> tables;
+  if (sampling.call_graph == LS_CALL_GRAPH_DWARF) {
+    tables = std::make_shared<TableWorker>();
+    sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
+  }
   auto sampler = BpfSampler::open(sampling);
   std::string why_not_dwarf;
   if (!sampler && sampling.call_graph == LS_CALL_GRAPH_DWARF) {
@@ -29,6 +34,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   }
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
+  if (why_not_dwarf.empty()) opened.tables = std::move(tables);
   opened.backend = "bpf";
   opened.call_graph = call_graph->name;
   opened.remark = (*sampler)->retries()

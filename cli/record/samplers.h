@@ -6,11 +6,13 @@
 #include <string>
 
 #include "cli/options/record_options.h"
+#include "cli/unwind/table_worker.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
 
 struct OpenedSampler {
+  std::shared_ptr<TableWorker> tables;  // null where stacks need none
   std::unique_ptr<Sampler> sampler;
   std::string backend;        // "bpf" or "ptrace"
   std::string call_graph;     // "fp", "dwarf" or "none"

@@ -156,9 +156,10 @@ Status forbid_calls() {
   // not keep anybody from asking whether there is a file, and so neither does this.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
   rule(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_NE, AT_EMPTY_PATH));
-  // libelf asks whether a descriptor is open.
+  // libelf asks whether a descriptor is open; an unwind table is built over copies of one.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFD));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   // abort(): so that it says how it died.

@@ -1,0 +1,198 @@
+#include "cli/unwind/table_messages.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <protozero/pbf_builder.hpp>
+#include <protozero/pbf_message.hpp>
+#include <type_traits>
+
+#include "cli/worker/channel.h"
+
+namespace labelscope::cli {
+namespace {
+
+using protozero::pbf_builder;
+using protozero::pbf_message;
+
+// Both sides are the same program: rows and rules go as they lie in memory. kFacts comes last.
+enum class Reply : protozero::pbf_tag_type { kRows = 1, kRules, kPages, kSegments, kText, kFacts };
+
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+static_assert(kChunk + 64 < kMaxPacket, "a chunk and its head fit into a packet");
+static_assert(std::has_unique_object_representations_v<ls_unwind_rule>,
+              "no byte of a rule is of nothing");
+
+constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
+// A kernel takes 64 KiB of program headers.
+constexpr std::size_t kMaxSegments = 65536 / 56;
+constexpr std::size_t kSegmentNumbers = 6;
+constexpr std::size_t kFactNumbers = 8;
+
+Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
+
+template <class T>
+void send_chunks(Reply tag, const std::vector<T>& values,
+                 const std::function<void(std::string)>& send) {
+  constexpr std::size_t kMost = kChunk / sizeof(T);
+  for (std::size_t at = 0; at < values.size(); at += kMost) {
+    const std::size_t count = std::min(kMost, values.size() - at);
+    std::string body;
+    pbf_builder<Reply> builder(body);
+    builder.add_bytes(tag, reinterpret_cast<const char*>(&values[at]), count * sizeof(T));
+    send(std::move(body));
+  }
+}
+
+template <class T>
+Status take_chunk(protozero::data_view bytes, std::size_t most, std::vector<T>& values) {
+  const std::size_t count = bytes.size() / sizeof(T);
+  if (bytes.size() % sizeof(T) != 0) return malformed("it sends a part of a row or rule");
+  if (count > most - values.size()) return malformed("it sends a larger table than any may be");
+  const std::size_t before = values.size();
+  values.resize(before + count);
+  if (count != 0) std::memcpy(&values[before], bytes.data(), bytes.size());
+  return {};
+}
+
+// False: not so many, or more.
+template <std::size_t kCount>
+bool take_numbers(pbf_message<Reply>& message, std::array<std::uint64_t, kCount>& numbers) {
+  const auto packed = message.get_packed_uint64();
+  if (packed.size() != static_cast<std::ptrdiff_t>(kCount)) return false;
+  std::copy(packed.begin(), packed.end(), numbers.begin());
+  return true;
+}
+
+bool is_rule(const ls_unwind_rule& rule) {
+  return rule.cfa < LS_CFA_KIND_COUNT && rule.ra <= LS_RA_REGISTER && rule.fp <= LS_FP_LOST;
+}
+
+}  // namespace
+
+void send_table(const UnwindTable& table, const std::function<void(std::string)>& send) {
+  send_chunks(Reply::kRows, table.rows, send);
+  send_chunks(Reply::kRules, table.rules, send);
+  std::vector<std::uint32_t> counts;
+  counts.reserve(table.pages.size());
+  for (const UnwindTable::Page& page : table.pages) counts.push_back(page.count);
+  send_chunks(Reply::kPages, counts, send);
+  std::string body;
+  pbf_builder<Reply> builder(body);
+  // What is beyond the bound never comes to be loaded.
+  for (std::size_t i = 0; i < std::min(table.segments.size(), kMaxSegments); ++i) {
+    const LoadSegment& segment = table.segments[i];
+    const std::array<std::uint64_t, kSegmentNumbers> numbers{
+        segment.vaddr,       segment.file_offset,        segment.file_size,
+        segment.memory_size, segment.executable ? 1U : 0U, segment.writable ? 1U : 0U};
+    builder.add_packed_uint64(Reply::kSegments, numbers.begin(), numbers.end());
+  }
+  builder.add_uint64(Reply::kText, table.text);
+  const UnwindTableFacts& facts = table.facts;
+  const std::array<std::uint64_t, kFactNumbers> numbers{
+      static_cast<std::uint64_t>(table.machine), facts.functions,
+      facts.damaged_functions,                   facts.hidden_functions,
+      facts.code_bytes,                          facts.gap_bytes,
+      facts.frame_pointer_bytes,                 facts.unsupported_bytes};
+  builder.add_packed_uint64(Reply::kFacts, numbers.begin(), numbers.end());
+  send(std::move(body));
+}
+
+Status TableReader::take(std::string_view body) {
+  const std::size_t most_pages = static_cast<std::size_t>(limits_.text_bytes / kPageBytes) + 1;
+  Status status;
+  try {
+    pbf_message<Reply> message(body.data(), body.size());
+    while (status && message.next()) {
+      switch (message.tag()) {
+        case Reply::kRows:
+          // The first row of a page may repeat the last one of the page before.
+          status = take_chunk(message.get_view(), limits_.rows + most_pages, table_.rows);
+          break;
+        case Reply::kRules:
+          status = take_chunk(message.get_view(), limits_.rules, table_.rules);
+          break;
+        case Reply::kPages: {
+          std::vector<std::uint32_t> counts;
+          status = take_chunk(message.get_view(), most_pages - table_.pages.size(), counts);
+          for (const std::uint32_t count : counts) table_.pages.push_back({0, count});
+          break;
+        }
+        case Reply::kSegments: {
+          std::array<std::uint64_t, kSegmentNumbers> numbers{};
+          if (!take_numbers(message, numbers) || table_.segments.size() == kMaxSegments) {
+            return malformed("it sends segments that cannot be");
+          }
+          table_.segments.push_back(
+              {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0, numbers[5] != 0});
+          break;
+        }
+        case Reply::kText:
+          table_.text = message.get_uint64();
+          break;
+        case Reply::kFacts: {
+          std::array<std::uint64_t, kFactNumbers> numbers{};
+          if (!take_numbers(message, numbers) ||
+              numbers[0] > static_cast<std::uint64_t>(Machine::kAarch64)) {
+            return malformed("it sends facts that cannot be");
+          }
+          table_.machine = static_cast<Machine>(numbers[0]);
+          table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],
+                          numbers[5], numbers[6], numbers[7]};
+          complete_ = true;
+          break;
+        }
+        default:
+          message.skip();
+      }
+    }
+  } catch (const protozero::exception&) {
+    return malformed("it sends bytes that are no message");
+  }
+  return status;
+}
+
+Status TableReader::check_sizes() const {
+  if (!complete_) return malformed("it ends before the end of the table");
+  if (table_.pages.empty() || table_.rules.empty()) return malformed("its table has no rules");
+  std::uint64_t end = 0;
+  if (table_.text % kPageBytes != 0 ||
+      __builtin_add_overflow(table_.text, table_.pages.size() * kPageBytes - 1, &end)) {
+    return malformed("its table is of code that cannot be");
+  }
+  if (!std::all_of(table_.rules.begin(), table_.rules.end(), is_rule)) {
+    return malformed("its table has a rule of no known kind");
+  }
+  return {};
+}
+
+Status TableReader::check_rows() {
+  std::size_t at = 0;
+  for (UnwindTable::Page& page : table_.pages) {
+    page.first_row = static_cast<std::uint32_t>(at);
+    if (page.count == 0 || page.count > LS_UNWIND_BLOCK_ROWS ||
+        page.count > table_.rows.size() - at) {
+      return malformed("its table has a page with an impossible number of rows");
+    }
+    for (const std::size_t end = at + page.count; at < end; ++at) {
+      const std::uint32_t row = table_.rows[at];
+      const bool in_order =
+          at == page.first_row
+              ? LS_UNWIND_ROW_OFFSET(row) == 0
+              : LS_UNWIND_ROW_OFFSET(table_.rows[at - 1]) < LS_UNWIND_ROW_OFFSET(row);
+      if (!in_order) return malformed("its table has rows that are not in order");
+      if (LS_UNWIND_ROW_RULE(row) >= table_.rules.size()) {
+        return malformed("its table refers to a rule that it does not have");
+      }
+    }
+  }
+  return at == table_.rows.size() ? Status() : malformed("its table has rows of no page");
+}
+
+Result<UnwindTable> TableReader::finish() {
+  if (Status status = check_sizes(); !status) return std::move(status).error();
+  if (Status status = check_rows(); !status) return std::move(status).error();
+  return std::move(table_);
+}
+
+}  // namespace labelscope::cli

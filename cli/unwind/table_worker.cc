@@ -1,0 +1,78 @@
+#include "cli/unwind/table_worker.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "cli/unwind/table_messages.h"
+
+namespace labelscope::cli {
+namespace {
+
+using Kind = Worker::Outcome::Kind;
+
+constexpr std::size_t kMostTold = 8;
+
+Status answer_table(Message message, Conversation& conversation) {
+  if (message.files.empty()) return Error{ErrorCode::kNotFound, "the worker has no file"};
+  {
+    const Result<UnwindTable> table = build_unwind_table(std::move(message.files.front()));
+    if (!table) return table.error();
+    send_table(*table, [&](std::string body) { conversation.reply(std::move(body)); });
+  }
+  // It stays for the next file, which may come in an hour or never.
+  ::malloc_trim(0);
+  return {};
+}
+
+// As the kernel has it, where the file was opened.
+std::string path_of(const UniqueFd& file) {
+  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  std::string path(PATH_MAX, '\0');
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  path.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return path.empty() ? "a file" : path;
+}
+
+}  // namespace
+
+Answer make_table_task() { return answer_table; }
+
+Result<UnwindTable> TableWorker::build(UniqueFd file) {
+  const std::string path = path_of(file);
+  TableReader reader;
+  Worker::Request request;
+  request.task = kTableTask;
+  request.files.push_back(std::move(file));
+  request.deadline = Worker::Clock::now() + patience_;
+  request.on_reply = [&](std::string_view body) { return reader.take(body); };
+  const Worker::Outcome outcome = worker_.ask(std::move(request));
+  if (outcome.kind == Kind::kAnswered) {
+    Result<UnwindTable> table = reader.finish();
+    if (table) return table;
+    worker_.end();
+    note_failure(path, table.error().context);
+    return table;
+  }
+  if (outcome.kind != Kind::kCancelled) note_failure(path, outcome.why);
+  return Error{outcome.kind == Kind::kNoAnswer ? ErrorCode::kMalformed : ErrorCode::kSystem,
+               outcome.why};
+}
+
+void TableWorker::note_failure(const std::string& path, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (failures_.files.size() == kMostTold) {
+    ++failures_.more;
+  } else {
+    failures_.files.push_back(path + ": " + why);
+  }
+}
+
+TableWorker::Failures TableWorker::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
+}
+
+}  // namespace labelscope::cli

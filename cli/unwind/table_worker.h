@@ -1,0 +1,62 @@
+// Unwind tables of foreign files, built in a worker of their own: that for names may be busy, and
+// waits for nobody's stacks.
+//
+//   TableBuilder's thread             worker
+//     a descriptor ---------------->  build_unwind_table(): libelf, libdw
+//       <---------------------------  rows, rules, pages (table_messages.h)
+//
+// A file that kills the worker, or takes too long, has no table: stacks end in its code ("no-table"),
+// and the recording says so. The next file has another worker.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cli/worker/worker.h"
+#include "cli/worker/worker_main.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+#include "unwind_table/build_unwind_table.h"
+
+namespace labelscope::cli {
+
+// The worker's task.
+Answer make_table_task();
+
+class TableWorker {
+ public:
+  // Beside what the file may take (UnwindTableLimits): to start, on a machine that is busy.
+  static constexpr std::chrono::seconds kPatience{40};
+
+  explicit TableWorker(Launcher launch = launch_own_worker,
+                       Worker::Clock::duration patience = kPatience)
+      : worker_(std::move(launch), [this] { return stopped_.load(); }), patience_(patience) {}
+
+  // What BpfSampler takes as its way to build tables. One thread at a time, the same one for as
+  // long as it lives: the worker ends with it.
+  Result<UnwindTable> build(UniqueFd file);
+  // From any thread: nobody waits for tables any more.
+  void stop() { stopped_ = true; }
+
+  // From any thread.
+  struct Failures {
+    std::vector<std::string> files;  // "/path: why"; the first ones
+    std::size_t more = 0;
+  };
+  Failures failures() const;
+
+ private:
+  void note_failure(const std::string& path, const std::string& why);
+
+  std::atomic<bool> stopped_ = false;
+  Worker worker_;
+  Worker::Clock::duration patience_;
+  mutable std::mutex mutex_;  // of failures_
+  Failures failures_;
+};
+
+}  // namespace labelscope::cli
