@@ -47,7 +47,7 @@ SetText set_text(const CheckedSet& set, const std::set<Label>& differs, const Va
   if (set.state == CheckedSet::State::kUnreadable) return {"(unreadable)"};
   std::vector<const Label*> labels;
   for (const Label& label : set.labels) labels.push_back(&label);
-  std::ranges::stable_partition(labels,
+  std::stable_partition(labels.begin(), labels.end(),
                                 [&](const Label* label) { return differs.count(*label) != 0; });
   SetText made{"{"};
   std::size_t shown = 0;

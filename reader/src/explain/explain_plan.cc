@@ -200,8 +200,9 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
   // Findings that keep labels from being read come first, then deviations of publishers that work.
   if (!plan.publishers.empty()) {
-    std::ranges::stable_partition(
-        found, [](const Finding& each) { return each.harm == Harm::kUnreadable; });
+    std::stable_partition(found.begin(), found.end(), [](const Finding& each) {
+      return each.harm == Harm::kUnreadable;
+    });
   }
   told.findings = std::move(found);
   return told;

@@ -1,0 +1,72 @@
+// The names of a hostile file: labelscope's side and the worker's, in one process. The worker has
+// its budget (budget.h); what libdw does beyond it, libFuzzer's own limits of memory and time show.
+//
+//   input = an ELF file
+#include <sys/socket.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "cli/symbol/file_namer.h"
+#include "cli/worker_tasks.h"
+#include "fuzz/fuzzed_file.h"
+#include "fuzz/fuzzer_check.h"
+
+namespace {
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+// Nobody gives up waiting before libFuzzer does.
+constexpr std::chrono::hours kPatience{1};
+
+// A worker that is a thread: what it leaks or overruns is seen here.
+class ThreadWorker {
+ public:
+  Launcher launcher() {
+    return [this](std::uint64_t /*most_memory*/) -> Result<Launched> {
+      int sockets[2];
+      if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) std::abort();
+      fuzzer_check(!thread_.joinable(), "no file ends the worker");
+      thread_ = std::thread([theirs = sockets[1]] {
+        Channel channel(UniqueFd(theirs), Channel::Files::kTaken);
+        (void)channel.send({Message::Kind::kReady, {}, {}}, kPatience);
+        serve_requests(channel, kWorkerTasks);
+      });
+      return Launched{0, UniqueFd(sockets[0])};
+    };
+  }
+  ~ThreadWorker() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const FuzzedFile file(data, size);
+  ThreadWorker worker;
+  FileNamer namer({.launch = worker.launcher(),
+                   .debug_folders = {},
+                   .cancelled = {},
+                   .most_of_a_file = kPatience,
+                   .most_of_all = kPatience});
+  NamedFile named(namer, std::make_shared<UniqueFd>(file.open()), "/fuzzed");
+  if (!named.open()) {
+    fuzzer_check(!named.problem().empty(), "a file that is not used has a reason");
+    return 0;
+  }
+  // Whatever else is there, its code is near its first address.
+  std::vector<Address> addresses;
+  for (Address at = 0; at < 0x4000; at += 0x101) addresses.push_back(named.first_address() + at);
+  for (const bool inlined : {true, false}) {
+    const auto names = named.find(addresses, inlined);
+    fuzzer_check(names.size() == addresses.size(), "each address has an answer");
+    fuzzer_check(named.is_usable(), "labelscope takes what its own worker says");
+  }
+  return 0;
+}
