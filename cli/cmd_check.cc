@@ -23,6 +23,7 @@
 #include "cli/host/log.h"
 #include "cli/host/output_file.h"
 #include "cli/host/own_process.h"
+#include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "findings/check_rule.h"
@@ -61,6 +62,10 @@ class Check {
     }
     auto output = open_output();
     if (!output) return kExitUsage;
+    if (Status given_up = give_up_rights(*output); !given_up) {
+      log::error(given_up.error().context);
+      return kExitUnchecked;
+    }
     if (Status looked = look(); !looked) {
       report_.problems.push_back({subject_name(), std::move(looked).error()});
     } else if (options_.paths.empty()) {
@@ -107,6 +112,14 @@ class Check {
     if (output) return *std::move(output);
     log::error(escape_terminal(output.error().context));
     return std::nullopt;
+  }
+
+  // A command has all rights that it always might, and each of its processes is started by the one
+  // that looks at it.
+  Status give_up_rights(const OutputFile& output) const {
+    if (!options_.command.empty()) return {};
+    const unsigned work = options_.pid ? kReadsTargets | kStopsThreads : kReadsFiles;
+    return drop_rights(work, std::nullopt, [&] { return output.can_be_named(); });
   }
 
   Status look() {

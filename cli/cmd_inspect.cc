@@ -9,6 +9,7 @@
 #include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "cli/host/rights.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 
@@ -87,6 +88,10 @@ int status_of(const InspectReport& report) {
 }  // namespace
 
 int run(const InspectOptions& options) {
+  if (Status given_up = drop_rights(kReadsFiles, std::nullopt); !given_up) {
+    log::error(given_up.error().context);
+    return kExitRuntimeError;
+  }
   InspectReport report;
   FileWalk walk;
   walk.use = [&](const FoundFile& found, UniqueFd fd) {

@@ -152,8 +152,8 @@ Status forbid_calls() {
                               SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
                               SCMP_SYS(write),    SCMP_SYS(writev)};
   for (const int call : kRefused) rule(SCMP_ACT_ERRNO(EACCES), call);
-  // fstat() of glibc 2.33 and later. The flag alone would let a path through as well; Landlock does
-  // not keep anybody from asking whether there is a file, and so neither does this.
+  // fstat() of glibc 2.33 and later. seccomp cannot see that the path is empty, and Landlock keeps
+  // nobody from asking whether there is a file. So that is what the worker can: docs/security.md.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
   rule(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_NE, AT_EMPTY_PATH));
   // libelf asks whether a descriptor is open; an unwind table is built over copies of one.

@@ -83,8 +83,20 @@ if (need_sampling) >/dev/null; then
 fi
 if (need_ptrace) >/dev/null; then
   check_backend ptrace "$ptrace" "$nice" "$read_search" "$restore"
+  start_target "$CROWD" --threads 2 --stay burn
+  start check -p "$target" --timeout 60 --samples 1000000
+  wait_until "check has dropped its rights" has_dropped
+  expect_rights "check of a process" "$ptrace" "$nice" "$read_search" "$restore"
+  kill -INT "$recorder"
+  finish
   ran=1
 fi
+for command in inspect check; do
+  start "$command" /usr /usr/lib /lib
+  wait_until "$command has dropped its rights" has_dropped
+  expect_rights "$command of files" "$read_search"
+  { kill -KILL "$recorder" && wait "$recorder"; } 2>/dev/null
+done
 [[ -n $ran ]] || skip_test "neither BPF nor ptrace may be used"
 
 # The file's name is given at the end, in a folder where only its owner may write: for that alone two more stay.
