@@ -81,9 +81,11 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
     }
     return known->second;
   }
+  // Not the mtime, which an owner may choose: a file that is gone could leave its table to the next
+  // one that gets its inode.
   const FileKey key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-                    static_cast<std::uint64_t>(status.st_mtim.tv_sec),
-                    static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+                    static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                    static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
   auto known = keys_.find(key);
   if (known != keys_.end()) return known->second;
   if (!is_elf(*fd)) return std::nullopt;  // JIT compilers map files, too

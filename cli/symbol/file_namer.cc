@@ -131,7 +131,7 @@ NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path)
     problem_ = "the file cannot be used: it is not a regular file";
     return;
   }
-  key_ = {status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  key_ = {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
   memory_ = bounded_memory(kWorkerMemory + extra_memory(file_->get()));
   if (const auto known = namer_.troubles_.find(key_); known != namer_.troubles_.end()) {
     problem_ = known->second.why;

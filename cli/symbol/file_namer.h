@@ -67,7 +67,8 @@ class FileNamer {
 
  private:
   friend class NamedFile;
-  // Device, inode, and when it was changed last: a file that is written anew is another one.
+  // Device, inode, and when it was changed last: a file that is written anew is another one. By the
+  // kernel's account (ctime), since an owner may give a file any mtime.
   using FileKey = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
   struct Trouble {
     bool without_debug = false;  // not tried yet, or it has worked
