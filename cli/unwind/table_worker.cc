@@ -40,7 +40,15 @@ std::string path_of(const UniqueFd& file) {
 
 Answer make_table_task() { return answer_table; }
 
+void TableWorker::stop() {
+  stopped_ = true;  // and so a build that goes on ends soon
+  const std::lock_guard lock(use_);
+  worker_.end();
+}
+
 Result<UnwindTable> TableWorker::build(UniqueFd file) {
+  const std::lock_guard lock(use_);
+  if (stopped_) return Error{ErrorCode::kSystem, "labelscope was told to stop"};
   const std::string path = path_of(file);
   TableReader reader;
   Worker::Request request;

@@ -39,8 +39,8 @@ class TableWorker {
   // What BpfSampler takes as its way to build tables. One thread at a time, the same one for as
   // long as it lives: the worker ends with it.
   Result<UnwindTable> build(UniqueFd file);
-  // From any thread: nobody waits for tables any more.
-  void stop() { stopped_ = true; }
+  // From any thread: nobody waits for tables any more, and there is no worker when it returns.
+  void stop();
 
   // From any thread.
   struct Failures {
@@ -53,6 +53,7 @@ class TableWorker {
   void note_failure(const std::string& path, const std::string& why);
 
   std::atomic<bool> stopped_ = false;
+  std::mutex use_;  // of worker_
   Worker worker_;
   Worker::Clock::duration patience_;
   mutable std::mutex mutex_;  // of failures_
