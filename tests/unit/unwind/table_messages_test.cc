@@ -86,7 +86,7 @@ TEST_CASE("table_messages: the largest table fits into packets") {
   for (std::size_t page = 0; page < pages; ++page) {
     for (std::uint32_t row = 0; row < 100; ++row) table.rows.push_back(LS_UNWIND_ROW(row, 0U));
   }
-  table.rules.assign(LS_UNWIND_MAX_RULES, rule_of_kind(LS_CFA_GAP));
+  table.rules.assign(UnwindTableLimits{}.rules, rule_of_kind(LS_CFA_GAP));
   const auto taken = received(table);
   REQUIRE(taken);
   CHECK(taken->rows == table.rows);
