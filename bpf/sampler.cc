@@ -37,9 +37,9 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
 
-// How long start() waits for tables: the time that the user gave is running. Until the others are
-// there, stacks say that a file has no table.
-constexpr milliseconds kTablesTime{500};
+// How long start() waits for the tables of what runs already. Until the others are there, stacks say
+// that a file has no table.
+constexpr milliseconds kTablesTime{2000};
 
 // Counters that only user space knows.
 struct OwnCounts {

@@ -63,12 +63,13 @@ struct ls_unwind {
   struct ls_unwind_mapping at; /* that pc was in last */
   struct ls_unwind_rule rule;  /* that holds at pc */
   struct ls_unwind_process process;
-  __u16 fp_frames; /* of these, found along frame pointers */
-  __u8 end;        /* enum ls_stack_end; 0: there is more */
-  __u8 returned;   /* pc is a return address */
-  __u8 fp_lost;    /* fp is not known */
-  __u8 sp_lost;    /* aarch64, after a frame without a table: sp is not known */
-  __u8 unused[2];
+  __u16 fp_frames;    /* of these, found along frame pointers */
+  __u8 end;           /* enum ls_stack_end; 0: there is more */
+  __u8 returned;      /* pc is a return address */
+  __u8 fp_lost;       /* fp is not known */
+  __u8 sp_lost;       /* aarch64, after a frame without a table: sp is not known */
+  __u8 changed_stack; /* backwards along frame pointers: once, as Go does for its scheduler */
+  __u8 unused;
   __u64 registers[LS_UNWIND_REGISTERS]; /* of interrupted code: while pc is no return address */
 };
 
@@ -258,6 +259,7 @@ static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
 static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* memory,
                                                      struct ls_unwind* w) {
   __u64 pair[2] = {};
+  _Bool backwards;
 
   w->fp_frames++;
   if (ls_step_at_prologue(memory, w)) return;
@@ -265,10 +267,12 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
     w->end = w->fp_lost ? LS_STACK_NO_WAY_ON : LS_STACK_CHAIN_ENDED;
     return;
   }
-  if (w->fp & 7 || w->fp < w->sp) {
+  backwards = w->fp < w->sp;
+  if (w->fp & 7 || (backwards && (w->changed_stack || w->at.module == LS_UNWIND_NO_FILE))) {
     w->end = LS_STACK_NOT_GROWING;
     return;
   }
+  w->changed_stack |= backwards;
   if (!ls_read_stack(memory, w, pair, sizeof(pair), w->fp)) return;
   if (pair[1] == 0) {
     w->end = LS_STACK_CHAIN_ENDED;

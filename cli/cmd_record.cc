@@ -256,9 +256,9 @@ Status Recording::record() {
     announce();
     announce_publishers();
   }
+  if (Status status = recorder_->start(); !status) return status;
   start_unix_ = std::chrono::system_clock::now();
   start_ = Clock::now();
-  if (Status status = recorder_->start(); !status) return status;
   if (child_) {
     if (int failed = child_->release(); failed != 0) {
       return failure(

@@ -346,8 +346,14 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
     CHECK(frames_of(program.unwind(kText + 0x10)) ==
           Frames{kText + 0x10, kText + 0x100, kText + 0x1010, kText + 0x2010});
   }
-  SECTION("a chain that goes down ends") {
-    program.start.fp = kStack - 0x40;
+  SECTION("a chain may go down once, to another stack") {
+    program.start.sp = kStack + 0x100;
+    CHECK(frames_of(program.unwind(kText + 0x10)) ==
+          Frames{kText + 0x10, kText + 0x1010, kText + 0x2010});
+  }
+  SECTION("a chain that goes down twice ends") {
+    program.start.sp = kStack + 0x100;
+    program.push(kStack + 0x40, {kStack + 0x20, kText + 0x100});
     CHECK(program.unwind(kText + 0x10).end == LS_STACK_NOT_GROWING);
   }
   SECTION("a chain that ends does not tell whether that is the root") {
@@ -364,6 +370,8 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
     const native_stack stack = program.unwind(kText + (1 << 20) + 0x10);
     CHECK(stack.end == LS_STACK_ROOT);
     CHECK(stack.fp_frames == 1);
+    program.start.sp = kStack + 0x100;  // nobody knows whether it keeps frame pointers
+    CHECK(program.unwind(kText + (1 << 20) + 0x10).end == LS_STACK_NOT_GROWING);
   }
 }
 
