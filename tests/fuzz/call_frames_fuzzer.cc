@@ -48,6 +48,7 @@ void unwind_by(CallFrameImage& image) {
       }
       std::free(frame);
     }
+    ::dwarf_cfi_end(frames);
   }
   ::elf_end(elf);
 }

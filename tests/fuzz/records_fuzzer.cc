@@ -3,9 +3,9 @@
 // and another version of the programs may have written them.
 //
 //   input = kind, bytes
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "bpf/perf_ring.h"
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 1) return 0;
   // Aligned as in the rings.
   std::vector<std::uint64_t> words((size + 6) / 8);
-  std::memcpy(words.data(), data + 1, size - 1);
+  std::copy(data + 1, data + size, reinterpret_cast<std::uint8_t*>(words.data()));
   const auto bytes = std::as_bytes(std::span(words)).first(size - 1);
   switch (data[0] % kKinds) {
     case kRing:

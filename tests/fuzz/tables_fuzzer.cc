@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzzer_check(reader.take(body).has_value(), "a part of a table is taken");
   });
   const auto taken = reader.finish();
-  fuzzer_check(taken.has_value(), "a table is taken");
+  fuzzer_check(taken.has_value(), taken ? "" : taken.error().context.c_str());
   fuzzer_check(taken->rows == table->rows && taken->text == table->text &&
                    taken->pages.size() == table->pages.size() &&
                    taken->rules.size() == table->rules.size() &&

@@ -51,7 +51,7 @@ class TableBuilder {
   Status add_function(std::uint64_t start, std::uint64_t end);
   Status add_gap(std::uint64_t start, std::uint64_t end);
   Status put(std::uint64_t start, const ls_unwind_rule& rule);
-  Status fill_pages();
+  Status fill_pages(std::uint64_t end);
   Status add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next);
   Status check_time() const;
 
@@ -91,7 +91,7 @@ Result<UnwindTable> TableBuilder::build(UniqueFd file) {
     if (Status status = add_segment(segment); !status) return std::move(status).error();
   }
   if (Status status = put(end, rule_of_kind(LS_CFA_GAP)); !status) return std::move(status).error();
-  if (Status status = fill_pages(); !status) return std::move(status).error();
+  if (Status status = fill_pages(end); !status) return std::move(status).error();
   table_.rules = rules_.take();
   return std::move(table_);
 }
@@ -201,10 +201,8 @@ Status TableBuilder::put(std::uint64_t start, const ls_unwind_rule& rule) {
   return {};
 }
 
-Status TableBuilder::fill_pages() {
+Status TableBuilder::fill_pages(std::uint64_t end) {
   auto next = pieces_.cbegin();
-  // The last piece only says where the code ends.
-  const std::uint64_t end = pieces_.back().start;
   table_.pages.reserve(static_cast<std::size_t>((end - table_.text) / kPageBytes) + 1);
   table_.rows.reserve(pieces_.size() + table_.pages.capacity());
   for (std::uint64_t page = table_.text; page < end; page += kPageBytes) {

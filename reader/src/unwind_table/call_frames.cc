@@ -110,7 +110,7 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   if (frames.elf_ == nullptr) return refused();
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
-  frames.cfi_ = dwarf_getcfi_elf(frames.elf_.get());
+  frames.cfi_.reset(dwarf_getcfi_elf(frames.elf_.get()));
   if (frames.cfi_ == nullptr) return refused();
   frames.list_functions(*section);
   return frames;
@@ -215,7 +215,7 @@ void CallFrames::list_functions(const Section& section) {
 
 CallFrames::Frame CallFrames::at(std::uint64_t address) const {
   Dwarf_Frame* frame = nullptr;
-  if (dwarf_cfi_addrframe(cfi_, address, &frame) != 0) return nullptr;
+  if (dwarf_cfi_addrframe(cfi_.get(), address, &frame) != 0) return nullptr;
   return Frame(frame);
 }
 

@@ -39,6 +39,9 @@ class CallFrames {
   struct ElfCloser {
     void operator()(Elf* elf) const { elf_end(elf); }
   };
+  struct CfiEnder {
+    void operator()(Dwarf_CFI* cfi) const { dwarf_cfi_end(cfi); }
+  };
   struct Section {
     std::uint64_t offset = 0;  // in the image
     std::uint64_t size = 0;
@@ -49,8 +52,8 @@ class CallFrames {
   void list_functions(const Section& section);
 
   std::shared_ptr<CallFrameImage> image_;
-  std::unique_ptr<Elf, ElfCloser> elf_;  // owns the CFI
-  Dwarf_CFI* cfi_ = nullptr;
+  std::unique_ptr<Elf, ElfCloser> elf_;
+  std::unique_ptr<Dwarf_CFI, CfiEnder> cfi_;  // ends before its file does
   std::vector<DescribedFunction> functions_;
   std::uint64_t damaged_ = 0;
 };

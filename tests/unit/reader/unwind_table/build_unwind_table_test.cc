@@ -1,10 +1,12 @@
 // What assembly code says about itself, as rules: each way once (odd_frames.S). And files that lie.
 #include "unwind_table/build_unwind_table.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "support/catch.h"
@@ -113,6 +115,40 @@ TEST_CASE("unwind table: one byte before a return address is still the caller") 
   const OddFrames odd;
   CHECK(odd.at("after_last_call", -1).cfa_offset == 48);
   CHECK(odd.at("after_last_call").cfa_offset == 8);
+}
+
+TEST_CASE("unwind table: a file without any description is a gap from its first to its last byte") {
+  constexpr std::uint64_t kCode = 3 * 65536 + 100;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_entry = kCode;  // nowhere in it
+  header.e_ehsize = sizeof header;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr code{};
+  code.p_type = PT_LOAD;
+  code.p_flags = PF_R | PF_X;
+  code.p_filesz = code.p_memsz = kCode;
+  code.p_align = 4096;
+  std::vector<char> bytes(kCode, '\x90');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, &code, sizeof code);
+  const auto table = build_unwind_table(file_of(bytes));
+  INFO((table ? "" : table.error().context));
+  REQUIRE(table);
+  CHECK(table->pages.size() == 4);
+  for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{65535}, kCode - 1}) {
+    const ls_unwind_rule* rule = table->rule_at(at);
+    REQUIRE(rule != nullptr);
+    CHECK(rule->cfa == LS_CFA_GAP);
+  }
 }
 
 TEST_CASE("unwind table: code that nothing describes is a gap, and says what its bytes tell") {
