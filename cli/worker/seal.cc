@@ -120,6 +120,9 @@ Status forbid_calls() {
         seccomp_rule_add(context, action, call, sizeof...(conditions), conditions...);
     if (failed == 0) failed = result;
   };
+  const auto where = [](unsigned argument, scmp_compare compare, scmp_datum_t value) {
+    return scmp_arg_cmp{argument, compare, value, 0};
+  };
   constexpr int kAllowed[] = {SCMP_SYS(read),
                               SCMP_SYS(pread64),
                               SCMP_SYS(recvmsg),
@@ -154,20 +157,20 @@ Status forbid_calls() {
   for (const int call : kRefused) rule(SCMP_ACT_ERRNO(EACCES), call);
   // fstat() of glibc 2.33 and later. seccomp cannot see that the path is empty, and Landlock keeps
   // nobody from asking whether there is a file. So that is what the worker can: docs/security.md.
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-  rule(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), SCMP_A3(SCMP_CMP_NE, AT_EMPTY_PATH));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), where(3, SCMP_CMP_EQ, AT_EMPTY_PATH));
+  rule(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), where(3, SCMP_CMP_NE, AT_EMPTY_PATH));
   // libelf asks whether a descriptor is open; an unwind table is built over copies of one.
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFD));
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_GETFL));
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_GETFD));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_GETFL));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_DUPFD_CLOEXEC));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   // abort(): so that it says how it died.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(tgkill),
-       SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid())));
+       where(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid())));
   // It gives back the precedence over other programs that it has at first (own_process.h).
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(getpriority), SCMP_A1(SCMP_CMP_EQ, 0));
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_EQ, 0));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(getpriority), where(1, SCMP_CMP_EQ, 0));
+  rule(SCMP_ACT_ALLOW, SCMP_SYS(setpriority), where(1, SCMP_CMP_EQ, 0));
   if (kSanitized) {
     for (const int call :
          {SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(prctl),
