@@ -99,7 +99,8 @@ std::optional<std::uint32_t> checksum_of(int fd) {
   }
 }
 
-[[noreturn]] void out_of_memory() {
+// As libdw declares it: clang does not take the standard attribute for a part of the type.
+__attribute__((noreturn)) void out_of_memory() {
   if (const std::new_handler handler = std::get_new_handler()) handler();
   std::abort();
 }

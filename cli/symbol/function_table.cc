@@ -11,6 +11,7 @@
 #include <protozero/pbf_message.hpp>
 #include <string_view>
 
+#include "cli/worker/fields.h"
 #include "elf/section_count.h"
 
 namespace labelscope::cli {
@@ -128,21 +129,17 @@ Answer make_functions_task() { return answer_functions; }
 Status FunctionsReader::take(std::string_view body) {
   std::vector<std::uint64_t> numbers;
   std::string_view names;
-  try {
-    protozero::pbf_message<Reply> message(body.data(), body.size());
-    while (message.next()) {
-      if (message.tag() == Reply::kNumbers) {
-        for (const std::uint64_t number : message.get_packed_uint64()) numbers.push_back(number);
-      } else if (message.tag() == Reply::kNames) {
-        const protozero::data_view view = message.get_view();
-        names = {view.data(), view.size()};
-      } else {
-        message.skip();
-      }
+  const Status read = read_fields<Reply>(body, [&](protozero::pbf_message<Reply>& message) {
+    Field<Reply> field(message);
+    if (message.tag() == Reply::kNumbers) {
+      for (const std::uint64_t number : field.packed_uint64()) numbers.push_back(number);
+    } else if (message.tag() == Reply::kNames) {
+      names = field.bytes();
+    } else {
+      message.skip();
     }
-  } catch (const protozero::exception&) {
-    return Error{ErrorCode::kMalformed, "it sends bytes that are no message"};
-  }
+  });
+  if (!read) return read.error();
   for (std::size_t i = 0; i + 3 <= numbers.size(); i += 3) {
     FunctionSymbol function{numbers[i], 0, {}};
     const bool possible = !__builtin_add_overflow(numbers[i], numbers[i + 1], &function.end) &&

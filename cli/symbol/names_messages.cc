@@ -6,6 +6,7 @@
 #include <protozero/pbf_message.hpp>
 
 #include "cli/symbol/dwarf_names.h"
+#include "cli/worker/fields.h"
 
 namespace labelscope::cli {
 namespace {
@@ -43,33 +44,6 @@ constexpr std::size_t kMaxSentence = 1024;
 static_assert(kMaxDwarfText + kStringHead <= kMostPending, "the longest string fits into a packet");
 
 Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
-
-// protozero throws at bytes that are no message, and this is where that ends.
-template <class Tag, class Take>
-Status read_fields(std::string_view body, Take take) {
-  try {
-    pbf_message<Tag> message(body.data(), body.size());
-    while (message.next()) take(message);
-    return {};
-  } catch (const protozero::exception&) {
-    return malformed("it sends bytes that are no message");
-  }
-}
-
-// Field by field; what is of another type or unknown is skipped.
-template <class Tag>
-class Field {
- public:
-  explicit Field(pbf_message<Tag>& message) : message_(message) {}
-  std::uint64_t number() { return message_.get_uint64(); }
-  std::string text(std::size_t most) {
-    const protozero::data_view view = message_.get_view();
-    return {view.data(), std::min(view.size(), most)};
-  }
-
- private:
-  pbf_message<Tag>& message_;
-};
 
 bool is_hex(const std::string& text) {
   return text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -112,7 +86,7 @@ Result<NamesRequest> decode_names_request(std::string_view body) {
         request.close = field.number() != 0;
         break;
       case Request::kAddresses:
-        for (const std::uint64_t address : message.get_packed_fixed64()) {
+        for (const std::uint64_t address : field.packed_fixed64()) {
           request.addresses.push_back(address);
         }
         break;
@@ -229,7 +203,7 @@ Status NamesReader::take(std::string_view body) {
         break;
       case Reply::kNumbers: {
         std::vector<std::uint32_t> numbers;
-        for (const std::uint32_t number : message.get_packed_uint32()) numbers.push_back(number);
+        for (const std::uint32_t number : field.packed_uint32()) numbers.push_back(number);
         if (added) added = add(numbers);
         break;
       }

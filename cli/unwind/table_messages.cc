@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "cli/worker/channel.h"
+#include "cli/worker/fields.h"
 
 namespace labelscope::cli {
 namespace {
@@ -45,7 +46,7 @@ void send_chunks(Reply tag, const std::vector<T>& values,
 }
 
 template <class T>
-Status take_chunk(protozero::data_view bytes, std::size_t most, std::vector<T>& values) {
+Status take_chunk(std::string_view bytes, std::size_t most, std::vector<T>& values) {
   const std::size_t count = bytes.size() / sizeof(T);
   if (bytes.size() % sizeof(T) != 0) return malformed("it sends a part of a row or rule");
   if (count > most - values.size()) return malformed("it sends a larger table than any may be");
@@ -57,11 +58,16 @@ Status take_chunk(protozero::data_view bytes, std::size_t most, std::vector<T>& 
 
 // False: not so many, or more.
 template <std::size_t kCount>
-bool take_numbers(pbf_message<Reply>& message, std::array<std::uint64_t, kCount>& numbers) {
-  const auto packed = message.get_packed_uint64();
-  if (packed.size() != static_cast<std::ptrdiff_t>(kCount)) return false;
+bool take_numbers(const std::vector<std::uint64_t>& packed,
+                  std::array<std::uint64_t, kCount>& numbers) {
+  if (packed.size() != kCount) return false;
   std::copy(packed.begin(), packed.end(), numbers.begin());
   return true;
+}
+
+template <class Packed>
+std::vector<std::uint64_t> listed(const Packed& packed) {
+  return {packed.begin(), packed.end()};
 }
 
 bool is_rule(const ls_unwind_rule& rule) {
@@ -101,55 +107,61 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
 Status TableReader::take(std::string_view body) {
   const std::size_t most_pages = static_cast<std::size_t>(limits_.text_bytes / kPageBytes) + 1;
   Status status;
-  try {
-    pbf_message<Reply> message(body.data(), body.size());
-    while (status && message.next()) {
-      switch (message.tag()) {
-        case Reply::kRows:
-          // The first row of a page may repeat the last one of the page before.
-          status = take_chunk(message.get_view(), limits_.rows + most_pages, table_.rows);
-          break;
-        case Reply::kRules:
-          status = take_chunk(message.get_view(), limits_.rules, table_.rules);
-          break;
-        case Reply::kPages: {
-          std::vector<std::uint32_t> counts;
-          status = take_chunk(message.get_view(), most_pages - table_.pages.size(), counts);
-          for (const std::uint32_t count : counts) table_.pages.push_back({0, count});
-          break;
-        }
-        case Reply::kSegments: {
-          std::array<std::uint64_t, kSegmentNumbers> numbers{};
-          if (!take_numbers(message, numbers) || table_.segments.size() == kMaxSegments) {
-            return malformed("it sends segments that cannot be");
-          }
-          table_.segments.push_back(
-              {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0, numbers[5] != 0});
-          break;
-        }
-        case Reply::kText:
-          table_.text = message.get_uint64();
-          break;
-        case Reply::kFacts: {
-          std::array<std::uint64_t, kFactNumbers> numbers{};
-          if (!take_numbers(message, numbers) ||
-              numbers[0] > static_cast<std::uint64_t>(Machine::kAarch64)) {
-            return malformed("it sends facts that cannot be");
-          }
-          table_.machine = static_cast<Machine>(numbers[0]);
-          table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],
-                          numbers[5], numbers[6], numbers[7]};
-          complete_ = true;
-          break;
-        }
-        default:
-          message.skip();
+  const Status read = read_fields<Reply>(body, [&](pbf_message<Reply>& message) {
+    Field<Reply> field(message);
+    Status taken;
+    switch (message.tag()) {
+      case Reply::kRows:
+        // The first row of a page may repeat the last one of the page before.
+        taken = take_chunk(field.bytes(), limits_.rows + most_pages, table_.rows);
+        break;
+      case Reply::kRules:
+        taken = take_chunk(field.bytes(), limits_.rules, table_.rules);
+        break;
+      case Reply::kPages: {
+        std::vector<std::uint32_t> counts;
+        taken = take_chunk(field.bytes(), most_pages - table_.pages.size(), counts);
+        for (const std::uint32_t count : counts) table_.pages.push_back({0, count});
+        break;
       }
+      case Reply::kSegments:
+        taken = take_segment(listed(field.packed_uint64()));
+        break;
+      case Reply::kText:
+        table_.text = field.number();
+        break;
+      case Reply::kFacts:
+        taken = take_facts(listed(field.packed_uint64()));
+        break;
+      default:
+        message.skip();
     }
-  } catch (const protozero::exception&) {
-    return malformed("it sends bytes that are no message");
+    if (status) status = taken;
+  });
+  return read ? status : read;
+}
+
+Status TableReader::take_segment(const std::vector<std::uint64_t>& packed) {
+  std::array<std::uint64_t, kSegmentNumbers> numbers{};
+  if (!take_numbers(packed, numbers) || table_.segments.size() == kMaxSegments) {
+    return malformed("it sends segments that cannot be");
   }
-  return status;
+  table_.segments.push_back(
+      {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] != 0, numbers[5] != 0});
+  return {};
+}
+
+Status TableReader::take_facts(const std::vector<std::uint64_t>& packed) {
+  std::array<std::uint64_t, kFactNumbers> numbers{};
+  if (!take_numbers(packed, numbers) ||
+      numbers[0] > static_cast<std::uint64_t>(Machine::kAarch64)) {
+    return malformed("it sends facts that cannot be");
+  }
+  table_.machine = static_cast<Machine>(numbers[0]);
+  table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],
+                  numbers[5], numbers[6], numbers[7]};
+  complete_ = true;
+  return {};
 }
 
 Status TableReader::check_sizes() const {

@@ -10,9 +10,11 @@
 // Which rule holds where may be a lie, as it may be in the file: then stacks of that file are wrong.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "labelscope/result.h"
 #include "unwind_table/build_unwind_table.h"
@@ -34,6 +36,8 @@ class TableReader {
   Result<UnwindTable> finish();
 
  private:
+  Status take_segment(const std::vector<std::uint64_t>& packed);
+  Status take_facts(const std::vector<std::uint64_t>& packed);
   Status check_sizes() const;
   Status check_rows();
 

@@ -160,6 +160,15 @@ TEST_CASE("table_messages: a table beyond the limits is refused as it comes") {
 TEST_CASE("table_messages: bytes that are no message, and an answer that is cut short") {
   TableReader reader;
   CHECK_FALSE(reader.take("\xff\xff\xff"));
+  // Each field as a number, and as a text.
+  for (std::uint32_t tag = 1; tag <= 6; ++tag) {
+    std::string number;
+    protozero::pbf_writer(number).add_uint64(tag, 1);
+    std::string text;
+    protozero::pbf_writer(text).add_bytes(tag, "abcdabcdabcdabcd");
+    TableReader other;
+    CHECK((!other.take(number) || !other.take(text)));
+  }
   std::string body;
   protozero::pbf_writer(body).add_bytes(1, "abc", 3);
   CHECK_FALSE(reader.take(body));
