@@ -65,16 +65,36 @@ std::vector<CodeRange> code_ranges(Elf* elf, Address bias) {
   return ranges;
 }
 
+// Whether all names end where their section does: libdwfl gives names without looking.
+static bool names_end(Elf* elf) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) continue;
+    const Elf_Data* names = elf_getdata(elf_getscn(elf, header.sh_link), nullptr);
+    if (names == nullptr || names->d_buf == nullptr || names->d_size == 0) continue;
+    if (static_cast<const char*>(names->d_buf)[names->d_size - 1] != '\0') return false;
+  }
+  return true;
+}
+
 SymbolTable::SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete,
                          Budget& budget)
     : ranges_(std::move(ranges)) {
   const int count = dwfl_module_getsymtab(module);
+  Elf* checked = nullptr;
+  bool good = false;
   for (int i = 1; i < count && budget.spend(Cost::kSymbols); ++i) {
     GElf_Sym symbol;
     GElf_Addr address = 0;
+    Elf* elf = nullptr;
     const char* name =
-        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
-    if (name != nullptr) add(symbol, address, name);
+        dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, &elf, nullptr);
+    if (elf != checked) {
+      checked = elf;
+      good = names_end(elf);
+    }
+    if (name != nullptr && good) add(symbol, address, name);
   }
   finish(complete);
 }
