@@ -16,10 +16,10 @@
 #include "fuzz/fuzzed_memory.h"
 #include "fuzz/fuzzer_check.h"
 #include "process/cached_memory.h"
-#include "unwind/call_frame_check.h"
-#include "unwind/call_frame_image.h"
+#include "unwind_table/call_frame_check.h"
+#include "unwind_table/call_frame_image.h"
 #include "unwind/resumed_frames.h"
-#include "unwind/frame_instructions.h"
+#include "unwind_table/frame_instructions.h"
 
 namespace {
 

@@ -1,5 +1,9 @@
 // take_call_frames() has checked the lengths of the entries. All else in them may be anything.
-#include "unwind/frame_instructions.h"
+<<<<<<<< HEAD:reader/src/unwind/frame_instructions.cc
+#include "unwind_table/frame_instructions.h"
+========
+#include "unwind_table/frame_instructions.h"
+>>>>>>>> f27e812 (Unwind held threads and core files by the tables of the kernel's unwinder):reader/src/unwind_table/signed_returns.cc
 
 #include <algorithm>
 #include <cstdint>
