@@ -87,12 +87,15 @@ Status TargetTables::load(const Target& target) {
     if (!table && first != nullptr) table = from_memory(target, *first, before);
     // JIT compilers map files, too.
     char magic[4] = {};
-    const bool is_elf = first != nullptr &&
-                        target.memory().read(first->start, std::as_writable_bytes(std::span(magic))) &&
-                        std::equal(magic, magic + 4, "\x7f" "ELF");
+    const bool is_elf =
+        first != nullptr &&
+        target.memory().read(first->start, std::as_writable_bytes(std::span(magic))) &&
+        std::equal(magic, magic + 4,
+                   "\x7f"
+                   "ELF");
     if (table || is_elf) entry.module = LS_UNWIND_NO_TABLE;
-    const auto bias = table ? load_bias_at(table->segments, mapping.start, mapping.file_offset)
-                            : std::nullopt;
+    const auto bias =
+        table ? load_bias_at(table->segments, mapping.start, mapping.file_offset) : std::nullopt;
     if (bias) {
       const auto [number, fresh] =
           numbers.try_emplace(table, static_cast<std::uint32_t>(tables_.size()));
@@ -113,8 +116,8 @@ Status TargetTables::load(const Target& target) {
 }
 
 void TargetTables::give(ls_walk& walk, Machine machine) const {
-  const bool all = std::ranges::all_of(
-      tables_, [&](const Table& table) { return table->machine == machine; });
+  const bool all =
+      std::ranges::all_of(tables_, [&](const Table& table) { return table->machine == machine; });
   walk.mappings = mappings_.data();
   walk.mapping_count = static_cast<std::uint32_t>(mappings_.size());
   walk.tables = views_.data();

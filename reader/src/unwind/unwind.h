@@ -22,7 +22,7 @@ struct UnwoundStack {
   // the first, one byte less is in the instruction that the thread is at.
   std::vector<Address> frames;
   ls_stack_end end = LS_STACK_MISSING;
-  std::string cut;  // why it ends before the root, in words; empty for a whole stack
+  std::string cut;              // why it ends before the root, in words; empty for a whole stack
   std::uint16_t fp_frames = 0;  // of these, found along frame pointers
 };
 

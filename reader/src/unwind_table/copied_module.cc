@@ -46,8 +46,7 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start) {
     return Error{ErrorCode::kMalformed, "no ELF file is mapped there"};
   }
   std::vector<Elf64_Phdr> segments(header->e_phnum);
-  Status status =
-      memory.read(start + header->e_phoff, std::as_writable_bytes(std::span(segments)));
+  Status status = memory.read(start + header->e_phoff, std::as_writable_bytes(std::span(segments)));
   if (!status) return std::move(status).error();
   const auto first = std::find_if(segments.begin(), segments.end(),
                                   [](const Elf64_Phdr& each) { return each.p_type == PT_LOAD; });
