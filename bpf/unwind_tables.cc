@@ -100,8 +100,7 @@ Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
     if (!rows && (status = add_block_map())) rows = free_rows_.take(page.count);
     if (!rows) break;
     stored.rows.emplace_back(*rows, page.count);
-    std::copy_n(&table.rows[page.first], page.count,
-                &blocks_[*rows / kMapRows][*rows % kMapRows]);
+    std::copy_n(&table.rows[page.first], page.count, &blocks_[*rows / kMapRows][*rows % kMapRows]);
     pages_[*pages + i] = {static_cast<std::uint32_t>(*rows / LS_UNWIND_BLOCK_ROWS),
                           static_cast<std::uint16_t>(*rows % LS_UNWIND_BLOCK_ROWS),
                           static_cast<std::uint16_t>(page.count)};
