@@ -42,7 +42,9 @@ using ModuleFile = std::shared_ptr<UniqueFd>;
 
 // One source line at a location; several where the compiler inlined.
 struct SourceLine {
-  std::string function;     // demangled; empty when unknown
+  // Demangled; empty when unknown. "libfoo.so.1+0x1234" for a function of which only the start is
+  // known: then it has no system_name.
+  std::string function;
   std::string system_name;  // as the symbol table has it
   std::string file;         // empty when unknown
   int line = 0;             // 0 when unknown
@@ -55,6 +57,9 @@ struct Location {
   Address address = 0;  // runtime address of the instruction (return addresses already moved back
                         // by one, so that they point into the call)
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
+
+  // Somebody has given the function a name.
+  bool has_name() const { return !lines.empty() && !lines.back().system_name.empty(); }
 };
 
 struct Thread {

@@ -4,6 +4,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -298,7 +299,27 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
     lines.back().system_name = symbol;
     lines.back().function.clear();
   }
+  if (!lines.empty() && !lines.back().system_name.empty()) return lines;
+  if (const std::optional<Address> start = start_of_function(link_address)) {
+    if (lines.empty()) lines.emplace_back();
+    lines.back().function = "+" + hex(*start);
+  }
   return lines;
+}
+
+std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
+  if (!std::exchange(asked_for_frames_, true)) {
+    auto image = CallFrameImage::from_file(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
+    auto frames = image ? CallFrames::open(*std::move(image)) : Result<CallFrames>(image.error());
+    if (frames) frames_.emplace(*std::move(frames));
+  }
+  if (!frames_) return std::nullopt;
+  const std::vector<DescribedFunction>& all = frames_->functions();
+  auto after = std::upper_bound(
+      all.begin(), all.end(), link_address,
+      [](Address address, const DescribedFunction& each) { return address < each.start; });
+  if (after == all.begin() || link_address >= std::prev(after)->end) return std::nullopt;
+  return std::prev(after)->start;
 }
 
 std::string ElfSymbols::why_nameless() const {

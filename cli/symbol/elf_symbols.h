@@ -1,6 +1,7 @@
 // Names for the addresses of one ELF file: symbol table and DWARF together, wherever they are (the
 // file itself, a separate debug file, .gnu_debugdata). Addresses are link-time addresses of the
-// file.
+// file. A function without a name goes by its start, which call frame information tells: so its
+// samples stay together, and apart from those of others.
 //
 // The file is foreign and libdw is large: this runs in the worker (names_task.h), which can open
 // nothing. What libdw would open is asked for (FindDebugFile), and looked at before libdw sees it.
@@ -21,6 +22,7 @@
 #include "cli/symbol/names_messages.h"
 #include "cli/symbol/symbol_table.h"
 #include "labelscope/result.h"
+#include "unwind_table/call_frames.h"
 
 namespace labelscope::cli {
 
@@ -47,7 +49,7 @@ class ElfSymbols {
   const std::string& build_id() const { return build_id_; }
   // The link-time address of the first byte of the file that is loaded.
   Address first_address() const { return first_address_; }
-  // Innermost first; empty if nothing is known.
+  // Innermost first; empty if nothing is known. A function without a name is "+0x1234".
   std::vector<SourceLine> find(Address link_address, bool inlined);
   // There is debug information with source lines.
   bool has_lines() const { return scopes_.has_value(); }
@@ -72,6 +74,7 @@ class ElfSymbols {
   int find_debug_file(const char* debug_link, GElf_Word crc);
   void find_alternate(Dwarf* dwarf);
   void remark(const std::string& what);
+  std::optional<Address> start_of_function(Address link_address);
 
   struct EndDwfl {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
@@ -105,6 +108,8 @@ class ElfSymbols {
   Dwfl_Module* module_ = nullptr;  // owned by dwfl_
   std::optional<SymbolTable> table_;
   std::optional<DwarfScopes> scopes_;
+  bool asked_for_frames_ = false;
+  std::optional<CallFrames> frames_;  // read when an address has no name
 };
 
 }  // namespace labelscope::cli

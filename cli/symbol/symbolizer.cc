@@ -25,6 +25,7 @@
 #include <span>
 #include <tuple>
 
+#include "cli/format/text.h"
 #include "cli/symbol/demangle.h"
 #include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
@@ -255,12 +256,15 @@ class Run {
 
   void keep(Index i, std::vector<SourceLine> lines) {
     Location& location = profile_.locations[i];
+    if (!lines.empty() && lines.back().system_name.empty() && !lines.back().function.empty()) {
+      // The file does not know what it is called.
+      lines.back().function.insert(0, base_name(profile_.modules[location.module].path));
+    }
     const std::size_t text = text_of(lines);
     if (text > text_left_) return remember({i}, kTooMuchText);
     text_left_ -= text;
     location.lines = std::move(lines);
-    bool named = !location.lines.empty() && !location.lines.back().function.empty();
-    if (named) ++counts_[location.module].named;
+    if (location.has_name()) ++counts_[location.module].named;
   }
 
   static std::size_t text_of(const std::vector<SourceLine>& lines) {

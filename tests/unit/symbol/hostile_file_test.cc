@@ -77,7 +77,7 @@ TEST_CASE("elf_symbols: a file without section headers and dynamic symbols says 
   header.e_shstrndx = 0;
   std::memcpy(bytes.data(), &header, sizeof header);
   Profile profile = hostile.symbolize_with(bytes, {probe_address()});
-  CHECK(profile.locations[0].lines.empty());
+  CHECK_FALSE(profile.locations[0].has_name());
   CHECK(profile.modules[0].symbol_problem ==
         "the file has no symbol table and no debug information: install its debug symbols (the "
         "-dbgsym or -debuginfo package) or set DEBUGINFOD_URLS");
@@ -91,8 +91,7 @@ TEST_CASE(
     std::vector<char> cut(whole.begin(),
                           whole.begin() + static_cast<std::ptrdiff_t>(whole.size() * eighth / 16));
     Profile profile = hostile.symbolize_with(cut, {probe_address()});
-    bool named =
-        !profile.locations[0].lines.empty() && !profile.locations[0].lines.back().function.empty();
+    const bool named = profile.locations[0].has_name();
     CHECK(named == profile.modules[0].symbol_problem.empty());
   }
 }

@@ -1,14 +1,17 @@
 // Stripped files, with and without their debug file beside them.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/format/text.h"
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
 #include "temp_folder.h"
 
+using namespace labelscope;       // NOLINT(google-build-using-namespace): a test of this namespace
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
 
 namespace {
@@ -56,11 +59,36 @@ TEST_CASE(
   REQUIRE(profile.locations[0].lines.size() == 1);
   CHECK(profile.locations[0].lines[0].function == "probe::outermost");
   CHECK(profile.locations[0].lines[0].file.empty());
-  CHECK(profile.locations[1].lines.empty());
+  CHECK_FALSE(profile.locations[1].has_name());
   const std::string& problem = profile.modules[0].symbol_problem;
   CHECK(problem.starts_with("1 of 2 addresses have no name: "));
   CHECK(problem.find("stripped") != std::string::npos);
   CHECK(problem.find("DEBUGINFOD_URLS") != std::string::npos);
+}
+
+TEST_CASE("elf_symbols: a function without a name goes by its start, as its symbol had it") {
+  Copies copies;
+  copies.strip();
+  probe::Place local;
+  probe::through_local(local);
+  const LoadedModule loaded = copies.loaded(local.address);
+  FileNamer namer(honest_naming());
+  const auto all = namer.functions(*open_module_file(LABELSCOPE_PROBE));
+  REQUIRE(all.has_value());
+  const Address linked = local.address - loaded.module.load_bias;
+  const auto truth = std::find_if(all->begin(), all->end(), [&](const FunctionSymbol& each) {
+    return each.start <= linked && linked < each.end;
+  });
+  REQUIRE(truth != all->end());
+  const Address start = truth->start + loaded.module.load_bias;
+  const Profile profile = symbolize_addresses(loaded, {start, local.address, start - 1});
+  const std::string name = "libprobe.so+" + hex(truth->start);
+  REQUIRE(profile.locations[0].lines.size() == 1);
+  REQUIRE(profile.locations[1].lines.size() == 1);
+  CHECK(profile.locations[0].lines[0].function == name);
+  CHECK(profile.locations[1].lines[0].function == name);
+  const std::vector<SourceLine>& before = profile.locations[2].lines;
+  CHECK((before.empty() || before[0].function != name));
 }
 
 TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined calls back") {
@@ -88,7 +116,7 @@ TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
   probe::Place local;
   probe::through_local(local);
   Profile profile = symbolize_addresses(copies.loaded(local.address), {local.address});
-  CHECK(profile.locations[0].lines.empty());
+  CHECK_FALSE(profile.locations[0].has_name());
   CHECK(profile.modules[0].symbol_problem.find("not opened") != std::string::npos);
 }
 
@@ -102,7 +130,7 @@ TEST_CASE("elf_symbols: a debug file in a folder that others can change is not o
   probe::through_local(local);
   const LoadedModule loaded = copies.loaded(local.address);
   const Profile refused = symbolize_addresses(loaded, {local.address});
-  CHECK(refused.locations[0].lines.empty());
+  CHECK_FALSE(refused.locations[0].has_name());
   CHECK(refused.modules[0].symbol_problem.find("others can change its folder; --debug-dir") !=
         std::string::npos);
 
@@ -133,7 +161,7 @@ TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build i
   };
   std::filesystem::copy_file(LABELSCOPE_STATIC_PROBE, file);
   const Profile other = lines();
-  CHECK(other.locations[0].lines.empty());
+  CHECK_FALSE(other.locations[0].has_name());
   CHECK(other.modules[0].symbol_problem.find("of another build") != std::string::npos);
   std::filesystem::remove(file);
   copies.objcopy("--only-keep-debug '" LABELSCOPE_PROBE "' '" + file + "'");
