@@ -26,6 +26,7 @@ libbpf-dev          libbpf-devel            pc:libbpf
 libelf-dev          elfutils-libelf-devel   pc:libelf
 libdw-dev           elfutils-devel          pc:libdw
 zlib1g-dev          zlib-devel              pc:zlib
+liblzma-dev         xz-devel                pc:liblzma
 libcli11-dev        cli11-devel             h:CLI/CLI.hpp
 libspdlog-dev       spdlog-devel            pc:spdlog
 libfmt-dev          fmt-devel               pc:fmt

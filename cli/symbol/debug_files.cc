@@ -124,6 +124,17 @@ DebugFiles::Found DebugFiles::shared_by_name(const std::string& name) const {
   return found;
 }
 
+std::string DebugFiles::remedy(const std::string& build_id) const {
+  const bool servers = Debuginfod::has_servers();
+  std::string text =
+      build_id.empty() ? "no build ID, and no debug file" : "no debug file of build ID " + build_id;
+  text += " in ";
+  for (const std::string& folder : folders_) text += folder + ", ";
+  text += servers ? "beside it or at DEBUGINFOD_URLS" : "or beside it";
+  return text + "; install its debug symbols (PACKAGE-dbgsym or PACKAGE-debuginfo" +
+         (servers ? ")" : ") or set DEBUGINFOD_URLS");
+}
+
 DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path) {
   Found found = by_build_id(wanted.build_id);
   if (found.file.valid()) return found;

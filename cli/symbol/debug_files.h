@@ -36,6 +36,8 @@ class DebugFiles {
   };
   // For the program or library at `path`, as its process names it.
   Found find(const WantedDebugFile& wanted, const std::string& path);
+  // Of a file that has none: where it was looked for, and what would bring it. A sentence.
+  std::string remedy(const std::string& build_id) const;
 
  private:
   Found by_build_id(const std::string& build_id) const;

@@ -57,13 +57,13 @@ const Api* api() {
   return complete ? &loaded : nullptr;
 }
 
-bool wanted() {
+}  // namespace
+
+bool Debuginfod::has_servers() {
   const char* urls =
       std::getenv("DEBUGINFOD_URLS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return urls != nullptr && *urls != '\0';
 }
-
-}  // namespace
 
 // Of the thread and of whoever waits for it.
 struct Download {
@@ -109,7 +109,7 @@ Debuginfod::~Debuginfod() {
 }
 
 Debuginfod::Found Debuginfod::find(const std::string& build_id) {
-  if (!wanted() || build_id.empty() || api() == nullptr) return {};
+  if (!has_servers() || build_id.empty() || api() == nullptr) return {};
   const std::string too_long = "debuginfod took more than " +
                                std::to_string(kMaxDownloadTime.count()) +
                                " s, so further downloads were given up";

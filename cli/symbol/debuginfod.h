@@ -21,6 +21,9 @@ class Debuginfod {
   Debuginfod& operator=(const Debuginfod&) = delete;
   ~Debuginfod();
 
+  // The user has named some.
+  static bool has_servers();
+
   struct Found {
     UniqueFd file;
     std::string why_not;  // what was left out; empty if nothing was

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/symbol/packed_symbols.h"
 #include "elf/section_count.h"
 
 namespace labelscope::cli {
@@ -280,6 +281,14 @@ Status ElfSymbols::report_module(Address start, Address end) {
     find_alternate(dwarf);
     scopes_.emplace(dwarf, budget_);
   }
+  const Result<bool> packed = has_symtab_ ? Result<bool>(false)
+                                          : check_packed_symbols(elf_.get(), budget_);
+  if (!packed) {
+    if (packed.error().code != ErrorCode::kLimit) remark(packed.error().context);
+    table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
+    return {};
+  }
+  has_symtab_ = has_symtab_ || *packed;
   dwfl_module_getsymtab(module_);  // finds the debug file, if the file itself has no symbol table
   const char* debug_file = nullptr;
   dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
@@ -322,16 +331,16 @@ std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
   return std::prev(after)->start;
 }
 
+bool ElfSymbols::is_stripped() const { return !has_symtab_ && !has_debug_file_ && !scopes_; }
+
 std::string ElfSymbols::why_nameless() const {
-  static const std::string remedy =
-      "install its debug symbols (the -dbgsym or -debuginfo package) or set DEBUGINFOD_URLS";
   std::string reason;
-  if (has_symtab_ || has_debug_file_ || scopes_) {
+  if (!is_stripped()) {
     reason = "no symbol covers the address (padding or hand-written assembly)";
   } else if (!table_->empty()) {
-    reason = "the file is stripped, only its exported functions have names: " + remedy;
+    reason = "the file is stripped (no .symtab), only its exported functions have names";
   } else {
-    reason = "the file has no symbol table and no debug information: " + remedy;
+    reason = "the file has no symbol table and no debug information";
   }
   if (scopes_ && scopes_->has_skeletons())
     reason += "; its split debug information (.dwo) is not read";

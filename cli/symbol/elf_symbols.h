@@ -53,7 +53,9 @@ class ElfSymbols {
   std::vector<SourceLine> find(Address link_address, bool inlined);
   // There is debug information with source lines.
   bool has_lines() const { return scopes_.has_value(); }
-  // Why some addresses have no name, and what would help.
+  // There are neither all symbols nor debug information: a debug file would help.
+  bool is_stripped() const;
+  // Why some addresses have no name.
   std::string why_nameless() const;
   // What was left out of that which is there, and why; empty if nothing was.
   std::string left_out() const;

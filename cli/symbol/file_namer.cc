@@ -114,10 +114,11 @@ std::string FileNamer::demangled(const std::string& name) {
   return ask(std::move(request), left).kind == Kind::kAnswered ? demangled : name;
 }
 
-NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path)
+NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::string_view task)
     : namer_(namer),
       file_(std::move(file)),
       path_(std::move(path)),
+      task_(task),
       number_(++namer.last_number_),
       left_(namer.options_.most_of_a_file) {
   struct stat status {};
@@ -149,7 +150,7 @@ NamedFile::~NamedFile() {
   close.file = number_;
   close.close = true;
   Worker::Request request;
-  request.task = kNamesTask;
+  request.task = task_;
   request.body = encode(close);
   request.on_reply = [](std::string_view) { return Status(); };
   namer_.ask(std::move(request), left_);
@@ -188,7 +189,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   asked.addresses.assign(addresses.begin(), addresses.end());
   NamesReader reader(addresses.size());
   Worker::Request request;
-  request.task = kNamesTask;
+  request.task = task_;
   request.memory = memory_;
   request.on_reply = [&](std::string_view body) { return reader.take(body); };
   request.on_ask = [this](std::string_view body) { return give(body); };
@@ -230,6 +231,11 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   return false;
 }
 
+std::string NamedFile::nameless() const {
+  if (!remarks_.stripped) return remarks_.nameless;
+  return remarks_.nameless + "; " + namer_.debug_files_.remedy(remarks_.build_id);
+}
+
 void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   if (outcome.kind == Kind::kCancelled) return;
   if (wants_more_memory_) return;  // and so it gets another worker
@@ -246,7 +252,10 @@ void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   std::string why = outcome.why;
   if (outcome.kind == Kind::kLate)
     why += " (more than " + seconds(namer_.options_.most_of_a_file) + ")";
-  if (!symbols_only_) {
+  if (task_ != kNamesTask) {
+    unusable_ = true;
+    problem_ = "the process that looked at it did not come to an end, " + why;
+  } else if (!symbols_only_) {
     symbols_only_ = true;
     left_ = std::max(left_, namer_.options_.most_of_a_file / 2);
     problem_ =

@@ -86,10 +86,11 @@ class FileNamer {
   std::string trouble_;
 };
 
-// One file. `file` is kept open.
+// One file. `file` is kept open. `task`: the worker's, who reads files of this kind.
 class NamedFile {
  public:
-  NamedFile(FileNamer& namer, ModuleFile file, std::string path);
+  NamedFile(FileNamer& namer, ModuleFile file, std::string path,
+            std::string_view task = kNamesTask);
   NamedFile(const NamedFile&) = delete;
   NamedFile& operator=(const NamedFile&) = delete;
   ~NamedFile();
@@ -107,8 +108,8 @@ class NamedFile {
   bool has_lines() const { return remarks_.has_lines; }
   // Why it cannot be used, or not wholly; empty if it can.
   const std::string& problem() const { return problem_; }
-  // Why some addresses have no name.
-  const std::string& nameless() const { return remarks_.nameless; }
+  // Why some addresses have no name, and what would help.
+  std::string nameless() const;
 
  private:
   bool ask(std::span<const Address> addresses, bool inlined,
@@ -119,6 +120,7 @@ class NamedFile {
   FileNamer& namer_;
   ModuleFile file_;
   std::string path_;
+  std::string_view task_;
   FileNamer::FileKey key_;
   std::uint64_t number_;
   unsigned known_to_ = 0;  // generation of the worker

@@ -32,7 +32,8 @@ enum class Reply : protozero::pbf_tag_type {
   kFirstAddress,
   kHasLines,
   kNameless,
-  kLeftOut
+  kLeftOut,
+  kStripped
 };
 
 // What a packet has beside strings and numbers, and how much larger those get on the wire.
@@ -189,6 +190,7 @@ void NamesWriter::finish(const NamesRemarks& remarks) {
   }
   builder.add_bytes(Reply::kNameless, remarks.nameless.substr(0, kMaxSentence));
   builder.add_bytes(Reply::kLeftOut, remarks.left_out.substr(0, kMaxSentence));
+  builder.add_uint64(Reply::kStripped, remarks.stripped ? 1 : 0);
   send_(std::move(body));
 }
 
@@ -224,6 +226,9 @@ Status NamesReader::take(std::string_view body) {
         break;
       case Reply::kLeftOut:
         remarks.left_out = field.text(kMaxSentence);
+        break;
+      case Reply::kStripped:
+        remarks.stripped = field.number() != 0;
         break;
       default:
         message.skip();

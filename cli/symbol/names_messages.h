@@ -56,7 +56,8 @@ struct NamesRemarks {
   std::string build_id;
   Address first_address = 0;
   bool has_lines = false;
-  std::string nameless;  // why some addresses have no name
+  std::string nameless;   // why some addresses have no name
+  bool stripped = false;  // a debug file would help
   std::string left_out;  // of the debug information, and why
 };
 

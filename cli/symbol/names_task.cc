@@ -70,6 +70,7 @@ Status NamesTask::answer(Message message, Conversation& conversation) {
   remarks.first_address = symbols.first_address();
   remarks.has_lines = symbols.has_lines();
   remarks.nameless = symbols.why_nameless();
+  remarks.stripped = symbols.is_stripped();
   remarks.left_out = symbols.left_out();
   if (writer.has_left_out_text()) {
     remarks.left_out =

@@ -106,6 +106,62 @@ TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined cal
   CHECK(lines[2].line == place.outer_line);
 }
 
+// The stripped probe, with what strip(1) took away packed into it.
+static void add_packed_symbols(const Copies& copies, const std::string& pack) {
+  copies.objcopy("--strip-debug '" LABELSCOPE_PROBE "' names");
+  const std::string packed = "cd '" + copies.folder.path() + "' && " + pack;
+  if (std::system("command -v xz >/dev/null") != 0) skip_test("xz is not installed");
+  REQUIRE(std::system(packed.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
+  copies.strip("--add-section=.gnu_debugdata=packed");
+}
+
+TEST_CASE("elf_symbols: packed symbols in the file give local functions their names") {
+  Copies copies;
+  add_packed_symbols(copies, "xz -c names > packed");
+  probe::Place exported;
+  probe::outermost(exported);
+  probe::Place local;
+  probe::through_local(local);
+  // It reaches up to the next symbol where all symbols are there, and nowhere otherwise.
+  const Address unsized = reinterpret_cast<Address>(&probe_unsized) + 8;
+  const Profile profile =
+      symbolize_addresses(copies.loaded(local.address), {exported.address, local.address, unsized});
+  REQUIRE(profile.locations[0].has_name());
+  REQUIRE(profile.locations[1].has_name());
+  CHECK(profile.locations[0].lines[0].function == "probe::outermost");
+  CHECK(profile.locations[1].lines[0].function.find("local_function") != std::string::npos);
+  REQUIRE(profile.locations[2].has_name());
+  CHECK(profile.locations[2].lines[0].function == "probe_unsized");
+  CHECK(profile.modules[0].symbol_problem.empty());
+}
+
+TEST_CASE("elf_symbols: packed symbols that are damaged, or too large, cost themselves alone") {
+  struct Bad {
+    const char* pack;
+    const char* why;
+  };
+  const Bad bads[] = {
+      {"xz -c names | head -c 600 > packed", "packed symbols (.gnu_debugdata) cannot be unpacked"},
+      {"echo no xz > packed", "packed symbols (.gnu_debugdata) cannot be unpacked"},
+      {"(cat names; head -c 600M /dev/zero) | xz -1 -c > packed", "536,870,912 bytes"}};
+  for (const Bad& bad : bads) {
+    INFO(bad.pack);
+    Copies copies;
+    add_packed_symbols(copies, bad.pack);
+    probe::Place exported;
+    probe::outermost(exported);
+    probe::Place local;
+    probe::through_local(local);
+    const Profile profile =
+        symbolize_addresses(copies.loaded(local.address), {exported.address, local.address});
+    REQUIRE(profile.locations[0].has_name());
+    CHECK(profile.locations[0].lines[0].function == "probe::outermost");
+    CHECK_FALSE(profile.locations[1].has_name());
+    INFO(profile.modules[0].symbol_problem);
+    CHECK(profile.modules[0].symbol_problem.find(bad.why) != std::string::npos);
+  }
+}
+
 TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
   Copies copies;
   copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
