@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "cli/symbol/perf_map.h"
 #include "cli/symbol/demangle.h"
 #include "cli/symbol/function_table.h"
 #include "cli/symbol/names_messages.h"
@@ -15,6 +16,7 @@ namespace labelscope::cli {
 
 inline constexpr std::array kWorkerTasks{
     WorkerTask{kNamesTask, make_names_task},
+    WorkerTask{kPerfMapTask, make_perf_map_task},
     WorkerTask{kFunctionsTask, make_functions_task},
     WorkerTask{kDemangleTask, make_demangle_task},
     WorkerTask{kTableTask, make_table_task},

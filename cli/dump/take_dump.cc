@@ -15,6 +15,9 @@ namespace {
 // The stacks of a dump, taken apart into modules and locations and given names.
 class StackNamer {
  public:
+  // `pid`: of a live process.
+  explicit StackNamer(Pid pid = {}) : space_(modules_, pid) {}
+
   // What is mapped now, and the first of its files, kept open: called before the threads are read,
   // and after.
   // What cannot be had now only leaves addresses without names.
@@ -55,7 +58,7 @@ class StackNamer {
   }
 
   ModuleTable modules_;
-  AddressSpace space_{modules_};
+  AddressSpace space_;
   std::map<Address, Index> locations_;
 };
 
@@ -98,7 +101,7 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
     const bool refused = plan.error().code == ErrorCode::kPermission;
     return refused ? StoppedThread::refusal((*process)->seen_through()) : std::move(plan).error();
   }
-  StackNamer namer;
+  StackNamer namer(pid);
   if (options.stacks) namer.look_at(**process);
   auto snapshot = snapshot_process(**process, *plan, snapshot_options(options, dump, *plan));
   if (!snapshot) return std::move(snapshot).error();

@@ -12,10 +12,19 @@ namespace {
 // samples: a program and all that it loads at its start, mostly.
 constexpr std::size_t kMostReadyAtOnce = 64;
 
+// Code that a process makes itself lies in memory without a file; in .NET, in a file without a name.
+bool may_be_generated(const Mapping& mapping) {
+  if (mapping.file) return mapping.path.starts_with("/memfd:");
+  return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
+}
+
 }  // namespace
 
-Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Family family) {
-  Key key{mapping.file, mapping.start, mapping.end, mapping.file_offset, mapping.path};
+Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Family family,
+                       Pid maker) {
+  bool generated = may_be_generated(mapping);
+  Key key{mapping.file,        mapping.start, mapping.end,
+          mapping.file_offset, mapping.path,  generated ? maker : Pid{}};
   auto known = known_.find(key);
   if (known != known_.end()) return known->second;
 
@@ -35,8 +44,18 @@ Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Famil
     // count from the start of the file.
     module.load_bias = load_bias_at(opened.code, mapping.start, mapping.file_offset)
                            .value_or(mapping.start - mapping.file_offset);
+    generated = generated && opened.code.empty();
   } else if (module.path == "[vdso]") {
     module.load_bias = mapping.start;
+  }
+  if (generated) {
+    module.kind = ProfileModule::Kind::kUnknown;
+    module.load_bias = 0;
+    file.reset();
+    if (maker != Pid{}) {
+      generated_.emplace(static_cast<Index>(modules_.size()), maker);
+      perf_maps_.note(maker);
+    }
   }
   auto index = static_cast<Index>(modules_.size());
   modules_.push_back(std::move(module));
@@ -64,6 +83,11 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
   for (std::size_t i = 0; i < modules_.size(); ++i) {
     const bool given_up = files_[i] != nullptr && !files_[i]->valid();
     if (given_up) modules_[i].symbol_problem = open_.given_up_text();
+  }
+  for (const auto& [index, maker] : generated_) {
+    PerfMaps::Found map = perf_maps_.find(maker);
+    files_[index] = std::move(map.file);
+    modules_[index].symbol_problem = std::move(map.problem);
   }
   files = std::move(files_);
   return std::move(modules_);
@@ -124,7 +148,7 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping)
     if (range.end > mapping.end)
       at = ranges_.emplace(mapping.end, Range{range.end, range.region}).first;
   }
-  auto region = std::make_shared<Region>(Region{mapping});
+  auto region = std::make_shared<Region>(Region{mapping, owner_});
   ranges_.insert_or_assign(mapping.start, Range{mapping.end, region});
   if (program_ == nullptr && mapping.file) program_ = region;
   ++epoch_;  // also where nothing was known before: an address there may have been met already
@@ -160,7 +184,7 @@ void AddressSpace::forget_some(const FindProcess& find_process) {
 
 Index AddressSpace::module_of(Region& region, const FindProcess& process) {
   if (region.module == kNoIndex) {
-    region.module = modules_->add(region.mapping, process, family_);
+    region.module = modules_->add(region.mapping, process, family_, region.maker);
   }
   return region.module;
 }

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/profile/perf_maps.h"
 #include "cli/profile/mapped_files.h"
 #include "cli/profile/profile.h"
 #include "labelscope/mapping.h"
@@ -27,7 +28,8 @@ class ModuleTable {
  public:
   explicit ModuleTable(std::size_t most_files = MappedFiles::own_share()) : open_(most_files) {}
 
-  Index add(const Mapping& mapping, const FindProcess& process, Family family = 0);
+  // `maker`: the process that has mapped it. What no file tells (generated code) is its alone.
+  Index add(const Mapping& mapping, const FindProcess& process, Family family = 0, Pid maker = {});
   Index kernel();
   MappedFiles& files() { return open_; }
   Family new_family() { return ++families_; }
@@ -42,9 +44,11 @@ class ModuleTable {
  private:
   std::vector<ProfileModule> modules_;
   std::vector<ModuleFile> files_;  // parallel to modules_
-  using Key = std::tuple<FileId, Address, Address, std::uint64_t, std::string>;
+  using Key = std::tuple<FileId, Address, Address, std::uint64_t, std::string, Pid>;
   std::map<Key, Index> known_;
   MappedFiles open_;
+  PerfMaps perf_maps_;
+  std::map<Index, Pid> generated_;  // who made the code of these modules
   Family families_ = 0;
   std::uint64_t forgotten_ = 0;
   Index kernel_ = kNoIndex;
@@ -57,7 +61,10 @@ class AddressSpace {
   // So many mappings without samples are remembered. No program that we know has a quarter of them.
   static constexpr std::size_t kMostWithoutSamples = 8192;
 
-  explicit AddressSpace(ModuleTable& modules) : modules_(&modules), family_(modules.new_family()) {}
+  explicit AddressSpace(ModuleTable& modules, Pid owner = {})
+      : modules_(&modules), family_(modules.new_family()), owner_(owner) {}
+  // After fork: what is mapped from now on is the child's.
+  void set_owner(Pid child) { owner_ = child; }
 
   // Adds all executable mappings that the process has now. Those known before stay. `sampled`: an
   // address whose module is wanted.
@@ -81,6 +88,7 @@ class AddressSpace {
  private:
   struct Region {
     Mapping mapping;
+    Pid maker{};
     Index module = kNoIndex;  // with the first sample
   };
   struct Range {
@@ -93,6 +101,7 @@ class AddressSpace {
 
   ModuleTable* modules_;
   Family family_;
+  Pid owner_;
   std::map<Address, Range> ranges_;  // by start; they do not overlap
   std::shared_ptr<Region> program_;
   std::size_t crowded_ = 2 * kMostWithoutSamples;  // so many ranges are too many

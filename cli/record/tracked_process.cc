@@ -56,7 +56,7 @@ std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& pu
 }
 
 TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules)
-    : pid_(pid), modules_(&modules), space_(modules), planner_(std::make_shared<Planner>()) {}
+    : pid_(pid), modules_(&modules), space_(modules, pid), planner_(std::make_shared<Planner>()) {}
 
 TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
     : pid_(pid),
@@ -70,6 +70,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       publisher_of_recipe_(parent.publisher_of_recipe_),
       looked_at_(parent.looked_at_),
       may_have_published_(parent.may_have_published_) {
+  space_.set_owner(pid);
   // on_fork() has copied the parent's recipes. The parent may have been planned again since, or may
   // have to be: then the child must be, too.
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();

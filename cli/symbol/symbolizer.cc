@@ -6,6 +6,7 @@
 //     file     ------------------------->  (device, inode): modules of several processes, one file
 //                                            sorted by link-time address = address - load bias;
 //                                            each address is looked up once
+//     generated code ------------------->  the perf map of its process, in the same way
 //
 // A file that cannot be used costs the names of its own locations only. Every module with nameless
 // locations gets a reason (explain()).
@@ -26,6 +27,7 @@
 #include <tuple>
 
 #include "cli/format/text.h"
+#include "cli/symbol/perf_map.h"
 #include "cli/symbol/demangle.h"
 #include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
@@ -42,7 +44,7 @@ constexpr std::size_t kMaxTextOfLocation = 2048;
 
 // Where names come from. Locations of the same source are one group.
 struct Source {
-  enum class Kind { kNone, kFile, kVdso, kKernel };
+  enum class Kind { kNone, kFile, kPerfMap, kVdso, kKernel };
   Kind kind = Kind::kNone;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -124,7 +126,7 @@ class Run {
  private:
   static bool needs_worker(const std::map<Source, std::vector<Index>>& groups) {
     return std::any_of(groups.begin(), groups.end(), [](const auto& group) {
-      return group.first.kind == Source::Kind::kFile || group.first.kind == Source::Kind::kVdso;
+      return group.first.kind != Source::Kind::kNone && group.first.kind != Source::Kind::kKernel;
     });
   }
 
@@ -135,7 +137,8 @@ class Run {
     const ModuleFile file = index < files_.size() ? files_[index] : nullptr;
     struct stat status {};
     if (file == nullptr || !file->valid() || ::fstat(file->get(), &status) != 0) return {};
-    return {Source::Kind::kFile, status.st_dev, status.st_ino};
+    const bool generated = module.kind == ProfileModule::Kind::kUnknown;
+    return {generated ? Source::Kind::kPerfMap : Source::Kind::kFile, status.st_dev, status.st_ino};
   }
 
   void symbolize_group(const Source& source, std::vector<Index>& locations) {
@@ -147,7 +150,9 @@ class Run {
       case Source::Kind::kVdso:
         return symbolize_vdso(locations);
       case Source::Kind::kFile:
-        return symbolize_file(locations);
+        return symbolize_file(locations, kNamesTask);
+      case Source::Kind::kPerfMap:
+        return symbolize_file(locations, kPerfMapTask);
     }
   }
 
@@ -187,6 +192,7 @@ class Run {
       const Location& location = profile_.locations[i];
       return location.address - profile_.modules[location.module].start + vdso.first_address();
     });
+    remember(locations, "the kernel tells the names of its exported functions only");
     for (const Index i : locations) {
       if (profile_.locations[i].lines.empty()) {
         keep(i, {{std::string(kVdsoName), std::string(kVdsoName), "", 0}});
@@ -194,9 +200,9 @@ class Run {
     }
   }
 
-  void symbolize_file(std::vector<Index>& locations) {
+  void symbolize_file(std::vector<Index>& locations, std::string_view task) {
     const Index first = profile_.locations[locations.front()].module;
-    NamedFile file(namer_, files_[first], profile_.modules[first].path);
+    NamedFile file(namer_, files_[first], profile_.modules[first].path, task);
     if (!file.open()) {
       if (!stopped()) remember(locations, file.problem());
       return;

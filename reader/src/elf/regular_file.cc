@@ -64,18 +64,20 @@ Result<UniqueFd> open_regular_file(const std::string& path) {
   return open_regular_file(place);
 }
 
-Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path) {
+Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path,
+                                         int flags) {
   const UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return cannot_open();
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | flags);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const UniqueFd place(
+  UniqueFd place(
       static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
-  if (place.valid()) return open_regular_file(place);
   // Kernels before 5.6 do not have it, and filters of system calls may not know it.
-  if ((errno == ENOSYS || errno == EPERM) && !climbs(path)) return open_regular_file(root + path);
-  return cannot_open();
+  if (!place.valid() && (errno == ENOSYS || errno == EPERM) && !climbs(path)) {
+    place.reset(::open((root + path).c_str(), O_PATH | O_CLOEXEC | flags));
+  }
+  return place.valid() ? open_regular_file(place) : cannot_open();
 }
 
 bool in_kernel_file_system(const std::string& path) {

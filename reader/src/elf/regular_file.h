@@ -20,8 +20,9 @@ Result<UniqueFd> open_regular_file(const std::string& path);
 // What an O_PATH descriptor stands for.
 Result<UniqueFd> open_regular_file(const UniqueFd& place);
 // An absolute path, resolved as if `root` were the root (RESOLVE_IN_ROOT of openat2(2)): neither
-// ".." nor an absolute link leaves it.
-Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path);
+// ".." nor an absolute link leaves it. `flags`: O_NOFOLLOW, where the file itself must be no link.
+Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path,
+                                         int flags = 0);
 
 // Whether the path lies in a file system that the kernel makes up, such as /proc; false if that
 // cannot be told. Links are followed.

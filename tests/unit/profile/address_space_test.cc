@@ -256,3 +256,19 @@ TEST_CASE("address_space: a family with many files makes room for one with few")
     CHECK(taken[given_up].symbol_problem.find("ulimit -n") != std::string::npos);
   }
 }
+
+TEST_CASE("address_space: code that processes make themselves is another module for each of them") {
+  ModuleTable modules;
+  AddressSpace first(modules, Pid{2'000'000'001});
+  AddressSpace second(modules, Pid{2'000'000'002});
+  first.add(anonymous(0x1000, 0x2000, ""), nullptr);
+  second.add(anonymous(0x1000, 0x2000, ""), nullptr);
+  // A child has what its parent made, under the parent's names, and makes its own.
+  AddressSpace child = first;
+  child.set_owner(Pid{2'000'000'003});
+  child.add(anonymous(0x3000, 0x4000, ""), nullptr);
+  first.add(anonymous(0x3000, 0x4000, ""), nullptr);
+  CHECK(first.module_at(0x1800) != second.module_at(0x1800));
+  CHECK(child.module_at(0x1800) == first.module_at(0x1800));
+  CHECK(child.module_at(0x3800) != first.module_at(0x3800));
+}

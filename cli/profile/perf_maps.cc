@@ -1,0 +1,95 @@
+#include "cli/profile/perf_maps.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "elf/regular_file.h"
+#include "labelscope/target.h"
+#include "process/proc_fs.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr const char* kWritersOf =
+    "node --perf-basic-prof, java -XX:+DumpPerfMapAtExit (jcmd PID Compiler.perfmap) or "
+    "DOTNET_PerfMapEnabled=1 writes it";
+
+// The words of "Uid:\t0\t0\t0\t0" and the like.
+template <class Number>
+bool take_word(std::string_view& words, Number& number) {
+  const std::size_t start = words.find_first_not_of(" \t");
+  if (start == std::string_view::npos) return false;
+  words.remove_prefix(start);
+  const auto [rest, problem] =
+      std::from_chars(words.data(), words.data() + words.size(), number);
+  words.remove_prefix(static_cast<std::size_t>(rest - words.data()));
+  return problem == std::errc();
+}
+
+bool same_folder(const std::string& a, const std::string& b) {
+  struct stat one {};
+  struct stat other {};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+}  // namespace
+
+void PerfMaps::note(Pid pid) {
+  if (makers_.size() == kMost) return;
+  auto [entry, fresh] = makers_.try_emplace(pid);
+  if (!fresh) return;
+  Maker& maker = entry->second;
+  maker.inner = pid;
+  auto process = LiveProcess::open(pid);
+  auto status = process ? (*process)->read_proc("status") : Result<std::string>(process.error());
+  if (!status) {
+    maker.problem = "its perf map was not looked for: " + status.error().context;
+    return;
+  }
+  std::string_view numbers = status_field(*status, "NSpid");  // from outside to inside
+  for (std::int32_t number = 0; take_word(numbers, number);) maker.inner = Pid{number};
+  std::string_view users = status_field(*status, "Uid");
+  for (int word = 0; word < 2; ++word) take_word(users, maker.owner);  // the real, the effective one
+  maker.our_root = same_folder((*process)->proc_path("root/."), "/");
+  open(pid, maker);
+}
+
+void PerfMaps::open(Pid pid, Maker& maker) {
+  const std::string path = "/tmp/perf-" + std::to_string(raw(maker.inner)) + ".map";
+  auto process = LiveProcess::open(pid);
+  if (!process && !maker.our_root) {
+    if (maker.problem.empty()) maker.problem = "its process has ended, and with it " + path;
+    return;
+  }
+  const std::string root = process ? (*process)->proc_path("root") : "/";
+  Result<UniqueFd> file = open_regular_file_below(root, path, O_NOFOLLOW);
+  struct stat status {};
+  if (!file) {
+    maker.problem = file.error().code == ErrorCode::kNotFound
+                        ? "there is no " + path + " with its names: " + kWritersOf
+                        : path + " was not opened: " + file.error().context;
+  } else if (::fstat(file->get(), &status) != 0 ||
+             (status.st_uid != maker.owner && status.st_uid != 0)) {
+    maker.problem = path + " was not read: it belongs neither to the process's user nor to root";
+  } else {
+    maker.problem.clear();
+    maker.file = std::make_shared<UniqueFd>(*std::move(file));
+  }
+}
+
+PerfMaps::Found PerfMaps::find(Pid pid) {
+  const auto known = makers_.find(pid);
+  if (known == makers_.end()) {
+    return {nullptr, "more than " + std::to_string(kMost) + " processes make code of their own"};
+  }
+  Maker& maker = known->second;
+  if (maker.file == nullptr) open(pid, maker);
+  return {maker.file, maker.problem};
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,51 @@
+// The files in which processes tell the names of code that they make at run time: "/tmp/perf-PID.map",
+// as perf(1) wants it. Node, Java and .NET write one if they are told to.
+//
+// Whoever may write to /tmp may put a file of that name there. So it must belong to the user of the
+// process, or to root, and be a regular file and no link. The process may live in a container: its
+// /tmp is the one below its own root, and PID is what it takes itself for.
+//
+// A file is opened with the first sample in such code, so that it outlives its process; if it is not
+// there yet, once more at the end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "cli/profile/profile.h"
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+class PerfMaps {
+ public:
+  // Each takes a descriptor.
+  static constexpr std::size_t kMost = 256;
+
+  // This process has a sample in code of its own making. To be told while it lives.
+  void note(Pid pid);
+
+  struct Found {
+    ModuleFile file;      // null: there is none
+    std::string problem;  // why not
+  };
+  // At the end of the recording.
+  Found find(Pid pid);
+
+ private:
+  struct Maker {
+    Pid inner{};  // as it numbers itself
+    uid_t owner{};
+    bool our_root = false;  // it sees the same files as labelscope
+    ModuleFile file;
+    std::string problem;
+  };
+  static void open(Pid pid, Maker& maker);
+
+  std::map<Pid, Maker> makers_;
+};
+
+}  // namespace labelscope::cli
