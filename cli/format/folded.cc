@@ -15,6 +15,7 @@
 #include "cli/format/escape.h"
 #include "cli/format/format.h"
 #include "cli/format/frame_tree.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/text.h"
@@ -65,6 +66,11 @@ class FoldedRenderer {
     stacks_.reserve(profile_.stacks.size());
     for (const auto& [leaf_first, end] : profile_.stacks) {
       FrameTree::Node node = leaf_first.empty() ? no_stack_ : FrameTree::kRoot;
+      // Its outermost frame is no start: it would stand among those that are.
+      if (!leaf_first.empty() && end > LS_STACK_ENTRY) {
+        const std::string name = "[stack ends: " + std::string(stack_end_name(end)) + "]";
+        node = tree_.child(node, tree_.name(name));
+      }
       for (auto location = leaf_first.rbegin(); location != leaf_first.rend(); ++location) {
         for (FrameTree::Name name : frames[*location]) node = tree_.child(node, name);
       }

@@ -48,13 +48,12 @@ std::string policy() {
 
 // How many of the samples with a stack have a complete one, by the counters "stacks-*".
 Json stacks_json(const Ledger& ledger) {
-  constexpr std::string_view kPrefix = "stacks-";
   std::uint64_t all = 0;
   std::uint64_t complete = 0;
   Json ends = Json::object();
   for (const auto& [name, count] : ledger.counters) {
-    if (!name.starts_with(kPrefix)) continue;
-    const std::string end = name.substr(kPrefix.size());
+    if (!name.starts_with(kStackCounter)) continue;
+    const std::string end = name.substr(kStackCounter.size());
     all += count;
     if (end == "complete") complete = count;
     ends[escape_terminal(end)] = count;

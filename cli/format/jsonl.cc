@@ -11,6 +11,7 @@
 
 #include "cli/format/format.h"
 #include "cli/format/json_values.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/text.h"
@@ -60,7 +61,9 @@ Json location_fields(const Location& location) {
           {"lines", lines_json(location)}};
 }
 
-Json stack_fields(const Stack& stack) { return {{"locations", stack.frames}}; }
+Json stack_fields(const Stack& stack) {
+  return {{"locations", stack.frames}, {"end", stack_end_name(stack.end)}};
+}
 
 Json label_set_fields(const LabelSet& set) { return {{"labels", array_json(set, label_json)}}; }
 

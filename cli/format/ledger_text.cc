@@ -20,12 +20,51 @@ std::string stop_text(const Ledger& ledger) {
          with_thousands(longest->second) + " us at most";
 }
 
+std::uint64_t all_stacks(const Ledger& ledger) {
+  std::uint64_t all = 0;
+  for (const auto& [name, count] : ledger.counters) {
+    if (name.starts_with(kStackCounter)) all += count;
+  }
+  return all;
+}
+
 }  // namespace
+
+std::string_view stack_end_name(ls_stack_end end) {
+#define LS_STACK_END_NAME(end, name, does) name,
+  constexpr std::string_view kNames[] = {"not-wanted", LS_STACK_ENDS(LS_STACK_END_NAME)};
+#undef LS_STACK_END_NAME
+  return kNames[end];
+}
+
+std::string stacks_line(const Ledger& ledger) {
+  const std::uint64_t all = all_stacks(ledger);
+  if (all == 0) return {};
+  std::uint64_t whole[] = {0, 0};
+  std::string reasons;
+  for (const auto& [name, count] : ledger.counters) {
+    if (!name.starts_with(kStackCounter)) continue;
+    const std::string_view end = std::string_view(name).substr(kStackCounter.size());
+    if (end == stack_end_name(LS_STACK_ROOT)) {
+      whole[0] = count;
+    } else if (end == stack_end_name(LS_STACK_ENTRY)) {
+      whole[1] = count;
+    } else {
+      reasons += (reasons.empty() ? " (" : ", ") + std::string(end) + ": " + with_thousands(count);
+    }
+  }
+  if (!reasons.empty()) reasons += ")";
+  return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) + " complete + " +
+         with_thousands(whole[1]) + " at entry code + " +
+         with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;
+}
 
 bool adds_up(const Ledger& ledger) {
   std::uint64_t sum = 0;
   for (std::uint64_t count : ledger.outcomes) sum += count;
-  return ledger.taken == sum && ledger.written + ledger.dropped == ledger.taken;
+  const std::uint64_t stacks = all_stacks(ledger);
+  return ledger.taken == sum && ledger.written + ledger.dropped == ledger.taken &&
+         (stacks == 0 || stacks == ledger.written);
 }
 
 std::string time_line(const Profile& profile) {

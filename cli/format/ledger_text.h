@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/profile/profile.h"
 
@@ -11,7 +12,15 @@ namespace labelscope::cli {
 std::string ledger_line(const Profile& profile);
 // "8.02 s of CPU time by the kernel's account = 7.95 s attributed (99.1%) + ...".
 std::string time_line(const Profile& profile);
-// Whether taken = sum of outcomes and written = taken - dropped.
+// "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty where none
+// were asked for.
+std::string stacks_line(const Ledger& ledger);
+// Whether taken = sum of outcomes, written = taken - dropped, and each stack has one end.
 bool adds_up(const Ledger& ledger);
+
+// The ledger's counters of stacks by their ends (unwind/stack.h): "stacks-complete".
+inline constexpr std::string_view kStackCounter = "stacks-";
+// The end's name: "complete".
+std::string_view stack_end_name(ls_stack_end end);
 
 }  // namespace labelscope::cli

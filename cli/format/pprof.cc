@@ -15,6 +15,7 @@
 
 #include "cli/format/format.h"
 #include "cli/format/gzip_writer.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/pprof_labels.h"
 #include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
@@ -242,6 +243,7 @@ class PprofRenderer {
     add_comment("call graph", profile_.call_graph);
     add_comment("kernel", profile_.kernel_release);
     add_comment("ledger", ledger_text(profile_.ledger));
+    add_comment("stacks", stacks_line(profile_.ledger));
     for (const Process& process : profile_.processes) {
       for (const std::string& publisher : process.publishers) {
         add_comment("publisher in process " + std::to_string(raw(process.pid)), publisher);

@@ -7,12 +7,11 @@
 #include <numeric>
 #include <string_view>
 
+#include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 
 namespace labelscope::cli {
 namespace {
-
-constexpr std::string_view kPrefix = "stacks-";
 
 struct EndWords {
   ls_stack_end end;
@@ -67,7 +66,7 @@ std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& prof
 
 }  // namespace
 
-bool counts_stacks(std::string_view counter) { return counter.starts_with(kPrefix); }
+bool counts_stacks(std::string_view counter) { return counter.starts_with(kStackCounter); }
 
 void count_stack_ends(Profile& profile) {
   for (Stack& stack : profile.stacks) {
@@ -77,7 +76,7 @@ void count_stack_ends(Profile& profile) {
   }
   const auto samples = samples_by_end(profile);
   for (const auto& [end, name, does] : kEnds) {
-    if (samples[end] != 0) profile.ledger.counters[std::string(kPrefix) + name] = samples[end];
+    if (samples[end] != 0) profile.ledger.counters[std::string(kStackCounter) + name] = samples[end];
   }
 }
 
