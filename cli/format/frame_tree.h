@@ -22,6 +22,7 @@ class FrameTree {
   static constexpr Node kRoot = 0;
 
   Name name(const std::string& text);
+  const std::string& text(Name name) const { return *names_[name]; }
   // The child of `parent` with that name, made if there is none.
   Node child(Node parent, Name name);
 

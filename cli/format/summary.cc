@@ -7,12 +7,14 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <string_view>
 #include <utility>
 
 #include "cli/format/escape.h"
+#include "cli/format/frame_tree.h"
 #include "cli/format/json_values.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
@@ -26,17 +28,59 @@ namespace {
 // Above this, `go tool pprof` and the viewers built on it take minutes.
 constexpr std::size_t kManyValues = 10000;
 
+// A line of JSON has so many functions of each value.
+constexpr std::size_t kFunctionsInJson = 10;
+
+// The function in which the thread itself was, innermost of those inlined; for each stack.
+class LeafFunctions {
+ public:
+  explicit LeafFunctions(const Profile& profile) {
+    for (const Stack& stack : profile.stacks) {
+      of_stack_.push_back(names_.name(stack.frames.empty() ? kNoStack
+                                                           : shown(profile, stack.frames.front())));
+    }
+    names_.name(kNoStack);
+  }
+  FrameTree::Name of(const SampleRow& row) {
+    return row.stack == kNoIndex ? names_.name(kNoStack) : of_stack_[row.stack];
+  }
+  const std::string& text(FrameTree::Name name) const { return names_.text(name); }
+
+ private:
+  inline static const std::string kNoStack = "[no stack]";
+  static std::string shown(const Profile& profile, Index index) {
+    const Location& location = profile.locations[index];
+    for (const SourceLine& line : location.lines) {
+      const std::string& name = line.function.empty() ? line.system_name : line.function;
+      if (!name.empty()) return name;
+    }
+    return unnamed_frame(profile, location);
+  }
+
+  FrameTree names_;
+  std::vector<FrameTree::Name> of_stack_;
+};
+
 // Of all samples with one value.
 struct Amount {
   std::uint64_t count = 0;
   std::uint64_t weight_ns = 0;
   std::map<Index, std::uint64_t> by_account;  // of the weight
+  struct Part {
+    std::uint64_t count = 0;
+    std::uint64_t weight_ns = 0;
+  };
+  std::map<FrameTree::Name, Part> by_function;
 
-  void add(const SampleRow& row, Index account) {
+  void add(const SampleRow& row, Index account, FrameTree::Name function) {
     count += row.count;
     weight_ns += row.weight_ns;
     by_account[account] += row.weight_ns;
+    Part& part = by_function[function];
+    part.count += row.count;
+    part.weight_ns += row.weight_ns;
   }
+  // Not by function: nobody asks that of several values together.
   void add(const Amount& other) {
     count += other.count;
     weight_ns += other.weight_ns;
@@ -56,16 +100,27 @@ constexpr auto kMoreTime = [](const auto& a, const auto& b) {
   return a.second.weight_ns > b.second.weight_ns;
 };
 
-Grouped group_by_value(const RowLabels& labels, const std::vector<SampleRow>& rows,
-                       std::string_view key) {
+using TopFunctions = std::vector<std::pair<FrameTree::Name, Amount::Part>>;
+
+// Those with most time first.
+TopFunctions top_functions(const Amount& amount, std::size_t most) {
+  TopFunctions top(amount.by_function.begin(), amount.by_function.end());
+  std::stable_sort(top.begin(), top.end(), kMoreTime);
+  top.resize(std::min(top.size(), most));
+  return top;
+}
+
+Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
+                       const std::vector<SampleRow>& rows, std::string_view key) {
   Grouped grouped;
   std::map<std::string, Amount> by_value;
   for (const SampleRow& row : rows) {
     const Index account = labels.account(row);
     if (std::optional<std::string> value = labels.value(row, key)) {
-      by_value[*std::move(value)].add(row, account);
+      by_value[*std::move(value)].add(row, account, functions.of(row));
     } else {
-      (is_unreadable(row.outcome) ? grouped.unreadable : grouped.without).add(row, account);
+      (is_unreadable(row.outcome) ? grouped.unreadable : grouped.without)
+          .add(row, account, functions.of(row));
     }
   }
   grouped.values.assign(std::make_move_iterator(by_value.begin()),
@@ -80,11 +135,12 @@ struct TableRow {
   bool ours = false;  // says something about the samples, is not a value
 };
 
-// Rows of our own are in parentheses, so a value that looks like one is put in quotes.
+// Rows of our own are in parentheses, those of functions begin with spaces. A value that looks like
+// one is put in quotes.
 std::string shown_value(std::string_view value) {
   if (value.empty()) return std::string(kEmptyText);
   std::string safe = escape_terminal(value);
-  return safe.front() == '(' ? '"' + safe + '"' : safe;
+  return safe.front() == '(' || safe.front() == ' ' ? '"' + safe + '"' : safe;
 }
 
 std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
@@ -138,20 +194,24 @@ std::string right(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, count_columns(text)), ' ') + std::string(text);
 }
 
-void render_table(const std::string& key, const std::vector<TableRow>& table,
-                  const ShareError& errors, const SummaryStyle& style, std::ostream& out) {
+void render_table(const std::string& title, const std::vector<TableRow>& table,
+                  const LeafFunctions& functions, const ShareError& errors,
+                  const SummaryStyle& style, std::ostream& out) {
   constexpr std::size_t kShareWidth = 7;
   constexpr std::size_t kErrorWidth = 7;
   constexpr std::size_t kTimeWidth = 10;
   constexpr std::size_t kCountWidth = 9;
   constexpr std::size_t kNumbersWidth = kShareWidth + kErrorWidth + kTimeWidth + kCountWidth + 2;
   constexpr std::size_t kLeastWidth = 16;
-  const std::string title = escape_terminal(key);
+  constexpr const char* kIndent = "    ";
   std::size_t widest = std::max(count_columns(title), kLeastWidth);
   std::uint64_t largest = 0;
   std::vector<std::uint64_t> times;
   for (const TableRow& row : table) {
     widest = std::max(widest, count_columns(row.value));
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      widest = std::max(widest, 4 + count_columns(escape_terminal(functions.text(name))));
+    }
     largest = std::max(largest, row.amount.weight_ns);
     times.push_back(row.amount.weight_ns);
   }
@@ -164,6 +224,7 @@ void render_table(const std::string& key, const std::vector<TableRow>& table,
                                 : free > value_width ? free - value_width
                                                      : 0;
   const std::vector<std::uint64_t> shares = shares_of_1000(times);
+  const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
 
   out << paint(style.color, kBold, cell(title, value_width, style.unicode))
       << right("share", kShareWidth) << std::string(kErrorWidth, ' ') << right("time", kTimeWidth)
@@ -180,11 +241,41 @@ void render_table(const std::string& key, const std::vector<TableRow>& table,
     const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      const std::string text = kIndent + escape_terminal(functions.text(name));
+      out << paint(style.color, kDim, cell(text, value_width, style.unicode))
+          << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
+          << std::string(kErrorWidth, ' ') << right(time_text(part.weight_ns), kTimeWidth)
+          << right(std::to_string(part.count), kCountWidth) << '\n';
+    }
   }
 }
 
-Json amount_json(const Amount& amount) {
-  return {{"samples", amount.count}, {"time_ns", amount.weight_ns}};
+Json amount_json(const Amount& amount, const LeafFunctions& functions) {
+  const TopFunctions top = top_functions(amount, kFunctionsInJson);
+  return {{"samples", amount.count},
+          {"time_ns", amount.weight_ns},
+          {"functions", array_json(top, [&](const auto& function) {
+             return Json{{"name", bytes_json(functions.text(function.first))},
+                         {"samples", function.second.count},
+                         {"time_ns", function.second.weight_ns}};
+           })}};
+}
+
+// Of all samples.
+void render_functions(const Profile& profile, SummaryStyle style, std::ostream& out) {
+  constexpr std::size_t kAlone = 3;  // as many as below three values
+  const RowLabels labels(profile);
+  LeafFunctions functions(profile);
+  ShareError errors;
+  Amount all;
+  for (const SampleRow& row : profile.rows) {
+    errors.add_whole(labels.account(row), row.weight_ns, row.count);
+    all.add(row, labels.account(row), functions.of(row));
+  }
+  style.functions *= kAlone;
+  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors, style,
+               out);
 }
 
 }  // namespace
@@ -192,18 +283,20 @@ Json amount_json(const Amount& amount) {
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::vector<SampleRow> rows = aggregate_rows(profile, {.stack = false, .flags = 0});
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
   if (rows.empty()) {
     out << "no samples\n";
     return flush_output(out);
   }
   const RowLabels labels(profile);
+  LeafFunctions functions(profile);
   ShareError errors;
   for (const SampleRow& row : rows) errors.add_whole(labels.account(row), row.weight_ns, row.count);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    Grouped grouped = group_by_value(labels, rows, keys[i]);
-    render_table(keys[i], table_rows(std::move(grouped), style.max_values), errors, style, out);
+    Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
+    render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
+                 functions, errors, style, out);
   }
   return flush_output(out);
 }
@@ -211,19 +304,20 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
 Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
                            std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::vector<SampleRow> rows = aggregate_rows(profile, {.stack = false, .flags = 0});
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
   const RowLabels labels(profile);
+  LeafFunctions functions(profile);
   for (const std::string& key : keys) {
-    const Grouped grouped = group_by_value(labels, rows, key);
+    const Grouped grouped = group_by_value(labels, functions, rows, key);
     const Json line{{"key", bytes_json(key)},
                     {"values", array_json(grouped.values,
-                                          [](const auto& value) {
+                                          [&](const auto& value) {
                                             Json entry{{"value", bytes_json(value.first)}};
-                                            entry.update(amount_json(value.second));
+                                            entry.update(amount_json(value.second, functions));
                                             return entry;
                                           })},
-                    {"without", amount_json(grouped.without)},
-                    {"unreadable", amount_json(grouped.unreadable)}};
+                    {"without", amount_json(grouped.without, functions)},
+                    {"unreadable", amount_json(grouped.unreadable, functions)}};
     out << line.dump() << '\n';
   }
   return flush_output(out);
@@ -240,6 +334,7 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
   }
   if (keys.empty()) {
     out << "no labels in " << counted(samples, "sample", "samples") << '\n';
+    if (style.functions != 0 && samples != 0) render_functions(profile, style, out);
     return flush_output(out);
   }
   std::vector<std::pair<std::string_view, KeyUse>> order(keys.begin(), keys.end());

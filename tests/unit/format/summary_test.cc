@@ -279,3 +279,57 @@ TEST_CASE("summary: without a terminal no value is cut") {
   REQUIRE(render_label_keys(small.profile, {.width = 0}, keys).has_value());
   CHECK(keys.str().starts_with(value + " "));
 }
+
+TEST_CASE("summary: below each value stand the functions that ran longest themselves") {
+  SmallProfile small;
+  const auto leaf = [&](std::vector<std::string> names) {
+    return small.stack({small.location(small.main_module, 0x403000, std::move(names)), 1});
+  };
+  const Index hot = leaf({"inlined", "hot"});
+  const Index bare = leaf({});
+  small.labelled({{"tenant", "red"}}).count = 6;
+  small.sample(small.shop_thread, hot, small.labels({{"tenant", "red"}}), LS_LABELLED).count = 9;
+  small.sample(small.shop_thread, bare, small.labels({{"tenant", "red"}}), LS_LABELLED).count = 3;
+  small.sample(small.shop_thread, cli::kNoIndex, small.no_labels, LS_UNLABELLED).count = 2;
+  const auto lines = summary(small.profile, {"tenant"}, {.functions = 2});
+  REQUIRE(lines.size() == 6);
+  using Words = std::vector<std::string>;
+  CHECK(words(lines[1]).front() == "red");
+  CHECK(lines[2].starts_with("    inlined "));
+  CHECK(words(lines[2]) == Words{"inlined", "45.0%", "90.0", "ms", "9"});
+  CHECK(words(lines[3]) == Words{"work", "30.0%", "60.0", "ms", "6"});
+  CHECK(lines[4].starts_with("(no such label) "));
+  CHECK(lines[5].starts_with("    [no stack] "));
+
+  std::ostringstream out;
+  REQUIRE(
+      render_summary_json(weighed(small.profile, small.profile.period_ns), {"tenant"}, out)
+          .has_value());
+  CHECK(out.str().find(R"("functions":[{"name":"inlined","samples":9,"time_ns":90000000})") !=
+        std::string::npos);
+  CHECK(out.str().find(R"({"name":"[shop+0x403000]","samples":3,"time_ns":30000000})") !=
+        std::string::npos);
+}
+
+TEST_CASE("summary: a value or a function cannot pass for the other on a terminal") {
+  SmallProfile small;
+  small.sample(small.shop_thread,
+               small.stack({small.location(small.main_module, 0x403000, {"f\x1b[31m"})}),
+               small.labels({{"k", "    work"}}), LS_LABELLED);
+  const auto lines = summary(small.profile, {"k"}, {.functions = 1});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1].starts_with("\"    work\" "));
+  CHECK(lines[2].starts_with("    f\\x1b[31m "));
+}
+
+TEST_CASE("label keys: without labels the functions of all samples are told") {
+  SmallProfile small;
+  small.labelled({}).count = 4;
+  std::ostringstream out;
+  REQUIRE(render_label_keys(weighed(small.profile, small.profile.period_ns), {.functions = 1}, out)
+              .has_value());
+  const auto lines = lines_of(out.str());
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0] == "no labels in 4 samples");
+  CHECK(lines[3].starts_with("    work "));
+}
