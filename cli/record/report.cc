@@ -17,6 +17,7 @@
 #include "cli/host/terminal.h"
 #include "cli/profile/telling_key.h"
 #include "cli/record/messages.h"
+#include "cli/record/missing_names.h"
 #include "cli/record/stack_ends.h"
 
 namespace labelscope::cli {
@@ -29,6 +30,7 @@ SummaryStyle style_for(ColorMode mode, int fd) {
   constexpr std::size_t kLeastWidth = 40;
   const std::size_t width = terminal_width(fd);
   style.width = width == 0 ? 0 : std::max(width, kLeastWidth);
+  style.functions = 3;
   return style;
 }
 
@@ -71,6 +73,7 @@ void RecordReport::say_problems() const {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }
   if (const std::string text = stack_ends_text(profile_); !text.empty()) log::info(text);
+  for (const std::string& line : missing_names(profile_)) log::info(line);
 }
 
 bool RecordReport::write_files(Outputs& outputs) {
@@ -96,8 +99,9 @@ bool RecordReport::show_labels(const Outputs& outputs) {
   }
   if (options_.messages.log_level == log::Level::kQuiet) return written;
   // A stderr that cannot be written to has nobody to tell.
-  static_cast<void>(
-      render_label_keys(profile_, style_for(options_.messages.color, STDERR_FILENO), std::cerr));
+  SummaryStyle style = style_for(options_.messages.color, STDERR_FILENO);
+  if (!options_.summary.empty()) style.functions = 0;  // it has told them
+  static_cast<void>(render_label_keys(profile_, style, std::cerr));
   explain_missing_labels();
   return written;
 }
@@ -181,6 +185,7 @@ void RecordReport::say_files() const {
 void RecordReport::say_ledger() const {
   log::info(time_line(profile_));
   log::info(ledger_line(profile_));
+  if (const std::string stacks = stacks_line(profile_.ledger); !stacks.empty()) log::info(stacks);
   if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
 }
 

@@ -14,7 +14,12 @@ for backend in bpf ptrace; do
     fail "that there are no labels is not said once, with one reason"
   expect_said "^Recording .* by $backend"
   [[ $(tail -n 1 "$work/stderr") == "next: go tool pprof -top $backend.pb.gz" ]] || fail "the last line is no hint"
-  [[ $(tail -n 2 "$work/stderr" | head -n 1) == *' samples by '*' written, '* ]] || fail "the ledger is not before it"
+  mapfile -t ledger < <(tail -n 3 "$work/stderr")
+  [[ ${ledger[0]} == *' samples by '*' written, '* ]] || fail "the ledger is not before it"
+  read -r all complete entry incomplete < <(sed -nE \
+    's/^([0-9]+) stacks? = ([0-9]+) complete \+ ([0-9]+) at entry code \+ ([0-9]+) incomplete.*/\1 \2 \3 \4/p' <<<"${ledger[1]}")
+  ((all > 0 && all == complete + entry + incomplete)) || fail "the stacks do not add up: ${ledger[1]}"
+  [[ ${ledger[0]} == *" $all written, "* ]] || fail "the stacks are not those of the samples written"
 done
 
 # A device that takes nothing: said once in the common words, with no hint to open it.

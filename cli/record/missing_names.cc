@@ -1,0 +1,66 @@
+#include "cli/record/missing_names.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cli/format/escape.h"
+#include "cli/format/shares.h"
+#include "cli/format/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+// Less than this share of all frames is not worth a line.
+constexpr std::uint64_t kWorthOf1000 = 10;
+constexpr std::size_t kMostFiles = 3;
+
+struct File {
+  std::uint64_t frames = 0;  // each as often as it was sampled
+  std::uint64_t nameless = 0;
+  std::string why;
+};
+
+}  // namespace
+
+std::vector<std::string> missing_names(const Profile& profile) {
+  std::map<std::string, File> files;  // modules of several processes are one file
+  std::uint64_t frames = 0;
+  std::uint64_t nameless = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (row.stack == kNoIndex) continue;
+    for (const Index index : profile.stacks[row.stack].frames) {
+      frames += row.count;
+      const Location& location = profile.locations[index];
+      const bool named = location.has_name();
+      nameless += named ? 0 : row.count;
+      if (location.module == kNoIndex) continue;
+      const ProfileModule& module = profile.modules[location.module];
+      File& file = files[module.path];
+      file.frames += row.count;
+      if (named) continue;
+      file.nameless += row.count;
+      file.why = module.symbol_problem;
+    }
+  }
+  if (share_of_1000(nameless, frames) < kWorthOf1000) return {};
+  std::vector<std::pair<std::string, File>> worst(files.begin(), files.end());
+  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
+    return a.second.nameless > b.second.nameless;
+  });
+  std::vector<std::string> lines = {percent(frames - nameless, frames) +
+                                    " of the frames have a name. Without one:"};
+  for (const auto& [path, file] : worst) {
+    if (lines.size() > kMostFiles || share_of_1000(file.nameless, frames) < kWorthOf1000) break;
+    lines.push_back("  " + percent(file.nameless, frames) + " in " + escape_terminal(path) + " (" +
+                    with_thousands(file.nameless) + " of its " + with_thousands(file.frames) +
+                    " frames): " + escape_terminal(file.why));
+    nameless -= file.nameless;
+  }
+  if (nameless != 0 && lines.size() > 1) {
+    lines.push_back("  " + percent(nameless, frames) + " elsewhere");
+  }
+  return lines;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,15 @@
+// Which files left frames without names, and why: for the end of a recording.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+// Lines for people: how many frames have a name, then the files that lack most of them, each with
+// the reason and what would help. Empty where nearly all have one.
+std::vector<std::string> missing_names(const Profile& profile);
+
+}  // namespace labelscope::cli
