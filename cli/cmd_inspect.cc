@@ -1,5 +1,6 @@
 // Walks, inspects, renders. A file that the user names is inspected, or there is an error message;
 // below a directory only what can be a program or a library is of interest.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cli/host/rights.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
+#include "cli/inspect/unwind_report.h"
 
 namespace labelscope::cli {
 namespace {
@@ -37,8 +39,8 @@ void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& repor
   if (found.named || all || verdict != Verdict::kNothing) report.files.push_back(std::move(file));
 }
 
-void tell_problems(const InspectReport& report) {
-  for (const FileProblem& problem : report.problems) {
+void tell_problems(const std::vector<FileProblem>& problems) {
+  for (const FileProblem& problem : problems) {
     const std::string text =
         escape_terminal(problem.path) + ": " + escape_terminal(problem.error.context);
     (problem.named ? log::error : log::warning)(text);
@@ -70,11 +72,12 @@ bool write_out(const std::string& text) {
   return std::fflush(stdout) == 0 && whole;
 }
 
-int status_of(const InspectReport& report) {
+// `good`: what the files themselves say.
+int status_of(const std::vector<FileProblem>& problems, bool good) {
   bool failed = false;
   bool not_found = false;
   bool refused = false;
-  for (const FileProblem& problem : report.problems) {
+  for (const FileProblem& problem : problems) {
     if (!problem.named) continue;
     not_found |= problem.error.code == ErrorCode::kNotFound;
     refused |= problem.error.code == ErrorCode::kPermission;
@@ -82,7 +85,47 @@ int status_of(const InspectReport& report) {
   }
   if (refused) return kExitPermission;
   if (not_found) return kExitNoTarget;
-  return failed || report.publishing == 0 ? kExitRuntimeError : kExitOk;
+  return failed || !good ? kExitRuntimeError : kExitOk;
+}
+
+// Of stacks, with --unwind.
+int run_unwind(const InspectOptions& options) {
+  TableWorker tables;
+  FileNamer names({});
+  std::vector<UnwindReport> reports;
+  std::vector<FileProblem> problems;
+  FileWalk walk;
+  walk.use = [&](const FoundFile& found, UniqueFd fd) {
+    const bool elf = is_elf(fd);
+    if (!elf && !found.named) return;
+    if (!elf) {
+      problems.push_back(
+          {found.path, {ErrorCode::kMalformed, "it is not an ELF file"}, true});
+      return;
+    }
+    UnwindReport told = report_unwinding(found.path, std::move(fd), tables, names);
+    if (told.problem.empty() || found.named) reports.push_back(std::move(told));
+  };
+  walk.problem = [&](const FoundFile& found, Error error) {
+    problems.push_back({found.path, std::move(error), found.named});
+  };
+  walk.run(options.paths);
+  std::string text;
+  if (options.json) {
+    text = render_unwinding_json(reports);
+  } else if (options.details || reports.size() == 1) {
+    for (const UnwindReport& each : reports) text += render_unwinding(each);
+  } else if (!reports.empty()) {
+    text = render_unwinding_table(reports);
+  }
+  if (!write_out(text)) {
+    log::error(cannot_write("stdout", errno));
+    return kExitRuntimeError;
+  }
+  tell_problems(problems);
+  const bool whole = std::all_of(reports.begin(), reports.end(),
+                                 [](const UnwindReport& each) { return each.is_whole(); });
+  return status_of(problems, whole);
 }
 
 }  // namespace
@@ -92,6 +135,7 @@ int run(const InspectOptions& options) {
     log::error(given_up.error().context);
     return kExitRuntimeError;
   }
+  if (options.unwind) return run_unwind(options);
   InspectReport report;
   FileWalk walk;
   walk.use = [&](const FoundFile& found, UniqueFd fd) {
@@ -106,9 +150,9 @@ int run(const InspectOptions& options) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
-  tell_problems(report);
+  tell_problems(report.problems);
   if (!one_file) log::info(summary(report));
-  return status_of(report);
+  return status_of(report.problems, report.publishing != 0);
 }
 
 }  // namespace labelscope::cli

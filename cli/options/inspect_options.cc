@@ -15,9 +15,11 @@ Examples:
   labelscope inspect ./server
   labelscope inspect build/ /opt/app/lib
   labelscope inspect --json libcustomlabels.so | jq '.files[].verdict'
+  labelscope inspect --unwind build/libcrypto.so
 
-Exit status: 0 some file publishes labels, 1 none does or a file could not be read, 2 usage,
-3 no such file, 4 permission. The manual: man labelscope-inspect)"};
+Exit status: 0 some file publishes labels (--unwind: stacks lead through all), 1 none does (some end)
+or a file could not be read, 2 usage, 3 no such file, 4 permission. The manual: man
+labelscope-inspect)"};
 
 void InspectOptions::declare(OptionList& list) {
   list.files("Programs, libraries, and directories to search", paths);
@@ -25,6 +27,7 @@ void InspectOptions::declare(OptionList& list) {
   list.flag("-a,--all", "In directories, show also files that publish nothing", all);
   list.flag("--details", "Everything about each file that is shown", details);
   list.flag("--json", "One JSON object, with all details", json);
+  list.flag("--unwind", "Tell instead where stacks cannot be followed through the code", unwind);
   messages.declare(list);
 }
 
@@ -34,6 +37,7 @@ void InspectOptions::check(const OptionList& list, const CommandTail& /*tail*/) 
     if (path.empty()) refuse("a file name is empty");
   }
   if (json && details) refuse("--json has all details: leave --details out");
+  if (unwind && all) refuse("--unwind shows all programs and libraries: leave --all out");
   messages.check(list);
 }
 

@@ -1,0 +1,141 @@
+// From a table to its gaps: rows of these kinds in the code of the file, cut into functions.
+#include "cli/inspect/unwind_report.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace labelscope::cli {
+namespace {
+
+// Functions are aligned; what is left between two of them is no code.
+constexpr Address kMostPadding = 64;
+
+// What the linker adds to every program and library, of which nobody writes the source. It calls
+// nothing that runs for long.
+bool is_start_code(std::string_view function) {
+  constexpr std::array<std::string_view, 6> kStartCode{"_init",
+                                                       "_fini",
+                                                       "register_tm_clones",
+                                                       "deregister_tm_clones",
+                                                       "__do_global_dtors_aux",
+                                                       "frame_dummy"};
+  return std::find(kStartCode.begin(), kStartCode.end(), function) != kStartCode.end();
+}
+
+bool leads_nowhere(ls_cfa_kind kind) {
+  return kind == LS_CFA_GAP || kind == LS_CFA_GAP_FP || kind == LS_CFA_UNSUPPORTED;
+}
+
+class Gaps {
+ public:
+  Gaps(const UnwindTable& table, std::vector<FunctionSymbol> functions, UnwindReport& report)
+      : functions_(std::move(functions)), report_(report) {
+    for (std::size_t page = 0; page < table.pages.size(); ++page) add_page(table, page);
+    flush();
+  }
+
+ private:
+  void add_page(const UnwindTable& table, std::size_t index) {
+    const UnwindTable::Page& page = table.pages[index];
+    const Address start = table.text + (static_cast<Address>(index) << LS_UNWIND_PAGE_BITS);
+    for (std::uint32_t i = 0; i < page.count; ++i) {
+      const std::uint32_t row = table.rows[page.first_row + i];
+      const auto kind = static_cast<ls_cfa_kind>(table.rules[LS_UNWIND_ROW_RULE(row)].cfa);
+      const Address from = start + LS_UNWIND_ROW_OFFSET(row);
+      const Address to =
+          i + 1 < page.count ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first_row + i + 1])
+                             : start + (Address{1} << LS_UNWIND_PAGE_BITS);
+      if (leads_nowhere(kind)) add_in_code(table, kind, from, to);
+    }
+  }
+
+  // Between and behind the segments is no code, and no rule either.
+  void add_in_code(const UnwindTable& table, ls_cfa_kind kind, Address from, Address to) {
+    for (const LoadSegment& segment : table.segments) {
+      if (!segment.executable) continue;
+      const Address start = std::max(from, segment.vaddr);
+      const Address end = std::min(to, segment.vaddr + segment.file_size);
+      if (start >= end) continue;
+      const bool goes_on = pending_.end == start && pending_.kind == kind;
+      if (!goes_on) {
+        flush();
+        pending_ = {kind, start, end, {}};
+      }
+      pending_.end = end;
+    }
+  }
+
+  // What was put together so far, a part for each function.
+  void flush() {
+    if (pending_.start == pending_.end) return;
+    auto next = std::upper_bound(
+        functions_.begin(), functions_.end(), pending_.start,
+        [](Address address, const FunctionSymbol& each) { return address < each.start; });
+    if (next != functions_.begin()) --next;
+    Address at = pending_.start;
+    bool named = false;
+    for (; next != functions_.end() && next->start < pending_.end; ++next) {
+      const Address end = std::min(end_of(next), pending_.end);
+      if (end <= at) continue;
+      put_unnamed(at, next->start, true);
+      put(std::max(at, next->start), end, next->name);
+      named = true;
+      at = end;
+    }
+    put_unnamed(at, pending_.end, named);
+    pending_ = {};
+  }
+
+  // One without a size, as in assembly code, reaches up to the next.
+  Address end_of(std::vector<FunctionSymbol>::const_iterator function) const {
+    if (function->end > function->start) return function->end;
+    const auto next = std::next(function);
+    return next == functions_.end() ? UINT64_MAX : next->start;
+  }
+
+  void put_unnamed(Address start, Address end, bool beside_function) {
+    if (start < end && (!beside_function || end - start >= kMostPadding)) put(start, end, {});
+  }
+
+  void put(Address start, Address end, const std::string& function) {
+    if (start >= end) return;
+    if (pending_.kind != LS_CFA_GAP_FP && !is_start_code(function)) {
+      report_.broken_bytes += end - start;
+    }
+    ++report_.gap_count;
+    if (report_.gaps.size() == UnwindReport::kMostGaps) return;
+    report_.gaps.push_back({pending_.kind, start, end, function});
+  }
+
+  std::vector<FunctionSymbol> functions_;
+  UnwindReport& report_;
+  CodeGap pending_;
+};
+
+}  // namespace
+
+UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tables,
+                              FileNamer& names) {
+  UnwindReport report;
+  report.path = std::move(path);
+  // Without names the ranges still tell.
+  auto functions = names.functions(file);
+  auto table = tables.build(std::move(file));
+  if (!table) {
+    report.problem = table.error().context;
+    return report;
+  }
+  report.machine = table->machine;
+  report.facts = table->facts;
+  report.rows = table->rows.size();
+  report.rules = table->rules.size();
+  report.bytes = table->rows.size() * sizeof(std::uint32_t) +
+                 table->rules.size() * sizeof(ls_unwind_rule) +
+                 table->pages.size() * sizeof(ls_unwind_page);
+  Gaps(*table, functions ? *std::move(functions) : std::vector<FunctionSymbol>(), report);
+  return report;
+}
+
+}  // namespace labelscope::cli
