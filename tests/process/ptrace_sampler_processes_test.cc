@@ -254,6 +254,27 @@ TEST_CASE("ptrace_sampler: children are found, sampled with their parent's recip
   stop_and_balance(*sampler, handler);
 }
 
+// What is read of such a child is partly of its old program, partly of its new one.
+TEST_CASE("ptrace_sampler: children that execute programs all the time are followed") {
+  constexpr std::size_t kChildren = 8;
+  auto parent = spawn_shell(R"(
+      export PARENT=$$ LOOP='[ $PPID = $PARENT ] && exec /bin/sh -c "$LOOP"'
+      echo ready; read word
+      for i in 1 2 3 4 5 6 7 8; do /bin/sh -c "$LOOP" & done; wait)");
+  REQUIRE(parent);
+  Handler handler;
+  auto sampler = open_wall_sampler();
+  REQUIRE(sampler->set_process(parent->pid(), {&kNoLabels, 1}));
+  REQUIRE(sampler->start());
+  REQUIRE(parent->send("go"));
+  drain_until(*sampler, handler, [&] {
+    return handler.forks.size() + other(*sampler, "children-refused") >= kChildren;
+  });
+  CHECK(handler.forks.size() == kChildren);
+  CHECK(other(*sampler, "children-refused") == 0);
+  stop_and_balance(*sampler, handler);
+}
+
 TEST_CASE("ptrace_sampler: children beyond the bound are counted, and so are those not wanted") {
   auto target = spawn_shell("sleep 1000 & echo ready; read word; kill $!");
   REQUIRE(target);

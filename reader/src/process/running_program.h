@@ -13,7 +13,8 @@ namespace labelscope {
 
 class RunningProgram {
  public:
-  // kVanished, kPermission; kUnsupported: it runs no program (a thread of the kernel).
+  // kVanished: it has ended, is in the middle of an exec, or is a thread of the kernel. kPermission.
+  // kUnsupported: a program of 32 bits.
   static Result<RunningProgram> of(const LiveProcess& process);
   // Whether it is still that one: a single read. False, too, for a process that has ended.
   bool runs_in(const MemorySource& memory) const;
