@@ -99,8 +99,7 @@ int run_unwind(const InspectOptions& options) {
     const bool elf = is_elf(fd);
     if (!elf && !found.named) return;
     if (!elf) {
-      problems.push_back(
-          {found.path, {ErrorCode::kMalformed, "it is not an ELF file"}, true});
+      problems.push_back({found.path, {ErrorCode::kMalformed, "it is not an ELF file"}, true});
       return;
     }
     UnwindReport told = report_unwinding(found.path, std::move(fd), tables, names);

@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "cli/symbol/perf_map.h"
 #include "cli/symbol/demangle.h"
 #include "cli/symbol/function_table.h"
 #include "cli/symbol/names_messages.h"
 #include "cli/symbol/names_task.h"
+#include "cli/symbol/perf_map.h"
 #include "cli/unwind/table_messages.h"
 #include "cli/unwind/table_worker.h"
 #include "cli/worker/worker_main.h"
@@ -15,10 +15,8 @@
 namespace labelscope::cli {
 
 inline constexpr std::array kWorkerTasks{
-    WorkerTask{kNamesTask, make_names_task},
-    WorkerTask{kPerfMapTask, make_perf_map_task},
-    WorkerTask{kFunctionsTask, make_functions_task},
-    WorkerTask{kDemangleTask, make_demangle_task},
+    WorkerTask{kNamesTask, make_names_task},         WorkerTask{kPerfMapTask, make_perf_map_task},
+    WorkerTask{kFunctionsTask, make_functions_task}, WorkerTask{kDemangleTask, make_demangle_task},
     WorkerTask{kTableTask, make_table_task},
 };
 

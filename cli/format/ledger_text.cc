@@ -54,8 +54,8 @@ std::string stacks_line(const Ledger& ledger) {
     }
   }
   if (!reasons.empty()) reasons += ")";
-  return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) + " complete + " +
-         with_thousands(whole[1]) + " at entry code + " +
+  return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) +
+         " complete + " + with_thousands(whole[1]) + " at entry code + " +
          with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;
 }
 

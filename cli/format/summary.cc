@@ -36,8 +36,8 @@ class LeafFunctions {
  public:
   explicit LeafFunctions(const Profile& profile) {
     for (const Stack& stack : profile.stacks) {
-      of_stack_.push_back(names_.name(stack.frames.empty() ? kNoStack
-                                                           : shown(profile, stack.frames.front())));
+      of_stack_.push_back(
+          names_.name(stack.frames.empty() ? kNoStack : shown(profile, stack.frames.front())));
     }
     names_.name(kNoStack);
   }

@@ -15,12 +15,9 @@ constexpr Address kMostPadding = 64;
 // What the linker adds to every program and library, of which nobody writes the source. It calls
 // nothing that runs for long.
 bool is_start_code(std::string_view function) {
-  constexpr std::array<std::string_view, 6> kStartCode{"_init",
-                                                       "_fini",
-                                                       "register_tm_clones",
-                                                       "deregister_tm_clones",
-                                                       "__do_global_dtors_aux",
-                                                       "frame_dummy"};
+  constexpr std::array<std::string_view, 6> kStartCode{
+      "_init",      "_fini", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux",
+      "frame_dummy"};
   return std::find(kStartCode.begin(), kStartCode.end(), function) != kStartCode.end();
 }
 
@@ -44,8 +41,8 @@ class Gaps {
       const std::uint32_t row = table.rows[page.first_row + i];
       const auto kind = static_cast<ls_cfa_kind>(table.rules[LS_UNWIND_ROW_RULE(row)].cfa);
       const Address from = start + LS_UNWIND_ROW_OFFSET(row);
-      const Address to =
-          i + 1 < page.count ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first_row + i + 1])
+      const Address to = i + 1 < page.count
+                             ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first_row + i + 1])
                              : start + (Address{1} << LS_UNWIND_PAGE_BITS);
       if (leads_nowhere(kind)) add_in_code(table, kind, from, to);
     }

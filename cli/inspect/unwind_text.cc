@@ -131,8 +131,8 @@ std::string render_unwinding_json(std::span<const UnwindReport> reports) {
                    return Json{{"kind", kind_name(gap.kind)},
                                {"start", address_json(gap.start)},
                                {"end", address_json(gap.end)},
-                               {"function", gap.function.empty() ? Json(nullptr)
-                                                                 : bytes_json(gap.function)}};
+                               {"function",
+                                gap.function.empty() ? Json(nullptr) : bytes_json(gap.function)}};
                  })}};
   };
   const Json json{{"format", "labelscope-inspect-unwind"},

@@ -13,7 +13,7 @@ struct InspectOptions {
   bool all = false;                // of directories, also files that publish nothing
   bool details = false;            // of every file that is shown; a single file has them anyway
   bool json = false;
-  bool unwind = false;             // tells of stacks instead of labels
+  bool unwind = false;  // tells of stacks instead of labels
   MessageOptions messages;
 
   static const CommandTexts kTexts;

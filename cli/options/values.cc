@@ -147,6 +147,7 @@ std::vector<std::string> parse_keys(const std::string& option,
                                     const std::vector<std::string>& texts) {
   std::vector<std::string> keys;
   for (const std::string& text : texts) {
+    if (text.starts_with('-')) refuse(option, text, "a label key is wanted, and this is an option");
     for (std::string& key : split(text)) {
       if (key.empty()) {
         refuse(option, text, "a label key between commas is empty");

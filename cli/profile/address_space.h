@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/profile/perf_maps.h"
 #include "cli/profile/mapped_files.h"
+#include "cli/profile/perf_maps.h"
 #include "cli/profile/profile.h"
 #include "labelscope/mapping.h"
 #include "labelscope/target.h"

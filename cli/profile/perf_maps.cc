@@ -24,8 +24,7 @@ bool take_word(std::string_view& words, Number& number) {
   const std::size_t start = words.find_first_not_of(" \t");
   if (start == std::string_view::npos) return false;
   words.remove_prefix(start);
-  const auto [rest, problem] =
-      std::from_chars(words.data(), words.data() + words.size(), number);
+  const auto [rest, problem] = std::from_chars(words.data(), words.data() + words.size(), number);
   words.remove_prefix(static_cast<std::size_t>(rest - words.data()));
   return problem == std::errc();
 }
@@ -54,7 +53,8 @@ void PerfMaps::note(Pid pid) {
   std::string_view numbers = status_field(*status, "NSpid");  // from outside to inside
   for (std::int32_t number = 0; take_word(numbers, number);) maker.inner = Pid{number};
   std::string_view users = status_field(*status, "Uid");
-  for (int word = 0; word < 2; ++word) take_word(users, maker.owner);  // the real, the effective one
+  for (int word = 0; word < 2; ++word)
+    take_word(users, maker.owner);  // the real, the effective one
   maker.our_root = same_folder((*process)->proc_path("root/."), "/");
   open(pid, maker);
 }

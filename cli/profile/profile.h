@@ -91,8 +91,8 @@ struct SampleRow {
   Index thread = kNoIndex;
   Index stack = kNoIndex;
   Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
-  std::uint16_t flags = 0;   // of enum ls_sample_flag
-  std::uint8_t outcome = 0;  // of enum ls_outcome
+  std::uint16_t flags = 0;     // of enum ls_sample_flag
+  std::uint8_t outcome = 0;    // of enum ls_outcome
 };
 
 // The time of all threads that were to be sampled, as the kernel counts it: CPU time, or how long

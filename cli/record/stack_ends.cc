@@ -76,7 +76,8 @@ void count_stack_ends(Profile& profile) {
   }
   const auto samples = samples_by_end(profile);
   for (const auto& [end, name, does] : kEnds) {
-    if (samples[end] != 0) profile.ledger.counters[std::string(kStackCounter) + name] = samples[end];
+    if (samples[end] != 0)
+      profile.ledger.counters[std::string(kStackCounter) + name] = samples[end];
   }
 }
 

@@ -281,8 +281,8 @@ Status ElfSymbols::report_module(Address start, Address end) {
     find_alternate(dwarf);
     scopes_.emplace(dwarf, budget_);
   }
-  const Result<bool> packed = has_symtab_ ? Result<bool>(false)
-                                          : check_packed_symbols(elf_.get(), budget_);
+  const Result<bool> packed =
+      has_symtab_ ? Result<bool>(false) : check_packed_symbols(elf_.get(), budget_);
   if (!packed) {
     if (packed.error().code != ErrorCode::kLimit) remark(packed.error().context);
     table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);

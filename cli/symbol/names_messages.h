@@ -58,7 +58,7 @@ struct NamesRemarks {
   bool has_lines = false;
   std::string nameless;   // why some addresses have no name
   bool stripped = false;  // a debug file would help
-  std::string left_out;  // of the debug information, and why
+  std::string left_out;   // of the debug information, and why
 };
 
 // Makes the replies. A string goes over the wire once for each request; lines refer to it by number.

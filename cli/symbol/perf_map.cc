@@ -39,8 +39,8 @@ Result<PerfMap> PerfMap::read(int fd, const Limits& limits) {
   std::string text(wanted, '\0');
   std::size_t size = 0;
   while (size < wanted) {
-    const ssize_t got = ::pread(fd, text.data() + size, wanted - size,
-                                static_cast<off_t>(whole - wanted + size));
+    const ssize_t got =
+        ::pread(fd, text.data() + size, wanted - size, static_cast<off_t>(whole - wanted + size));
     if (got < 0) return system_error(errno, "cannot read the file");
     if (got == 0) break;  // it has become shorter
     size += static_cast<std::size_t>(got);
@@ -53,7 +53,8 @@ PerfMap PerfMap::parse(std::string text, const Limits& limits, bool left_out) {
   PerfMap map;
   map.text_ = std::move(text);
   const std::string_view all = map.text_;
-  if (left_out) map.left_out_ = "only its last " + with_thousands(limits.bytes >> 20) + " MiB count";
+  if (left_out)
+    map.left_out_ = "only its last " + with_thousands(limits.bytes >> 20) + " MiB count";
   // A part of a line at the start, or at the end, where somebody is about to write the rest.
   std::size_t at = left_out ? std::min(all.find('\n'), all.size()) : 0;
   for (std::size_t end = 0; (end = all.find('\n', at)) != std::string_view::npos; at = end + 1) {

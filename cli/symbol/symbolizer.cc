@@ -27,10 +27,10 @@
 #include <tuple>
 
 #include "cli/format/text.h"
-#include "cli/symbol/perf_map.h"
 #include "cli/symbol/demangle.h"
 #include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
+#include "cli/symbol/perf_map.h"
 
 namespace labelscope::cli {
 namespace {

@@ -64,7 +64,8 @@ Ends of_folded(const std::string& text) {
 Ends of_html(const std::string& text) {
   const std::string kStart = "id=\"facts\">";
   const std::size_t start = text.find(kStart) + kStart.size();
-  const auto facts = nlohmann::json::parse(text.substr(start, text.find("</script>", start) - start));
+  const auto facts =
+      nlohmann::json::parse(text.substr(start, text.find("</script>", start) - start));
   Ends ends;
   for (const auto& [name, count] : facts.at("stacks").at("ends").items()) ends[name] = count;
   CHECK(facts.at("stacks").at("all") == facts.at("written"));

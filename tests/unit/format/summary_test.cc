@@ -302,9 +302,8 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
   CHECK(lines[5].starts_with("    [no stack] "));
 
   std::ostringstream out;
-  REQUIRE(
-      render_summary_json(weighed(small.profile, small.profile.period_ns), {"tenant"}, out)
-          .has_value());
+  REQUIRE(render_summary_json(weighed(small.profile, small.profile.period_ns), {"tenant"}, out)
+              .has_value());
   CHECK(out.str().find(R"("functions":[{"name":"inlined","samples":9,"time_ns":90000000})") !=
         std::string::npos);
   CHECK(out.str().find(R"({"name":"[shop+0x403000]","samples":3,"time_ns":30000000})") !=
