@@ -1,9 +1,12 @@
-// Five things are told from bytes:
+// Six things are told from bytes:
 //
 //   padding        linkers and compilers fill up to the next function; nobody executes it
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
 //                  files of such code have no call frame information (Chromium, V8, Go).
-//   entry          the first code of a program, and where musl starts a thread: nobody called it
+//   entry          the first code of a program, and where musl and Go start a thread: nobody called
+//                  it
+//   bare call      a function of nothing but a call and a return. Go's threads begin with one. It
+//                  keeps no frame pointer: what the register has is that of the thread's parent.
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
 //   PLT            the linker describes it on x86-64 only. On aarch64 its entries are jumps, which
 //                  leave everything to the caller where it is.
@@ -40,8 +43,9 @@ constexpr std::uint64_t kEntryBytes = 64;
 struct Signs {
   std::vector<std::string_view> prologues;
   std::string_view signal_return;
-  std::string_view thread_entry;
+  std::vector<std::string_view> thread_entries;
   bool has_plt;
+  bool has_bare_calls;
 };
 
 const Signs& signs_of(Machine machine) {
@@ -50,15 +54,21 @@ const Signs& signs_of(Machine machine) {
                          // mov $15, %rax; syscall
                          "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
                          // xor %ebp, %ebp; pop %rdi; call *%r9: __clone of musl
-                         "\x31\xed\x5f\x41\xff\xd1"sv,
-                         false};
+                         {"\x31\xed\x5f\x41\xff\xd1"sv,
+                          // call *%r12; mov $111, %edi: runtime.clone of Go
+                          "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
+                         false,
+                         true};
   // mov x29, sp
   static const Signs arm{{"\xfd\x03\x00\x91"sv},
                          // mov x8, #139; svc #0
                          "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
                          // ldp x1, x0, [sp], #16; blr x1: __clone of musl
-                         "\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
-                         true};
+                         {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
+                          // blr x0; mov w0, #111: runtime.clone of Go
+                          "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
+                         true,
+                         false};
   return machine == Machine::kX86_64 ? x86 : arm;
 }
 
@@ -105,6 +115,16 @@ constexpr ls_unwind_rule kJump = [] {
   return rule;
 }();
 
+// The stack has nothing of the function but where it returns to. (x86-64)
+constexpr ls_unwind_rule kOnlyReturnAddress = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.cfa_offset = 8;
+  rule.ra = LS_RA_AT_CFA;
+  rule.ra_offset = -8;
+  return rule;
+}();
+
 // The size of the entry of a PLT (aarch64) that code begins with, or 0:
 //   [bti c]; adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; [nop; nop]
 std::size_t plt_entry(std::string_view code) {
@@ -145,11 +165,14 @@ class Gap {
       // The address to which a handler returns is looked up one byte before.
       mark(address + at - 1, address + at + signs_.signal_return.size(), LS_CFA_SIGNAL);
     });
-    for_each(code, signs_.thread_entry, [&](std::size_t at) {
-      // And what the thread does when its function has returned.
-      mark(address + at, address + at + signs_.thread_entry.size() + 8, LS_CFA_ENTRY);
-    });
+    for (std::string_view entry : signs_.thread_entries) {
+      for_each(code, entry, [&](std::size_t at) {
+        // And what the thread does when its function has returned.
+        mark(address + at, address + at + entry.size() + 8, LS_CFA_ENTRY);
+      });
+    }
     if (signs_.has_plt) look_for_plt(code, address);
+    if (signs_.has_bare_calls) look_for_bare_calls(code, address);
   }
 
   void mark(std::uint64_t start, std::uint64_t end, ls_cfa_kind kind) {
@@ -195,6 +218,17 @@ class Gap {
       const std::size_t size = plt_entry(code.substr(at));
       if (size != 0) mark(address + at, address + at + size, kJump);
       at += size != 0 ? size : 4;
+    }
+  }
+
+  // Between paddings, at the start of a line of the cache: Go aligns functions to 32 bytes.
+  void look_for_bare_calls(std::string_view code, std::uint64_t address) {
+    constexpr std::uint64_t kAlign = 32;
+    constexpr std::size_t kSize = 6;
+    for (std::size_t at = (0 - address) % kAlign; at + kSize < code.size(); at += kAlign) {
+      const bool bare = code[at] == '\xe8' && code[at + 5] == '\xc3' && code[at + 6] == '\xcc' &&
+                        at > 0 && code[at - 1] == '\xcc';
+      if (bare) mark(address + at, address + at + kSize, kOnlyReturnAddress);
     }
   }
 

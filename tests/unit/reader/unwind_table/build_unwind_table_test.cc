@@ -159,6 +159,14 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("signal_return", -1).cfa == LS_CFA_SIGNAL);
   CHECK(odd.at("signal_return", -2).cfa == LS_CFA_GAP);
   CHECK(odd.at("signal_return", 9).cfa == LS_CFA_GAP);
+  CHECK(odd.at("go_thread").cfa == LS_CFA_ENTRY);
+  CHECK(odd.at("go_thread", 2).cfa == LS_CFA_ENTRY);  // where its call is looked up
+  CHECK(odd.at("go_thread", -1).cfa == LS_CFA_GAP);
+  const ls_unwind_rule only_return{LS_CFA_SP, LS_RA_AT_CFA, LS_FP_SAME, 0, 8, 0, -8};
+  CHECK(odd.at("go_first") == only_return);
+  CHECK(odd.at("go_first", 4) == only_return);
+  CHECK(odd.at("go_first", 5) == only_return);
+  CHECK(odd.at("go_first", 6).cfa == LS_CFA_GAP);
   CHECK(odd.at("after_empty").cfa_offset == 8);
   // Nobody executes it, so it needs no rows of its own.
   CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);

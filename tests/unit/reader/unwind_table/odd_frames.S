@@ -181,6 +181,29 @@ signal_frame:
         nop
         .cfi_endproc
 
+/* As Go starts a thread: what calls its first function, and that function. */
+        .globl go_thread
+        .type go_thread, @function
+        inc %eax
+go_thread:
+        call *%r12
+        mov $111, %edi
+        mov $60, %eax
+        syscall
+        .balign 32, 0xcc
+        int3
+        .balign 32, 0xcc
+        .globl go_first
+        .type go_first, @function
+go_first:
+        call gap@PLT
+        ret
+        int3
+        .rept 80
+        inc %eax
+        .endr
+        ret
+
 /* Far away: pages between have no code. */
         .section .far, "ax", @progbits
         .globl far_away
