@@ -49,7 +49,6 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   if (head.user_frames > LS_MAX_USER_FRAMES || head.kernel_frames > LS_MAX_FRAMES) {
     return malformed("too deep a stack");
   }
-  if (head.fp_frames > head.user_frames) return malformed("more marked frames than frames");
   if (head.end >= LS_STACK_END_COUNT) return malformed("an unknown end of its stack");
   auto user = cursor.take_bytes(head.user_frames * sizeof(std::uint64_t));
   auto kernel = cursor.take_bytes(head.kernel_frames * sizeof(std::uint64_t));
@@ -57,8 +56,7 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   return StackView{
       .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
       .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
-      .end = static_cast<ls_stack_end>(head.end),
-      .fp_frames = head.fp_frames};
+      .end = static_cast<ls_stack_end>(head.end)};
 }
 
 Result<Record> decode_sample(Cursor& cursor) {

@@ -80,6 +80,7 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
 /* One for each CPU: only the sampling program unwinds, and it does not interrupt itself. */
 struct ls_unwind_scratch {
   struct ls_unwind walk;
+  __u64 mark; /* LS_FRAME_BY_FP, if the walk has come here along a frame pointer */
   struct ls_fault fault;
   bpf_user_pt_regs_t saved; /* as the kernel has saved them */
 };
@@ -190,6 +191,7 @@ static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
   w->at.end = 0;
   w->process.count = 0;
   if (process && process->exec_count == own->exec_count) w->process = *process;
+  s->mark = 0;
   w->fp_frames = 0;
   w->returned = 0;
   w->fp_lost = 0;
@@ -236,9 +238,11 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   if (at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64)) return 1;
   /* Users look at the caller one byte before its address; what a signal has interrupted is no
    * caller. */
-  *(__u64*)(own->reading.labels.blocks + at) = w->pc + (frames != 0 && !w->returned);
+  *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !w->returned)) | s->mark;
   own->sample.stack.user_frames = frames + 1;
+  __u16 before = w->fp_frames;
   if (known && ls_choose_rule(index)) ls_unwind_apply(&memory, w);
+  s->mark = w->fp_frames != before ? LS_FRAME_BY_FP : 0;
   return w->end != LS_STACK_NOT_WANTED;
 }
 
@@ -252,7 +256,6 @@ static __always_inline void ls_unwind_by_tables(void* ctx, __u32 index, struct l
     }
   }
   own->sample.stack.end = s->walk.end == LS_STACK_NOT_WANTED ? LS_STACK_TOO_DEEP : s->walk.end;
-  own->sample.stack.fp_frames = s->walk.fp_frames;
 }
 
 #endif /* LABELSCOPE_BPF_UNWIND_BPF_H */

@@ -47,9 +47,7 @@ struct ls_stack_head {
   __u16 user_frames;
   __u16 kernel_frames;
   __u8 end; /* enum ls_stack_end: how the user's part ends */
-  __u8 reserved;
-  __u16 fp_frames; /* of the user's part, where call frame information is missing: along frame
-                      pointers */
+  __u8 reserved[3];
 };
 
 struct ls_sample_head {

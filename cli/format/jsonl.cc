@@ -58,6 +58,7 @@ Json thread_fields(const Thread& thread) {
 Json location_fields(const Location& location) {
   return {{"module", index_json(location.module)},
           {"address", address_json(location.address)},
+          {"by_frame_pointer", location.by_frame_pointer},
           {"lines", lines_json(location)}};
 }
 

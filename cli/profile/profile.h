@@ -57,6 +57,8 @@ struct Location {
   Address address = 0;  // runtime address of the instruction (return addresses already moved back
                         // by one, so that they point into the call)
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
+  // Found along a frame pointer: the code that it called has no call frame information.
+  bool by_frame_pointer = false;
 
   // Somebody has given the function a name.
   bool has_name() const { return !lines.empty() && !lines.back().system_name.empty(); }

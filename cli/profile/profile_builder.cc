@@ -134,11 +134,14 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
     leaf = false;
   }
   leaf = true;
-  for (std::uint64_t address : sample.stack.user) {
+  for (std::uint64_t frame : sample.stack.user) {
     // A return address points behind the call, perhaps into the next line or function.
-    Address inside = leaf ? address : address - 1;
-    auto [known, fresh] = process.caches.locations.try_emplace(inside, kNoIndex);
-    if (fresh) known->second = intern_location(inside, process.module_at(inside));
+    if (!leaf) --frame;
+    auto [known, fresh] = process.caches.locations.try_emplace(frame, kNoIndex);
+    if (fresh) {
+      const Address address = frame & ~LS_FRAME_BY_FP;
+      known->second = intern_location(address, process.module_at(address), frame != address);
+    }
     // No code there: this function keeps something else than a frame pointer in that register, and
     // what its value led to is no caller.
     if (!leaf && profile_.locations[known->second].module == kNoIndex) {
@@ -156,18 +159,20 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
   return known;
 }
 
-Index ProfileBuilder::intern_location(Address address, Index module) {
-  const std::uint64_t words[2] = {address, module};
+Index ProfileBuilder::intern_location(Address address, Index module, bool by_frame_pointer) {
+  const std::uint64_t words[3] = {address, module, by_frame_pointer};
   const auto next = static_cast<Index>(profile_.locations.size());
   const Index known =
       locations_.find_or_insert(XXH3_64bits(words, sizeof words), next, [&](Index index) {
         const Location& location = profile_.locations[index];
-        return location.address == address && location.module == module;
+        return location.address == address && location.module == module &&
+               location.by_frame_pointer == by_frame_pointer;
       });
   if (known == next) {
     Location location;
     location.module = module;
     location.address = address;
+    location.by_frame_pointer = by_frame_pointer;
     profile_.locations.push_back(std::move(location));
   }
   return known;

@@ -61,7 +61,7 @@ struct ProcessContext {
     std::uint64_t publisher_epoch = 0;
     ByteCache user_stacks;
     ByteCache labels;
-    std::unordered_map<Address, Index> locations;
+    std::unordered_map<std::uint64_t, Index> locations;  // by address and mark
     std::unordered_map<std::int32_t, Index> threads;
   } caches;
 };
@@ -91,7 +91,7 @@ class ProfileBuilder {
   };
   Index intern_thread(const Sample& sample, ProcessContext& process);
   Index intern_stack(const Sample& sample, ProcessContext& process);
-  Index intern_location(Address address, Index module);
+  Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
 

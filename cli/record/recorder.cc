@@ -150,9 +150,11 @@ void Recorder::on_sample(const Sample& sample) {
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
   in_kernel_ |= !sample.stack.kernel.empty();
-  if (sample.stack.fp_frames != 0) {
+  const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
+                                    [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
+  if (marked != 0) {
     ++counters_["samples-with-fp-frames"];
-    counters_["fp-frames"] += sample.stack.fp_frames;
+    counters_["fp-frames"] += static_cast<std::uint64_t>(marked);
   }
   builder_.add(sample, *process);
 }

@@ -26,7 +26,7 @@ std::vector<std::uint64_t> sample_words() {
   made.sample.pid = 12;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
-  made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, 0, 1};
+  made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, {}};
   made.head.outcome = LS_LABELLED;
   made.head.block_count = 1;
   made.head.size = 24;
@@ -85,7 +85,6 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(sample.stack.user[1] == 0x2222);
   REQUIRE(sample.stack.kernel.size() == 1);
   REQUIRE(sample.stack.end == LS_STACK_CHAIN_ENDED);
-  REQUIRE(sample.stack.fp_frames == 1);
   std::vector<std::byte> key;
   append_label_bytes(sample.labels, key);
   REQUIRE(decode_label_bytes(key).labels == LabelSet{{"id", "abc", 0}});
@@ -125,7 +124,6 @@ TEST_CASE("records: numbers that contradict the rest are refused") {
   auto words = sample_words();
   SECTION("type") { at<ls_record_head>(words, 0).type = 99; }
   SECTION("frames") { at<ls_sample_head>(words, 0).stack.user_frames = 3; }
-  SECTION("marked frames") { at<ls_sample_head>(words, 0).stack.fp_frames = 3; }
   SECTION("end of the stack") { at<ls_sample_head>(words, 0).stack.end = LS_STACK_END_COUNT; }
   SECTION("outcome") { at<ls_label_head>(words, kHead).outcome = LS_OUTCOME_COUNT; }
   SECTION("labels of an unlabelled sample") {
@@ -181,7 +179,6 @@ TEST_CASE("records: a label block has room for the most bytes, and nothing is be
     at<ls_label_head>(words, kHead).size =
         static_cast<std::uint32_t>(words.size() * 8 - kHead - sizeof(ls_label_head));
     at<ls_sample_head>(words, 0).stack.user_frames = 0;
-    at<ls_sample_head>(words, 0).stack.fp_frames = 0;
     at<ls_sample_head>(words, 0).stack.kernel_frames = 0;
     at<ls_record_head>(words, 0).size = static_cast<std::uint32_t>(words.size() * 8);
     return words;

@@ -29,10 +29,8 @@ namespace labelscope {
 // Both parts leaf first; all but the first of each part are return addresses.
 struct StackView {
   std::span<const std::uint64_t> kernel;
-  std::span<const std::uint64_t> user;
+  std::span<const std::uint64_t> user;     // addresses, and LS_FRAME_BY_FP
   ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
-  // Of a stack by call frame information: frames of code that has none, found along frame pointers.
-  std::uint16_t fp_frames = 0;
 };
 
 // Valid during the call that it is passed to.

@@ -11,6 +11,11 @@ enum ls_call_graph {
   LS_CALL_GRAPH_DWARF = 2 /* by call frame information */
 };
 
+/* Of a frame of the user's part, beside its address: it was found along a frame pointer, because the
+ * code that it called has no call frame information. (By LS_CALL_GRAPH_FP all are, and none is
+ * marked.) */
+#define LS_FRAME_BY_FP (1ULL << 63)
+
 /* X(enumerator, name, what such stacks do). The ledger counts an end as "stacks-" and its name. A
  * sentence at the end of a recording says "12.5 % " and what they do. */
 #define LS_STACK_ENDS(X)                                                                          \

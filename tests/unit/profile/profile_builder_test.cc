@@ -171,6 +171,27 @@ TEST_CASE("profile_builder: return addresses point into the call, the leaf stays
   CHECK(profile.locations[profile.stacks[0].frames[2]].module == 7);
 }
 
+TEST_CASE("profile_builder: a frame found along a frame pointer is a place of its own") {
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  Input input;
+  add(builder, process, input);
+  input.user[1] |= LS_FRAME_BY_FP;
+  add(builder, process, input);
+  add(builder, process, input);
+  const Profile profile = builder.take(0, 0);
+  REQUIRE(profile.stacks.size() == 2);
+  REQUIRE(profile.rows.size() == 2);
+  const Location& by_table = profile.locations[profile.stacks[0].frames[1]];
+  const Location& by_fp = profile.locations[profile.stacks[1].frames[1]];
+  CHECK_FALSE(by_table.by_frame_pointer);
+  CHECK(by_fp.by_frame_pointer);
+  CHECK(by_fp.address == 0x3000);
+  CHECK(by_table.address == 0x3000);
+  CHECK(profile.stacks[0].frames[0] == profile.stacks[1].frames[0]);
+  CHECK(process.look_ups == 3);
+}
+
 TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
