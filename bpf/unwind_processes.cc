@@ -302,7 +302,9 @@ void UnwindProcesses::on_fork(Pid parent, Pid child) {
       entry.exec_count = copy.exec_count;
       static_cast<void>(tables_->set_process(child, entry));
     }
-    processes_[child] = std::move(copy);
+    Process& known = processes_[child];  // set() may have come first
+    retire(std::move(known.list));
+    known = std::move(copy);
   }
 }
 

@@ -19,6 +19,14 @@ Error no_room(const char* what) {
   return {ErrorCode::kLimit, std::string("there is no room for more ") + what};
 }
 
+// No file has such counts; a table that was sent by another process may.
+bool has_odd_counts(const UnwindTable& table) {
+  return table.pages.empty() || table.rules.empty() ||
+         std::any_of(table.pages.begin(), table.pages.end(), [](const UnwindTable::Page& page) {
+           return page.count == 0 || page.count > LS_UNWIND_BLOCK_ROWS;
+         });
+}
+
 }  // namespace
 
 template <class T>
@@ -85,6 +93,7 @@ Status UnwindTables::add_block_map() {
 }
 
 Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
+  if (has_odd_counts(table)) return Error{ErrorCode::kMalformed, "an unwind table has odd counts"};
   Stored stored;
   stored.module.page_count = static_cast<std::uint32_t>(table.pages.size());
   stored.module.rule_count = static_cast<std::uint32_t>(table.rules.size());

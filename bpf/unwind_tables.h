@@ -45,7 +45,7 @@ class UnwindTables {
                                                     std::size_t most_bytes);
   ~UnwindTables();
 
-  // The number of the module. kLimit: no room.
+  // The number of the module. kLimit: no room. kMalformed: no table at all.
   Result<std::uint32_t> add(const UnwindTable& table);
   void remove(std::uint32_t module);
   std::size_t row_bytes() const { return row_bytes_; }

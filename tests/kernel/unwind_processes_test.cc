@@ -1,0 +1,287 @@
+// What the unwinder knows of processes, as the BPF programs find it: this test's own mappings and
+// its children's. Tables are made up, by the size of a file.
+#include "bpf/unwind_processes.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "kernel/unwind_maps.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kOneMap = std::size_t{LS_UNWIND_MAP_BLOCKS} * LS_UNWIND_BLOCK_ROWS * 4;
+// Files of this size and above are this test's own. Three have room in one map, four have not.
+constexpr std::size_t kOwnSize = (64 << 20) + 1;
+constexpr std::uint32_t kOwnPages = 20;
+const Pid kSelf{static_cast<std::int32_t>(::getpid())};
+
+// A file with code, in memory.
+UniqueFd code_file(unsigned number) {
+  UniqueFd fd(memfd_create("unwind_processes_test", MFD_CLOEXEC));
+  REQUIRE(fd.valid());
+  REQUIRE(::pwrite(fd.get(), ELFMAG, SELFMAG, 0) == SELFMAG);
+  REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(kOwnSize + number)) == 0);
+  return fd;
+}
+
+class CodeMappingOf {
+ public:
+  explicit CodeMappingOf(const UniqueFd& file, void* at = nullptr)
+      : memory_(::mmap(at, kPage, PROT_READ | PROT_EXEC,
+                       MAP_PRIVATE | (at == nullptr ? 0 : MAP_FIXED), file.get(), 0)) {
+    REQUIRE(memory_ != MAP_FAILED);
+  }
+  CodeMappingOf(const CodeMappingOf&) = delete;
+  CodeMappingOf& operator=(const CodeMappingOf&) = delete;
+  ~CodeMappingOf() { unmap(); }
+  void unmap() {
+    if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), kPage);
+  }
+  Address start() const { return reinterpret_cast<Address>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+class Unwound {
+ public:
+  explicit Unwound(std::size_t most_bytes = 16 * kOneMap) : object_(load_unwinder()) {
+    auto tables = UnwindTables::open(object_->object(), most_bytes);
+    REQUIRE(tables);
+    processes_.emplace(
+        *std::move(tables), [this](UniqueFd file) { return build(std::move(file)); },
+        [this](Pid pid) -> std::optional<std::uint32_t> {
+          const auto count = execs.find(pid);
+          return count == execs.end() ? std::nullopt : std::optional(count->second);
+        });
+  }
+  UnwindProcesses* operator->() { return &*processes_; }
+  const BpfObject& object() const { return *object_; }
+
+  // What is known of the mapping that starts here: the number of its module.
+  std::optional<std::uint32_t> module_at(Pid pid, Address start) const {
+    const auto list = list_of(*object_, pid);
+    if (!list) return std::nullopt;
+    for (const ls_unwind_mapping& mapping : mappings_of(*object_, *list)) {
+      if (mapping.start == start) return mapping.module;
+    }
+    return std::nullopt;
+  }
+  // The mark that a file's table has in its rows.
+  std::optional<std::uint32_t> mark_at(Pid pid, Address start) const {
+    const auto module = module_at(pid, start);
+    if (!module || *module >= LS_UNWIND_MAX_MODULES) return std::nullopt;
+    return LS_UNWIND_ROW_RULE(rows_of(*object_, module_of(*object_, *module), 0).at(0));
+  }
+  void work_until(const std::function<bool()>& condition) {
+    wait_for([&] {
+      processes_->wait_for_tables(milliseconds(1));
+      return condition();
+    });
+  }
+  void look_again_until(const std::function<bool()>& condition) {
+    processes_->on_mapping(kSelf);
+    work_until(condition);
+  }
+
+  std::map<Pid, std::uint32_t> execs{{kSelf, 0}};
+  std::atomic<unsigned> built{0};  // of this test's own files
+  std::atomic<bool> fails{false};
+
+ private:
+  Result<UnwindTable> build(UniqueFd file) {
+    struct stat status {};
+    ::fstat(file.get(), &status);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size < kOwnSize) return made_up_table(1, 1, 0);
+    ++built;
+    if (fails) return Error{ErrorCode::kMalformed, "no table"};
+    return made_up_table(kOwnPages, LS_UNWIND_BLOCK_ROWS, static_cast<std::uint16_t>(size - kOwnSize));
+  }
+
+  std::unique_ptr<BpfObject> object_;
+  std::optional<UnwindProcesses> processes_;  // the last: its thread builds
+};
+
+}  // namespace
+
+TEST_CASE("unwind processes: a file that is mapped gets a table, one that is unmapped loses its place") {
+  Unwound own;
+  const UniqueFd file = code_file(3);
+  CodeMappingOf first(file);
+  own->set(kSelf);
+  own->wait_for_tables(milliseconds(20'000));
+  CHECK(own.mark_at(kSelf, first.start()) == 3);
+  SECTION("the same file, once more: no second table") {
+    const CodeMappingOf second(file);
+    own.look_again_until([&] { return own.mark_at(kSelf, second.start()) == 3; });
+    CHECK(own.module_at(kSelf, second.start()) == own.module_at(kSelf, first.start()));
+    CHECK(own.built == 1);
+  }
+  SECTION("another one at the same address: no old table") {
+    const UniqueFd other = code_file(4);
+    const CodeMappingOf in_its_place(other, reinterpret_cast<void*>(first.start()));
+    own.look_again_until([&] { return own.mark_at(kSelf, first.start()) != 3; });
+    own.work_until([&] { return own.mark_at(kSelf, first.start()) == 4; });
+  }
+  SECTION("nothing in its place: not even the mapping") {
+    const Address start = first.start();
+    first.unmap();
+    own.look_again_until([&] { return !own.module_at(kSelf, start); });
+  }
+}
+
+TEST_CASE("unwind processes: a file whose table cannot be made, and code that is in no file") {
+  Unwound own;
+  own.fails = true;
+  const UniqueFd file = code_file(3);
+  const CodeMappingOf mapping(file);
+  void* made = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(made != MAP_FAILED);
+  own->set(kSelf);
+  own->wait_for_tables(milliseconds(20'000));
+  CHECK(own.module_at(kSelf, mapping.start()) == LS_UNWIND_NO_TABLE);
+  CHECK(own.module_at(kSelf, reinterpret_cast<Address>(made)) == LS_UNWIND_NO_FILE);
+  CHECK(own->counts().failed == 1);
+  ::munmap(made, kPage);
+}
+
+TEST_CASE("unwind processes: where rows have no more room, the file that is unused longest goes") {
+  Unwound own(kOneMap);
+  const UniqueFd files[] = {code_file(1), code_file(2), code_file(3), code_file(4), code_file(5)};
+  CodeMappingOf one(files[0]);
+  CodeMappingOf two(files[1]);
+  const CodeMappingOf three(files[2]);
+  own->set(kSelf);
+  own->wait_for_tables(milliseconds(20'000));
+  REQUIRE(own.mark_at(kSelf, three.start()) == 3);
+  REQUIRE(own->counts().no_room == 0);
+
+  // While all are in use none goes: the new one has no table, and that is counted.
+  CodeMappingOf four(files[3]);
+  own.look_again_until([&] { return own->counts().no_room == 1; });
+  own.work_until([&] { return own.module_at(kSelf, four.start()).has_value(); });
+  CHECK(own.module_at(kSelf, four.start()) == LS_UNWIND_NO_TABLE);
+  CHECK(own->counts().evicted == 0);
+  for (const CodeMappingOf* each : {&one, &two}) CHECK(own.mark_at(kSelf, each->start()));
+
+  const std::uint64_t bytes = own->counts().row_bytes;
+  const Address former_two = two.start();
+  two.unmap();
+  own.look_again_until([&] { return !own.module_at(kSelf, former_two); });
+  const Address former_one = one.start();
+  one.unmap();
+  own.look_again_until([&] { return !own.module_at(kSelf, former_one); });
+  // A list that is no longer used is kept for a while. Its files are in use so long.
+  const ls_unwind_process now = *list_of(own.object(), kSelf);
+  own.work_until([&] { return mappings_in_use(own.object()) == now.count; });
+
+  const CodeMappingOf five(files[4]);
+  own.look_again_until([&] { return own.mark_at(kSelf, five.start()) == 5; });
+  CHECK(own->counts().evicted == 1);
+  CHECK(own->counts().row_bytes == bytes);
+  CHECK(own.mark_at(kSelf, three.start()) == 3);  // it was in use all the time
+  // The second file went: it is built anew, and the first one, which was not, is still there.
+  const unsigned built = own.built;
+  const CodeMappingOf one_again(files[0]);
+  own.look_again_until([&] { return own.mark_at(kSelf, one_again.start()) == 1; });
+  CHECK(own.built == built);
+}
+
+TEST_CASE("unwind processes: a child has its parent's list, until it is the last one to leave") {
+  Unwound own;
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
+  own.execs[child.pid()] = 0;
+  own->set(child.pid());
+  own->wait_for_tables(milliseconds(20'000));
+  const auto list = list_of(own.object(), child.pid());
+  REQUIRE(list);
+  REQUIRE(list->count > 0);
+  own.execs[grandchild.pid()] = 0;
+  own->on_fork(child.pid(), grandchild.pid());
+  const auto same = list_of(own.object(), grandchild.pid());
+  REQUIRE(same);
+  CHECK(same->list == list->list);
+
+  own->forget(child.pid());
+  own.execs.erase(child.pid());
+  CHECK_FALSE(list_of(own.object(), child.pid()));
+  own->forget(grandchild.pid());
+  // Both have told, and only the last one's going gives the mappings back, once.
+  own.work_until([&] { return mappings_in_use(own.object()) == 0; });
+}
+
+TEST_CASE("unwind processes: a list stays while one of two processes has it") {
+  Unwound own;
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
+  SampledChild stranger([](ChildSide& parent) { parent.wait_until_told(); });
+  for (const SampledChild* each : {&child, &grandchild, &stranger}) own.execs[each->pid()] = 0;
+  own->set(child.pid());
+  own->set(stranger.pid());
+  own->wait_for_tables(milliseconds(20'000));
+  own->on_fork(child.pid(), grandchild.pid());
+  const auto list = list_of(own.object(), grandchild.pid());
+  REQUIRE(list);
+  const std::size_t in_use = mappings_in_use(own.object());
+  own->forget(child.pid());
+  // The stranger leaves after it. When its list is given back, the child's would have been, too.
+  const auto other = list_of(own.object(), stranger.pid());
+  own->forget(stranger.pid());
+  own.work_until([&] { return mappings_in_use(own.object()) + other->count <= in_use; });
+  CHECK(mappings_of(own.object(), *list).size() == list->count);
+}
+
+TEST_CASE("unwind processes: an exec is another program's list, and a process that ended has none") {
+  Unwound own;
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  own.execs[child.pid()] = 0;
+  own->set(child.pid());
+  own->wait_for_tables(milliseconds(20'000));
+  const auto before = list_of(own.object(), child.pid());
+  REQUIRE(before);
+  own.execs[child.pid()] = 1;
+  own->set(child.pid());
+  const auto after = list_of(own.object(), child.pid());
+  REQUIRE(after);
+  CHECK(after->exec_count == 1);
+  CHECK(after->list != before->list);
+  // It has ended, and nobody has said so yet.
+  own.execs.erase(child.pid());
+  own->set(child.pid());
+  own->forget(child.pid());
+  own->forget(child.pid());
+  CHECK_FALSE(list_of(own.object(), child.pid()));
+  own->on_fork(child.pid(), kSelf);
+  CHECK_FALSE(list_of(own.object(), kSelf));
+  own.work_until([&] { return mappings_in_use(own.object()) == 0; });
+}
+
+TEST_CASE("unwind processes: a child that was known already gives its former list back") {
+  Unwound own;
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
+  for (const SampledChild* each : {&child, &grandchild}) {
+    own.execs[each->pid()] = 0;
+    own->set(each->pid());
+  }
+  own->wait_for_tables(milliseconds(20'000));
+  own->on_fork(child.pid(), grandchild.pid());
+  own->forget(child.pid());
+  own->forget(grandchild.pid());
+  own.work_until([&] { return mappings_in_use(own.object()) == 0; });
+}
