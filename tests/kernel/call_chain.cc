@@ -133,6 +133,28 @@ void go_on() {
   }
 }
 
+// What others call within the chain has these two above it.
+char next_letter;
+void (*next_call)();
+CHAIN_FUNCTION(y) {
+  const std::size_t size = 100 + chance(100);
+  auto* memory = static_cast<char*>(alloca(size));
+  std::memset(memory, 1, size);
+  asm volatile("" ::"r"(memory) : "memory");
+  push(next_letter);
+  next_call();
+  pop();
+  sink = sink + static_cast<unsigned char>(memory[size - 1]);
+}
+CHAIN_FUNCTION(x) {
+  volatile std::uint64_t room[20];
+  room[3] = 3;
+  push('y');
+  function_y();
+  pop();
+  sink = sink + static_cast<unsigned>(room[3]);
+}
+
 __attribute__((noinline, noclone, section("chain_r"))) void recursion(
     unsigned depth, const std::function<bool()>& done) {
   if (depth == 1) {
@@ -156,26 +178,23 @@ CHAIN_BOUNDS(e)
 CHAIN_BOUNDS(f)
 CHAIN_BOUNDS(g)
 CHAIN_BOUNDS(r)
+CHAIN_BOUNDS(x)
+CHAIN_BOUNDS(y)
 
-namespace {
-
-struct Bounds {
-  char letter;
-  const char* start;
-  const char* stop;
-};
+const ChainCodes& chain_codes() {
 #define CHAIN_RANGE(letter, text) \
-  { text, __start_chain_##letter, __stop_chain_##letter }
-const Bounds kBounds[] = {CHAIN_RANGE(a, 'a'), CHAIN_RANGE(b, 'b'), CHAIN_RANGE(c, 'c'),
-                          CHAIN_RANGE(d, 'd'), CHAIN_RANGE(e, 'e'), CHAIN_RANGE(f, 'f'),
-                          CHAIN_RANGE(g, 'g'), CHAIN_RANGE(r, 'r')};
+  ChainCode { text, address_of(__start_chain_##letter), address_of(__stop_chain_##letter) }
+  const auto address_of = [](const char* code) { return reinterpret_cast<std::uint64_t>(code); };
+  static const ChainCodes codes{CHAIN_RANGE(a, 'a'), CHAIN_RANGE(b, 'b'), CHAIN_RANGE(c, 'c'),
+                                CHAIN_RANGE(d, 'd'), CHAIN_RANGE(e, 'e'), CHAIN_RANGE(f, 'f'),
+                                CHAIN_RANGE(g, 'g'), CHAIN_RANGE(r, 'r'), CHAIN_RANGE(x, 'x'),
+                                CHAIN_RANGE(y, 'y')};
+  return codes;
+}
 
-}  // namespace
-
-void call_at_random(unsigned seed, const std::function<bool()>& done) {
+void begin_chain() {
   // They must not move, and outlive the call.
   static std::vector<custom_labels_label_t> labels{label("chain", "")};
-  state = seed;
   slot = labels.data();
   slot->value.buf = reinterpret_cast<const unsigned char*>(chain);
   slot->value.len = 0;
@@ -189,6 +208,19 @@ void call_at_random(unsigned seed, const std::function<bool()>& done) {
   action.sa_flags = SA_NODEFER | SA_ONSTACK;
   sigaction(SIGUSR2, &action, nullptr);
   publish_labels(labels);
+}
+
+void call_in_chain(char letter, void (*call)()) {
+  next_letter = letter;
+  next_call = call;
+  push('x');
+  function_x();
+  pop();
+}
+
+void call_at_random(unsigned seed, const std::function<bool()>& done) {
+  begin_chain();
+  state = seed;
   while (!done()) {
     calls_left = kMostCalls;
     go_on();
@@ -197,15 +229,12 @@ void call_at_random(unsigned seed, const std::function<bool()>& done) {
 
 void recurse(unsigned depth, const std::function<bool()>& done) { recursion(depth, done); }
 
-std::string letters_of(const std::vector<std::uint64_t>& stack) {
+std::string letters_of(const std::vector<std::uint64_t>& stack, const ChainCodes& codes) {
   std::string letters;
   for (std::size_t i = stack.size(); i-- > 0;) {
     const std::uint64_t address = i == 0 ? stack[i] : stack[i] - 1;
-    for (const Bounds& each : kBounds) {
-      if (address >= reinterpret_cast<std::uint64_t>(each.start) &&
-          address < reinterpret_cast<std::uint64_t>(each.stop)) {
-        letters += each.letter;
-      }
+    for (const ChainCode& each : codes) {
+      if (address >= each.start && address < each.stop) letters += each.letter;
     }
   }
   return letters;

@@ -14,13 +14,28 @@
 
 namespace labelscope::test {
 
-// Calls at random, in ways that make stacks hard to unwind, until `done`. Publishes the label.
+// Publishes the label, which is empty, and lets signal handlers have a stack of their own.
+void begin_chain();
+// One more letter during this call.
+void call_in_chain(char letter, void (*call)());
+// Calls at random, in ways that make stacks hard to unwind, until `done`. begin_chain() is in it.
 void call_at_random(unsigned seed, const std::function<bool()>& done);
 // Recurses `depth` calls deep and burns there until `done`.
 void recurse(unsigned depth, const std::function<bool()>& done);
+
+// Code that has a letter.
+struct ChainCode {
+  char letter;
+  std::uint64_t start;
+  std::uint64_t stop;
+};
+using ChainCodes = std::vector<ChainCode>;
+// The code of this program.
+const ChainCodes& chain_codes();
 // The letters of the functions that these addresses are in, outermost first. Of a stack, leaf first:
 // all but the first are return addresses.
-std::string letters_of(const std::vector<std::uint64_t>& stack);
+std::string letters_of(const std::vector<std::uint64_t>& stack,
+                       const ChainCodes& codes = chain_codes());
 // How many frames of recurse() there are.
 std::size_t recursions_in(const std::vector<std::uint64_t>& stack);
 

@@ -23,6 +23,9 @@ custom_labels_label_t label(const std::string& key, const std::string& value);
 void publish(custom_labels_labelset_t* set);
 void publish_labels(std::vector<custom_labels_label_t>& slots);
 
+// Where the calling thread's variable is, from its thread pointer.
+std::uint64_t label_offset();
+
 // Burns CPU in user mode until `done` is true; its code is between the two addresses.
 void burn(const std::function<bool()>& done);
 std::pair<std::uint64_t, std::uint64_t> burn_code();
@@ -40,8 +43,9 @@ class ChildSide {
   void take() const;
   // Burns until the parent says something, and takes it.
   void burn_until_told() const;
-  // The pipe that the parent's words come through.
+  // The pipes that the parent's words come through, and the child's.
   int input() const { return in_; }
+  int output() const { return out_; }
 
  private:
   int in_;

@@ -37,6 +37,7 @@ void Taken::on_sample(const Sample& sample) {
   one.user_stack.assign(sample.stack.user.begin(), sample.stack.user.end());
   one.kernel_stack.assign(sample.stack.kernel.begin(), sample.stack.kernel.end());
   one.stack_end = sample.stack.end;
+  one.fp_frames = sample.stack.fp_frames;
   one.seen = decode_label_bytes(sample.label_bytes);
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;

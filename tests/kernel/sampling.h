@@ -20,6 +20,7 @@ struct TakenSample {
   std::vector<std::uint64_t> user_stack;
   std::vector<std::uint64_t> kernel_stack;
   ls_stack_end stack_end{};
+  unsigned fp_frames = 0;
   std::uint64_t thread_ns = 0;
   Observation seen;
 };

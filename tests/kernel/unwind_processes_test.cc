@@ -237,12 +237,13 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   own->on_fork(child.pid(), grandchild.pid());
   const auto list = list_of(own.object(), grandchild.pid());
   REQUIRE(list);
-  const std::size_t in_use = mappings_in_use(own.object());
+  const auto other = list_of(own.object(), stranger.pid());
+  const auto in_use = [&] { return mappings_in_use(own.object()); };
+  own.work_until([&] { return in_use() == list->count + other->count; });  // not the first lists
   own->forget(child.pid());
   // The stranger leaves after it. When its list is given back, the child's would have been, too.
-  const auto other = list_of(own.object(), stranger.pid());
   own->forget(stranger.pid());
-  own.work_until([&] { return mappings_in_use(own.object()) + other->count <= in_use; });
+  own.work_until([&] { return in_use() <= list->count; });
   CHECK(mappings_of(own.object(), *list).size() == list->count);
 }
 

@@ -1,0 +1,287 @@
+// Code that comes, goes or moves while stacks are taken by call frame information: against the call
+// chain that the target's label says.
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "kernel/chain_samples.h"
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+#include "support/rights.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+extern "C" char __start_chain_z[];
+extern "C" char __stop_chain_z[];
+
+namespace {
+
+namespace fs = std::filesystem;
+const SamplerOptions kOptions{
+    .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true};
+
+void spin() {
+  volatile int rounds = 0;
+  while (rounds < 20000) rounds = rounds + 1;
+}
+__attribute__((noinline, section("chain_z"))) void spin_here() { spin(); }
+
+ChainCodes own_codes() {
+  ChainCodes codes = chain_codes();
+  codes.push_back({'z', reinterpret_cast<std::uint64_t>(__start_chain_z),
+                   reinterpret_cast<std::uint64_t>(__stop_chain_z)});
+  return codes;
+}
+
+// A library and what it says of its code.
+void (*library_call)(void (*)());
+void* load(const char* path, const ChildSide& parent) {
+  void* library = dlopen(path, RTLD_NOW);
+  if (library == nullptr) _exit(81);
+  auto code = reinterpret_cast<void (*)(unsigned long*)>(dlsym(library, "library_code"));
+  library_call = reinterpret_cast<void (*)(void (*)())>(dlsym(library, "library_call"));
+  unsigned long bounds[2] = {};
+  code(bounds);
+  parent.say(bounds[0]);
+  parent.say(bounds[1]);
+  return library;
+}
+
+void call_until_told(char letter, void (*call)(), const ChildSide& parent) {
+  while (!parent.told()) call_in_chain(letter, call);
+  parent.take();
+}
+
+std::size_t whole_with(const Taken& taken, char letter) {
+  return static_cast<std::size_t>(
+      std::count_if(taken.samples.begin(), taken.samples.end(), [&](const TakenSample& sample) {
+        return is_complete(sample) && chain_of(sample).ends_with(letter);
+      }));
+}
+
+std::string end_names(const Taken& taken) { return ends_of(taken.samples); }
+
+// The program that a child has executed.
+struct Program {
+  ls_tls_recipe recipe{};
+  ChainCodes codes;
+};
+Program hear_program(SampledChild& child) {
+  Program program;
+  program.recipe.kind = LS_TP_OFFSET;
+  program.recipe.offset = static_cast<std::int64_t>(child.hear());
+  for (std::uint64_t count = child.hear(); count > 0; --count) {
+    const char letter = static_cast<char>(child.hear());
+    const std::uint64_t start = child.hear();
+    program.codes.push_back({letter, start, child.hear()});
+  }
+  return program;
+}
+
+void execute(const ChildSide& parent, const std::string& program, const char* how = nullptr) {
+  const std::string in = std::to_string(parent.input());
+  const std::string out = std::to_string(parent.output());
+  execl(program.c_str(), program.c_str(), in.c_str(), out.c_str(), how, nullptr);
+  _exit(82);
+}
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = fs::temp_directory_path() / "labelscope-chain-XXXXXX";
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string operator/(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+// Samples a child that has executed the program already; its stacks are true, and these are whole.
+void expect_whole_stacks(SampledChild& child, const Program& program) {
+  auto sampler = open_sampler(kOptions);
+  REQUIRE(sampler->set_process(child.pid(), {&program.recipe, 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return complete_in(taken.samples) >= 100; });
+  stop_and_balance(*sampler, taken);
+  INFO(end_names(taken));
+  require_true(taken.samples, program.codes);
+  require_complete(taken.samples, 990);
+}
+
+}  // namespace
+
+TEST_CASE("unwind: stacks of a forked child are whole from its first sample on") {
+  SampledChild child([](ChildSide& parent) {
+    parent.wait_until_told();
+    parent.take();
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      call_at_random(17, [&] { return parent.told(); });
+      _exit(0);
+    }
+    parent.say(static_cast<std::uint64_t>(grandchild));
+    waitpid(grandchild, nullptr, 0);
+  });
+  auto sampler = open_sampler(kOptions);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  child.tell();
+  const Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  Taken taken;
+  std::vector<TakenSample> its;
+  drain_until(*sampler, taken, [&] {
+    its.clear();
+    std::copy_if(taken.samples.begin(), taken.samples.end(), std::back_inserter(its),
+                 [&](const TakenSample& sample) { return sample.pid == grandchild; });
+    return its.size() >= 200;
+  });
+  child.tell();
+  stop_and_balance(*sampler, taken);
+  INFO(ends_of(its));
+  require_true(its);
+  require_complete(its, 990);
+  const auto waits = [](const TakenSample& sample) {
+    return !is_cut_by_exception(sample) && (sample.stack_end == LS_STACK_NO_MAPPING ||
+                                            sample.stack_end == LS_STACK_NO_TABLE);
+  };
+  CHECK(std::none_of(its.begin(), its.end(), waits));
+}
+
+TEST_CASE("unwind: a library that is loaded later, and another one in its place") {
+  SampledChild child([](ChildSide& parent) {
+    begin_chain();
+    parent.say(1);
+    call_until_told('z', spin_here, parent);
+    void* library = load(LIBRARY_U, parent);
+    call_until_told('u', [] { library_call(spin); }, parent);
+    dlclose(library);
+    load(LIBRARY_V, parent);
+    call_until_told('v', [] { library_call(spin); }, parent);
+  });
+  child.hear();
+  auto sampler = open_sampler(kOptions);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return whole_with(taken, 'z') >= 20; });
+  ChainCodes codes = own_codes();
+  child.tell();
+  const std::uint64_t start = child.hear();
+  codes.push_back({'u', start, child.hear()});
+  drain_until(*sampler, taken, [&] { return whole_with(taken, 'u') >= 50; });
+  const std::size_t before = taken.samples.size();
+  child.tell();
+  const std::uint64_t next_start = child.hear();
+  ChainCodes next_codes = own_codes();
+  next_codes.push_back({'v', next_start, child.hear()});
+  drain_until(*sampler, taken, [&] { return whole_with(taken, 'v') >= 50; });
+  child.tell();
+  stop_and_balance(*sampler, taken);
+  INFO(end_names(taken));
+  std::vector<TakenSample> first;
+  std::vector<TakenSample> second;
+  for (const TakenSample& sample : taken.samples) {
+    (chain_of(sample).find('v') == std::string::npos ? first : second).push_back(sample);
+  }
+  REQUIRE(first.size() >= before);
+  require_true(first, codes);
+  if (next_start != start) skip_test("the loader has put the second library elsewhere");
+  require_true(second, next_codes);
+}
+
+TEST_CASE("unwind: an exec while recording, into a program with other tables") {
+  SampledChild child([](ChildSide& parent) {
+    parent.burn_until_told();
+    execute(parent, CHAIN_PROGRAM);
+  });
+  auto sampler = open_sampler(kOptions);
+  REQUIRE(sampler->set_process(child.pid(), {}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return complete_in(taken.samples) >= 20; });
+  child.tell();
+  drain_until(*sampler, taken, [&] { return !taken.execs.empty(); });
+  const Program program = hear_program(child);
+  REQUIRE(sampler->set_process(child.pid(), {&program.recipe, 1}));
+  const auto labelled = [&] {
+    return std::count_if(taken.samples.begin(), taken.samples.end(), [](const TakenSample& sample) {
+      return is_complete(sample) && !chain_of(sample).empty();
+    });
+  };
+  drain_until(*sampler, taken, [&] { return labelled() >= 100; });
+  stop_and_balance(*sampler, taken);
+  INFO(end_names(taken));
+  require_true(taken.samples, program.codes);
+}
+
+TEST_CASE("unwind: a program whose file is gone, or another one by now") {
+  const std::string how = GENERATE("deleted", "replaced");
+  const TemporaryFolder folder;
+  const std::string path = folder / "program";
+  fs::copy_file(CHAIN_PROGRAM, path);
+  SampledChild child([&](ChildSide& parent) { execute(parent, path); });
+  const Program program = hear_program(child);
+  if (how == "deleted") {
+    fs::remove(path);
+  } else {
+    fs::copy_file(LIBRARY_U, folder / "other");
+    fs::rename(folder / "other", path);
+  }
+  expect_whole_stacks(child, program);
+}
+
+TEST_CASE("unwind: a program of another mount namespace") {
+  skip_without_bpf();
+  const TemporaryFolder folder;
+  const std::string path = folder / "program";
+  SampledChild child([&](ChildSide& parent) {
+    const std::string own = folder / "";
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", own.c_str(), "tmpfs", 0, nullptr) != 0) {
+      parent.say(0);
+      return;
+    }
+    parent.say(1);
+    fs::copy_file(CHAIN_PROGRAM, path);
+    execute(parent, path);
+  });
+  if (child.hear() == 0) skip_test("a namespace of mounts cannot be made here");
+  const Program program = hear_program(child);
+  REQUIRE_FALSE(fs::exists(path));
+  expect_whole_stacks(child, program);
+}
+
+TEST_CASE("unwind: code that was moved into memory without a file leads to no wrong frame") {
+  SampledChild child([](ChildSide& parent) { execute(parent, CHAIN_PROGRAM, "remap"); });
+  const Program program = hear_program(child);
+  auto sampler = open_sampler(kOptions);
+  REQUIRE(sampler->set_process(child.pid(), {&program.recipe, 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 300; });
+  stop_and_balance(*sampler, taken);
+  INFO(end_names(taken));
+  std::printf("FACT: remapped %s\n", end_names(taken).c_str());
+  require_true(taken.samples, program.codes);
+  // It was built without frame pointers, so hardly any stack can be whole; and nobody says it is.
+  for (const TakenSample& sample : taken.samples) {
+    if (sample.user_stack.size() > 1) REQUIRE(sample.fp_frames > 0);
+  }
+}

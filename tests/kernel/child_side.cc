@@ -1,0 +1,102 @@
+// The child's half of sampled_child.h, which programs use that are no tests.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "kernel/sampled_child.h"
+
+extern "C" {
+// Volatile so that the stores are there when a sample comes.
+static __thread custom_labels_labelset_t* volatile test_current_set;
+// Made by the linker for a section whose name is an identifier.
+extern const char __start_labelscope_burn[];  // NOLINT: the linker's name
+extern const char __stop_labelscope_burn[];   // NOLINT: the linker's name
+}
+
+namespace labelscope::test {
+namespace {
+
+std::uint64_t thread_pointer() {
+#if defined(__x86_64__)
+  std::uint64_t value = 0;
+  __asm__("mov %%fs:0, %0" : "=r"(value));
+  return value;
+#else
+  std::uint64_t value = 0;
+  __asm__("mrs %0, tpidr_el0" : "=r"(value));
+  return value;
+#endif
+}
+
+std::uint64_t address_of_variable() {
+  return reinterpret_cast<std::uint64_t>(const_cast<custom_labels_labelset_t**>(&test_current_set));
+}
+
+__attribute__((noinline, section("labelscope_burn"))) void burn_some() {
+  volatile int rounds = 0;
+  while (rounds < 20000) rounds = rounds + 1;
+}
+
+}  // namespace
+
+custom_labels_label_t label(const std::string& key, const std::string& value) {
+  // Sets point to these bytes until the process ends; one allocation each, scattered as on any
+  // heap.
+  static std::vector<std::unique_ptr<unsigned char[]>> kept;
+  auto copy = [](const std::string& text) {
+    // One byte more: an empty string has an address too.
+    kept.push_back(std::make_unique<unsigned char[]>(text.size() + 1));
+    std::copy(text.begin(), text.end(), kept.back().get());
+    return custom_labels_string_t{text.size(), kept.back().get()};
+  };
+  return {copy(key), copy(value)};
+}
+
+void publish(custom_labels_labelset_t* set) { test_current_set = set; }
+
+void publish_labels(std::vector<custom_labels_label_t>& slots) {
+  auto* set = new custom_labels_labelset_t{slots.data(), slots.size(), slots.size()};
+  publish(set);
+}
+
+std::uint64_t label_offset() { return address_of_variable() - thread_pointer(); }
+
+void burn(const std::function<bool()>& done) {
+  while (!done()) {
+    for (int i = 0; i < 50; ++i) burn_some();
+  }
+}
+
+std::pair<std::uint64_t, std::uint64_t> burn_code() {
+  return {reinterpret_cast<std::uint64_t>(__start_labelscope_burn),
+          reinterpret_cast<std::uint64_t>(__stop_labelscope_burn)};
+}
+
+void ChildSide::say(std::uint64_t number) const {
+  if (write(out_, &number, sizeof(number)) != sizeof(number)) _exit(90);
+}
+
+bool ChildSide::told() const {
+  pollfd ready{in_, POLLIN, 0};
+  return poll(&ready, 1, 0) > 0;
+}
+
+void ChildSide::wait_until_told() const {
+  pollfd ready{in_, POLLIN, 0};
+  poll(&ready, 1, -1);
+}
+
+void ChildSide::take() const {
+  char byte = 0;
+  // At the end of the pipe the parent is gone; so should the child.
+  if (read(in_, &byte, 1) != 1) _exit(91);
+}
+
+void ChildSide::burn_until_told() const {
+  burn([this] { return told(); });
+  take();
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,212 @@
+// Compiled as call_chain.cc is. What no compiler makes is assembly code.
+#include "kernel/hard_calls.h"
+
+#include <alloca.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+// A function in a section of its own, which ends with code that is described: else two gaps were one.
+#define BEGIN(letter)                                                        \
+  ".pushsection chain_" #letter ", \"ax\", @progbits\n.globl leaf_" #letter    \
+  "\n.type leaf_" #letter ", %function\n.p2align 4\nleaf_" #letter ":\n"
+#define END ".p2align 4\n.cfi_startproc\nnop\n.cfi_endproc\n.popsection\n"
+#if defined(__x86_64__)
+#define RETURN "ret\n"
+#define SPIN "mov $20000, %ecx\n1: dec %ecx\njnz 1b\n"
+#define MANY ".rept 80\nnop\ninc %eax\n.endr\n"
+#define FAULT "ud2\n"
+#else
+#define RETURN "ret\n"
+#define SPIN "mov w11, #20000\n1: subs w11, w11, #1\nb.ne 1b\n"
+#define MANY ".rept 80\nadd w12, w12, #1\n.endr\n"
+#define FAULT ".inst 0\n"
+#endif
+
+extern "C" {
+void leaf_h();
+void leaf_i();
+void leaf_j();
+void leaf_n();
+void leaf_o();
+void leaf_q();
+void leaf_s();
+void leaf_w();
+}
+
+// The return address is in a register.
+#if defined(__x86_64__)
+asm(BEGIN(h) ".cfi_startproc\npop %rdx\n.cfi_adjust_cfa_offset -8\n.cfi_register %rip, %rdx\n" SPIN
+             "push %rdx\n.cfi_adjust_cfa_offset 8\n.cfi_offset %rip, -8\nret\n.cfi_endproc\n" END);
+// The frame is large, ..
+asm(BEGIN(w) ".cfi_startproc\nsub $0x20000, %rsp\n.cfi_adjust_cfa_offset 0x20000\n" SPIN
+             "add $0x20000, %rsp\n.cfi_adjust_cfa_offset -0x20000\nret\n.cfi_endproc\n" END);
+// .. and the CFA is far below what it counts from.
+asm(BEGIN(q) ".cfi_startproc\nlea 0x30008(%rsp), %r11\n.cfi_def_cfa %r11, -0x30000\n" SPIN
+             ".cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n" END);
+// Described by an expression that nobody supports: rsp * 2.
+asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x77, 0, 0x12, 0x22\n" SPIN RETURN
+             ".cfi_endproc\n" END);
+// As linkers describe the PLT: with eight bytes more on the stack from the byte 11 of an entry on. No
+// timer meets the one jump of a real entry, so this one has a loop in both of its halves.
+asm(BEGIN(j) ".cfi_startproc\nmov $10000, %ecx\nmov $10000, %edx\n.p2align 4\n"
+             ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
+             "1: dec %ecx\njnz 1b\nnopl 0(%rax, %rax, 1)\npush $0\n"
+             "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
+// Not described, with a frame pointer.
+asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
+#else
+// Entries of the PLT have no frame and no description here.
+asm(BEGIN(j) ".cfi_startproc\n" SPIN RETURN ".cfi_endproc\n" END);
+asm(BEGIN(h) ".cfi_startproc\nmov x9, x30\n.cfi_register 30, 9\nmov x30, #0\n" SPIN
+             "mov x30, x9\n.cfi_restore 30\nret\n.cfi_endproc\n" END);
+asm(BEGIN(w) ".cfi_startproc\nsub sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset 0x20000\n" SPIN
+             "add sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset -0x20000\nret\n.cfi_endproc\n" END);
+asm(BEGIN(q) ".cfi_startproc\nadd x9, sp, #0x30, lsl #12\n.cfi_def_cfa 9, -0x30000\n" SPIN
+             ".cfi_def_cfa 31, 0\nret\n.cfi_endproc\n" END);
+asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x8f, 0, 0x12, 0x22\n" SPIN RETURN
+             ".cfi_endproc\n" END);
+asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN "ldp x29, x30, [sp], #16\nret\n" END);
+#endif
+// Not described at all.
+asm(BEGIN(i) MANY SPIN RETURN END);
+// A signal comes at its first instruction. What is before it has another rule.
+asm(".pushsection chain_s, \"ax\", %progbits\n.cfi_startproc\n.cfi_def_cfa_offset 4096\n"
+    "nop\nnop\nnop\nnop\n.cfi_endproc\n.globl leaf_s\n.type leaf_s, %function\nleaf_s:\n"
+    ".cfi_startproc\n" FAULT RETURN ".cfi_endproc\n.popsection\n");
+
+namespace labelscope::test {
+namespace {
+
+#define HARD_FUNCTION(letter) \
+  __attribute__((noinline, noclone, section("chain_" #letter))) void function_##letter()
+
+volatile unsigned sink;
+
+__attribute__((noinline, noclone)) void spin() {
+  for (unsigned i = 0; i < 20000; ++i) sink = sink + 1;
+}
+
+std::uint64_t address_of(const void* code) { return reinterpret_cast<std::uint64_t>(code); }
+bool is_near(std::uint64_t pc, std::uint64_t start, std::uint64_t size) {
+  return pc - start < size;
+}
+
+// Into code that the kernel maps.
+HARD_FUNCTION(k) {
+  timespec now{};
+  for (int i = 0; i < 300; ++i) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sink = sink + static_cast<unsigned>(now.tv_nsec);
+  }
+}
+bool is_in_vdso(std::uint64_t pc) { return is_near(pc, getauxval(AT_SYSINFO_EHDR), 8192); }
+
+// Its frame is aligned and has a size that is known only here: the CFA lies on the stack.
+HARD_FUNCTION(l) {
+  alignas(128) char aligned[256];
+  const std::size_t size = 100 + sink % 64;
+  auto* memory = static_cast<char*>(alloca(size));
+  std::memset(aligned, 1, sizeof aligned);
+  std::memset(memory, 1, size);
+  asm volatile("" ::"r"(aligned), "r"(memory) : "memory");
+  spin();
+  sink = sink + static_cast<unsigned char>(aligned[3] + memory[7]);
+}
+
+// Its last instruction is a call.
+std::jmp_buf way_back;
+__attribute__((noinline, noclone, noreturn)) void leave() {
+  spin();
+  std::longjmp(way_back, 1);
+}
+HARD_FUNCTION(m) {
+  volatile char room[200];
+  room[7] = 7;
+  sink = sink + static_cast<unsigned char>(room[7]);
+  leave();
+}
+void come_back_from_m() {
+  if (setjmp(way_back) == 0) function_m();
+}
+
+// In a handler.
+void handle_fault(int, siginfo_t*, void* context) {
+  spin();
+#if defined(__x86_64__)
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 2;
+#else
+  static_cast<ucontext_t*>(context)->uc_mcontext.pc += 4;
+#endif
+}
+
+// A child that has its parent's stack, and the parent, which waits for it.
+HARD_FUNCTION(v) {
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = vfork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+  }
+}
+bool is_in_vfork(std::uint64_t pc) {
+  return is_near(pc, reinterpret_cast<std::uint64_t>(&vfork), 64);
+}
+
+template <class Bounds>
+ChainCode code_of(char letter, const Bounds* start, const Bounds* stop) {
+  return {letter, address_of(start), address_of(stop)};
+}
+
+}  // namespace
+
+#define HARD_LETTERS(X) X(h) X(i) X(j) X(k) X(l) X(m) X(n) X(o) X(q) X(s) X(v) X(w)
+#define HARD_BOUNDS(letter)                 \
+  extern "C" char __start_chain_##letter[]; \
+  extern "C" char __stop_chain_##letter[];
+HARD_LETTERS(HARD_BOUNDS)
+
+const std::vector<HardCall>& hard_calls() {
+  static const std::vector<HardCall> calls{
+      {'h', "the return address is in a register", LS_STACK_ROOT, leaf_h, nullptr},
+      {'i', "assembly code that says nothing", LS_STACK_NO_WAY_ON, leaf_i, nullptr},
+      {'j', "an entry of the PLT", LS_STACK_ROOT, leaf_j, nullptr},
+      {'k', "the vDSO", LS_STACK_ROOT, function_k, is_in_vdso},
+      {'l', "an aligned frame whose size varies", LS_STACK_ROOT, function_l, nullptr},
+      {'m', "a call is the last instruction", LS_STACK_ROOT, come_back_from_m, nullptr},
+      {'n', "assembly code with a frame pointer", LS_STACK_ROOT, leaf_n, nullptr},
+      {'o', "a CFA that is an odd expression", LS_STACK_UNSUPPORTED, leaf_o, nullptr},
+      {'q', "a CFA below its register", LS_STACK_ROOT, leaf_q, nullptr},
+      {'s', "a signal at a function's first instruction", LS_STACK_ROOT, leaf_s, nullptr},
+      {'v', "vfork()", LS_STACK_ROOT, function_v, is_in_vfork},
+      {'w', "a large frame", LS_STACK_ROOT, leaf_w, nullptr}};
+  return calls;
+}
+
+const ChainCodes& all_chain_codes() {
+#define HARD_CODE(letter) code_of(#letter[0], __start_chain_##letter, __stop_chain_##letter),
+  static const ChainCodes codes = [] {
+    ChainCodes all = chain_codes();
+    for (const ChainCode& each : {HARD_LETTERS(HARD_CODE)}) all.push_back(each);
+    return all;
+  }();
+  return codes;
+}
+
+void call_hard_ones(const std::function<bool()>& done) {
+  begin_chain();
+  struct sigaction action {};
+  action.sa_sigaction = handle_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGILL, &action, nullptr);
+  while (!done()) {
+    for (const HardCall& each : hard_calls()) call_in_chain(each.letter, each.call);
+  }
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,65 @@
+// Stacks from code that unwinders have got wrong (tests/README.md has the list), against the call
+// chain that the target's label says.
+#include <algorithm>
+#include <map>
+
+#include "kernel/chain_samples.h"
+#include "kernel/hard_calls.h"
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "support/catch.h"
+#include "support/vfork.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Stacks of the call that is meant: its own code is what runs, by the label and by the first frame.
+bool is_of(const TakenSample& sample, const HardCall& call) {
+  const std::string chain = chain_of(sample);
+  if (chain.empty() || chain.back() != call.letter || sample.user_stack.empty()) return false;
+  if (call.is_there != nullptr) return call.is_there(sample.user_stack[0]);
+  const std::string seen = letters_of(sample.user_stack, all_chain_codes());
+  return !seen.empty() && seen.back() == call.letter;
+}
+
+}  // namespace
+
+TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where they must") {
+  skip_without_vfork();
+  SampledChild child([](ChildSide& parent) {
+    parent.say(1);
+    call_hard_ones([&] { return parent.told(); });
+  });
+  child.hear();
+  constexpr std::size_t kEach = 10;
+  std::map<char, std::size_t> of_call;
+  std::size_t looked_at = 0;
+  Taken taken;
+  sample_until(
+      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true}, child,
+      taken, [&] {
+        if (taken.samples.size() < looked_at) looked_at = 0, of_call.clear();
+        for (; looked_at < taken.samples.size(); ++looked_at) {
+          for (const HardCall& call : hard_calls()) {
+            of_call[call.letter] += is_of(taken.samples[looked_at], call);
+          }
+        }
+        return std::all_of(hard_calls().begin(), hard_calls().end(), [&](const HardCall& call) {
+          return of_call[call.letter] >= kEach;
+        });
+      });
+  require_true(taken.samples, all_chain_codes());
+  for (const HardCall& call : hard_calls()) {
+    std::vector<TakenSample> its;
+    std::copy_if(taken.samples.begin(), taken.samples.end(), std::back_inserter(its),
+                 [&](const TakenSample& sample) { return is_of(sample, call); });
+    INFO(call.letter << ", " << call.what << ": " << ends_of(its));
+    for (const TakenSample& sample : its) {
+      REQUIRE(sample.stack_end == call.end);
+      // What was found along frame pointers says so.
+      REQUIRE(sample.fp_frames == (call.letter == 'n' ? 1U : 0U));
+    }
+  }
+}
