@@ -50,15 +50,18 @@ Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byt
 std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
                                           std::uint64_t start, std::uint64_t file_offset) {
   constexpr std::uint64_t kPage = 4096;
+  std::optional<std::uint64_t> bias;
   for (const LoadSegment& load : segments) {
     const std::uint64_t first = load.file_offset & ~(kPage - 1);
     if (!load.executable || file_offset < first ||
         file_offset >= load.file_offset + load.file_size) {
       continue;
     }
-    return start - (file_offset - load.file_offset + load.vaddr);
+    // A page of the file may hold the end of one segment and the start of the next: then it is the
+    // start that is mapped there.
+    if (!bias || file_offset == first) bias = start - (file_offset - load.file_offset + load.vaddr);
   }
-  return std::nullopt;
+  return bias;
 }
 
 }  // namespace labelscope
