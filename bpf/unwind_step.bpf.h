@@ -178,7 +178,11 @@ static __always_inline void ls_go_to_caller(struct ls_unwind* w, __u64 pc) {
 }
 
 /* What a signal has interrupted: the kernel has put all registers onto the stack
- * (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h). */
+ * (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h).
+ *
+ * While the kernel takes them back, a sample may find the stack pointer of the interrupted code with
+ * the pc of the return from the handler. Then other data lies where the registers should: their
+ * flags tell, which are those of user mode and have 32 bits. */
 static __always_inline void ls_step_to_interrupted(const struct ls_memory* memory,
                                                    struct ls_unwind* w) {
 #if defined(__TARGET_ARCH_arm64)
@@ -186,9 +190,14 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
     __u64 x[31];
     __u64 sp;
     __u64 pc;
+    __u64 pstate;
   } saved;
   /* siginfo_t; then up to uc_mcontext.regs */
   if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 128 + 184)) return;
+  if (saved.pstate >> 32 || (saved.pstate & 0xf)) {
+    w->end = LS_STACK_BAD_RETURN;
+    return;
+  }
   __builtin_memcpy(w->registers, saved.x, sizeof(saved.x));
   w->fp = saved.x[29];
   w->sp = saved.sp;
@@ -197,9 +206,15 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
   struct {
     __u64 r8_15[8];
     __u64 di, si, bp, bx, dx, ax, cx, sp, ip;
+    __u64 flags;
+    __u64 segments; /* cs in the lowest 16 bits */
   } saved;
   /* ucontext_t: flags, link, stack; then the registers */
   if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 40)) return;
+  if (saved.flags >> 32 || (saved.segments & 3) != 3) {
+    w->end = LS_STACK_BAD_RETURN;
+    return;
+  }
   w->registers[0] = saved.ax;
   w->registers[1] = saved.dx;
   w->registers[2] = saved.cx;

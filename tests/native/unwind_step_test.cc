@@ -129,6 +129,14 @@ std::vector<std::uint64_t> frames_of(const native_stack& stack) {
 
 using Frames = std::vector<std::uint64_t>;
 
+// Of x86-64, up to the segments: what a handler returns to has this on the stack.
+std::vector<std::uint64_t> signal_context() {
+  std::vector<std::uint64_t> words(5 + 19);
+  words[5 + 17] = 0x246;
+  words[5 + 18] = 0x2b'0000'0000'0033;
+  return words;
+}
+
 }  // namespace
 
 TEST_CASE("unwind step: from a leaf through two callers to the root") {
@@ -220,7 +228,7 @@ TEST_CASE("unwind step: through a signal handler, onto another stack and back") 
   program.start.sp = kHandlerStack;
   // The handler returns to the first byte of the signal frame's code.
   program.push(kHandlerStack, {kText + 0x100});
-  std::vector<std::uint64_t> context(5 + 17);
+  std::vector<std::uint64_t> context = signal_context();
   context[5 + 15] = kStack;
   context[5 + 16] = kText + 0x110;  // interrupted at the first byte of a function: not one before
   program.push(kHandlerStack + 8, context);
@@ -234,13 +242,27 @@ TEST_CASE("unwind step: what a signal has interrupted has all its registers") {
   Program program;
   const ls_unwind_rule by_r9{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 9, 8, 0, -8};
   program.rows({{0, of_kind(LS_CFA_SIGNAL)}, {0x100, by_r9}, {0x200, kRoot}});
-  std::vector<std::uint64_t> context(5 + 17);
+  std::vector<std::uint64_t> context = signal_context();
   context[5 + 1] = kStack + 0x400;  // r9
   context[5 + 15] = kStack + 0x300;
   context[5 + 16] = kText + 0x110;
   program.push(kStack, context);
   program.push(kStack + 0x400, {kText + 0x210});
   CHECK(program.unwind(kText + 4).end == LS_STACK_ROOT);
+}
+
+TEST_CASE("unwind step: where no registers lie, no signal has interrupted anything") {
+  Program program;
+  program.rows({{0, of_kind(LS_CFA_SIGNAL)}, {0x100, kRoot}});
+  std::vector<std::uint64_t> context = signal_context();
+  context[5 + 16] = kText + 0x110;
+  SECTION("flags") { context[5 + 17] = kText; }
+  SECTION("code of the kernel") { context[5 + 18] = 0x10; }
+  SECTION("an address for a segment") { context[5 + 18] = kStack; }
+  program.push(kStack, context);
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4});
+  CHECK(stack.end == LS_STACK_BAD_RETURN);
 }
 
 TEST_CASE("unwind step: each way to end has its name") {
@@ -451,9 +473,10 @@ TEST_CASE("unwind step: aarch64, through a signal handler") {
   Program program(true);
   program.rows({{0, of_kind(LS_CFA_SIGNAL)}, {0x100, kRoot}});
   program.start.code_mask = ~0ULL;
-  std::vector<std::uint64_t> saved(33);
+  std::vector<std::uint64_t> saved(34);
   saved[31] = kStack + 0x1000;
   saved[32] = kText + 0x100;
+  saved[33] = 0x6000'0000;  // flags of user mode
   program.push(kStack + 128 + 184, saved);
   const native_stack stack = program.unwind(kText + 4);
   CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x100});
