@@ -30,7 +30,8 @@ void remap_code() {
     std::istringstream(line) >> std::hex >> start >> dash >> end;
     if (here < start || here >= end) continue;
     auto* code = reinterpret_cast<void*>(start);  // NOLINT: an address
-    void* copy = mmap(nullptr, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* copy =
+        mmap(nullptr, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) std::exit(92);
     std::memcpy(copy, code, end - start);
     if (mprotect(copy, end - start, PROT_READ | PROT_EXEC) != 0 ||

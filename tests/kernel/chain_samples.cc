@@ -38,8 +38,8 @@ std::size_t complete_in(const std::vector<TakenSample>& samples) {
 }
 
 void require_complete(const std::vector<TakenSample>& samples, std::size_t of_thousand) {
-  const auto cut = static_cast<std::size_t>(
-      std::count_if(samples.begin(), samples.end(), is_cut_by_exception));
+  const auto cut =
+      static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), is_cut_by_exception));
   INFO(ends_of(samples) << "; " << cut << " cut by an exception");
   REQUIRE((complete_in(samples) + cut) * 1000 >= samples.size() * of_thousand);
   REQUIRE(cut * 20 <= samples.size());
@@ -76,8 +76,8 @@ void require_true(const std::vector<TakenSample>& samples, const ChainCodes& cod
     if (why.empty()) continue;
     if (wrong++ == 0) first = why;
   }
-  INFO(wrong << " of " << samples.size() << " stacks contradict their labels; the first one: "
-             << first);
+  INFO(wrong << " of " << samples.size()
+             << " stacks contradict their labels; the first one: " << first);
   REQUIRE(wrong == 0);
 }
 

@@ -158,8 +158,8 @@ TEST_CASE("unwind: stacks of a forked child are whole from its first sample on")
   require_true(its);
   require_complete(its, 990);
   const auto waits = [](const TakenSample& sample) {
-    return !is_cut_by_exception(sample) && (sample.stack_end == LS_STACK_NO_MAPPING ||
-                                            sample.stack_end == LS_STACK_NO_TABLE);
+    return !is_cut_by_exception(sample) &&
+           (sample.stack_end == LS_STACK_NO_MAPPING || sample.stack_end == LS_STACK_NO_TABLE);
   };
   CHECK(std::none_of(its.begin(), its.end(), waits));
 }
@@ -170,10 +170,12 @@ TEST_CASE("unwind: a library that is loaded later, and another one in its place"
     parent.say(1);
     call_until_told('z', spin_here, parent);
     void* library = load(LIBRARY_U, parent);
-    call_until_told('u', [] { library_call(spin); }, parent);
+    call_until_told(
+        'u', [] { library_call(spin); }, parent);
     dlclose(library);
     load(LIBRARY_V, parent);
-    call_until_told('v', [] { library_call(spin); }, parent);
+    call_until_told(
+        'v', [] { library_call(spin); }, parent);
   });
   child.hear();
   auto sampler = open_sampler(kOptions);
@@ -253,7 +255,8 @@ TEST_CASE("unwind: a program of another mount namespace") {
   const std::string path = folder / "program";
   SampledChild child([&](ChildSide& parent) {
     const std::string own = folder / "";
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         mount("none", own.c_str(), "tmpfs", 0, nullptr) != 0) {
       parent.say(0);
       return;

@@ -13,8 +13,8 @@
 #include <ctime>
 
 // A function in a section of its own, which ends with code that is described: else two gaps were one.
-#define BEGIN(letter)                                                        \
-  ".pushsection chain_" #letter ", \"ax\", @progbits\n.globl leaf_" #letter    \
+#define BEGIN(letter)                                                       \
+  ".pushsection chain_" #letter ", \"ax\", @progbits\n.globl leaf_" #letter \
   "\n.type leaf_" #letter ", %function\n.p2align 4\nleaf_" #letter ":\n"
 #define END ".p2align 4\n.cfi_startproc\nnop\n.cfi_endproc\n.popsection\n"
 #if defined(__x86_64__)
@@ -33,6 +33,7 @@ extern "C" {
 void leaf_h();
 void leaf_i();
 void leaf_j();
+void leaf_m();
 void leaf_n();
 void leaf_o();
 void leaf_q();
@@ -55,10 +56,11 @@ asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x77, 0, 0x12, 0x22\n" SPIN R
              ".cfi_endproc\n" END);
 // As linkers describe the PLT: with eight bytes more on the stack from the byte 11 of an entry on. No
 // timer meets the one jump of a real entry, so this one has a loop in both of its halves.
-asm(BEGIN(j) ".cfi_startproc\nmov $10000, %ecx\nmov $10000, %edx\n.p2align 4\n"
-             ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
-             "1: dec %ecx\njnz 1b\nnopl 0(%rax, %rax, 1)\npush $0\n"
-             "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
+asm(BEGIN(
+    j) ".cfi_startproc\nmov $10000, %ecx\nmov $10000, %edx\n.p2align 4\n"
+       ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
+       "1: dec %ecx\njnz 1b\nnopl 0(%rax, %rax, 1)\npush $0\n"
+       "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
 // Not described, with a frame pointer.
 asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
 #else
@@ -66,14 +68,27 @@ asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
 asm(BEGIN(j) ".cfi_startproc\n" SPIN RETURN ".cfi_endproc\n" END);
 asm(BEGIN(h) ".cfi_startproc\nmov x9, x30\n.cfi_register 30, 9\nmov x30, #0\n" SPIN
              "mov x30, x9\n.cfi_restore 30\nret\n.cfi_endproc\n" END);
-asm(BEGIN(w) ".cfi_startproc\nsub sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset 0x20000\n" SPIN
-             "add sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset -0x20000\nret\n.cfi_endproc\n" END);
+asm(BEGIN(
+    w) ".cfi_startproc\nsub sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset 0x20000\n" SPIN
+       "add sp, sp, #0x20, lsl #12\n.cfi_adjust_cfa_offset -0x20000\nret\n.cfi_endproc\n" END);
 asm(BEGIN(q) ".cfi_startproc\nadd x9, sp, #0x30, lsl #12\n.cfi_def_cfa 9, -0x30000\n" SPIN
              ".cfi_def_cfa 31, 0\nret\n.cfi_endproc\n" END);
 asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x8f, 0, 0x12, 0x22\n" SPIN RETURN
              ".cfi_endproc\n" END);
-asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN "ldp x29, x30, [sp], #16\nret\n" END);
+asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN
+             "ldp x29, x30, [sp], #16\nret\n" END);
 #endif
+// Its last instruction is a call. The function that follows at once has another rule.
+#if defined(__x86_64__)
+#define LEAVE "sub $200, %rsp\n.cfi_adjust_cfa_offset 200\ncall chain_leave\n"
+#else
+#define LEAVE                                                                   \
+  "stp x29, x30, [sp, #-208]!\n.cfi_def_cfa_offset 208\n.cfi_offset 29, -208\n" \
+  ".cfi_offset 30, -200\nbl chain_leave\n"
+#endif
+asm(BEGIN(m) ".cfi_startproc\n" LEAVE
+             ".cfi_endproc\n.cfi_startproc\n.cfi_def_cfa_offset 4096\n"
+             "nop\n.cfi_endproc\n" END);
 // Not described at all.
 asm(BEGIN(i) MANY SPIN RETURN END);
 // A signal comes at its first instruction. What is before it has another rule.
@@ -120,20 +135,9 @@ HARD_FUNCTION(l) {
   sink = sink + static_cast<unsigned char>(aligned[3] + memory[7]);
 }
 
-// Its last instruction is a call.
 std::jmp_buf way_back;
-__attribute__((noinline, noclone, noreturn)) void leave() {
-  spin();
-  std::longjmp(way_back, 1);
-}
-HARD_FUNCTION(m) {
-  volatile char room[200];
-  room[7] = 7;
-  sink = sink + static_cast<unsigned char>(room[7]);
-  leave();
-}
 void come_back_from_m() {
-  if (setjmp(way_back) == 0) function_m();
+  if (setjmp(way_back) == 0) leaf_m();
 }
 
 // In a handler.
@@ -157,6 +161,15 @@ HARD_FUNCTION(v) {
 bool is_in_vfork(std::uint64_t pc) {
   return is_near(pc, reinterpret_cast<std::uint64_t>(&vfork), 64);
 }
+
+}  // namespace
+
+extern "C" __attribute__((noinline, noclone, noreturn)) void chain_leave() {
+  spin();
+  std::longjmp(way_back, 1);
+}
+
+namespace {
 
 template <class Bounds>
 ChainCode code_of(char letter, const Bounds* start, const Bounds* stop) {

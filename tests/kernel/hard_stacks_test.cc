@@ -46,9 +46,8 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
             of_call[call.letter] += is_of(taken.samples[looked_at], call);
           }
         }
-        return std::all_of(hard_calls().begin(), hard_calls().end(), [&](const HardCall& call) {
-          return of_call[call.letter] >= kEach;
-        });
+        return std::all_of(hard_calls().begin(), hard_calls().end(),
+                           [&](const HardCall& call) { return of_call[call.letter] >= kEach; });
       });
   require_true(taken.samples, all_chain_codes());
   for (const HardCall& call : hard_calls()) {

@@ -85,7 +85,8 @@ TEST_CASE("unwind: a stack pointer may point anywhere") {
       lost.emplace_back([value] { value % 3 == 0 ? spin_by_fp(value) : spin_by_sp(value); });
     }
     // Its own stack, but odd.
-    lost.emplace_back([] { spin_by_sp(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) | 1); });
+    lost.emplace_back(
+        [] { spin_by_sp(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) | 1); });
     parent.say(lost.size());
     call_at_random(4711, [&] { return parent.told(); });
     _exit(0);  // they never end
@@ -111,7 +112,8 @@ TEST_CASE("unwind: a stack pointer may point anywhere") {
       }
     }
     return lost.size() == threads && complete_in(right) >= 20 &&
-           std::all_of(lost.begin(), lost.end(), [](const auto& each) { return each.second.size() >= 3; });
+           std::all_of(lost.begin(), lost.end(),
+                       [](const auto& each) { return each.second.size() >= 3; });
   });
   child.kill();
   stop_and_balance(*sampler, taken);
@@ -149,7 +151,8 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
   REQUIRE(sampler->start());
   Taken taken;
   drain_until(*sampler, taken, [&] {
-    return of_process(taken, many.pid()).size() >= 50 && of_process(taken, other.pid()).size() >= 50;
+    return of_process(taken, many.pid()).size() >= 50 &&
+           of_process(taken, other.pid()).size() >= 50;
   });
   const Counters counters = stop_and_balance(*sampler, taken);
   require_true(taken.samples);
@@ -210,7 +213,8 @@ TEST_CASE("unwind: a static program of musl, most of which is described nowhere"
   auto next = chain.begin();
   for (const std::uint64_t frame : last.user_stack) next += next != chain.end() && frame == *next;
   const auto matched = static_cast<std::size_t>(next - chain.begin());
-  INFO(last.user_stack.size() << " frames, " << matched << " of " << chain.size() << " in the chain");
+  INFO(last.user_stack.size() << " frames, " << matched << " of " << chain.size()
+                              << " in the chain");
   REQUIRE(last.stack_end > LS_STACK_NOT_WANTED);
   if (way != "sort") {
     CHECK(next == chain.end());

@@ -62,8 +62,8 @@ ls_unwind_module module_of(const BpfObject& object, std::uint32_t number) {
 
 std::vector<std::uint32_t> rows_of(const BpfObject& object, const ls_unwind_module& module,
                                    std::uint32_t page) {
-  const auto head = value_in<ls_unwind_page>(map_fd(object.object(), "unwind_pages"),
-                                             module.first_page + page);
+  const auto head =
+      value_in<ls_unwind_page>(map_fd(object.object(), "unwind_pages"), module.first_page + page);
   const auto map_id = value_in<std::uint32_t>(map_fd(object.object(), "unwind_blocks"),
                                               head.block / LS_UNWIND_MAP_BLOCKS);
   const UniqueFd map(bpf_map_get_fd_by_id(map_id));

@@ -109,7 +109,8 @@ class Unwound {
     if (size < kOwnSize) return made_up_table(1, 1, 0);
     ++built;
     if (fails) return Error{ErrorCode::kMalformed, "no table"};
-    return made_up_table(kOwnPages, LS_UNWIND_BLOCK_ROWS, static_cast<std::uint16_t>(size - kOwnSize));
+    return made_up_table(kOwnPages, LS_UNWIND_BLOCK_ROWS,
+                         static_cast<std::uint16_t>(size - kOwnSize));
   }
 
   std::unique_ptr<BpfObject> object_;
@@ -118,7 +119,8 @@ class Unwound {
 
 }  // namespace
 
-TEST_CASE("unwind processes: a file that is mapped gets a table, one that is unmapped loses its place") {
+TEST_CASE(
+    "unwind processes: a file that is mapped gets a table, one that is unmapped loses its place") {
   Unwound own;
   const UniqueFd file = code_file(3);
   CodeMappingOf first(file);
@@ -247,7 +249,8 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   CHECK(mappings_of(own.object(), *list).size() == list->count);
 }
 
-TEST_CASE("unwind processes: an exec is another program's list, and a process that ended has none") {
+TEST_CASE(
+    "unwind processes: an exec is another program's list, and a process that ended has none") {
   Unwound own;
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;

@@ -9,13 +9,14 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
 endif()
 
 add_library(labelscope-chain-library SHARED chain_library.c)
-target_compile_options(labelscope-chain-library PRIVATE ${chain_flags} ${protected_flags})
+# Options of a file come last, behind those of labelscope_flags, which keep frame pointers.
+set_source_files_properties(chain.c chain_library.c PROPERTIES
+  COMPILE_OPTIONS "${chain_flags};${protected_flags}")
 # It notes its calls in the program.
 target_link_options(labelscope-chain-library PRIVATE -Wl,--unresolved-symbols=ignore-all)
 target_link_libraries(labelscope-chain-library PRIVATE labelscope_flags)
 add_executable(labelscope-chain chain.c)
 set_target_properties(labelscope-chain PROPERTIES ENABLE_EXPORTS ON)
-target_compile_options(labelscope-chain PRIVATE ${chain_flags} ${protected_flags})
 target_link_libraries(labelscope-chain PRIVATE labelscope-chain-library labelscope_flags)
 
 if(musl_gcc)

@@ -25,7 +25,8 @@ std::optional<std::uint64_t> bias_of(const std::vector<LoadSegment>& segments,
 
 TEST_CASE("loaded_file: code whose offset in the file is not its address") {
   // lld: each segment goes on in the file where the one before ends, a page further in memory.
-  const std::vector<LoadSegment> lld{segment(0, 0, 0x1700, false), segment(0x2700, 0x1700, 0x3500, true),
+  const std::vector<LoadSegment> lld{segment(0, 0, 0x1700, false),
+                                     segment(0x2700, 0x1700, 0x3500, true),
                                      segment(0x6c00, 0x4c00, 0x300, false)};
   CHECK(bias_of(lld, lld[1]) == kBias);
   // A part of it, as mprotect() leaves it.
@@ -41,7 +42,8 @@ TEST_CASE("loaded_file: several segments with code, of which two have a part of 
   CHECK(bias_of(two, two[1], 0x1000) == kBias);
 }
 
-TEST_CASE("loaded_file: code before the first segment with code, as mold and --rosegment lay it out") {
+TEST_CASE(
+    "loaded_file: code before the first segment with code, as mold and --rosegment lay it out") {
   // Headers and read-only data stand behind the code.
   const std::vector<LoadSegment> mold{segment(0x200000, 0, 0x800, false),
                                       segment(0x201800, 0x800, 0x1000, true),
