@@ -30,7 +30,7 @@ struct Judge {
       const std::string why = contradiction(sample, all_chain_codes());
       compared += !sample.seen.labels.empty();
       complete += is_complete(sample);
-      by_exception += is_cut_by_exception(sample);
+      torn += is_torn(sample);
       contradictions += !why.empty();
       if (!why.empty() && contradictions <= 20) std::printf("CONTRADICTION: %s\n", why.c_str());
     }
@@ -43,12 +43,12 @@ struct Judge {
   std::string text() const {
     return std::to_string(compared) + " compared of " + std::to_string(samples) + ", " +
            std::to_string(contradictions) + " contradictions, " + std::to_string(complete) +
-           " complete, " + std::to_string(by_exception) + " cut by an exception";
+           " complete, " + std::to_string(torn) + " torn";
   }
   std::uint64_t samples = 0;
   std::uint64_t compared = 0;
   std::uint64_t complete = 0;
-  std::uint64_t by_exception = 0;
+  std::uint64_t torn = 0;
   std::uint64_t contradictions = 0;
   std::map<int, std::uint64_t> ends;
 };

@@ -10,14 +10,14 @@
 namespace labelscope::test {
 
 bool is_complete(const TakenSample& sample);
-// The C++ runtime, before it goes on where an exception is caught, writes that place's registers
-// over those that it has saved itself. For these moments its call frame information is wrong, and
-// stacks end early: no fault of the unwinder.
-bool is_cut_by_exception(const TakenSample& sample);
+// Cut at a moment that nothing describes: where an exception is caught, the C++ runtime writes that
+// place's registers over those that it has saved itself, and then goes there. Where a signal comes,
+// and where its handler returns, the kernel changes one register after the other.
+bool is_torn(const TakenSample& sample);
 // "990 complete, 3 gap"
 std::string ends_of(const std::vector<TakenSample>& samples);
 std::size_t complete_in(const std::vector<TakenSample>& samples);
-// That at least so many of a thousand are complete or cut by an exception.
+// That at least so many of a thousand are complete or torn.
 void require_complete(const std::vector<TakenSample>& samples, std::size_t of_thousand);
 
 // The chain that the program says it is in; empty without a label.
