@@ -34,10 +34,12 @@ void Taken::on_sample(const Sample& sample) {
   one.time_ns = sample.time_ns;
   one.thread_ns = sample.thread_ns;
   one.comm = sample.comm;
-  one.user_stack.assign(sample.stack.user.begin(), sample.stack.user.end());
+  for (const std::uint64_t frame : sample.stack.user) {
+    one.user_stack.push_back(frame & ~LS_FRAME_BY_FP);
+    one.fp_frames += (frame & LS_FRAME_BY_FP) != 0 ? 1 : 0;
+  }
   one.kernel_stack.assign(sample.stack.kernel.begin(), sample.stack.kernel.end());
   one.stack_end = sample.stack.end;
-  one.fp_frames = sample.stack.fp_frames;
   one.seen = decode_label_bytes(sample.label_bytes);
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;
