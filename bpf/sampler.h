@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -29,7 +28,7 @@ struct SamplerOptions {
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
   std::size_t unwind_bytes = 256 << 20;  // of tables, for LS_CALL_GRAPH_DWARF
   // How a file becomes a table; by default in this process.
-  std::function<Result<UnwindTable>(UniqueFd file)> build_table{};
+  BuildUnwindTable build_table{};
 };
 
 class BpfSampler : public Sampler {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -17,7 +16,7 @@ namespace labelscope {
 
 class TableBuilder {
  public:
-  using Build = std::function<Result<UnwindTable>(UniqueFd file)>;
+  using Build = BuildUnwindTable;
   struct Built {
     std::uint64_t key = 0;
     Result<UnwindTable> table;

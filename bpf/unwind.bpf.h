@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes the user's stack by call frame information (unwind_step.bpf.h). Here are the maps with the
+/* Takes the user's stack by call frame information (unwind/unwind_step.h). Here are the maps with the
  * tables, which user space fills (unwind_tables.h, unwind_processes.h), the registers to start
  * from, and the loop.
  *
@@ -16,6 +16,7 @@
 
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind_wire.h"
+#include "labelscope/bpf/read_user.bpf.h"
 
 #define LS_UNWIND_ARRAY(name, type_of_value, entries) \
   struct {                                            \
@@ -75,7 +76,7 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
   return block ? block->rows : 0;
 }
 
-#include "bpf/unwind_step.bpf.h"
+#include "unwind/unwind_step.h"
 
 /* One for each CPU: only the sampling program unwinds, and it does not interrupt itself. */
 struct ls_unwind_scratch {

@@ -2,13 +2,14 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "unwind_table/copied_module.h"
 
 namespace labelscope {
 namespace {
@@ -37,13 +38,10 @@ bool is_elf(const UniqueFd& fd) {
 // The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
 // and no process can have written into it.
 UniqueFd own_vdso() {
-  const auto start = static_cast<std::uintptr_t>(getauxval(AT_SYSINFO_EHDR));
+  const Address start = getauxval(AT_SYSINFO_EHDR);
   if (start == 0) return {};
-  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);  // NOLINT: the kernel's address
-  const std::size_t size = header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize;
-  UniqueFd fd(memfd_create("labelscope-vdso", MFD_CLOEXEC));
-  if (!fd.valid() || ::pwrite(fd.get(), header, size, 0) != static_cast<ssize_t>(size)) return {};
-  return fd;
+  auto file = copy_module(*open_process_memory(static_cast<Pid>(::getpid())), start);
+  return file ? *std::move(file) : UniqueFd();
 }
 
 }  // namespace

@@ -104,13 +104,12 @@ Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
   if (pages) stored.module.first_page = static_cast<std::uint32_t>(*pages);
   if (rules) stored.module.first_rule = static_cast<std::uint32_t>(*rules);
   for (std::size_t i = 0; status && i < table.pages.size(); ++i) {
-    const UnwindTable::Page& page = table.pages[i];
+    const ls_unwind_rows& page = table.pages[i];
     auto rows = free_rows_.take(page.count);
     if (!rows && (status = add_block_map())) rows = free_rows_.take(page.count);
     if (!rows) break;
     stored.rows.emplace_back(*rows, page.count);
-    std::copy_n(&table.rows[page.first_row], page.count,
-                &blocks_[*rows / kMapRows][*rows % kMapRows]);
+    std::copy_n(&table.rows[page.first], page.count, &blocks_[*rows / kMapRows][*rows % kMapRows]);
     pages_[*pages + i] = {static_cast<std::uint32_t>(*rows / LS_UNWIND_BLOCK_ROWS),
                           static_cast<std::uint16_t>(*rows % LS_UNWIND_BLOCK_ROWS),
                           static_cast<std::uint16_t>(page.count)};

@@ -35,14 +35,14 @@ class Gaps {
 
  private:
   void add_page(const UnwindTable& table, std::size_t index) {
-    const UnwindTable::Page& page = table.pages[index];
+    const ls_unwind_rows& page = table.pages[index];
     const Address start = table.text + (static_cast<Address>(index) << LS_UNWIND_PAGE_BITS);
     for (std::uint32_t i = 0; i < page.count; ++i) {
-      const std::uint32_t row = table.rows[page.first_row + i];
+      const std::uint32_t row = table.rows[page.first + i];
       const auto kind = static_cast<ls_cfa_kind>(table.rules[LS_UNWIND_ROW_RULE(row)].cfa);
       const Address from = start + LS_UNWIND_ROW_OFFSET(row);
       const Address to = i + 1 < page.count
-                             ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first_row + i + 1])
+                             ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first + i + 1])
                              : start + (Address{1} << LS_UNWIND_PAGE_BITS);
       if (leads_nowhere(kind)) add_in_code(table, kind, from, to);
     }

@@ -81,7 +81,7 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
   send_chunks(Reply::kRules, table.rules, send);
   std::vector<std::uint32_t> counts;
   counts.reserve(table.pages.size());
-  for (const UnwindTable::Page& page : table.pages) counts.push_back(page.count);
+  for (const ls_unwind_rows& page : table.pages) counts.push_back(page.count);
   send_chunks(Reply::kPages, counts, send);
   std::string body;
   pbf_builder<Reply> builder(body);
@@ -180,8 +180,8 @@ Status TableReader::check_sizes() const {
 
 Status TableReader::check_rows() {
   std::size_t at = 0;
-  for (UnwindTable::Page& page : table_.pages) {
-    page.first_row = static_cast<std::uint32_t>(at);
+  for (ls_unwind_rows& page : table_.pages) {
+    page.first = static_cast<std::uint32_t>(at);
     if (page.count == 0 || page.count > LS_UNWIND_BLOCK_ROWS ||
         page.count > table_.rows.size() - at) {
       return malformed("its table has a page with an impossible number of rows");
@@ -189,7 +189,7 @@ Status TableReader::check_rows() {
     for (const std::size_t end = at + page.count; at < end; ++at) {
       const std::uint32_t row = table_.rows[at];
       const bool in_order =
-          at == page.first_row
+          at == page.first
               ? LS_UNWIND_ROW_OFFSET(row) == 0
               : LS_UNWIND_ROW_OFFSET(table_.rows[at - 1]) < LS_UNWIND_ROW_OFFSET(row);
       if (!in_order) return malformed("its table has rows that are not in order");

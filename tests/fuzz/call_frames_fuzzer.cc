@@ -1,12 +1,10 @@
 // Call frame information of a hostile module: what is taken of it is small and in order, and libdw
 // gets along with it.
 //
-//   input = ELF magic ...   a file, of which an image is made (call_frame_image.h)
+//   input = ELF magic ...   a file, of which a table is made (build_unwind_table.h)
 //         | kind, bytes     see Kind
-#include <elfutils/libdw.h>
-#include <libelf.h>
+#include <elf.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -15,11 +13,11 @@
 #include "fuzz/fuzzed_file.h"
 #include "fuzz/fuzzed_memory.h"
 #include "fuzz/fuzzer_check.h"
-#include "process/cached_memory.h"
-#include "unwind/call_frame_check.h"
-#include "unwind/call_frame_image.h"
-#include "unwind/resumed_frames.h"
-#include "unwind/frame_instructions.h"
+#include "unwind/walk.h"
+#include "unwind_table/build_unwind_table.h"
+#include "unwind_table/call_frame_check.h"
+#include "unwind_table/copied_module.h"
+#include "unwind_table/frame_instructions.h"
 
 namespace {
 
@@ -29,28 +27,26 @@ enum Kind { kEhFrame, kDebugFrame, kSearchTable, kPackedSection, kMemory, kStack
 
 using Bytes = std::vector<std::byte>;
 
-// What libdwfl does with an image while a thread is held, for a few addresses.
-void unwind_by(CallFrameImage& image) {
-  static const unsigned kVersion = ::elf_version(EV_CURRENT);
-  fuzzer_check(kVersion != EV_NONE, "libelf works");
-  Elf* elf = ::elf_memory(reinterpret_cast<char*>(image.bytes().data()), image.bytes().size());
-  fuzzer_check(elf != nullptr, "an image is an ELF file");
-  if (Dwarf_CFI* frames = ::dwarf_getcfi_elf(elf); frames != nullptr) {
-    for (Dwarf_Addr at = 0; at < 0x4000; at += 0x155) {
-      Dwarf_Frame* frame = nullptr;
-      if (::dwarf_cfi_addrframe(frames, image.first_page() + at, &frame) != 0) continue;
-      Dwarf_Op* operations = nullptr;
-      std::size_t count = 0;
-      ::dwarf_frame_cfa(frame, &operations, &count);
-      for (int number = 0; number < 33; ++number) {
-        Dwarf_Op storage[3];
-        ::dwarf_frame_register(frame, number, storage, &operations, &count);
-      }
-      std::free(frame);
-    }
-    ::dwarf_cfi_end(frames);
+// A table, which may say what it wants, but is in order.
+UnwindTable build(UniqueFd file) {
+  UnwindTableLimits limits;
+  limits.rows = 1 << 16;
+  limits.text_bytes = 64 << 20;
+  limits.time = std::chrono::milliseconds(2000);
+  auto table = build_unwind_table(std::move(file), limits);
+  if (!table) {
+    fuzzer_check(!table.error().context.empty(), "an error says what it is");
+    return {};
   }
-  ::elf_end(elf);
+  fuzzer_check(table->rows.size() <= limits.rows + table->pages.size(), "rows are bounded");
+  for (const ls_unwind_rows& page : table->pages) {
+    fuzzer_check(page.count != 0 && page.count <= LS_UNWIND_BLOCK_ROWS, "a page has rows");
+    fuzzer_check(page.first + page.count <= table->rows.size(), "a page's rows are there");
+  }
+  for (const std::uint32_t row : table->rows) {
+    fuzzer_check(LS_UNWIND_ROW_RULE(row) < table->rules.size(), "a row's rule is there");
+  }
+  return *std::move(table);
 }
 
 void take(const Bytes& section, CallFrameKind kind) {
@@ -83,16 +79,39 @@ void check_table(const Bytes& bytes) {
   }
 }
 
-void resume(const std::uint8_t* data, std::size_t size) {
-  const FuzzedMemory source(data, size);
-  CachedMemory memory;
-  memory.start(source);
-  for (const Machine machine : {Machine::kX86_64, Machine::kAarch64}) {
-    for (Address at = 0; at < 0x4000; at += 0x3f8) {
-      static_cast<void>(is_signal_return(machine, at, memory));
-      if (const auto registers = interrupted_registers(machine, at, memory)) {
-        static_cast<void>(registers_before_call(*registers, memory));
-      }
+// Walks over a hostile stack, by every kind of rule in turn.
+void walk(const std::uint8_t* data, std::size_t size) {
+  const FuzzedMemory memory(data, size);
+  const std::uint32_t row = 0;
+  const ls_unwind_rows page{0, 1};
+  const ls_unwind_mapping mapping{0x1000, 0x9000, 0x1000, 0, 0};
+  for (unsigned kind = 0; kind < LS_CFA_KIND_COUNT; ++kind) {
+    ls_unwind_rule rule{};
+    rule.cfa = static_cast<__u8>(kind);
+    rule.ra = LS_RA_AT_CFA;
+    rule.fp = static_cast<__u8>(kind % 4);
+    rule.cfa_offset = 16;
+    rule.fp_offset = -16;
+    rule.ra_offset = -8;
+    const ls_walk_table table{&page, &row, &rule, 1, 1};
+    for (const auto by : {&ls_walk_x86_64, &ls_walk_aarch64}) {
+      ls_walk stack{};
+      stack.mappings = &mapping;
+      stack.tables = &table;
+      stack.mapping_count = stack.table_count = 1;
+      stack.code_mask = 0xffff;
+      stack.pc = 0x2000;
+      for (auto& value : stack.registers) value = 0x400;
+      stack.self = const_cast<FuzzedMemory*>(&memory);
+      stack.late = [](void*) { return 0; };
+      stack.read = [](void* self, void* out, __u32 bytes, __u64 address) {
+        const auto& source = *static_cast<const FuzzedMemory*>(self);
+        return source.read(address, {static_cast<std::byte*>(out), bytes}) ? 1 : 0;
+      };
+      by(&stack);
+      fuzzer_check(stack.count >= 1 && stack.count <= LS_WALK_MAX_FRAMES, "frames are bounded");
+      fuzzer_check(stack.end > LS_STACK_NOT_WANTED && stack.end < LS_STACK_END_COUNT,
+                   "a stack has an end");
     }
   }
 }
@@ -102,7 +121,7 @@ void resume(const std::uint8_t* data, std::size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size >= SELFMAG && std::memcmp(data, ELFMAG, SELFMAG) == 0) {
     const FuzzedFile file(data, size);
-    if (auto image = CallFrameImage::from_file(file.open())) unwind_by(**image);
+    static_cast<void>(build(file.open()));
     return 0;
   }
   if (size < 1) return 0;
@@ -126,11 +145,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case kMemory: {
       const FuzzedMemory memory(data + 1, size - 1);
-      if (auto image = CallFrameImage::from_memory(memory, 0x400)) unwind_by(**image);
+      if (auto file = copy_module(memory, 0x400)) static_cast<void>(build(*std::move(file)));
       break;
     }
     default:
-      resume(data + 1, size - 1);
+      walk(data + 1, size - 1);
   }
   return 0;
 }

@@ -74,7 +74,7 @@ void take_table(Input input) {
   fuzzer_check(table->rules.size() <= limits.rules, "there are no more rules than may be");
   std::size_t rows = 0;
   for (std::size_t page = 0; page < table->pages.size(); ++page) {
-    fuzzer_check(table->pages[page].first_row == rows, "pages follow each other");
+    fuzzer_check(table->pages[page].first == rows, "pages follow each other");
     rows += table->pages[page].count;
     for (const std::uint64_t offset : {0, 1, 4096, 65535}) {
       const std::uint64_t at = table->text + (page << LS_UNWIND_PAGE_BITS) + offset;

@@ -18,7 +18,8 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
   return number < given->block_count ? given->rows + (__u64)number * LS_UNWIND_BLOCK_ROWS : 0;
 }
 
-#include "bpf/unwind_step.bpf.h"
+#include "labelscope/bpf/read_user.bpf.h"
+#include "unwind/unwind_step.h"
 
 struct native_stack NATIVE_UNWIND(const struct native_tables* tables,
                                   const struct ls_unwind_process* process,

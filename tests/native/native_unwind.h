@@ -1,4 +1,4 @@
-/* One walk up a stack by the kernel side's step (bpf/unwind_step.bpf.h), compiled for the host, over
+/* One walk up a stack by the kernel side's step (unwind/unwind_step.h), compiled for the host, over
  * tables that a test makes. Once for each processor. */
 #pragma once
 

@@ -18,7 +18,6 @@
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
 #include "process/loaded_headers.h"
-#include "unwind/resumed_frames.h"
 
 namespace labelscope {
 namespace {
@@ -43,7 +42,7 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
 // dumped private memory (coredump_filter), and has left out only mappings to which nothing was ever
 // written.
 bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
-  const std::size_t stack_pointer = stack_pointer_number(machine);
+  const std::size_t stack_pointer = machine == Machine::kX86_64 ? 7 : 31;
   return std::ranges::any_of(notes.threads, [&](const CoreThread& thread) {
     return dumped.dumped_from(thread.registers.dwarf[stack_pointer]) != 0;
   });

@@ -81,7 +81,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
                                       const SnapshotOptions& options) {
   std::unique_ptr<Unwinder> unwinder;
   if (options.stacks) {
-    auto opened = Unwinder::open(core);
+    auto opened = Unwinder::open(core, nullptr, options.build_table);
     if (!opened) return std::move(opened).error();
     unwinder = *std::move(opened);
   }

@@ -249,7 +249,7 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
                                          const SnapshotOptions& options) {
   std::unique_ptr<Unwinder> unwinder;
   if (options.stacks) {
-    auto opened = Unwinder::open(process);
+    auto opened = Unwinder::open(process, nullptr, options.build_table);
     if (!opened) return std::move(opened).error();
     unwinder = *std::move(opened);
   }

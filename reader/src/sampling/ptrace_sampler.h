@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "sampling/sampler.h"
+#include "unwind_table/build_unwind_table.h"
 
 namespace labelscope {
 
@@ -32,6 +33,8 @@ struct PtraceSamplerOptions {
   // Past this, the unwinding of a stack is cut and the sample flagged LS_STACK_CUT. Counted from
   // when the thread is known to have stopped.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
+  // How a file becomes an unwind table; by default in this process.
+  BuildUnwindTable build_table{};
 };
 
 class PtraceSampler : public Sampler {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   }
   if (options.stacks) {
     const Unwinder* other = like != nullptr ? like->unwinder_.get() : nullptr;
-    auto unwinder = Unwinder::open(*sampled->process_, other);
+    auto unwinder = Unwinder::open(*sampled->process_, other, options.build_table);
     if (!unwinder) return std::move(unwinder).error();
     sampled->unwinder_ = *std::move(unwinder);
   }

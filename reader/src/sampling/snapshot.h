@@ -63,6 +63,7 @@ struct HeldThread {
 
 struct SnapshotOptions {
   bool stacks = false;
+  BuildUnwindTable build_table{};  // how a file becomes an unwind table; by default in this process
   std::optional<HeldThread> held;  // read as it stands, without its stack
   // When a thread has been held for this time, the unwinding of its stack is cut.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);

@@ -1,5 +1,5 @@
-// Stacks from call frame information (.eh_frame, .debug_frame), through libdwfl: whole also for
-// code without frame pointers. For a thread that holds still: stopped, or in a core file.
+// Stacks from call frame information (.eh_frame, .debug_frame), made into tables before: whole also
+// for code without frame pointers. For a thread that holds still: stopped, or in a core file.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "labelscope/registers.h"
 #include "labelscope/target.h"
 #include "unwind/stack.h"
+#include "unwind_table/build_unwind_table.h"
 
 namespace labelscope {
 
@@ -21,26 +22,28 @@ struct UnwoundStack {
   // the first, one byte less is in the instruction that the thread is at.
   std::vector<Address> frames;
   ls_stack_end end = LS_STACK_MISSING;
-  std::string cut;  // why it ends before the root, in words; empty for a whole stack
+  std::string cut;              // why it ends before the root, in words; empty for a whole stack
+  std::uint16_t fp_frames = 0;  // of these, found along frame pointers
 };
 
 // Not thread-safe.
 class Unwinder {
  public:
-  static constexpr std::size_t kMaxFrames = 512;
+  static constexpr std::size_t kMaxFrames = 512;  // LS_WALK_MAX_FRAMES
   using Clock = std::chrono::steady_clock;
 
   virtual ~Unwinder() = default;
-  // Opens every module of the target and finds its call frame information: slow, so done while the
+  // Opens every module of the target and makes its table: slow, so done while the
   // target runs. A module that cannot be used only shortens stacks; where code has no call frame
   // information, frame pointers are followed. `like`: shares what it has read of files with an
-  // unwinder of another target, which is then used on the same thread.
+  // unwinder of another target, which is then used on the same thread. `build`: how a file becomes
+  // a table.
   static Result<std::unique_ptr<Unwinder>> open(const Target& target,
-                                                const Unwinder* like = nullptr);
+                                                const Unwinder* like = nullptr,
+                                                const BuildUnwindTable& build = {});
   // After the target's mappings changed: opens what is new, forgets what is gone.
   virtual Status refresh(const Target& target) = 0;
-  // Without a deadline it takes as long as it takes (bounded by kMaxFrames). Of a machine that
-  // libdwfl does not know there is the first frame only.
+  // Without a deadline it takes as long as it takes (bounded by kMaxFrames).
   virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                               std::optional<Clock::time_point> deadline) = 0;
 };

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "elf/loaded_file.h"
-#include "unwind/call_frame_image.h"
+#include "unwind_table/call_frame_image.h"
 #include "unwind_table/call_frames.h"
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/undescribed_code.h"
@@ -212,8 +212,8 @@ Status TableBuilder::fill_pages(std::uint64_t end) {
 }
 
 Status TableBuilder::add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next) {
-  UnwindTable::Page page;
-  page.first_row = static_cast<std::uint32_t>(table_.rows.size());
+  ls_unwind_rows page{};
+  page.first = static_cast<std::uint32_t>(table_.rows.size());
   auto add = [&](std::uint64_t offset, std::uint32_t rule) {
     table_.rows.push_back(LS_UNWIND_ROW(offset, rule));
   };
@@ -223,13 +223,13 @@ Status TableBuilder::add_page(std::uint64_t start, std::vector<Piece>::const_ite
     add(0, next == pieces_.cbegin() ? *before : std::prev(next)->rule);
   }
   for (; next != pieces_.cend() && next->start < start + kPageBytes; ++next) {
-    if (table_.rows.size() - page.first_row == LS_UNWIND_BLOCK_ROWS) {
+    if (table_.rows.size() - page.first == LS_UNWIND_BLOCK_ROWS) {
       return limit("64 KiB of its code have more than " + std::to_string(LS_UNWIND_BLOCK_ROWS) +
                    " rows");
     }
     add(next->start - start, next->rule);
   }
-  page.count = static_cast<std::uint32_t>(table_.rows.size()) - page.first_row;
+  page.count = static_cast<std::uint32_t>(table_.rows.size()) - page.first;
   table_.pages.push_back(page);
   return {};
 }
@@ -239,7 +239,7 @@ Status TableBuilder::add_page(std::uint64_t start, std::vector<Piece>::const_ite
 const ls_unwind_rule* UnwindTable::rule_at(std::uint64_t address) const {
   const std::uint64_t page = (address - text) >> LS_UNWIND_PAGE_BITS;
   if (address < text || page >= pages.size()) return nullptr;
-  const std::span here = std::span(rows).subspan(pages[page].first_row, pages[page].count);
+  const std::span here = std::span(rows).subspan(pages[page].first, pages[page].count);
   const auto offset = static_cast<std::uint32_t>(address & (kPageBytes - 1));
   const auto after = std::upper_bound(
       here.begin(), here.end(), offset,

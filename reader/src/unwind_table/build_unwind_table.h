@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "elf/elf_image.h"
@@ -36,15 +37,9 @@ struct UnwindTableFacts {
 };
 
 struct UnwindTable {
-  // Rows of a page are rows[first_row .. first_row + count).
-  struct Page {
-    std::uint32_t first_row = 0;
-    std::uint32_t count = 0;
-  };
-
   Machine machine{};
   std::uint64_t text = 0;  // link-time address of the first page, a multiple of its size
-  std::vector<Page> pages;
+  std::vector<ls_unwind_rows> pages;
   std::vector<std::uint32_t> rows;
   std::vector<ls_unwind_rule> rules;
   std::vector<LoadSegment> segments;  // to tell where a mapping of the file has its code
@@ -57,5 +52,7 @@ struct UnwindTable {
 // kNotFound: it has no code. kLimit: larger than `limits`. kMalformed, kUnsupported: no ELF file of
 // ours. A file without call frame information is one gap.
 Result<UnwindTable> build_unwind_table(UniqueFd file, const UnwindTableLimits& limits = {});
+// How a file becomes a table, where that is to be chosen: empty for build_unwind_table().
+using BuildUnwindTable = std::function<Result<UnwindTable>(UniqueFd file)>;
 
 }  // namespace labelscope

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "labelscope/result.h"
-#include "unwind/call_frame_image.h"
+#include "unwind_table/call_frame_image.h"
 
 namespace labelscope {
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /* How to get from a frame to its caller, as numbers: what call frame information says, made ready
  * for a program that may neither parse nor loop. User space makes these tables from files
- * (build_unwind_table.h), the step in the kernel reads them (labelscope/bpf/unwind_step.bpf.h).
+ * (build_unwind_table.h), a step reads them (unwind/unwind_step.h).
  *
  *   text of a module     pages of 64 KiB        rows of a page, sorted         rules of the module
  *   +------------+       +------------------+   +-----------------------+     +-------------------+
@@ -79,6 +79,12 @@ struct ls_unwind_page {
   __u32 block;
   __u16 first; /* row of the block */
   __u16 count; /* 0: no code here */
+};
+
+/* A page in the memory of user space: rows first .. first + count of its table. */
+struct ls_unwind_rows {
+  __u32 first;
+  __u32 count;
 };
 
 #endif /* LABELSCOPE_UNWIND_RULES_H */

@@ -61,7 +61,7 @@ TEST_CASE("table_messages: a table arrives as it was") {
   CHECK(taken->text == sent.text);
   CHECK(taken->rows == sent.rows);
   REQUIRE(taken->pages.size() == 2);
-  CHECK(taken->pages[1].first_row == 3);
+  CHECK(taken->pages[1].first == 3);
   CHECK(taken->pages[1].count == 1);
   REQUIRE(taken->rules.size() == 2);
   CHECK(taken->rules[1].cfa == LS_CFA_SIGNAL);
@@ -90,7 +90,7 @@ TEST_CASE("table_messages: the largest table fits into packets") {
   const auto taken = received(table);
   REQUIRE(taken);
   CHECK(taken->rows == table.rows);
-  CHECK(taken->pages.back().first_row == table.rows.size() - 100);
+  CHECK(taken->pages.back().first == table.rows.size() - 100);
 }
 
 TEST_CASE("table_messages: what is no table is refused") {

@@ -11,9 +11,9 @@
 #include "support/fake_target.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
-#include "unwind/call_frame_check.h"
-#include "unwind/call_frame_image.h"
 #include "unwind/unwind.h"
+#include "unwind_table/call_frame_check.h"
+#include "unwind_table/call_frame_image.h"
 
 namespace labelscope::test {
 namespace {

@@ -185,11 +185,11 @@ TEST_CASE("unwind table: every page begins with the rule in force") {
   const OddFrames odd;
   const UnwindTable& table = odd.table();
   REQUIRE(table.pages.size() > 16);  // the far section
-  for (const UnwindTable::Page& page : table.pages) {
+  for (const ls_unwind_rows& page : table.pages) {
     REQUIRE(page.count > 0);
-    CHECK(LS_UNWIND_ROW_OFFSET(table.rows[page.first_row]) == 0);
+    CHECK(LS_UNWIND_ROW_OFFSET(table.rows[page.first]) == 0);
     for (std::uint32_t i = 1; i < page.count; ++i) {
-      CHECK(table.rows[page.first_row + i] >> 16 > table.rows[page.first_row + i - 1] >> 16);
+      CHECK(table.rows[page.first + i] >> 16 > table.rows[page.first + i - 1] >> 16);
     }
   }
   CHECK(odd.at("far_away", 4).cfa_offset == 24);
@@ -227,11 +227,11 @@ TEST_CASE("unwind table: a file with any byte changed gives a table or an error"
     auto table = build_unwind_table(file_of(bytes), {.time = std::chrono::milliseconds(2000)});
     if (!table) continue;
     ++tables;
-    for (const UnwindTable::Page& page : table->pages) {
+    for (const ls_unwind_rows& page : table->pages) {
       REQUIRE(page.count <= LS_UNWIND_BLOCK_ROWS);
-      REQUIRE(page.first_row + page.count <= table->rows.size());
+      REQUIRE(page.first + page.count <= table->rows.size());
       for (std::uint32_t i = 0; i < page.count; ++i) {
-        REQUIRE(LS_UNWIND_ROW_RULE(table->rows[page.first_row + i]) < table->rules.size());
+        REQUIRE(LS_UNWIND_ROW_RULE(table->rows[page.first + i]) < table->rules.size());
       }
     }
   }

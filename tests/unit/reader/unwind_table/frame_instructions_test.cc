@@ -1,4 +1,4 @@
-#include "unwind/frame_instructions.h"
+#include "unwind_table/frame_instructions.h"
 
 #include <cstring>
 #include <vector>

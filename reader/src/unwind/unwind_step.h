@@ -8,10 +8,12 @@
  * verifier each is a function of its own: it would follow every way through one with every way
  * through the next.
  *
- * Compiled for the kernel and, by tests, for the host. Whoever includes this defines before where
- * tables and target memory are: ls_unwind_mapping_at(), ls_unwind_module_at(),
- * ls_unwind_page_at(), ls_unwind_block_at(), ls_unwind_rule_at(). Each takes a number and returns
- * null where there is none; a block is an array of LS_UNWIND_BLOCK_ROWS rows.
+ * Compiled for the kernel (bpf/unwind.bpf.h) and for the host (walk_one.h). Whoever includes this
+ * defines before where target memory is, as labelscope/bpf/read_user.bpf.h does (struct ls_memory,
+ * ls_read_user(), ls_keep_together()), and where tables are: ls_unwind_mapping_at(),
+ * ls_unwind_module_at(), ls_unwind_page_at(), ls_unwind_block_at(), ls_unwind_rule_at(). Each takes
+ * a number and returns null where there is none; a block has LS_UNWIND_BLOCK_ROWS rows, or all that
+ * its pages refer to.
  *
  * Whose address is looked up: of the code that was interrupted, its own. A return address is where
  * the caller goes on, and a call may be the last instruction of its function. So the caller is
@@ -21,13 +23,12 @@
  * branches: a fixed number of steps, and comparisons as arithmetic with signs. clang turns such
  * arithmetic back into branches unless it cannot see where a number comes from
  * (ls_keep_together), and 5.10 wants a mask on an index right before its use. */
-#ifndef LABELSCOPE_BPF_UNWIND_STEP_BPF_H
-#define LABELSCOPE_BPF_UNWIND_STEP_BPF_H
+#ifndef LABELSCOPE_UNWIND_STEP_H
+#define LABELSCOPE_UNWIND_STEP_H
 
-#include "bpf/unwind_wire.h"
-#include "labelscope/bpf/read_user.bpf.h"
 #include "labelscope/label_blocks.h" /* LS_ASSERT */
 #include "unwind/stack.h"
+#include "unwind/unwind_lists.h"
 
 /* DWARF numbers. On x86-64 those of r0 to r15, on aarch64 x0 to x30 and sp. */
 #define LS_UNWIND_REGISTERS 32
@@ -421,4 +422,4 @@ static __always_inline void ls_unwind_apply(const struct ls_memory* memory, stru
   }
 }
 
-#endif /* LABELSCOPE_BPF_UNWIND_STEP_BPF_H */
+#endif /* LABELSCOPE_UNWIND_STEP_H */

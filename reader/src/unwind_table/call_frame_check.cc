@@ -1,5 +1,5 @@
 // Walks the entries once, by their lengths. A reference counts only if it leads to such an entry.
-#include "unwind/call_frame_check.h"
+#include "unwind_table/call_frame_check.h"
 
 #include <algorithm>
 #include <cstring>

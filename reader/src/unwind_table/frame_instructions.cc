@@ -1,5 +1,5 @@
 // take_call_frames() has checked the lengths of the entries. All else in them may be anything.
-#include "unwind/frame_instructions.h"
+#include "unwind_table/frame_instructions.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -21,7 +21,7 @@
 #include <span>
 
 #include "labelscope/elf_types.h"
-#include "unwind/call_frame_check.h"
+#include "unwind_table/call_frame_check.h"
 
 namespace labelscope {
 

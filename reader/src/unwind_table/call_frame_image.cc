@@ -8,21 +8,19 @@
 //
 // .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece, which ends
 // with the last entry that libdw may see (call_frame_check.h).
-#include "unwind/call_frame_image.h"
+#include "unwind_table/call_frame_image.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
-#include <optional>
 #include <string_view>
 
 #include "elf/loaded_file.h"
 #include "elf/packed_section.h"
-#include "unwind/call_frame_check.h"
-#include "unwind/frame_instructions.h"
+#include "unwind_table/call_frame_check.h"
+#include "unwind_table/frame_instructions.h"
 
 namespace labelscope {
 namespace {
@@ -58,24 +56,14 @@ Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 class CallFrameCopy {
  public:
-  // Reads by file offset; `address` is the link-time address of the same bytes where they are
-  // loaded.
-  using Read = std::function<Status(std::uint64_t offset, std::optional<std::uint64_t> address,
-                                    std::span<std::byte> out)>;
-  // Where only memory is there, link-time addresses mean something once the first segment is known.
-  using FirstKnown = std::function<void(std::uint64_t first_address)>;
-
-  CallFrameCopy(Read read, FirstKnown first_known, bool with_sections)
-      : read_(std::move(read)),
-        first_known_(std::move(first_known)),
-        with_sections_(with_sections) {}
+  explicit CallFrameCopy(UniqueFd file) { file_.fd = std::move(file); }
 
   Result<std::shared_ptr<CallFrameImage>> make();
 
  private:
   template <class T>
-  Status read_value(std::uint64_t offset, std::optional<std::uint64_t> address, T& value) {
-    return read_(offset, address, std::as_writable_bytes(std::span(&value, 1)));
+  Status read_value(std::uint64_t offset, T& value) {
+    return file_.read_offset(offset, std::as_writable_bytes(std::span(&value, 1)));
   }
   Status read_headers();
   Status add_eh_frame();
@@ -84,14 +72,11 @@ class CallFrameCopy {
   Status unpack(std::size_t at);
   void end_entries(std::size_t at);
   void limit(std::size_t at, const CallFrameEntries& entries, CallFrameKind kind);
-  Result<std::size_t> append(std::uint64_t offset, std::optional<std::uint64_t> address,
-                             std::uint64_t size);
+  Result<std::size_t> append(std::uint64_t offset, std::uint64_t size);
   void append_section_table();
   void store_headers();
 
-  Read read_;
-  FirstKnown first_known_;
-  bool with_sections_;
+  LoadedFile file_;
   std::shared_ptr<CallFrameImage> image_ = std::make_shared<CallFrameImage>();
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
@@ -106,7 +91,7 @@ Result<std::shared_ptr<CallFrameImage>> CallFrameCopy::make() {
   image_->bytes_.resize(headers);
   if (Status status = add_eh_frame(); !status) return std::move(status).error();
   // Damaged section headers are no reason to do without what the program headers led to.
-  Status sections = with_sections_ ? add_sections() : Status();
+  Status sections = add_sections();
   if (!found_ && !sections) return std::move(sections).error();
   if (!found_) return Error{ErrorCode::kNotFound, "it has no call frame information"};
   append_section_table();
@@ -116,7 +101,7 @@ Result<std::shared_ptr<CallFrameImage>> CallFrameCopy::make() {
 }
 
 Status CallFrameCopy::read_headers() {
-  if (Status status = read_value(0, std::nullopt, header_); !status) return status;
+  if (Status status = read_value(0, header_); !status) return status;
   if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return malformed("not an ELF file");
   if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB ||
       (header_.e_machine != EM_X86_64 && header_.e_machine != EM_AARCH64) ||
@@ -130,15 +115,13 @@ Status CallFrameCopy::read_headers() {
   }
   segments_.resize(header_.e_phnum);
   if (Status status =
-          read_(header_.e_phoff, std::nullopt, std::as_writable_bytes(std::span(segments_)));
+          file_.read_offset(header_.e_phoff, std::as_writable_bytes(std::span(segments_)));
       !status) {
     return status;
   }
   auto first = std::find_if(segments_.begin(), segments_.end(),
                             [](const Elf64_Phdr& segment) { return segment.p_type == PT_LOAD; });
   if (first == segments_.end()) return malformed("it loads nothing");
-  image_->first_page_ = first->p_vaddr & -first->p_align;
-  first_known_(first->p_vaddr);
   return {};
 }
 
@@ -155,7 +138,7 @@ Status CallFrameCopy::add_eh_frame() {
   if (holder == segments_.end()) return malformed("its .eh_frame_hdr is in no segment");
 
   HeaderStart start{};
-  if (Status status = read_value(wanted->p_offset, wanted->p_vaddr, start); !status) return status;
+  if (Status status = read_value(wanted->p_offset, start); !status) return status;
   if (start.pointer_encoding != kRelativeInFourBytes) {
     return Error{ErrorCode::kUnsupported, "its .eh_frame_hdr is encoded as no linker does it"};
   }
@@ -167,7 +150,7 @@ Status CallFrameCopy::add_eh_frame() {
   if (frames >= holder->p_filesz) return {};
   if (wanted->p_filesz > holder->p_filesz - header) return malformed("its .eh_frame_hdr is cut");
   const std::uint64_t from = std::min(header, frames);
-  auto at = append(holder->p_offset + from, holder->p_vaddr + from, holder->p_filesz - from);
+  auto at = append(holder->p_offset + from, holder->p_filesz - from);
   if (!at) return std::move(at).error();
   const std::size_t header_at = *at + (header - from);
   const std::size_t frames_at = *at + (frames - from);
@@ -214,7 +197,7 @@ Status CallFrameCopy::add_sections() {
     return malformed("its section headers have an impossible size");
   }
   std::vector<Elf64_Shdr> all(header_.e_shnum);
-  if (Status status = read_(header_.e_shoff, std::nullopt, std::as_writable_bytes(std::span(all)));
+  if (Status status = file_.read_offset(header_.e_shoff, std::as_writable_bytes(std::span(all)));
       !status) {
     return status;
   }
@@ -223,7 +206,7 @@ Status CallFrameCopy::add_sections() {
     return malformed("its section names have an impossible size");
   }
   std::string text(names.sh_size, '\0');
-  if (Status status = read_(names.sh_offset, std::nullopt, std::as_writable_bytes(std::span(text)));
+  if (Status status = file_.read_offset(names.sh_offset, std::as_writable_bytes(std::span(text)));
       !status) {
     return status;
   }
@@ -244,7 +227,7 @@ Status CallFrameCopy::add_sections() {
 
 Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name) {
   if (section.sh_size == 0) return {};
-  auto at = append(section.sh_offset, std::nullopt, section.sh_size);
+  auto at = append(section.sh_offset, section.sh_size);
   if (!at) return std::move(at).error();
   if ((section.sh_flags & SHF_COMPRESSED) != 0 && !unpack(*at)) return {};
   const CallFrameKind kind =
@@ -279,9 +262,7 @@ Status CallFrameCopy::unpack(std::size_t at) {
 }
 
 // Returns where in the copy the bytes are.
-Result<std::size_t> CallFrameCopy::append(std::uint64_t offset,
-                                          std::optional<std::uint64_t> address,
-                                          std::uint64_t size) {
+Result<std::size_t> CallFrameCopy::append(std::uint64_t offset, std::uint64_t size) {
   if (size > kMaxFrameBytes - std::min<std::uint64_t>(image_->bytes_.size(), kMaxFrameBytes)) {
     return Error{ErrorCode::kLimit, "its call frame information is larger than 256 MiB"};
   }
@@ -292,8 +273,8 @@ Result<std::size_t> CallFrameCopy::append(std::uint64_t offset,
   for (std::uint64_t done = 0; done < size;) {
     const std::uint64_t piece = std::min(kPiece, size - done);
     image_->bytes_.resize(at + done + piece);
-    Status status = read_(offset + done, address ? std::optional(*address + done) : std::nullopt,
-                          std::span(image_->bytes_).subspan(at + done, piece));
+    Status status =
+        file_.read_offset(offset + done, std::span(image_->bytes_).subspan(at + done, piece));
     if (!status) return std::move(status).error();
     done += piece;
   }
@@ -345,27 +326,7 @@ void CallFrameCopy::store_headers() {
 }
 
 Result<std::shared_ptr<CallFrameImage>> CallFrameImage::from_file(UniqueFd file) {
-  LoadedFile source;
-  source.fd = std::move(file);
-  auto read = [&](std::uint64_t offset, std::optional<std::uint64_t>, std::span<std::byte> out) {
-    return source.read_offset(offset, out);
-  };
-  return CallFrameCopy(
-             read, [](std::uint64_t) {}, true)
-      .make();
-}
-
-Result<std::shared_ptr<CallFrameImage>> CallFrameImage::from_memory(const MemorySource& memory,
-                                                                    Address start) {
-  // Segments are mapped by pages; 4 KiB divides the pages of both processors.
-  constexpr std::uint64_t kPage = 4096;
-  Address bias = 0;
-  auto read = [&](std::uint64_t offset, std::optional<std::uint64_t> address,
-                  std::span<std::byte> out) {
-    return memory.read(address ? bias + *address : start + offset, out);
-  };
-  auto first_known = [&](std::uint64_t first) { bias = start - (first & ~(kPage - 1)); };
-  return CallFrameCopy(read, first_known, false).make();
+  return CallFrameCopy(std::move(file)).make();
 }
 
 }  // namespace labelscope
