@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "labelscope/target.h"
 #include "process/ptrace_sampling.h"
 
 namespace labelscope::test {
@@ -75,6 +76,32 @@ TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and add
   }) == handler.samples.size());
   CHECK(sampler->longest_stop().count() > 0);
   CHECK(other(*sampler, "stop-longest-us") >= other(*sampler, "stop-median-us"));
+}
+
+TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sample lacks it") {
+  auto target = spawn_shell("echo ready; read word");
+  REQUIRE(target);
+  Handler handler;
+  PtraceSamplerOptions options;
+  int made = 0;
+  options.build_table = [&](UniqueFd file) {
+    ++made;
+    auto process = LiveProcess::open(target->pid());
+    REQUIRE(process);
+    auto status = (*process)->read_proc("status");
+    REQUIRE(status);
+    CHECK(status->find("State:\tt") == std::string::npos);
+    return build_unwind_table(std::move(file));
+  };
+  auto sampler = open_wall_sampler(options);
+  REQUIRE(sampler->set_process(target->pid(), {&kNoLabels, 1}));
+  CHECK(made == 0);
+  REQUIRE(sampler->start());
+  drain_until(*sampler, handler, [&] { return handler.samples.size() >= 5; });
+  stop_and_balance(*sampler, handler);
+  CHECK(made >= 2);  // the shell and libc
+  CHECK(handler.count([](const Kept& sample) { return sample.frames > 2; }) ==
+        handler.samples.size());
 }
 
 TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {

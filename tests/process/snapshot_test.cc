@@ -215,6 +215,28 @@ TEST_CASE("snapshot: stacks end at the thread's first function, and none is cut"
   }
 }
 
+TEST_CASE("snapshot: no thread is held while an unwind table is made") {
+  const TargetProcess target = start_crowd({"--threads", "20"});
+  SnapshotOptions options;
+  options.stacks = true;
+  options.max_stop = std::chrono::seconds(20);
+  int made = 0;
+  options.build_table = [&](UniqueFd file) {
+    ++made;
+    for (const TruthThread& truth : target.threads()) {
+      CHECK(state_of(target.pid(), truth.tid) != 't');
+    }
+    return build_unwind_table(std::move(file));
+  };
+  const ProcessSnapshot snapshot = require_snapshot(target, options);
+  CHECK(made == 2);  // the program and libc
+  check_against_truth(snapshot, target);
+  for (const ThreadSnapshot& thread : snapshot.threads) {
+    REQUIRE(thread.stack);
+    CHECK(thread.stack->cut.empty());
+  }
+}
+
 TEST_CASE("snapshot: a stack that takes longer than allowed is cut, and says so") {
   const TargetProcess target = start_crowd({"--threads", "5"});
   SnapshotOptions options;

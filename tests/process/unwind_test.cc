@@ -45,6 +45,19 @@ std::string text_of(const UnwoundStack& stack) {
   return text + "; cut: " + stack.cut;
 }
 
+// With all tables that it needs.
+UnwoundStack unwind_whole(Unwinder& unwinder, const StoppedThread& stopped,
+                          const LiveProcess& process) {
+  auto registers = stopped.registers();
+  REQUIRE(registers);
+  for (;;) {
+    UnwoundStack stack = unwinder.unwind(*registers, process.memory(), std::nullopt);
+    if (!unwinder.lacks_tables()) return stack;
+    CHECK(stack.end == LS_STACK_NO_TABLE);
+    unwinder.make_tables(process);
+  }
+}
+
 struct Unwound {
   UnwoundStack stack;
   std::vector<Address> chain;
@@ -64,10 +77,7 @@ Unwound unwind_chain(const std::vector<std::string>& arguments,
   for (;;) {
     auto stopped = StoppedThread::stop(static_cast<Tid>(raw(target->pid())));
     REQUIRE(stopped);
-    auto registers = stopped->registers();
-    REQUIRE(registers);
-    Unwound seen{(*unwinder)->unwind(*registers, (*process)->memory(), std::nullopt),
-                 chain_of(*target)};
+    Unwound seen{unwind_whole(**unwinder, *stopped, **process), chain_of(*target)};
     if (passes_through(seen.stack, seen.chain) || Unwinder::Clock::now() > deadline) return seen;
   }
 }
@@ -125,6 +135,7 @@ TEST_CASE("unwind: past the deadline the stack is cut and flagged") {
   REQUIRE(stopped);
   auto registers = stopped->registers();
   REQUIRE(registers);
+  unwind_whole(**unwinder, *stopped, **process);
   const MemorySource& memory = (*process)->memory();
   const auto late = (*unwinder)->unwind(*registers, memory, Unwinder::Clock::now());
   CHECK(late.end == LS_STACK_OUT_OF_TIME);
@@ -138,26 +149,57 @@ TEST_CASE("unwind: past the deadline the stack is cut and flagged") {
 
 TEST_CASE("unwind: an unwinder serves a child of its process, and files are read once") {
   auto first = spawn_chain({"sort"});
-  auto second = spawn_chain({"sort", "fault"});
+  auto second = spawn_chain({"sort"});
   REQUIRE(first);
   REQUIRE(second);
   auto one = LiveProcess::open(first->pid());
   auto other = LiveProcess::open(second->pid());
   REQUIRE(one);
   REQUIRE(other);
-  auto unwinder = Unwinder::open(**one);
+  int built = 0;
+  const BuildUnwindTable build = [&](UniqueFd file) {
+    ++built;
+    return build_unwind_table(std::move(file));
+  };
+  const auto expect_whole = [&](Unwinder& unwinder, const TargetProcess& target,
+                                const LiveProcess& process) {
+    auto stopped = StoppedThread::stop(static_cast<Tid>(raw(target.pid())));
+    REQUIRE(stopped);
+    const auto stack = unwind_whole(unwinder, *stopped, process);
+    INFO(text_of(stack));
+    CHECK(passes_through(stack, chain_of(target)));
+  };
+  auto unwinder = Unwinder::open(**one, nullptr, build);
   REQUIRE(unwinder);
-  auto sibling = Unwinder::open(**other, unwinder->get());
+  CHECK(built == 0);
+  expect_whole(**unwinder, *first, **one);
+  // The program, its library and libc; ld.so has called nothing that is on the stack.
+  CHECK(built == 3);
+  auto sibling = Unwinder::open(**other, unwinder->get(), build);
   REQUIRE(sibling);
   unwinder->reset();  // what is shared outlives it
   REQUIRE((*sibling)->refresh(**other));
-  auto stopped = StoppedThread::stop(static_cast<Tid>(raw(second->pid())));
+  expect_whole(**sibling, *second, **other);
+  CHECK(built == 3);
+}
+
+TEST_CASE("unwind: where no table can be had, the stack ends and nothing is asked for again") {
+  auto target = spawn_chain({"sort"});
+  REQUIRE(target);
+  auto process = LiveProcess::open(target->pid());
+  REQUIRE(process);
+  int asked = 0;
+  auto unwinder = Unwinder::open(**process, nullptr, [&](UniqueFd) -> Result<UnwindTable> {
+    ++asked;
+    return Error{ErrorCode::kMalformed, "no"};
+  });
+  REQUIRE(unwinder);
+  auto stopped = StoppedThread::stop(static_cast<Tid>(raw(target->pid())));
   REQUIRE(stopped);
-  auto registers = stopped->registers();
-  REQUIRE(registers);
-  const auto stack = (*sibling)->unwind(*registers, (*other)->memory(), std::nullopt);
-  INFO(text_of(stack));
-  CHECK(passes_through(stack, chain_of(*second)));
+  const auto stack = unwind_whole(**unwinder, *stopped, **process);
+  CHECK(stack.frames.size() == 1);
+  CHECK(stack.end == LS_STACK_NO_TABLE);
+  CHECK(asked == 2);  // libc as it is in its file, and as it is in memory
 }
 
 }  // namespace labelscope::test

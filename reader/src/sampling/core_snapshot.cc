@@ -107,6 +107,10 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
     if (snapshot.threads.empty()) seen.signal = thread.signal;
     if (unwinder) {
       seen.stack = unwinder->unwind(thread.registers, core.memory(), std::nullopt);
+      while (unwinder->lacks_tables()) {
+        unwinder->make_tables(core);
+        seen.stack = unwinder->unwind(thread.registers, core.memory(), std::nullopt);
+      }
     }
     if (options.while_held) options.while_held(seen, core.memory());
     snapshot.threads.push_back(std::move(seen));

@@ -38,8 +38,11 @@ class ThreadReader {
                Unwinder* unwinder)
       : process_(process), options_(options), unwinder_(unwinder), recipes_(plan.recipes()) {}
 
-  // kVanished, kPermission: nothing could be read.
+  // Every thread that was not read yet. kVanished, kPermission: nothing could be read.
   Status read_all(ProcessSnapshot& snapshot);
+  // Forgets the threads whose stacks lacked a table: they are to be read again.
+  void forget_unfinished();
+  void give(ProcessSnapshot& snapshot);
 
  private:
   Result<bool> read_new_threads();
@@ -62,8 +65,9 @@ class ThreadReader {
   std::set<Tid> seen_;
   std::vector<ThreadSnapshot> done_;
   std::map<Tid, ThreadSnapshot> late_;  // not read yet: they have not stopped
-  std::deque<Tid> asleep_;              // threads of late_ in state D, not even asked to stop
-  Clock::duration waited_{0};           // time spent waiting for single threads
+  std::set<Tid> unfinished_;
+  std::deque<Tid> asleep_;     // threads of late_ in state D, not even asked to stop
+  Clock::duration waited_{0};  // time spent waiting for single threads
   std::size_t vanished_ = 0;
   std::size_t read_ = 0;
   std::optional<Error> refusal_;
@@ -87,11 +91,22 @@ Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
     thread.late = true;
     done_.push_back(std::move(thread));
   }
+  late_.clear();
+  asleep_.clear();
   if (read_ == 0 && refusal_) return *refusal_;
+  return {};
+}
+
+void ThreadReader::forget_unfinished() {
+  for (const Tid tid : unfinished_) seen_.erase(tid);
+  std::erase_if(done_, [&](const ThreadSnapshot& each) { return unfinished_.contains(each.tid); });
+  unfinished_.clear();
+}
+
+void ThreadReader::give(ProcessSnapshot& snapshot) {
   snapshot.threads = std::move(done_);
   snapshot.vanished = vanished_;
   std::ranges::sort(snapshot.threads, {}, &ThreadSnapshot::tid);
-  return {};
 }
 
 // Returns whether there were any.
@@ -216,6 +231,9 @@ void ThreadReader::look_at(ThreadSnapshot& thread, const StoppedThread& stopped)
   if (unwinder_ != nullptr) {
     if (auto registers = stopped.registers()) {
       thread.stack = unwinder_->unwind(*registers, process_.memory(), deadline);
+      if (thread.stack->end == LS_STACK_NO_TABLE && unwinder_->lacks_tables()) {
+        unfinished_.insert(thread.tid);
+      }
     }
   }
   if (options_.while_held) options_.while_held(thread, process_.memory());
@@ -258,15 +276,22 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
   snapshot.comm = process.comm();
   snapshot.plan = std::move(plan);
   ThreadReader reader(process, snapshot.plan, options, unwinder.get());
-  Status read;
-  Status ran = run_on_own_thread([&] {
-    // For the whole time: a thread that has not stopped yet may stop at any moment.
-    const Holding holding(Holding::Until::kThreadEnds);
-    read = reader.read_all(snapshot);
-    snapshot.longest_late_stop = StoppedThread::take_longest_late_stop();
-  });
-  if (!ran) return std::move(ran).error();
-  if (!read) return std::move(read).error();
+  for (;;) {
+    Status read;
+    Status ran = run_on_own_thread([&] {
+      // For the whole time: a thread that has not stopped yet may stop at any moment.
+      const Holding holding(Holding::Until::kThreadEnds);
+      read = reader.read_all(snapshot);
+      snapshot.longest_late_stop =
+          std::max(snapshot.longest_late_stop, StoppedThread::take_longest_late_stop());
+    });
+    if (!ran) return std::move(ran).error();
+    if (!read) return std::move(read).error();
+    if (unwinder == nullptr || !unwinder->lacks_tables()) break;
+    unwinder->make_tables(process);  // nothing is held now
+    reader.forget_unfinished();
+  }
+  reader.give(snapshot);
   const std::string name = "process " + std::to_string(raw(process.pid()));
   if (snapshot.threads.empty()) {
     return Error{ErrorCode::kVanished, name + " ended before any of its threads could be read"};

@@ -232,6 +232,10 @@ void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handl
       notice_program(process, handler);
       found = threads_.sample(process, thread, handler);  // with the new program's plan
     }
+    while (found == ThreadSampler::Found::kNoTable) {
+      process.unwinder()->make_tables(process.process());
+      found = threads_.sample(process, thread, handler);
+    }
     if (found == ThreadSampler::Found::kWaiting || found == ThreadSampler::Found::kOtherProgram) {
       list.give_back(thread);
     }

@@ -33,7 +33,8 @@ struct PtraceSamplerOptions {
   // Past this, the unwinding of a stack is cut and the sample flagged LS_STACK_CUT. Counted from
   // when the thread is known to have stopped.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
-  // How a file becomes an unwind table; by default in this process.
+  // How a file becomes an unwind table, asked by drain() while no thread is held. Empty: libelf and
+  // libdw read the target's files in this process, with its rights.
   BuildUnwindTable build_table{};
 };
 

@@ -63,7 +63,9 @@ struct HeldThread {
 
 struct SnapshotOptions {
   bool stacks = false;
-  BuildUnwindTable build_table{};  // how a file becomes an unwind table; by default in this process
+  // How a file becomes an unwind table, asked on the caller's thread while no thread is held. Empty:
+  // libelf and libdw read the target's files in this process, with its rights.
+  BuildUnwindTable build_table{};
   std::optional<HeldThread> held;  // read as it stands, without its stack
   // When a thread has been held for this time, the unwinding of its stack is cut.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
@@ -84,6 +86,10 @@ struct SnapshotOptions {
 // until no new ones appear. `plan` was made before, while everything ran. kPermission: no thread
 // could be stopped; the error tells why. kVanished: the process has ended, or has executed another
 // program since it was opened (then open it again, and plan again).
+//
+// A stack ends where its unwind table is not made yet. When all threads have been read and run again,
+// the tables are made, and the threads that lacked them are read once more: held twice for a short
+// time, and not once for a long one. So while_held may come again for a thread.
 //
 // Memory that nobody supplies (userfaultfd, a file system that hangs) blocks a read without a
 // limit, and the held thread with it. Only the end of our process helps. So the calling thread gets

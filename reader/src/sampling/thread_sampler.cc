@@ -46,9 +46,16 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
     }
     if (stopped) {
       time = Clock::now();
-      seen = look_at(process, *stopped);
-      stops_.add(stopped->held());
+      {
+        const StoppedThread held = *std::move(stopped);
+        seen = look_at(process, held);
+        stops_.add(held.held());
+      }
       if (seen.other_program) return Found::kOtherProgram;
+      // A thread that may stop at any moment would be held while a table is made.
+      if (process.unwinder() != nullptr && process.unwinder()->lacks_tables() && !settle()) {
+        return Found::kNoTable;
+      }
     } else if (stopped.error().code == ErrorCode::kVanished) {
       // The thread has ended, or is just ending: there is nothing to sample.
       thread.ended = true;

@@ -23,6 +23,7 @@ class ThreadSampler {
   enum class Found {
     kThread,
     kOtherProgram,  // no sample yet: the process runs another program than the one we know
+    kNoTable,       // no sample: its stack lacks a table that can be made now
     kEnd,           // no sample: the thread has ended
     kWaiting,       // no sample: CPU time is sampled, and the thread was on no processor
   };

@@ -1,7 +1,10 @@
 #include "unwind/target_tables.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <optional>
 
 #include "unwind_table/copied_module.h"
@@ -28,18 +31,26 @@ const Mapping* first_of(const std::vector<Mapping>& mappings, std::size_t index)
   return nullptr;
 }
 
+// JIT compilers map files, too.
+bool is_elf(const Target& target, std::optional<Address> module) {
+  char magic[SELFMAG] = {};
+  return module && target.memory().read(*module, std::as_writable_bytes(std::span(magic))) &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 }  // namespace
 
 bool TargetTables::has_room() const {
   std::size_t rows = 0;
   for (const auto& [file, table] : *files_) rows += rows_of(table);
   for (const auto& [key, table] : from_memory_) rows += rows_of(table);
-  return rows < kMaxRows && files_->size() + from_memory_.size() < kMaxTables &&
-         Clock::now() < late_;
+  return rows < kMaxRows && files_->size() + from_memory_.size() < kMaxTables && spent_ < kMaxTime;
 }
 
 TargetTables::Table TargetTables::build(UniqueFd file) {
+  const auto begin = Clock::now();
   auto built = build_ ? build_(std::move(file)) : build_unwind_table(std::move(file));
+  spent_ += Clock::now() - begin;
   if (!built) return nullptr;
   return std::make_shared<const UnwindTable>(*std::move(built));
 }
@@ -53,16 +64,13 @@ TargetTables::Table TargetTables::from_file(const Target& target, const Mapping&
   return table;
 }
 
-TargetTables::Table TargetTables::from_memory(const Target& target, const Mapping& first,
-                                              const Modules& before) {
-  const MemoryKey key{first.start, first.file};
-  const auto same = before.find(key);
-  if (same != before.end()) return from_memory_[key] = same->second;
+TargetTables::Table TargetTables::from_memory(const Target& target, const Place& place) {
+  const MemoryKey key{*place.module, place.mapping.file};
   const auto known = from_memory_.find(key);
   if (known != from_memory_.end()) return known->second;
   if (!has_room()) return nullptr;
   Table& table = from_memory_[key];
-  if (auto file = copy_module(target.memory(), first.start)) table = build(*std::move(file));
+  if (auto file = copy_module(target.memory(), *place.module)) table = build(*std::move(file));
   return table;
 }
 
@@ -70,49 +78,73 @@ Status TargetTables::load(const Target& target) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
   std::ranges::stable_sort(*mappings, {}, &Mapping::start);
-  late_ = Clock::now() + kMaxTime;
-  const Modules before = std::exchange(from_memory_, {});
+  Modules before = std::exchange(from_memory_, {});
   mappings_.clear();
+  places_.clear();
+  wanted_.clear();
   tables_.clear();
-  std::map<Table, std::uint32_t> numbers;
+  views_.clear();
   for (std::size_t i = 0; i < mappings->size() && mappings_.size() < LS_UNWIND_MAX_MAPPINGS; ++i) {
     const Mapping& mapping = (*mappings)[i];
     // [vsyscall] is the kernel's.
     if (!mapping.executable || mapping.end > INT64_MAX) continue;
-    ls_unwind_mapping entry{mapping.start, mapping.end, mapping.start, LS_UNWIND_NO_FILE, 0};
-    Table table;
     const bool vdso = mapping.path == "[vdso]";
-    if (mapping.file) table = from_file(target, mapping);
+    const bool of_file = mapping.file || vdso;
+    mappings_.push_back({mapping.start, mapping.end, mapping.start,
+                         of_file ? LS_UNWIND_NO_TABLE : LS_UNWIND_NO_FILE, 0});
+    Place& place = places_.emplace_back(Place{mapping, std::nullopt, !of_file});
     const Mapping* first = vdso ? &mapping : mapping.file ? first_of(*mappings, i) : nullptr;
-    if (!table && first != nullptr) table = from_memory(target, *first, before);
-    // JIT compilers map files, too.
-    char magic[4] = {};
-    const bool is_elf =
-        first != nullptr &&
-        target.memory().read(first->start, std::as_writable_bytes(std::span(magic))) &&
-        std::equal(magic, magic + 4,
-                   "\x7f"
-                   "ELF");
-    if (table || is_elf) entry.module = LS_UNWIND_NO_TABLE;
-    const auto bias =
-        table ? load_bias_at(table->segments, mapping.start, mapping.file_offset) : std::nullopt;
-    if (bias) {
-      const auto [number, fresh] =
-          numbers.try_emplace(table, static_cast<std::uint32_t>(tables_.size()));
-      if (fresh) tables_.push_back(table);
-      entry.module = number->second;
-      entry.text = *bias + table->text;
+    if (first != nullptr) place.module = first->start;
+    const auto file = files_->find(mapping.file);
+    if (mapping.file && file != files_->end() && file->second) {
+      settle(target, mappings_.size() - 1, file->second);
+    } else if (place.module) {
+      auto module = before.extract(MemoryKey{*place.module, mapping.file});
+      if (!module) continue;
+      settle(target, mappings_.size() - 1, module.mapped());
+      from_memory_.insert(std::move(module));
     }
-    mappings_.push_back(entry);
-  }
-  views_.clear();
-  for (const Table& table : tables_) {
-    views_.push_back({table->pages.data(), table->rows.data(), table->rules.data(),
-                      static_cast<std::uint32_t>(table->pages.size()),
-                      static_cast<std::uint32_t>(table->rules.size())});
   }
   std::erase_if(*files_, [](const auto& file) { return file.second.use_count() == 1; });
   return {};
+}
+
+// Its table is this one; null: it has none.
+void TargetTables::settle(const Target& target, std::size_t index, const Table& table) {
+  Place& place = places_[index];
+  ls_unwind_mapping& entry = mappings_[index];
+  place.tried = true;
+  const auto bias =
+      table ? load_bias_at(table->segments, entry.start, place.mapping.file_offset) : std::nullopt;
+  if (!bias) {
+    if (!table && !is_elf(target, place.module)) entry.module = LS_UNWIND_NO_FILE;
+    return;
+  }
+  const auto known = std::ranges::find(tables_, table);
+  entry.module = static_cast<std::uint32_t>(known - tables_.begin());
+  entry.text = *bias + table->text;
+  if (known != tables_.end()) return;
+  tables_.push_back(table);
+  views_.push_back({table->pages.data(), table->rows.data(), table->rules.data(),
+                    static_cast<std::uint32_t>(table->pages.size()),
+                    static_cast<std::uint32_t>(table->rules.size())});
+}
+
+void TargetTables::want(Address start) {
+  const auto found = std::ranges::lower_bound(mappings_, start, {}, &ls_unwind_mapping::start);
+  const auto index = static_cast<std::size_t>(found - mappings_.begin());
+  if (index == mappings_.size() || places_[index].tried) return;
+  if (std::ranges::find(wanted_, index) == wanted_.end()) wanted_.push_back(index);
+}
+
+void TargetTables::make(const Target& target) {
+  for (const std::size_t index : std::exchange(wanted_, {})) {
+    const Place& place = places_[index];
+    Table table;
+    if (place.mapping.file) table = from_file(target, place.mapping);
+    if (!table && place.module) table = from_memory(target, place);
+    settle(target, index, table);
+  }
 }
 
 void TargetTables::give(ls_walk& walk, Machine machine) const {

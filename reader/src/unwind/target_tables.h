@@ -1,9 +1,11 @@
-// The executable mappings of a target, each with the unwind table of its file. Made before any
-// thread is held.
+// The executable mappings of a target, and the unwind tables of their files. Programs map files that
+// no stack ever leads through; so a table is made when the first one does.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,28 +25,42 @@ class TargetTables {
   TargetTables(std::shared_ptr<Files> files, BuildUnwindTable build)
       : files_(std::move(files)), build_(std::move(build)) {}
 
-  // Everything that is mapped now.
+  // Everything that is mapped now, with the tables that are there already.
   Status load(const Target& target);
   // Sets where the walk finds mappings and tables. Files of another processor have no table.
   void give(ls_walk& walk, Machine machine) const;
+  // A walk has ended in the mapping that starts there, for want of a table.
+  void want(Address start);
+  bool wants() const { return !wanted_.empty(); }
+  // Makes the tables that are wanted, as far as that can be. Slow.
+  void make(const Target& target);
   const std::shared_ptr<Files>& files() const { return files_; }
 
  private:
+  // What mappings_ does not have of a mapping.
+  struct Place {
+    Mapping mapping;
+    std::optional<Address> module;  // where the module begins in memory
+    bool tried = false;             // its table is there, or cannot be had
+  };
   using MemoryKey = std::pair<Address, FileId>;  // where the module begins
   using Modules = std::map<MemoryKey, Table>;
 
   bool has_room() const;
   Table build(UniqueFd file);
   Table from_file(const Target& target, const Mapping& mapping);
-  Table from_memory(const Target& target, const Mapping& first, const Modules& before);
+  Table from_memory(const Target& target, const Place& place);
+  void settle(const Target& target, std::size_t index, const Table& table);
 
   std::shared_ptr<Files> files_;
   BuildUnwindTable build_;
   Modules from_memory_;
   std::vector<ls_unwind_mapping> mappings_;  // sorted
+  std::vector<Place> places_;                // of these
+  std::vector<std::size_t> wanted_;          // of these, too
   std::vector<Table> tables_;                // that mappings_ name
   std::vector<ls_walk_table> views_;         // of these
-  std::chrono::steady_clock::time_point late_;
+  std::chrono::steady_clock::duration spent_{0};
 };
 
 }  // namespace labelscope

@@ -1,6 +1,6 @@
 // Unwinder over the tables of target_tables.h, by the same step that samples in the kernel take
-// (unwind_step.h). The thread is held while its stack is unwound, so that must be quick: all files
-// are read before. After the deadline a step gets no memory, and is the last.
+// (unwind_step.h). The thread is held while its stack is unwound, so that must be quick: a
+// table that is not there yet ends it, and is made when the thread runs again. After the deadline a step gets no memory, and is the last.
 #include "unwind/unwind.h"
 
 #include <algorithm>
@@ -27,6 +27,8 @@ class TableUnwinder final : public Unwinder {
   Status refresh(const Target& target) override { return tables_.load(target); }
   UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                       std::optional<Clock::time_point> deadline) override;
+  bool lacks_tables() const override { return tables_.wants(); }
+  void make_tables(const Target& target) override { tables_.make(target); }
   const TargetTables& tables() const { return tables_; }
 
  private:
@@ -100,6 +102,7 @@ UnwoundStack TableUnwinder::unwind(const Registers& registers, const MemorySourc
   std::copy(registers.dwarf.begin(), registers.dwarf.end(), walk_.registers);
   tables_.give(walk_, registers.machine);
   (registers.machine == Machine::kAarch64 ? ls_walk_aarch64 : ls_walk_x86_64)(&walk_);
+  if (walk_.end == LS_STACK_NO_TABLE) tables_.want(walk_.mapping);
   return {{walk_.frames, walk_.frames + walk_.count},
           walk_.end,
           words(walk_),

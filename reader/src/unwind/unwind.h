@@ -33,19 +33,24 @@ class Unwinder {
   using Clock = std::chrono::steady_clock;
 
   virtual ~Unwinder() = default;
-  // Opens every module of the target and makes its table: slow, so done while the
-  // target runs. A module that cannot be used only shortens stacks; where code has no call frame
-  // information, frame pointers are followed. `like`: shares what it has read of files with an
-  // unwinder of another target, which is then used on the same thread. `build`: how a file becomes
-  // a table.
+  // Looks at what is mapped, and reads no file. A module that cannot be used only shortens stacks;
+  // where code has no call frame information, frame pointers are followed. `like`: shares the tables
+  // of files with an unwinder of another target, which is then used on the same thread. `build`: how
+  // a file becomes a table; empty: by libdw, in this process.
   static Result<std::unique_ptr<Unwinder>> open(const Target& target,
                                                 const Unwinder* like = nullptr,
                                                 const BuildUnwindTable& build = {});
-  // After the target's mappings changed: opens what is new, forgets what is gone.
+  // After the target's mappings changed: forgets what is gone.
   virtual Status refresh(const Target& target) = 0;
   // Without a deadline it takes as long as it takes (bounded by kMaxFrames).
   virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                               std::optional<Clock::time_point> deadline) = 0;
+  // Whether a stack has ended in a module whose table was not made yet (LS_STACK_NO_TABLE), since
+  // they were made last.
+  virtual bool lacks_tables() const = 0;
+  // Makes those, so that the same stack goes further: up to the next such module, or to its end.
+  // Slow, so no thread is to be held meanwhile. The target is that of open().
+  virtual void make_tables(const Target& target) = 0;
 };
 
 }  // namespace labelscope

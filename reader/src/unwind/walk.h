@@ -34,7 +34,8 @@ struct ls_walk {
   __u64 registers[32];
 
   /* The result. */
-  __u64 next; /* what would have come after the last frame */
+  __u64 next;    /* what would have come after the last frame */
+  __u64 mapping; /* where that of the last frame starts */
   __u32 count;
   __u32 fp_frames;
   enum ls_stack_end end;

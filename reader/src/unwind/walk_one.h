@@ -104,6 +104,7 @@ void LS_WALK(struct ls_walk* walk) {
     if (w.end == LS_STACK_NOT_RESIDENT && walk->late(walk->self)) w.end = LS_STACK_OUT_OF_TIME;
   }
   walk->next = w.pc;
+  walk->mapping = w.at.start;
   walk->fp_frames = w.fp_frames;
   walk->end = (enum ls_stack_end)w.end;
 }

@@ -61,7 +61,11 @@ void unwind_everywhere(const std::string& file, Look look) {
     registers.dwarf.fill(kStack + 512);
     // Where a function returns to that has not saved it: on x86-64 that is on the stack.
     if (kHostMachine == Machine::kAarch64) registers.dwarf[30] = kBias + code.p_vaddr + offset / 2;
-    const UnwoundStack stack = (*unwinder)->unwind(registers, memory, std::nullopt);
+    UnwoundStack stack = (*unwinder)->unwind(registers, memory, std::nullopt);
+    while ((*unwinder)->lacks_tables()) {
+      (*unwinder)->make_tables(target);
+      stack = (*unwinder)->unwind(registers, memory, std::nullopt);
+    }
     CHECK(stack.frames.size() >= 1);
     CHECK(stack.frames.size() <= Unwinder::kMaxFrames);
     look(code.p_vaddr + offset, stack);
