@@ -18,6 +18,7 @@
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
+#include "cli/unwind/missing_tables.h"
 
 namespace labelscope::cli {
 namespace {
@@ -159,6 +160,7 @@ int Dumping::show(const ProcessDump& dump) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
+  warn_of_missing_tables(dump.without_table);
   log::info((options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "") +
             totals_line(dump.snapshot));
   return kExitOk;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "cli/unwind/table_worker.h"
 #include "labelscope/core_file.h"
 #include "labelscope/explain.h"
 #include "sampling/snapshot.h"
@@ -36,6 +37,7 @@ struct ProcessDump {
   // processor. BPF has read these.
   std::size_t late_by_bpf = 0;
   std::optional<NamedStacks> stacks;
+  TableWorker::Failures without_table;     // files that stacks lead to, and not through
   std::optional<Explanation> explanation;  // how the process's labels are found
   std::map<Tid, Explanation> of_threads;   // the same for each thread that could be read
 };

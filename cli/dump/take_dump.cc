@@ -7,6 +7,7 @@
 
 #include "bpf/task_snapshot.h"
 #include "cli/profile/address_space.h"
+#include "cli/unwind/table_worker.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -72,12 +73,13 @@ Result<ProcessPlan> plan_target(const Target& target, bool explain, ProcessDump&
   return plan;
 }
 
-// `dump` and `plan` are written to and read while threads are held.
+// The files of the target are read by the worker of `tables`. `dump` and `plan` are written to and read while threads are held.
 SnapshotOptions snapshot_options(const DumpOptions& options, ProcessDump& dump,
-                                 const ProcessPlan& plan) {
+                                 const ProcessPlan& plan, TableWorker& tables) {
   SnapshotOptions snapshot;
   snapshot.stacks = options.stacks;
   snapshot.max_stop = options.max_stop;
+  snapshot.build_table = [&](UniqueFd file) { return tables.build(std::move(file)); };
   if (options.explain) {
     snapshot.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
       if (!thread.thread_pointer) return;
@@ -103,8 +105,11 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   }
   StackNamer namer(pid);
   if (options.stacks) namer.look_at(**process);
-  auto snapshot = snapshot_process(**process, *plan, snapshot_options(options, dump, *plan));
+  TableWorker tables;
+  auto snapshot =
+      snapshot_process(**process, *plan, snapshot_options(options, dump, *plan, tables));
   if (!snapshot) return std::move(snapshot).error();
+  dump.without_table = tables.failures();
   dump.snapshot = *std::move(snapshot);
   if (options.stacks) namer.look_at(**process);  // what was loaded meanwhile
   if (options.stacks) {
@@ -192,8 +197,10 @@ Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& files,
   dump.command_line = (*core)->command_line();
   StackNamer namer;
   if (options.stacks) namer.look_at(**core);
-  auto snapshot = snapshot_core(**core, *plan, snapshot_options(options, dump, *plan));
+  TableWorker tables;
+  auto snapshot = snapshot_core(**core, *plan, snapshot_options(options, dump, *plan, tables));
   if (!snapshot) return std::move(snapshot).error();
+  dump.without_table = tables.failures();
   dump.snapshot = *std::move(snapshot);
   dump.core = CoreOrigin{options.core, (*core)->problems(), (*core)->truncated()};
   if (options.stacks) {

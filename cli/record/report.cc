@@ -19,6 +19,7 @@
 #include "cli/record/messages.h"
 #include "cli/record/missing_names.h"
 #include "cli/record/stack_ends.h"
+#include "cli/unwind/missing_tables.h"
 
 namespace labelscope::cli {
 namespace {
@@ -60,7 +61,7 @@ std::uint64_t conflicts(const Profile& profile) {
 void RecordReport::say_problems() const {
   say_missing_keys();
   for (const std::string& line : ledger_problems(profile_.ledger)) log::warning(line);
-  say_missing_tables();
+  if (tables_ != nullptr) warn_of_missing_tables(tables_->failures());
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));
   }
@@ -128,16 +129,6 @@ void RecordReport::explain_missing_labels() const {
               " processes have loaded publishes labels (" +
               processes.begin()->second->plan().sources + ")");
   }
-}
-
-// Which the ledger counts.
-void RecordReport::say_missing_tables() const {
-  if (tables_ == nullptr) return;
-  const TableWorker::Failures failures = tables_->failures();
-  for (const std::string& file : failures.files) {
-    log::warning("  no stack leads through " + escape_terminal(file));
-  }
-  if (failures.more != 0) log::warning("  and through " + with_thousands(failures.more) + " more");
 }
 
 void RecordReport::say_missing_keys() const {

@@ -32,7 +32,6 @@ class RecordReport {
  private:
   void explain_missing_labels() const;
   void say_missing_keys() const;
-  void say_missing_tables() const;
   std::string next_step() const;
 
   const RecordOptions& options_;

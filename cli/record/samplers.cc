@@ -70,9 +70,15 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
   sampling.max_stop = options.max_stop;
+  std::shared_ptr<TableWorker> tables;
+  if (sampling.stacks) {
+    tables = std::make_shared<TableWorker>();
+    sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
+  }
   auto sampler = PtraceSampler::open(sampling);
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
+  opened.tables = std::move(tables);
   opened.backend = "ptrace";
   opened.call_graph = call_graph->name;
   opened.sampler = *std::move(sampler);

@@ -1,12 +1,14 @@
 // Unwind tables of foreign files, built in a worker of their own: that for names may be busy, and
 // waits for nobody's stacks.
 //
-//   TableBuilder's thread             worker
+//   who unwinds                       worker
 //     a descriptor ---------------->  build_unwind_table(): libelf, libdw
 //       <---------------------------  rows, rules, pages (table_messages.h)
 //
+// BPF recordings ask from TableBuilder's thread, ptrace recordings and dumps from their own.
+//
 // A file that kills the worker, or takes too long, has no table: stacks end in its code ("no-table"),
-// and the recording says so. The next file has another worker.
+// and labelscope says so. The next file has another worker.
 #pragma once
 
 #include <atomic>
@@ -36,8 +38,8 @@ class TableWorker {
                        Worker::Clock::duration patience = kPatience)
       : worker_(std::move(launch), [this] { return stopped_.load(); }), patience_(patience) {}
 
-  // What BpfSampler takes as its way to build tables. One thread at a time, the same one for as
-  // long as it lives: the worker ends with it.
+  // What samplers and snapshots take as their way to build tables (BuildUnwindTable). One thread at
+  // a time, the same one for as long as it lives: the worker ends with it.
   Result<UnwindTable> build(UniqueFd file);
   // From any thread: nobody waits for tables any more, and there is no worker when it returns.
   void stop();
