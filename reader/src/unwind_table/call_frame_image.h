@@ -1,8 +1,8 @@
 // The part of an ELF file that unwinding needs, as a small ELF file in memory.
 //
 // libdw reads whatever it wants of a file whenever it finds that it wants it: sections of debug
-// information, decompressed. And it maps files, so that one which shrinks is a SIGBUS. Given a file with nothing in it but headers and call frame information, it can do
-// neither.
+// information, decompressed. And it maps files, so that one which shrinks is a SIGBUS. Given a file
+// with nothing in it but headers and call frame information, it can do neither.
 #pragma once
 
 #include <cstddef>

@@ -10,8 +10,8 @@
 // protection puts a signature into the upper bits of its return address before it saves it, and
 // says so in its call frame information. An unwinder must take the signature off. libdw cannot
 // before elfutils 0.189: it reads what says so (DW_CFA_AARCH64_negate_ra_state) as SPARC's
-// instruction of the same number, and loses all registers. So it is not shown any, and the unwinder
-// takes signatures off whatever leads to code then (UnwindModules::unsigned_code).
+// instruction of the same number, and loses all registers. So it is not shown any, and the step of the
+// unwinder takes signatures off all return addresses (unwind/unwind_step.h, code_mask).
 //
 // Source: DWARF 5 section 6.4; DWARF for the Arm 64-bit Architecture (AADWARF64), "Call frame
 // instructions".
