@@ -99,7 +99,7 @@ TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sampl
   REQUIRE(sampler->start());
   drain_until(*sampler, handler, [&] { return handler.samples.size() >= 5; });
   stop_and_balance(*sampler, handler);
-  CHECK(made >= 2);  // the shell and libc
+  CHECK(made >= 1);  // the shell and, where it is no static program, libc
   CHECK(handler.count([](const Kept& sample) { return sample.frames > 2; }) ==
         handler.samples.size());
 }

@@ -1,0 +1,363 @@
+// At every instruction of a program, three unwinders are asked for the whole stack: ours, libdwfl
+// (elfutils), and libgcc's, which throws C++ exceptions and is asked within the program.
+//
+//   program   --- int3 ==.==.==.==.==.==.== int3 ---      . one instruction (PTRACE_SINGLESTEP)
+//                        |  |
+//                        |  +-- ours, over tables and the memory of the program
+//                        +----- libdwfl, over the files and the memory of the program
+//                        +----- SIGUSR1: its handler runs _Unwind_Backtrace(), which goes through
+//                               the kernel's signal frame to this very instruction. Then the test
+//                               puts all registers back, as if there had been no signal.
+//
+// The three share no code. Where two of them agree and the third does not, that one is wrong;
+// excused() has the cases, each with the reason. _Unwind_ForcedUnwind() is not asked: it goes the
+// same way as _Unwind_Backtrace(), and ends the program's frames while it does.
+#include <elfutils/libdwfl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <set>
+#include <span>
+
+#include "labelscope/mapping.h"
+#include "labelscope/target.h"
+#include "ptrace/register_set.h"
+#include "support/catch.h"
+#include "support/rights.h"
+#include "support/target_process.h"
+#include "unwind/unwind.h"
+
+namespace labelscope::test {
+namespace {
+
+// Of the code: the instruction itself, or the last byte of a call. Leaf first.
+using Frames = std::vector<Address>;
+
+int wait_for_stop(pid_t pid) {
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  REQUIRE(WIFSTOPPED(status));
+  return WSTOPSIG(status);
+}
+
+struct AllRegisters {
+  user_regs_struct general{};
+  std::vector<std::byte> vectors;  // NT_X86_XSTATE
+};
+
+AllRegisters read_registers(pid_t pid) {
+  AllRegisters all;
+  REQUIRE(::ptrace(PTRACE_GETREGS, pid, nullptr, &all.general) == 0);
+  all.vectors.resize(std::size_t{1} << 16);
+  iovec io{all.vectors.data(), all.vectors.size()};
+  REQUIRE(::ptrace(PTRACE_GETREGSET, pid, 0x202, &io) == 0);
+  all.vectors.resize(io.iov_len);
+  return all;
+}
+
+void write_registers(pid_t pid, AllRegisters& all) {
+  iovec io{all.vectors.data(), all.vectors.size()};
+  REQUIRE(::ptrace(PTRACE_SETREGSET, pid, 0x202, &io) == 0);
+  REQUIRE(::ptrace(PTRACE_SETREGS, pid, nullptr, &all.general) == 0);
+}
+
+// ---- the three
+
+class Ours {
+ public:
+  Ours(const LiveProcess& process, const BuildUnwindTable& build) : process_(process) {
+    auto unwinder = Unwinder::open(process, nullptr, build);
+    REQUIRE(unwinder);
+    unwinder_ = *std::move(unwinder);
+  }
+  UnwoundStack unwind(const user_regs_struct& general) {
+    const auto set = decode_register_set(Machine::kX86_64, std::as_bytes(std::span(&general, 1)));
+    REQUIRE(set);
+    for (;;) {
+      auto stack = unwinder_->unwind(set->registers, process_.memory(), std::nullopt);
+      for (std::size_t i = 1; i < stack.frames.size(); ++i) --stack.frames[i];
+      if (!unwinder_->lacks_tables()) return stack;
+      unwinder_->make_tables(process_);
+    }
+  }
+
+ private:
+  const LiveProcess& process_;
+  std::unique_ptr<Unwinder> unwinder_;
+};
+
+class Libdwfl {
+ public:
+  explicit Libdwfl(pid_t pid) : pid_(pid), dwfl_(::dwfl_begin(&callbacks_)) {
+    REQUIRE(dwfl_ != nullptr);
+    REQUIRE(::dwfl_linux_proc_report(dwfl_, pid) == 0);
+    REQUIRE(::dwfl_report_end(dwfl_, nullptr, nullptr) == 0);
+    REQUIRE(::dwfl_linux_proc_attach(dwfl_, pid, true) == 0);
+  }
+  ~Libdwfl() { ::dwfl_end(dwfl_); }
+  Libdwfl(const Libdwfl&) = delete;
+  Libdwfl& operator=(const Libdwfl&) = delete;
+
+  Frames unwind() {
+    Frames frames;
+    ::dwfl_getthread_frames(dwfl_, pid_, &note, &frames);  // fails where the stack ends oddly
+    return frames;
+  }
+
+ private:
+  static int note(Dwfl_Frame* frame, void* argument) {
+    Dwarf_Addr pc = 0;
+    bool interrupted = false;
+    if (!::dwfl_frame_pc(frame, &pc, &interrupted)) return DWARF_CB_ABORT;
+    static_cast<Frames*>(argument)->push_back(pc - (interrupted ? 0 : 1));
+    return DWARF_CB_OK;
+  }
+
+  pid_t pid_;
+  Dwfl_Callbacks callbacks_{::dwfl_linux_proc_find_elf, ::dwfl_standard_find_debuginfo, nullptr,
+                            nullptr};
+  Dwfl* dwfl_;
+};
+
+// Nothing: it has crashed. Every register of the program is afterwards what it was. `deferred`: a signal that came meanwhile,
+// and is still to be given to the program.
+std::optional<Frames> ask_libgcc(pid_t pid, AllRegisters& now, Address noted,
+                                 const MemorySource& memory, int& deferred) {
+  // Sent, not injected: the stop at the start of a handler takes no signal.
+  REQUIRE(::syscall(SYS_tgkill, pid, pid, SIGUSR1) == 0);
+  for (int signal = 0; signal != SIGTRAP;) {
+    REQUIRE(::ptrace(PTRACE_CONT, pid, nullptr, signal == SIGUSR1 ? SIGUSR1 : 0) == 0);
+    signal = wait_for_stop(pid);
+    if (signal == SIGSEGV) {  // it has followed a wrong address
+      write_registers(pid, now);
+      return std::nullopt;
+    }
+    if (signal == SIGCHLD || signal == SIGUSR2) deferred = signal;
+  }
+  const auto count = read_value<std::uint64_t>(memory, noted);
+  REQUIRE(count);
+  REQUIRE(*count <= 256);
+  Frames frames(*count);
+  REQUIRE(memory.read(noted + sizeof *count, std::as_writable_bytes(std::span(frames))));
+  write_registers(pid, now);
+  // In front of them are the handler's own and the kernel's.
+  const auto interrupted = std::find(frames.begin(), frames.end(), now.general.rip);
+  return Frames(interrupted, frames.end());
+}
+
+// ---- all of them, everywhere
+
+struct Walked {
+  std::size_t instructions = 0;
+  std::size_t unsupported = 0;  // see excused(); and so
+  std::size_t landing = 0;
+  std::vector<std::string> differences;
+  std::set<Address> code;  // that was on a stack
+  nlohmann::json truth;
+};
+
+class Walk {
+ public:
+  Walk(const TargetProcess& target, const LiveProcess& process, const BuildUnwindTable& build)
+      : pid_(raw(target.pid())),
+        process_(process),
+        noted_(target.lines().at(0).at("libgcc").get<Address>()),
+        ours_(process, build),
+        libdwfl_(pid_) {
+    walked_.truth = target.lines().at(0).at("shapes");
+    auto mappings = process.mappings();
+    REQUIRE(mappings);
+    mappings_ = *std::move(mappings);
+  }
+
+  // From the first breakpoint instruction to the second, or to so many differences.
+  Walked run(std::size_t most_differences);
+
+ private:
+  void compare(AllRegisters& now);
+  bool excused(const UnwoundStack& ours, const Frames& libdwfl,
+               const std::optional<Frames>& libgcc);
+  Frames as_ours(Frames frames) const;
+  std::string text_of(const Frames& frames) const;
+  std::string module_of(Address address) const {
+    const Mapping* mapping = find_mapping(mappings_, address);
+    return mapping == nullptr ? "?" : mapping->path.substr(mapping->path.rfind('/') + 1);
+  }
+
+  pid_t pid_;
+  const LiveProcess& process_;
+  Address noted_;
+  Ours ours_;
+  Libdwfl libdwfl_;
+  std::vector<Mapping> mappings_;
+  Walked walked_;
+  int deferred_ = 0;
+};
+
+std::string Walk::text_of(const Frames& frames) const {
+  std::string text;
+  for (const Address address : frames) {
+    char number[32];
+    const Mapping* mapping = find_mapping(mappings_, address);
+    std::snprintf(
+        number, sizeof number, "+%llx ",
+        static_cast<unsigned long long>(
+            mapping == nullptr ? address : address - mapping->start + mapping->file_offset));
+    text += module_of(address) + number;
+  }
+  return text;
+}
+
+// Up to the first address that is no code: ours does not count what leads nowhere, the others do.
+// And libdwfl says of the kernel's way back from a handler (__restore_rt) that it was interrupted.
+// It was returned to, and so the others look one byte before.
+Frames Walk::as_ours(Frames frames) const {
+  const auto no_code = std::ranges::find_if(frames, [&](Address address) {
+    const Mapping* mapping = find_mapping(mappings_, address);
+    return mapping == nullptr || !mapping->executable;
+  });
+  frames.erase(no_code, frames.end());
+  constexpr std::uint64_t kReturnFromHandler = 0x0f0000000fc0c748;  // mov $15, %rax; syscall
+  for (std::size_t i = 1; i < frames.size(); ++i) {
+    const auto code = read_value<std::uint64_t>(process_.memory(), frames[i]);
+    if (code && *code == kReturnFromHandler) --frames[i];
+  }
+  return frames;
+}
+
+bool Walk::excused(const UnwoundStack& ours, const Frames& libdwfl,
+                   const std::optional<Frames>& libgcc) {
+  // The dynamic linker aligns its stack and keeps the old stack pointer in rbx while it binds a
+  // name (_dl_runtime_resolve()). Our rules know of no register but those of the interrupted code:
+  // so the stack ends there, and says that it does. So does libdwfl's before rbx is saved by what is
+  // called.
+  if (libgcc && (libdwfl == *libgcc || libdwfl == ours.frames) &&
+      ours.frames.size() < libgcc->size() &&
+      std::equal(ours.frames.begin(), ours.frames.end(), libgcc->begin()) &&
+      ours.end == LS_STACK_UNSUPPORTED && module_of(ours.frames.back()).starts_with("ld-linux")) {
+    ++walked_.unsupported;
+    return true;
+  }
+  // The last instructions of _Unwind_Resume(), which go to a landing pad: the return address is
+  // not where call frame information says, for the compiler writes none for __builtin_eh_return().
+  // Nobody can be right; libgcc is so wrong that it crashes.
+  if (!libgcc && ours.frames == libdwfl && module_of(libdwfl.front()).starts_with("libgcc_s")) {
+    ++walked_.landing;
+    return true;
+  }
+  return false;
+}
+
+void Walk::compare(AllRegisters& now) {
+  const UnwoundStack ours = ours_.unwind(now.general);
+  const Frames libdwfl = as_ours(libdwfl_.unwind());
+  auto libgcc = ask_libgcc(pid_, now, noted_, process_.memory(), deferred_);
+  if (libgcc) libgcc = as_ours(*std::move(libgcc));
+  walked_.code.insert(ours.frames.begin(), ours.frames.end());
+  if (ours.frames == libdwfl && ours.frames == libgcc) return;
+  if (excused(ours, libdwfl, libgcc)) return;
+  walked_.differences.push_back("instruction " + std::to_string(walked_.instructions) +
+                                "\n  ours    " + text_of(ours.frames) + ours.cut + "\n  libdwfl " +
+                                text_of(libdwfl) + "\n  libgcc  " +
+                                text_of(libgcc.value_or(Frames{})));
+}
+
+Walked Walk::run(std::size_t most_differences) {
+  for (int signal = 0; walked_.differences.size() < most_differences;) {
+    REQUIRE(::ptrace(PTRACE_SINGLESTEP, pid_, nullptr, signal) == 0);
+    signal = wait_for_stop(pid_);
+    if (signal == SIGTRAP) {
+      AllRegisters now = read_registers(pid_);
+      const auto byte = read_value<std::uint8_t>(process_.memory(), now.general.rip - 1);
+      siginfo_t why{};
+      REQUIRE(::ptrace(PTRACE_GETSIGINFO, pid_, nullptr, &why) == 0);
+      if (why.si_code == SI_KERNEL && byte && *byte == 0xcc) break;
+      ++walked_.instructions;
+      compare(now);
+      signal = std::exchange(deferred_, 0);
+    }
+  }
+  return std::move(walked_);
+}
+
+Walked walk_everywhere(const BuildUnwindTable& build = {}, std::size_t most_differences = 12) {
+  skip_without_ptrace();
+  TargetOptions options;
+  options.program = STACK_SHAPES;
+  auto target = TargetProcess::spawn(options);
+  REQUIRE(target);
+  const pid_t pid = raw(target->pid());
+  REQUIRE(::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_EXITKILL) == 0);
+  REQUIRE(target->send("go"));
+  REQUIRE(wait_for_stop(pid) == SIGTRAP);
+  auto process = LiveProcess::open(target->pid());
+  REQUIRE(process);
+  Walked walked = Walk(*target, **process, build).run(most_differences);
+  REQUIRE(::kill(pid, SIGKILL) == 0);
+  return walked;
+}
+
+std::string text_of(const Walked& walked) {
+  std::string text;
+  for (const std::string& difference : walked.differences) text += difference + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("stepped_unwind: at every instruction three unwinders tell the same stack") {
+  const Walked walked = walk_everywhere();
+  WARN(walked.instructions << " instructions; while names are bound: " << walked.unsupported);
+  INFO(text_of(walked));
+  CHECK(walked.differences.empty());
+  CHECK(walked.instructions > 10'000);
+  CHECK(walked.unsupported * 5 < walked.instructions);
+  CHECK(walked.landing < 40);
+  for (const auto& [name, address] : walked.truth.items()) {
+    INFO(name);
+    CHECK(walked.code.contains(address.get<Address>()));
+  }
+}
+
+TEST_CASE("stepped_unwind: one kind of rule that is wrong shows") {
+  const auto shows = [](auto damage) {
+    const BuildUnwindTable build = [&](UniqueFd file) {
+      auto table = build_unwind_table(std::move(file));
+      if (table) std::ranges::for_each(table->rules, damage);
+      return table;
+    };
+    return !walk_everywhere(build, 1).differences.empty();
+  };
+  SECTION("PLT") {
+    CHECK(shows([](ls_unwind_rule& rule) { rule.operand += rule.cfa == LS_CFA_PLT; }));
+  }
+  SECTION("realigned stack") {
+    CHECK(shows([](ls_unwind_rule& rule) {
+      if (rule.cfa == LS_CFA_AT_FP) rule.cfa_offset += 8;
+    }));
+  }
+  SECTION("return address in a register") {
+    CHECK(shows([](ls_unwind_rule& rule) {
+      if (rule.ra == LS_RA_REGISTER) ++rule.ra_offset;
+    }));
+  }
+  SECTION("signal frame") {
+    CHECK(shows([](ls_unwind_rule& rule) {
+      if (rule.cfa == LS_CFA_SIGNAL) rule.cfa = LS_CFA_GAP;
+    }));
+  }
+  SECTION("frame pointer that is saved") {
+    CHECK(shows([](ls_unwind_rule& rule) {
+      if (rule.fp == LS_FP_AT_CFA) rule.fp = LS_FP_SAME;
+    }));
+  }
+}
+
+}  // namespace labelscope::test

@@ -1,0 +1,98 @@
+/* Frames as assembly makes them, and says so (x86-64). */
+  .text
+
+/* int shape_pushes(int (*next)(int), int argument): the stack pointer moves in the middle of the
+   function, and the frame pointer register holds something else. */
+  .globl shape_pushes
+  .type shape_pushes, @function
+shape_pushes:
+  .cfi_startproc
+  push %rbp
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rbp, 0
+  mov %rdi, %rbp
+  push %rbx
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %rbx, 0
+  mov %esi, %ebx
+  sub $24, %rsp
+  .cfi_adjust_cfa_offset 24
+  mov %ebx, %edi
+  call *%rbp
+  add $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  .cfi_remember_state
+  test %ebx, %ebx
+  je 1f
+  add $16, %rsp
+  .cfi_adjust_cfa_offset -16
+  pop %rbx
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %rbx
+  pop %rbp
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %rbp
+  ret
+1:
+  .cfi_restore_state
+  add $16, %rsp
+  .cfi_adjust_cfa_offset -16
+  pop %rbx
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %rbx
+  pop %rbp
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %rbp
+  xor %eax, %eax
+  ret
+  .cfi_endproc
+  .size shape_pushes, . - shape_pushes
+
+/* int shape_return_in_register(int argument): takes its return address off the stack and jumps to
+   it, as vfork() of libc does. */
+  .globl shape_return_in_register
+  .type shape_return_in_register, @function
+shape_return_in_register:
+  .cfi_startproc
+  pop %rcx
+  .cfi_adjust_cfa_offset -8
+  .cfi_register %rip, %rcx
+  lea 1(%rdi), %eax
+  nop
+  jmp *%rcx
+  .cfi_endproc
+  .size shape_return_in_register, . - shape_return_in_register
+
+/* int shape_register_frame(int (*next)(int), int argument): its frame is found by a register that
+   is neither the stack pointer nor the frame pointer, while it calls nothing. */
+  .globl shape_register_frame
+  .type shape_register_frame, @function
+shape_register_frame:
+  .cfi_startproc
+  lea 8(%rsp), %r10
+  .cfi_def_cfa %r10, 0
+  sub $64, %rsp
+  and $-32, %rsp
+  movl %esi, (%rsp)
+  movl (%rsp), %esi
+  lea -8(%r10), %rsp
+  .cfi_def_cfa %rsp, 8
+  mov %rdi, %rax
+  mov %esi, %edi
+  jmp *%rax
+  .cfi_endproc
+  .size shape_register_frame, . - shape_register_frame
+
+/* void shape_undefined_first(void): a signal comes at its first byte, in front of which is no
+   function's code. The handler leaves the instruction out. */
+  .globl shape_undefined_first
+  .type shape_undefined_first, @function
+  .balign 16
+shape_undefined_first:
+  .cfi_startproc
+  ud2
+  ret
+  .cfi_endproc
+  .size shape_undefined_first, . - shape_undefined_first
+
+  .section .note.GNU-stack, "", @progbits
