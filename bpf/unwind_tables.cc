@@ -22,7 +22,7 @@ Error no_room(const char* what) {
 // No file has such counts; a table that was sent by another process may.
 bool has_odd_counts(const UnwindTable& table) {
   return table.pages.empty() || table.rules.empty() ||
-         std::any_of(table.pages.begin(), table.pages.end(), [](const UnwindTable::Page& page) {
+         std::any_of(table.pages.begin(), table.pages.end(), [](const ls_unwind_rows& page) {
            return page.count == 0 || page.count > LS_UNWIND_BLOCK_ROWS;
          });
 }

@@ -36,6 +36,7 @@ class StackNamer {
       Stack stack{{}, thread.stack->end};
       for (Address frame : thread.stack->frames) {
         // Behind the first one they are return addresses (unwind.h): the call is in front of them.
+        frame &= ~LS_FRAME_BY_FP;
         const Address code = stack.frames.empty() ? frame : frame - 1;
         stack.frames.push_back(location_at(target, profile, code));
       }

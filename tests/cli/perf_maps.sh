@@ -39,9 +39,11 @@ for backend in bpf ptrace; do
   expect_names "$backend"
 done
 # Nothing describes the code: what called it is found along a frame pointer, and says so.
-run record -d 1 -F 199 --call-graph dwarf --overwrite -p "$target" -o out.jsonl
-grep -q '"by_frame_pointer":true' out.jsonl || fail "no caller is marked"
-grep -q '"name":"fp-frames"' out.jsonl || fail "the ledger does not count them"
+for backend in bpf ptrace; do
+  run record -d 1 -F 199 --backend "$backend" --call-graph dwarf --overwrite -p "$target" -o out.jsonl
+  grep -q '"by_frame_pointer":true' out.jsonl || fail "$backend: no caller is marked"
+  grep -q '"name":"fp-frames"' out.jsonl || fail "$backend: the ledger does not count them"
+done
 run dump --stacks -p "$target"
 grep -Eq 'JS:(\*first|~second)' "$work/stdout" || fail "no names in the dump: $(cat "$work/stdout")"
 

@@ -54,7 +54,7 @@ TEST_CASE("unwind tables: a BPF program finds the rows that were added") {
     REQUIRE(module.page_count == table->pages.size());
     REQUIRE(module.rule_count == table->rules.size());
     for (std::uint32_t page = 0; page < module.page_count; ++page) {
-      const auto begin = table->rows.begin() + table->pages[page].first_row;
+      const auto begin = table->rows.begin() + table->pages[page].first;
       CHECK(rows_of(*own.object, module, page) ==
             std::vector<std::uint32_t>(begin, begin + table->pages[page].count));
     }

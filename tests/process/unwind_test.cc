@@ -32,6 +32,7 @@ std::vector<Address> chain_of(const TargetProcess& target) {
 bool passes_through(const UnwoundStack& stack, const std::vector<Address>& chain) {
   auto next = chain.begin();
   for (Address frame : stack.frames) {
+    frame &= ~LS_FRAME_BY_FP;
     if (next == chain.end()) break;
     // A handler returns to where no call is: the stack has the address plus one.
     if (frame == *next || frame == *next + 1) ++next;

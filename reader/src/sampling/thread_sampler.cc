@@ -123,7 +123,6 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   sample.comm = thread.comm;
   sample.stack.user = seen.stack.frames;
   if (options_.stacks) sample.stack.end = seen.stack.end;
-  sample.stack.fp_frames = seen.stack.fp_frames;
   sample.outcome = seen.labels.outcome;
   sample.flags = seen.labels.flags;
   sample.label_bytes = label_bytes_;

@@ -103,10 +103,7 @@ UnwoundStack TableUnwinder::unwind(const Registers& registers, const MemorySourc
   tables_.give(walk_, registers.machine);
   (registers.machine == Machine::kAarch64 ? ls_walk_aarch64 : ls_walk_x86_64)(&walk_);
   if (walk_.end == LS_STACK_NO_TABLE) tables_.want(walk_.mapping);
-  return {{walk_.frames, walk_.frames + walk_.count},
-          walk_.end,
-          words(walk_),
-          static_cast<std::uint16_t>(walk_.fp_frames)};
+  return {{walk_.frames, walk_.frames + walk_.count}, walk_.end, words(walk_)};
 }
 
 }  // namespace

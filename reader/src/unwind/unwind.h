@@ -20,10 +20,10 @@ struct UnwoundStack {
   // Leaf first: the program counter, then return addresses as they are (not moved back). What a
   // signal interrupted is not at a call: there it is the address plus one. So of every frame but
   // the first, one byte less is in the instruction that the thread is at.
+  // LS_FRAME_BY_FP is set in those found along frame pointers.
   std::vector<Address> frames;
   ls_stack_end end = LS_STACK_MISSING;
-  std::string cut;              // why it ends before the root, in words; empty for a whole stack
-  std::uint16_t fp_frames = 0;  // of these, found along frame pointers
+  std::string cut;  // why it ends before the root, in words; empty for a whole stack
 };
 
 // Not thread-safe.

@@ -37,9 +37,8 @@ struct ls_walk {
   __u64 next;    /* what would have come after the last frame */
   __u64 mapping; /* where that of the last frame starts */
   __u32 count;
-  __u32 fp_frames;
   enum ls_stack_end end;
-  __u64 frames[LS_WALK_MAX_FRAMES];
+  __u64 frames[LS_WALK_MAX_FRAMES]; /* with LS_FRAME_BY_FP */
 };
 
 void ls_walk_x86_64(struct ls_walk* walk);

@@ -70,6 +70,7 @@ static void ls_step_before_call(const struct ls_memory* memory, struct ls_unwind
 
 void LS_WALK(struct ls_walk* walk) {
   const struct ls_memory memory = {walk};
+  __u64 mark = 0;
   struct ls_unwind w;
   memset(&w, 0, sizeof(w));
   memcpy(w.registers, walk->registers, sizeof(w.registers));
@@ -89,7 +90,7 @@ void LS_WALK(struct ls_walk* walk) {
     /* What leads nowhere was no return address; but an interrupted thread was there. */
     if (!known && w.returned) break;
     walk->pc = w.pc;
-    walk->frames[walk->count] = w.pc + (walk->count != 0 && !w.returned);
+    walk->frames[walk->count] = (w.pc + (walk->count != 0 && !w.returned)) | mark;
     walk->count++;
     if (walk->late(walk->self)) {
       w.end = LS_STACK_OUT_OF_TIME;
@@ -99,12 +100,13 @@ void LS_WALK(struct ls_walk* walk) {
       w.end = LS_STACK_NOT_WANTED;
       ls_step_before_call(&memory, &w);
     } else if (ls_unwind_choose(&w)) {
+      const __u16 before = w.fp_frames;
       ls_unwind_apply(&memory, &w);
+      mark = w.fp_frames != before ? LS_FRAME_BY_FP : 0;
     }
     if (w.end == LS_STACK_NOT_RESIDENT && walk->late(walk->self)) w.end = LS_STACK_OUT_OF_TIME;
   }
   walk->next = w.pc;
   walk->mapping = w.at.start;
-  walk->fp_frames = w.fp_frames;
   walk->end = (enum ls_stack_end)w.end;
 }
