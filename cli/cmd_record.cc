@@ -25,7 +25,7 @@
 #include "cli/host/watchdog.h"
 #include "cli/record/messages.h"
 #include "cli/record/no_sample.h"
-#include "cli/record/outputs.h"
+#include "cli/report/outputs.h"
 #include "cli/record/recorder.h"
 #include "cli/record/report.h"
 #include "cli/record/samplers.h"

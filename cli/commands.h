@@ -8,6 +8,8 @@ namespace labelscope::cli {
 // From a running process to files, a summary and a ledger. Of a command that it has started, its
 // own status.
 int run(const RecordOptions& options);
+// From recordings to the same files, summaries and numbers.
+int run(const ReportOptions& options);
 // The labels of every thread, now or when the process died. The status is that of the first process
 // that could not be shown.
 int run(const DumpOptions& options);

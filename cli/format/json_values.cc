@@ -8,10 +8,15 @@
 
 namespace labelscope::cli {
 
+namespace {
+
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
+
 // Three bytes to four characters.
 std::string base64_encode(std::string_view bytes) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
@@ -25,6 +30,22 @@ std::string base64_encode(std::string_view bytes) {
       const bool present = k < 2 || i + k - 1 < bytes.size();
       out += present ? kAlphabet[group >> (18 - 6 * k) & 0x3F] : '=';
     }
+  }
+  return out;
+}
+
+std::optional<std::string> base64_decode(std::string_view text) {
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  if (text.size() % 4 != 0) return std::nullopt;
+  text.remove_suffix(padding);
+  std::string out;
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t digit = kAlphabet.find(text[i]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    group = group << 6 | static_cast<std::uint32_t>(digit);
+    // Each character but the first of four ends a byte.
+    if (i % 4 != 0) out += static_cast<char>(group >> (6 - i % 4 * 2) & 0xFF);
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ using Json = nlohmann::ordered_json;
 
 // Base64 of RFC 4648, section 4, with padding: how the recording holds bytes that are not text.
 std::string base64_encode(std::string_view bytes);
+// Nothing for what is not of that form.
+std::optional<std::string> base64_decode(std::string_view text);
 
 // Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
 // cuts there), as {"base64": "..."}.

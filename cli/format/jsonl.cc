@@ -48,6 +48,12 @@ Json process_fields(const Process& process) {
           {"publishers", array_json(process.publishers, bytes_json)}};
 }
 
+Json module_line_fields(const Profile& profile, const ProfileModule& module) {
+  Json fields = module_fields(module);
+  fields["program"] = profile.program != kNoIndex && &module == &profile.modules[profile.program];
+  return fields;
+}
+
 Json thread_fields(const Thread& thread) {
   return {{"pid", raw(thread.pid)},
           {"tid", raw(thread.tid)},
@@ -125,7 +131,8 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   out << header_json(profile).dump() << '\n';
   write_table(out, "process", profile.processes, process_fields);
   write_table(out, "thread", profile.threads, thread_fields);
-  write_table(out, "module", profile.modules, module_fields);
+  write_table(out, "module", profile.modules,
+              [&](const ProfileModule& module) { return module_line_fields(profile, module); });
   write_table(out, "location", profile.locations, location_fields);
   write_table(out, "stack", profile.stacks, stack_fields);
   write_table(out, "labels", profile.label_sets, label_set_fields);

@@ -8,11 +8,13 @@
 #include "cli/options/dump_options.h"
 #include "cli/options/inspect_options.h"
 #include "cli/options/record_options.h"
+#include "cli/options/report_options.h"
 
 namespace labelscope::cli {
 
 // A new command has its options in a file of its own; they are named here and in command_line.cc.
-using Options = std::variant<RecordOptions, DumpOptions, InspectOptions, CheckOptions>;
+using Options =
+    std::variant<RecordOptions, ReportOptions, DumpOptions, InspectOptions, CheckOptions>;
 
 // Parsing ended the run: text for stdout (--help, --version) or stderr, and the exit status.
 struct ParseEnd {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cli/format/escape.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -13,10 +12,6 @@ constexpr Named<SampleMode> kModes[] = {{"cpu", SampleMode::kCpu}, {"wall", Samp
 
 std::string parse_call_graph(const std::string& option, const std::string& text) {
   return std::string(find_named(kCallGraphs, option, text).name);
-}
-
-Format parse_format(const std::string& option, const std::string& text) {
-  return find_named(kFormats, option, text);
 }
 
 void declare_sampling(OptionList& list, RecordOptions& options) {
@@ -51,27 +46,6 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             Count{4, 1024}, "256");
 }
 
-void declare_output(OptionList& list, RecordOptions& options) {
-  list.group("Names");
-  list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
-             options.debug_folders, read_folders);
-  list.group("Output");
-  list.words("-o,--output", "FILE",
-             "File to write, - for stdout (repeatable); default: "
-             "labelscope-NAME-PID-TIME.pb.gz and .html",
-             options.outputs, NotEmpty{"the file name"});
-  list.word("-f,--format", "FORMAT",
-            names_in(kFormats, " or ") + "; default: by the file's extension", options.format,
-            parse_format);
-  list.flag("--overwrite", "Replace files that exist", options.overwrite);
-  list.words("--group-by", "KEY[,KEY]",
-             "Labels whose values become the root frames of stacks (repeatable)", options.group_by,
-             parse_keys);
-  list.words("--summary", "KEY[,KEY]", "Print shares of time by value of these labels (repeatable)",
-             options.summary, parse_keys);
-  list.flag("--json", "With --summary: a line of JSON for each label", options.json);
-}
-
 void check_targets(const RecordOptions& options) {
   if (options.pids.empty() && options.command.empty()) {
     refuse("nothing to record: name a process with -p PID, or a program after --");
@@ -82,34 +56,6 @@ void check_targets(const RecordOptions& options) {
   if (options.pids.size() > options.max_processes) {
     refuse("--max-processes " + std::to_string(options.max_processes) + ": fewer than the " +
            std::to_string(options.pids.size()) + " processes named with -p");
-  }
-}
-
-void check_outputs(const RecordOptions& options) {
-  const auto& said = options.format;
-  std::vector<std::string> extensions;
-  for (const Format& format : kFormats) extensions.emplace_back(format.extension);
-  for (const std::string& path : options.outputs) {
-    if (path == "-") continue;
-    const auto by_name = format_from_path(path);
-    if (!said && path.ends_with(".pb")) {
-      refuse(
-          "--output", path,
-          "pprof is written compressed: name it " + escape_terminal(path) + ".gz, or say -f pprof");
-    }
-    if (!said && !by_name) {
-      refuse(
-          "--output", path,
-          "its extension names no format (" + in_words(extensions, ", ") + "); give one with -f");
-    }
-    if (said && by_name && *by_name != *said) {
-      refuse("--output", path,
-             "its extension names the format " + std::string(by_name->name) + ", and -f says " +
-                 std::string(said->name) + "; leave one of them out");
-    }
-  }
-  if (std::count(options.outputs.begin(), options.outputs.end(), "-") > 1) {
-    refuse("--output -: stdout can take one file only");
   }
 }
 
@@ -166,7 +112,10 @@ void RecordOptions::declare(OptionList& list) {
   list.group("Target (one of)");
   list.words("-p,--pid", "PID[,PID]", "Processes to record, by ID", pids, parse_pids);
   declare_sampling(list, *this);
-  declare_output(list, *this);
+  list.group("Names");
+  list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
+             debug_folders, read_folders);
+  OutputOptions::declare(list, "labelscope-NAME-PID-TIME.pb.gz and .html");
   list.group("Rights");
   list.word("--drop-to", "USER",
             "Become this user before anything is read from a target; most rights are given up in "
@@ -179,12 +128,9 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   command = tail.command;
   command_line = tail.command_line;
   check_targets(*this);
-  check_outputs(*this);
+  OutputOptions::check();
   choose_backend(list, *this);
   if (call_graph == "none") kernel_stacks = false;
-  if (json && summary.empty()) {
-    refuse("--json has a meaning with --summary only");
-  }
   messages.check(list);
 }
 

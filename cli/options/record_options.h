@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/format.h"
 #include "cli/host/rights.h"
-#include "cli/options/message_options.h"
+#include "cli/options/output_options.h"
 #include "cli/options/values.h"
 #include "labelscope/ids.h"
 #include "sampling/ptrace_sampler.h"
 
 namespace labelscope::cli {
 
-struct RecordOptions {
+// `outputs` empty: files with names of their own.
+struct RecordOptions : OutputOptions {
   std::vector<Pid> pids;             // either these
   std::vector<std::string> command;  // or this
   std::optional<std::chrono::nanoseconds> duration;
@@ -24,22 +24,15 @@ struct RecordOptions {
   Backend backend = Backend::kAuto;
   SampleMode mode = SampleMode::kCpu;
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);  // ptrace only
-  std::vector<std::string> outputs;  // "-" is stdout; empty: one file with a name of its own
-  std::optional<Format> format;      // of every output; otherwise by extension
-  bool overwrite = false;
-  std::string call_graph;  // for find_call_graph()
+  std::string call_graph;                                            // for find_call_graph()
   bool kernel_stacks = true;
   bool follow_children = true;
   std::vector<std::string> debug_folders;  // to be trusted with debug files
-  std::vector<std::string> group_by;
-  std::vector<std::string> summary;
-  bool json = false;  // the summary as JSON
   std::uint32_t max_processes = 4096;
   std::uint32_t ring_mib = 8;
   std::uint32_t unwind_mib = 256;
   std::optional<User> drop_to;  // the user to become, once nothing needs more rights
-  MessageOptions messages;
-  std::string command_line;  // as it was typed, for the files' headers
+  std::string command_line;     // as it was typed, for the files' headers
 
   static const CommandTexts kTexts;
   void declare(OptionList& list);

@@ -1,4 +1,4 @@
-// The files of one recording. They are opened before sampling starts and written when it is over.
+// The files that a profile becomes. They are opened before the work starts and written when it is over.
 #pragma once
 
 #include <cstddef>

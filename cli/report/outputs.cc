@@ -1,5 +1,5 @@
 // Outputs: paths to formats to files.
-#include "cli/record/outputs.h"
+#include "cli/report/outputs.h"
 
 #include <unistd.h>
 

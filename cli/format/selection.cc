@@ -1,0 +1,68 @@
+#include "cli/format/selection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/format/jsonl_reader.h"
+#include "cli/format/row_labels.h"
+
+namespace labelscope::cli {
+
+Result<Condition> Condition::parse(const std::string& text) {
+  const std::size_t sign = text.find_first_of("=~", text.find_first_not_of("=~"));
+  const bool negated = sign != std::string::npos && sign > 0 && text[sign - 1] == '!';
+  const std::size_t key_size = negated ? sign - 1 : sign;
+  if (sign == std::string::npos || key_size == 0) {
+    return Error{ErrorCode::kMalformed, "KEY=VALUE, KEY!=VALUE, KEY~REGEX or KEY!~REGEX is wanted"};
+  }
+  Condition made;
+  made.key_ = text.substr(0, key_size);
+  made.value_ = text.substr(sign + 1);
+  made.wanted_ = !negated;
+  if (text[sign] == '~') {
+    auto expression = std::make_unique<regex_t>();
+    const int problem = ::regcomp(expression.get(), made.value_.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (problem != 0) {
+      std::array<char, 256> why{};
+      ::regerror(problem, expression.get(), why.data(), why.size());
+      return Error{ErrorCode::kMalformed, std::string("no regular expression: ") + why.data()};
+    }
+    made.expression_ = std::shared_ptr<regex_t>(expression.release(), Free());
+  }
+  return made;
+}
+
+bool Condition::holds(const std::string& value) const {
+  const bool fits = expression_ ? ::regexec(expression_.get(), value.c_str(), 0, nullptr, 0) == 0
+                                : value == value_;
+  return fits == wanted_;
+}
+
+Status select(Profile& profile, const Selection& selection) {
+  if (selection.empty()) return {};
+  const bool timed = selection.since || selection.until;
+  const auto no_time = [](const SampleRow& row) { return row.time_ns == 0; };
+  if (timed && std::any_of(profile.rows.begin(), profile.rows.end(), no_time)) {
+    return Error{ErrorCode::kUnsupported, "it does not say when its samples were taken"};
+  }
+  const RowLabels labels(profile);
+  const auto nanoseconds_of = [](const auto& time, std::uint64_t otherwise) {
+    return time ? static_cast<std::uint64_t>(time->count()) : otherwise;
+  };
+  const std::uint64_t since = nanoseconds_of(selection.since, 0);
+  const std::uint64_t until = nanoseconds_of(selection.until, UINT64_MAX);
+  const auto wanted = [&](const SampleRow& row) {
+    const std::uint64_t at = row.time_ns - std::min(row.time_ns, profile.start_monotonic_ns);
+    if (timed && (at < since || at >= until)) return false;
+    return std::all_of(selection.conditions.begin(), selection.conditions.end(),
+                       [&](const Condition& condition) {
+                         const std::string frame = labels.group_frame(row, condition.key());
+                         return condition.holds(frame.substr(condition.key().size() + 1));
+                       });
+  };
+  std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
+  profile.ledger = ledger_of_rows(profile);
+  return {};
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,53 @@
+// Which samples of a recording are wanted: by labels, and by time.
+#pragma once
+
+#include <regex.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/profile/profile.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+// "tenant=42", "tenant!=42", "http.route~^/pay", "http.route!~^/pay". What a sample without the key
+// has, and how values are shown, is as in RenderOptions::group_by: "tenant=<none>".
+class Condition {
+ public:
+  // kMalformed: it is no condition, or the expression is none.
+  static Result<Condition> parse(const std::string& text);
+
+  const std::string& key() const { return key_; }
+  bool holds(const std::string& value) const;
+
+ private:
+  Condition() = default;
+  struct Free {
+    void operator()(regex_t* expression) const {
+      ::regfree(expression);
+      delete expression;
+    }
+  };
+  std::string key_;
+  std::string value_;
+  bool wanted_ = true;                   // false: with "!"
+  std::shared_ptr<regex_t> expression_;  // POSIX, extended; null: the value as a whole
+};
+
+struct Selection {
+  std::vector<Condition> conditions;  // all of them
+  // From the start of the recording.
+  std::optional<std::chrono::nanoseconds> since;
+  std::optional<std::chrono::nanoseconds> until;
+  bool empty() const { return conditions.empty() && !since && !until; }
+};
+
+// Leaves the other samples out. The ledger then tells of what is left. kUnsupported: a time is wanted,
+// and the recording has none for some samples.
+Status select(Profile& profile, const Selection& selection);
+
+}  // namespace labelscope::cli

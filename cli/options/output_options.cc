@@ -1,0 +1,62 @@
+#include "cli/options/output_options.h"
+
+#include <algorithm>
+
+#include "cli/format/escape.h"
+#include "cli/options/values.h"
+
+namespace labelscope::cli {
+namespace {
+
+Format parse_format(const std::string& option, const std::string& text) {
+  return find_named(kFormats, option, text);
+}
+
+}  // namespace
+
+void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
+  list.group("Output");
+  list.words("-o,--output", "FILE",
+             "File to write, - for stdout (repeatable); default: " + otherwise, outputs,
+             NotEmpty{"the file name"});
+  list.word("-f,--format", "FORMAT",
+            names_in(kFormats, " or ") + "; default: by the file's extension", format,
+            parse_format);
+  list.flag("--overwrite", "Replace files that exist", overwrite);
+  list.words("--group-by", "KEY[,KEY]",
+             "Labels whose values become the root frames of stacks (repeatable)", group_by,
+             parse_keys);
+  list.words("--summary", "KEY[,KEY]", "Print shares of time by value of these labels (repeatable)",
+             summary, parse_keys);
+  list.flag("--json", "With --summary: a line of JSON for each label", json);
+}
+
+void OutputOptions::check() const {
+  std::vector<std::string> extensions;
+  for (const Format& one : kFormats) extensions.emplace_back(one.extension);
+  for (const std::string& path : outputs) {
+    if (path == "-") continue;
+    const auto by_name = format_from_path(path);
+    if (!format && path.ends_with(".pb")) {
+      refuse(
+          "--output", path,
+          "pprof is written compressed: name it " + escape_terminal(path) + ".gz, or say -f pprof");
+    }
+    if (!format && !by_name) {
+      refuse(
+          "--output", path,
+          "its extension names no format (" + in_words(extensions, ", ") + "); give one with -f");
+    }
+    if (format && by_name && *by_name != *format) {
+      refuse("--output", path,
+             "its extension names the format " + std::string(by_name->name) + ", and -f says " +
+                 std::string(format->name) + "; leave one of them out");
+    }
+  }
+  if (std::count(outputs.begin(), outputs.end(), "-") > 1) {
+    refuse("--output -: stdout can take one file only");
+  }
+  if (json && summary.empty()) refuse("--json has a meaning with --summary only");
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,89 @@
+#include "cli/profile/merge.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace labelscope::cli {
+namespace {
+
+template <class T>
+Index append(std::vector<T>& to, std::vector<T>& from) {
+  const auto first = static_cast<Index>(to.size());
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  return first;
+}
+
+void move_by(Index& index, Index first) {
+  if (index != kNoIndex) index += first;
+}
+
+// What both say stays; else both are told.
+void join(std::string& to, const std::string& from, const char* between) {
+  if (to != from) to += between + from;
+}
+
+void add(Ledger& to, const Ledger& from) {
+  to.taken += from.taken;
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) to.outcomes[i] += from.outcomes[i];
+  to.dropped += from.dropped;
+  to.written += from.written;
+  to.truncated += from.truncated;
+  for (const auto& [name, count] : from.counters) to.counters[name] += count;
+  to.time.attributed_ns += from.time.attributed_ns;
+  to.time.unsampled_ns += from.time.unsampled_ns;
+  to.time.lost_ns += from.time.lost_ns;
+}
+
+}  // namespace
+
+Status merge(Profile& to, Profile from) {
+  if (to.mode != from.mode) {
+    return Error{ErrorCode::kUnsupported,
+                 "it counts " + from.mode + " time, and the one before " + to.mode + " time"};
+  }
+  // Both starts are one moment on two clocks.
+  const std::uint64_t shift =
+      to.start_monotonic_ns - to.start_unix_ns + from.start_unix_ns - from.start_monotonic_ns;
+  const std::uint64_t start = std::min(to.start_unix_ns, from.start_unix_ns);
+  const std::uint64_t end =
+      std::max(to.start_unix_ns + to.duration_ns, from.start_unix_ns + from.duration_ns);
+  to.start_monotonic_ns -= to.start_unix_ns - start;
+  to.start_unix_ns = start;
+  to.duration_ns = end - start;
+  join(to.event, from.event, ", ");
+  join(to.backend, from.backend, ", ");
+  join(to.call_graph, from.call_graph, ", ");
+  join(to.command_line, from.command_line, "; ");
+  join(to.kernel_release, from.kernel_release, ", ");
+  join(to.tool_version, from.tool_version, ", ");
+
+  append(to.processes, from.processes);
+  const Index threads = append(to.threads, from.threads);
+  for (auto thread = to.threads.begin() + threads; thread != to.threads.end(); ++thread) {
+    move_by(thread->account, threads);
+  }
+  const Index modules = append(to.modules, from.modules);
+  if (to.program == kNoIndex && from.program != kNoIndex) to.program = from.program + modules;
+  const Index locations = append(to.locations, from.locations);
+  for (auto location = to.locations.begin() + locations; location != to.locations.end();
+       ++location) {
+    move_by(location->module, modules);
+  }
+  const Index stacks = append(to.stacks, from.stacks);
+  for (auto stack = to.stacks.begin() + stacks; stack != to.stacks.end(); ++stack) {
+    for (Index& frame : stack->frames) frame += locations;
+  }
+  const Index label_sets = append(to.label_sets, from.label_sets);
+  for (SampleRow& row : from.rows) {
+    move_by(row.thread, threads);
+    move_by(row.stack, stacks);
+    move_by(row.label_set, label_sets);
+    if (row.time_ns != 0) row.time_ns += shift;
+  }
+  append(to.rows, from.rows);
+  add(to.ledger, from.ledger);
+  return {};
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,125 @@
+#include "cli/report/profile_report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iostream>
+#include <set>
+#include <string_view>
+
+#include "cli/format/escape.h"
+#include "cli/format/ledger_text.h"
+#include "cli/format/summary.h"
+#include "cli/format/text.h"
+#include "cli/host/log.h"
+#include "cli/host/terminal.h"
+#include "cli/profile/telling_key.h"
+
+namespace labelscope::cli {
+namespace {
+
+SummaryStyle style_for(ColorMode mode, int fd) {
+  SummaryStyle style;
+  style.color = use_color(mode, fd);
+  style.unicode = shows_unicode();
+  constexpr std::size_t kLeastWidth = 40;
+  const std::size_t width = terminal_width(fd);
+  style.width = width == 0 ? 0 : std::max(width, kLeastWidth);
+  style.functions = 3;
+  return style;
+}
+
+std::string file_size(std::uint64_t bytes) {
+  return bytes < 10240 ? with_thousands(bytes) + " bytes" : with_thousands(bytes / 1024) + " KiB";
+}
+
+std::set<std::string_view> keys_of(const Profile& profile) {
+  // What every sample has, whatever the target says (docs/recording-format.md).
+  std::set<std::string_view> keys = {"pid", "thread_id", "thread_name", "comm"};
+  for (const LabelSet& labels : profile.label_sets) {
+    for (const Label& label : labels) keys.insert(label.key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+bool ProfileReport::write_files(Outputs& outputs) {
+  RenderOptions rendering;
+  rendering.group_by = options_.group_by;
+  written_ = outputs.write(profile_, rendering, write_errors_);
+  return write_errors_.empty();
+}
+
+bool ProfileReport::show_summary(bool stdout_is_taken) {
+  if (options_.summary.empty()) return true;
+  const int fd = stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO;
+  std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
+  errno = 0;
+  const Status status = options_.json ? render_summary_json(profile_, options_.summary, out)
+                                      : render_summary(profile_, options_.summary,
+                                                       style_for(options_.messages.color, fd), out);
+  const bool written = status && out.flush();
+  if (!written) {
+    write_errors_.push_back({ErrorCode::kSystem, cannot_write("the summary to stdout", errno)});
+  }
+  return written;
+}
+
+void ProfileReport::show_keys(std::ostream& out, int fd) const {
+  SummaryStyle style = style_for(options_.messages.color, fd);
+  if (!options_.summary.empty()) style.functions = 0;
+  static_cast<void>(render_label_keys(profile_, style, out));
+}
+
+void ProfileReport::say_missing_keys() const {
+  const std::set<std::string_view> known = keys_of(profile_);
+  std::set<std::string> missing;
+  for (const auto* asked : {&options_.summary, &options_.group_by}) {
+    for (const std::string& key : *asked) {
+      if (!known.contains(key)) missing.insert(key);
+    }
+  }
+  for (const std::string& key : missing) {
+    log::warning("no sample has the label " + escape_terminal(key));
+  }
+}
+
+// What to do next; empty where nothing is known to help.
+std::string ProfileReport::next_step() const {
+  const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+    return file.format == Format::kPprof && file.path != "-";
+  });
+  const auto page = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+    return file.format == Format::kHtml && file.path != "-";
+  });
+  if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
+  if (pprof == written_.end()) return {};
+  std::string key = telling_key(profile_);
+  // A key comes from the target, and this line is there to be pasted into a shell.
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";
+  if (key.find_first_not_of(kPlain) != std::string::npos) key.clear();
+  return "go tool pprof -top " + (key.empty() ? key : "-cum -tagroot=" + key + " ") +
+         escape_terminal(pprof->path);
+}
+
+void ProfileReport::say_files() const {
+  for (const WrittenFile& file : written_) {
+    if (file.path == "-") continue;
+    log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
+              std::string(file.format.name) + ")");
+  }
+  for (const Error& error : write_errors_) log::error(escape_terminal(error.context));
+  if (written_.empty()) log::error("no file was written");
+}
+
+void ProfileReport::say_ledger() const {
+  log::info(time_line(profile_));
+  log::info(ledger_line(profile_));
+  if (const std::string stacks = stacks_line(profile_.ledger); !stacks.empty()) log::info(stacks);
+  if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,40 @@
+// What people are told of a profile: files, tables, the numbers that add up. Of record and report.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "cli/options/output_options.h"
+#include "cli/report/outputs.h"
+
+namespace labelscope::cli {
+
+class ProfileReport {
+ public:
+  ProfileReport(const OutputOptions& options, const Profile& profile)
+      : options_(options), profile_(profile) {}
+
+  // Files first: whatever happens to stdout, they are there. False if one could not be written.
+  bool write_files(Outputs& outputs);
+  // The tables of --summary, on stdout, or on stderr where a file takes that. False if it failed.
+  bool show_summary(bool stdout_is_taken);
+  // The label keys seen, and the functions, if no summary has told them.
+  void show_keys(std::ostream& out, int fd) const;
+  void say_missing_keys() const;
+  void say_files() const;  // those that were written, and those that could not be
+  // The end: the numbers that add up, and on the last line what to type next.
+  void say_ledger() const;
+
+ protected:
+  const Profile& profile() const { return profile_; }
+
+ private:
+  std::string next_step() const;
+
+  const OutputOptions& options_;
+  const Profile& profile_;
+  std::vector<WrittenFile> written_;
+  std::vector<Error> write_errors_;
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,225 @@
+// Recordings read back: what was written comes out, and what is damaged costs itself and is told.
+#include "cli/format/jsonl_reader.h"
+
+#include <sstream>
+
+#include "cli/format/format.h"
+#include "cli/format/selection.h"
+#include "cli/profile/merge.h"
+#include "support/catch.h"
+#include "unit/format/profile_maker.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+using namespace labelscope::test;
+using namespace std::string_literals;
+
+namespace {
+
+// Of everything that a recording can say, something.
+Profile recorded_profile() {
+  SmallProfile made;
+  made.profile.program = made.main_module;
+  made.profile.start_unix_ns = 1'700'000'000'000'000'000;
+  made.profile.start_monotonic_ns = 1000;
+  made.profile.duration_ns = 1'000'000'000;
+  made.profile.locations[0].by_frame_pointer = true;
+  made.profile.stacks[made.work_stack].end = LS_STACK_ROOT;
+  for (const char* tenant : {"42", "42", "7", "4\xff\0"}) {
+    made.labelled({{"tenant", tenant}, {"http.route", "/pay \n"}}).flags = LS_TRUNCATED_LABELS;
+  }
+  made.sample(made.shop_thread, made.work_stack, made.no_labels, LS_UNREADABLE_NOT_RESIDENT);
+  made.sample(made.shop_thread, kNoIndex, made.no_labels, LS_UNLABELLED).count = 3;
+  Profile profile = weighed(std::move(made.profile), 1'000'000);
+  std::uint64_t time = profile.start_monotonic_ns;
+  for (SampleRow& row : profile.rows) row.time_ns = time += 1'000'000;
+  profile.ledger = ledger_of_rows(profile);
+  profile.ledger.counters["replanned"] = 2;
+  profile.ledger.time.lost_ns = 5;
+  return profile;
+}
+
+std::string written(const Profile& profile, Render* render = render_jsonl) {
+  std::ostringstream out;
+  REQUIRE(render(profile, {}, out).has_value());
+  return out.str();
+}
+
+Result<ReadRecording> read(const std::string& text) {
+  std::istringstream in(text);
+  return read_jsonl(in);
+}
+
+ReadRecording good(const std::string& text) {
+  auto recording = read(text);
+  INFO((recording ? "" : recording.error().context));
+  REQUIRE(recording);
+  return *std::move(recording);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::size_t first_of(const std::vector<std::string>& lines, const std::string& type) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].starts_with("{\"type\":\"" + type + "\"")) return i;
+  }
+  FAIL("no line of type " << type);
+  return 0;
+}
+
+std::uint64_t samples_in(const Profile& profile) {
+  std::uint64_t count = 0;
+  for (const SampleRow& row : profile.rows) count += row.count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("jsonl_reader: every format has the same bytes from the recording as from the profile") {
+  const Profile profile = recorded_profile();
+  const ReadRecording back = good(written(profile));
+  CHECK(back.lost.empty());
+  for (const Format& format : kFormats) {
+    INFO(format.name);
+    CHECK(written(back.profile, format.render) == written(profile, format.render));
+  }
+}
+
+TEST_CASE("jsonl_reader: sample lines of another writer are read as well") {
+  const std::string text = written(recorded_profile());
+  std::vector<std::string> lines = lines_of(text);
+  for (std::string& line : lines) {
+    if (line.starts_with("{\"type\":\"sample\"")) line.insert(1, "\"from\":\"elsewhere\", ");
+  }
+  const ReadRecording back = good(text_of(lines));
+  CHECK(back.lost.empty());
+  CHECK(written(back.profile) == text);
+}
+
+TEST_CASE("jsonl_reader: a damaged line costs itself, and what refers to it keeps its place") {
+  const std::string text = written(recorded_profile());
+  for (const char* type :
+       {"process", "thread", "module", "location", "stack", "labels", "sample"}) {
+    INFO(type);
+    std::vector<std::string> lines = lines_of(text);
+    lines[first_of(lines, type)].resize(20);
+    const ReadRecording back = good(text_of(lines));
+    REQUIRE_FALSE(back.lost.empty());
+    CHECK(back.lost[0].find("1 line cannot be read, the first one is line") != std::string::npos);
+    const std::uint64_t lost = type == "sample"s ? 1 : 0;
+    CHECK(samples_in(back.profile) == samples_in(recorded_profile()) - lost);
+    for (const Format& format : kFormats) written(back.profile, format.render);
+  }
+}
+
+TEST_CASE("jsonl_reader: a recording cut anywhere is read up to there, or is none") {
+  const std::string text = written(recorded_profile());
+  const std::size_t header = text.find('\n');
+  std::uint64_t most = 0;
+  for (std::size_t size = 0; size < text.size() - 1; size += 7) {
+    const auto back = read(text.substr(0, size));
+    if (size <= header) {
+      CHECK_FALSE(back);
+      continue;
+    }
+    REQUIRE(back);
+    REQUIRE(back->lost.size() == 1);
+    CHECK(back->lost[0].starts_with("it was cut short"));
+    CHECK(samples_in(back->profile) >= most);
+    most = samples_in(back->profile);
+    CHECK(back->profile.ledger.written == most);
+    written(back->profile);
+  }
+  CHECK(most > 0);
+}
+
+TEST_CASE("jsonl_reader: what is no recording, or a later one, is refused") {
+  const std::string text = written(recorded_profile());
+  CHECK(read("").error().context == "it is empty");
+  CHECK(read("{}\n").error().code == ErrorCode::kMalformed);
+  CHECK(read(text.substr(text.find('\n') + 1)).error().code == ErrorCode::kMalformed);
+  std::string later = text;
+  later.replace(later.find("\"version\":1"), 11, "\"version\":2");
+  CHECK(read(later).error().code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are told") {
+  std::vector<std::string> lines = lines_of(written(recorded_profile()));
+  const auto sample = lines.begin() + static_cast<std::ptrdiff_t>(first_of(lines, "sample"));
+  lines.insert(sample, {R"({"type":"stack","id":4000000000,"locations":[]})",
+                        R"({"type":"stack","id":0,"locations":[]})",
+                        R"({"type":"location","id":999999,"module":7777777})",
+                        R"({"type":"sample","time_ns":1,"thread":4294967294,"count":1})",
+                        R"({"type":"labels","id":"0","labels":{}})", "[[[[[[[[[[",
+                        std::string(100000, '['), R"({"type":"from a later version"})"});
+  const ReadRecording back = good(text_of(lines));
+  REQUIRE(back.lost.size() == 1);
+  CHECK(back.lost[0].starts_with("7 lines cannot be read"));
+  CHECK(samples_in(back.profile) == samples_in(recorded_profile()));
+}
+
+TEST_CASE("jsonl_reader: names of a later version count as what is nearest") {
+  std::string text = written(recorded_profile());
+  const std::size_t outcome = text.find("\"labelled\"");
+  text.replace(outcome, 10, "\"labelles\"");
+  const ReadRecording back = good(text);
+  const Profile before = recorded_profile();
+  for (std::size_t i = 0; i < before.rows.size(); ++i) {
+    if (before.rows[i].outcome != LS_LABELLED) continue;
+    CHECK(back.profile.rows[i].outcome == LS_UNREADABLE_MALFORMED);
+  }
+}
+
+TEST_CASE("selection: conditions on labels leave the others out, and the ledger adds up again") {
+  const auto left = [](const std::string& condition) {
+    Profile profile = recorded_profile();
+    Selection selection;
+    auto parsed = Condition::parse(condition);
+    REQUIRE(parsed);
+    selection.conditions.push_back(*std::move(parsed));
+    REQUIRE(select(profile, selection));
+    CHECK(profile.ledger.written == samples_in(profile));
+    written(profile);
+    return samples_in(profile);
+  };
+  const std::uint64_t all = samples_in(recorded_profile());
+  for (const std::string key : {"tenant", "nobody", "pid"}) {
+    INFO(key);
+    CHECK(left(key + "=42") + left(key + "!=42") == all);
+    CHECK(left(key + "~^4") + left(key + "!~^4") == all);
+    CHECK(left(key + "~.*") == all);
+  }
+  CHECK(left("nobody!=<none>") < all);  // what is unreadable may have it
+  CHECK_FALSE(Condition::parse("tenant"));
+  CHECK_FALSE(Condition::parse("=42"));
+  CHECK_FALSE(Condition::parse("!=42"));
+  CHECK_FALSE(Condition::parse("tenant~("));
+}
+
+TEST_CASE("merge: two recordings are their sum, at the times of the clock of the day") {
+  Profile both = recorded_profile();
+  Profile later = recorded_profile();
+  const Profile one = recorded_profile();
+  later.start_unix_ns += 1'000'000;
+  later.start_monotonic_ns += 5'000'000'000;  // after a restart, say
+  for (SampleRow& row : later.rows) row.time_ns += 5'000'000'000;
+  REQUIRE(merge(both, later));
+  CHECK(samples_in(both) == 2 * samples_in(one));
+  CHECK(both.ledger.written == 2 * one.ledger.written);
+  CHECK(both.duration_ns == one.duration_ns + 1'000'000);
+  CHECK(both.rows[one.rows.size()].time_ns == one.rows[0].time_ns + 1'000'000);
+  CHECK(good(written(both)).lost.empty());
+  later.mode = "wall";
+  CHECK(merge(both, later).error().code == ErrorCode::kUnsupported);
+}
