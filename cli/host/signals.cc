@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <string_view>
@@ -82,6 +83,13 @@ void Signals::begin_uninterrupted() {
 }
 
 void Signals::end_uninterrupted() { pthread_sigmask(SIG_BLOCK, &events_, nullptr); }
+
+bool Signals::stop_is_pending() {
+  sigset_t pending{};
+  if (::sigpending(&pending) != 0) return false;
+  return std::any_of(kStopSignals.begin(), kStopSignals.end(),
+                     [&](int signal) { return sigismember(&pending, signal) == 1; });
+}
 
 void Signals::poll() {
   signalfd_siginfo info{};

@@ -31,6 +31,8 @@ class Signals {
   // name yet.
   void begin_uninterrupted();
   void end_uninterrupted();
+  // Whether one has arrived that poll() has not taken. From any thread, without the object.
+  static bool stop_is_pending();
   // How many requests so far. Several within half a second are one.
   int stops() const { return stops_; }
   bool stop_requested() const { return stops_ > 0; }

@@ -4,6 +4,7 @@
 #include "bpf/kernel.h"
 #include "bpf/perf_events.h"
 #include "bpf/sampler.h"
+#include "cli/host/signals.h"
 #include "cli/record/privileges.h"
 
 namespace labelscope::cli {
@@ -73,6 +74,8 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   std::shared_ptr<TableWorker> tables;
   if (sampling.stacks) {
     tables = std::make_shared<TableWorker>();
+    // Its sampler builds them itself, and so nobody takes a Ctrl-C meanwhile.
+    tables->set_unwanted(Signals::stop_is_pending);
     sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
   }
   auto sampler = PtraceSampler::open(sampling);

@@ -89,17 +89,20 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
   for (std::size_t i = 0; i < std::min(table.segments.size(), kMaxSegments); ++i) {
     const LoadSegment& segment = table.segments[i];
     const std::array<std::uint64_t, kSegmentNumbers> numbers{
-        segment.vaddr,       segment.file_offset,        segment.file_size,
+        segment.vaddr,       segment.file_offset,          segment.file_size,
         segment.memory_size, segment.executable ? 1U : 0U, segment.writable ? 1U : 0U};
     builder.add_packed_uint64(Reply::kSegments, numbers.begin(), numbers.end());
   }
   builder.add_uint64(Reply::kText, table.text);
   const UnwindTableFacts& facts = table.facts;
-  const std::array<std::uint64_t, kFactNumbers> numbers{
-      static_cast<std::uint64_t>(table.machine), facts.functions,
-      facts.damaged_functions,                   facts.hidden_functions,
-      facts.code_bytes,                          facts.gap_bytes,
-      facts.frame_pointer_bytes,                 facts.unsupported_bytes};
+  const std::array<std::uint64_t, kFactNumbers> numbers{static_cast<std::uint64_t>(table.machine),
+                                                        facts.functions,
+                                                        facts.damaged_functions,
+                                                        facts.hidden_functions,
+                                                        facts.code_bytes,
+                                                        facts.gap_bytes,
+                                                        facts.frame_pointer_bytes,
+                                                        facts.unsupported_bytes};
   builder.add_packed_uint64(Reply::kFacts, numbers.begin(), numbers.end());
   send(std::move(body));
 }
@@ -189,9 +192,8 @@ Status TableReader::check_rows() {
     for (const std::size_t end = at + page.count; at < end; ++at) {
       const std::uint32_t row = table_.rows[at];
       const bool in_order =
-          at == page.first
-              ? LS_UNWIND_ROW_OFFSET(row) == 0
-              : LS_UNWIND_ROW_OFFSET(table_.rows[at - 1]) < LS_UNWIND_ROW_OFFSET(row);
+          at == page.first ? LS_UNWIND_ROW_OFFSET(row) == 0
+                           : LS_UNWIND_ROW_OFFSET(table_.rows[at - 1]) < LS_UNWIND_ROW_OFFSET(row);
       if (!in_order) return malformed("its table has rows that are not in order");
       if (LS_UNWIND_ROW_RULE(row) >= table_.rules.size()) {
         return malformed("its table refers to a rule that it does not have");

@@ -14,8 +14,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/worker/worker.h"
@@ -36,7 +38,11 @@ class TableWorker {
 
   explicit TableWorker(Launcher launch = launch_own_worker,
                        Worker::Clock::duration patience = kPatience)
-      : worker_(std::move(launch), [this] { return stopped_.load(); }), patience_(patience) {}
+      : worker_(std::move(launch), [this] { return stopped_ || (is_unwanted_ && is_unwanted_()); }),
+        patience_(patience) {}
+
+  // Before the first table, for who asks from his main loop: whether nobody waits for them any more.
+  void set_unwanted(std::function<bool()> is_unwanted) { is_unwanted_ = std::move(is_unwanted); }
 
   // What samplers and snapshots take as their way to build tables (BuildUnwindTable). One thread at
   // a time, the same one for as long as it lives: the worker ends with it.
@@ -55,6 +61,7 @@ class TableWorker {
   void note_failure(const std::string& path, const std::string& why);
 
   std::atomic<bool> stopped_ = false;
+  std::function<bool()> is_unwanted_;
   std::mutex use_;  // of worker_
   Worker worker_;
   Worker::Clock::duration patience_;

@@ -116,8 +116,7 @@ TEST_CASE("table_messages: what is no table is refused") {
         "its table has a rule of no known kind");
   CHECK(why_not([](UnwindTable& t) { t.rules[0].fp = LS_FP_LOST + 1; }) ==
         "its table has a rule of no known kind");
-  CHECK(why_not([](UnwindTable& t) { t.text += 4096; }) ==
-        "its table is of code that cannot be");
+  CHECK(why_not([](UnwindTable& t) { t.text += 4096; }) == "its table is of code that cannot be");
   CHECK(why_not([](UnwindTable& t) { t.text = UINT64_MAX - kPageBytes + 1; }) ==
         "its table is of code that cannot be");
   CHECK(why_not([](UnwindTable& t) { t.machine = static_cast<Machine>(2); }) ==

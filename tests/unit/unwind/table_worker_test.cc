@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cli/host/signals.h"
 #include "cli/unwind/table_messages.h"
 #include "support/catch.h"
 #include "support/forked_worker.h"
@@ -136,6 +137,28 @@ TEST_CASE("table_worker: stopping ends what goes on, and is nobody's fault") {
   CHECK_FALSE(tables.build(open_self()));
   CHECK(Worker::Clock::now() - start < 20s);
   CHECK(tables.failures().files.empty());
+}
+
+TEST_CASE("table_worker: a signal that waits to be taken ends what goes on") {
+  sigset_t interrupt{};
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigset_t before{};
+  REQUIRE(::pthread_sigmask(SIG_BLOCK, &interrupt, &before) == 0);
+  TableWorker tables(forked_worker([](Channel& channel) {
+    say_ready(channel);
+    ::kill(::getppid(), SIGINT);
+    for (;;) ::pause();
+  }));
+  tables.set_unwanted(Signals::stop_is_pending);
+  const auto start = Worker::Clock::now();
+  CHECK_FALSE(tables.build(open_self()));
+  CHECK(Worker::Clock::now() - start < 20s);
+  CHECK(tables.failures().files.empty());
+  const timespec at_once{};
+  CHECK(::sigtimedwait(&interrupt, nullptr, &at_once) == SIGINT);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  CHECK_FALSE(Signals::stop_is_pending());
 }
 
 // A thread's nice value goes to the processes that it starts, and the worker takes no precedence.
