@@ -105,7 +105,8 @@ TEST_CASE("frame_instructions: the shared entry says how others begin") {
   CHECK(hidden(eh_frame(bytes({0x2d}), cxx)) == eh_frame(bytes({0}), cxx));
 }
 
-TEST_CASE("frame_instructions: .debug_frame has its own way to refer, and version 4 its own fields") {
+TEST_CASE(
+    "frame_instructions: .debug_frame has its own way to refer, and version 4 its own fields") {
   for (const Bytes& cie :
        {bytes({3, 0, 4, 0x78, 30, 0x0c, 31, 0}), bytes({4, 0, 8, 0, 4, 0x78, 30, 0x0c, 31, 0})}) {
     Bytes section;
@@ -147,8 +148,8 @@ TEST_CASE("frame_instructions: what would take much memory is none any more") {
       return section;
     };
     // The first number is the opcode; registers 127 and 128, in two bytes each.
-    for (const int operation : {0x05, 0x06, 0x07, 0x08, 0x09, 0x0c, 0x0d, 0x11, 0x12, 0x14, 0x15,
-                                0x16, 0x10, 0x2f}) {
+    for (const int operation :
+         {0x05, 0x06, 0x07, 0x08, 0x09, 0x0c, 0x0d, 0x11, 0x12, 0x14, 0x15, 0x16, 0x10, 0x2f}) {
       const Bytes last = bytes({operation, 0xff, 0x00, 0, 0x0e, 0x10});
       CHECK(limited(eh_frame(last)) == eh_frame(last));
       const Bytes beyond = bytes({operation, 0x80, 0x01, 0, 0x0e, 0x10});

@@ -1,0 +1,61 @@
+# A recording, and what report makes of it: the same files as record, of all samples or of those that are wanted.
+source "$SOURCE_DIR/lib.sh"
+need_sampling
+need_command jq
+start_busy_target
+run record -d 1 -F 499 -p "$target" -o a.jsonl -o a.pb.gz -o a.folded -o a.html
+expect_status "$exit_ok" "the recording"
+run report a.jsonl -o b.jsonl -o b.pb.gz -o b.folded -o b.html
+expect_status "$exit_ok" "the report"
+for extension in jsonl pb.gz folded html; do
+  cmp a.$extension b.$extension || fail "the report's .$extension is not the recording's"
+done
+samples() { jq -s 'map(select(.type == "sample").count) | add' "$1"; }
+all=$(samples a.jsonl)
+
+# What is told without any option, and with a label.
+run report a.jsonl
+expect_status "$exit_ok" "no option"
+[[ -s $work/stdout ]] || fail "nothing is told"
+key=comm
+value=bash
+run report a.jsonl --where "$key=$value" -o one.jsonl --summary "$key"
+expect_status "$exit_ok" "one value"
+expect_shown "^$value  *100\.0%"
+run report a.jsonl --where "$key!=$value" -o rest.jsonl
+rest=0
+[[ ! -e rest.jsonl ]] || rest=$(samples rest.jsonl)
+(($(samples one.jsonl) + rest == all)) || fail "a value and all others are not all samples"
+run report a.jsonl --since 500ms -o late.jsonl
+run report a.jsonl --until 500ms -o early.jsonl
+(($(samples early.jsonl) + $(samples late.jsonl) == all)) || fail "before and after are not all samples"
+run report a.jsonl a.jsonl -o twice.jsonl
+(($(samples twice.jsonl) == 2 * all)) || fail "twice is not the double"
+
+# Nothing left; and recordings that are cut, damaged, none, of a later version, or not there.
+run report a.jsonl --where "$key=no such value"
+expect_status "$exit_no_sample" "no sample left"
+head -c $(($(stat -c %s a.jsonl) * 9 / 10)) a.jsonl >cut.jsonl
+run report cut.jsonl -o cut.folded
+expect_status "$exit_error" "a recording that is cut short"
+expect_said 'cut.jsonl: it was cut short'
+[[ -s cut.folded ]] || fail "what is there is not written"
+sed '2s/.*/damaged/' a.jsonl >damaged.jsonl
+run report damaged.jsonl
+expect_status "$exit_error" "a damaged recording"
+expect_said '1 line cannot be read, the first one is line 2'
+run report a.folded
+expect_status "$exit_error" "no recording"
+expect_said 'does not begin as a recording'
+sed '1s/"version":1/"version":2/' a.jsonl >later.jsonl
+run report later.jsonl
+expect_status "$exit_error" "a later version"
+expect_said 'a newer labelscope is needed'
+run report nowhere.jsonl
+expect_status "$exit_no_target" "not there"
+for wrong in "--where tenant" "--where tenant~(" "--since 2 --until 1" "-f folded"; do
+  # shellcheck disable=SC2086
+  run report a.jsonl $wrong
+  expect_status "$exit_usage" "$wrong"
+done
+rm -f ./*.jsonl ./*.folded ./*.html ./*.pb.gz
