@@ -55,11 +55,12 @@ asm(BEGIN(q) ".cfi_startproc\nlea 0x30008(%rsp), %r11\n.cfi_def_cfa %r11, -0x300
 asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x77, 0, 0x12, 0x22\n" SPIN RETURN
              ".cfi_endproc\n" END);
 // As linkers describe the PLT: with eight bytes more on the stack from the byte 11 of an entry on. No
-// timer meets the one jump of a real entry, so this one has a loop in both of its halves.
+// timer meets the one jump of a real entry, so this one has a loop in both of its halves. The five
+// bytes between do nothing (a nop whose length the assembler would choose).
 asm(BEGIN(
     j) ".cfi_startproc\nmov $10000, %ecx\nmov $10000, %edx\n.p2align 4\n"
        ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
-       "1: dec %ecx\njnz 1b\nnopl 0(%rax, %rax, 1)\npush $0\n"
+       "1: dec %ecx\njnz 1b\n.byte 0x0f, 0x1f, 0x44, 0, 0\npush $0\n"
        "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
 // Not described, with a frame pointer.
 asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
