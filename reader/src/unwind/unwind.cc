@@ -1,6 +1,7 @@
 // Unwinder over the tables of target_tables.h, by the same step that samples in the kernel take
-// (unwind_step.h). The thread is held while its stack is unwound, so that must be quick: a
-// table that is not there yet ends it, and is made when the thread runs again. After the deadline a step gets no memory, and is the last.
+// (unwind_step.h). The thread is held while its stack is unwound, so that must be quick: a table that
+// is not there yet ends it, and is made when the thread runs again. After the deadline a step gets no
+// memory, and is the last.
 #include "unwind/unwind.h"
 
 #include <algorithm>
