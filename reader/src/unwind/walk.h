@@ -41,8 +41,11 @@ struct ls_walk {
   __u64 frames[LS_WALK_MAX_FRAMES]; /* with LS_FRAME_BY_FP */
 };
 
+/* Not of the C interface, for all their names. */
+#pragma GCC visibility push(hidden)
 void ls_walk_x86_64(struct ls_walk* walk);
 void ls_walk_aarch64(struct ls_walk* walk);
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
