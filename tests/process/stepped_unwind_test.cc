@@ -13,6 +13,7 @@
 // excused() has the cases, each with the reason. _Unwind_ForcedUnwind() is not asked: it goes the
 // same way as _Unwind_Backtrace(), and ends the program's frames while it does.
 #include <elfutils/libdwfl.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -287,8 +288,18 @@ Walked Walk::run(std::size_t most_differences) {
   return std::move(walked_);
 }
 
+// And so does the program. To wake each other on an idle processor, several times for each
+// instruction, can take thirty times as long.
+void stay_on_this_processor() {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(::sched_getcpu(), &here);
+  REQUIRE(::sched_setaffinity(0, sizeof here, &here) == 0);
+}
+
 Walked walk_everywhere(const BuildUnwindTable& build = {}, std::size_t most_differences = 12) {
   skip_without_ptrace();
+  stay_on_this_processor();
   TargetOptions options;
   options.program = STACK_SHAPES;
   auto target = TargetProcess::spawn(options);
