@@ -186,7 +186,9 @@ void UnwindProcesses::drop_retired() {
     tables_->remove_list(list->process);
     for (const std::uint64_t number : list->files) {
       File& file = files_[number];
-      if (--file.users == 0) file.unused_since = now;
+      if (--file.users != 0) continue;
+      file.unused_since = now;
+      can_evict_more_ |= file.module.has_value();
     }
   }
   std::erase_if(retired_, [](const Retired& retired) { return retired.list == nullptr; });
@@ -209,6 +211,20 @@ bool UnwindProcesses::evict() {
   ++counts_.evicted;
   --counts_.tables;
   return true;
+}
+
+// Somebody has unloaded a file: its table may go. So those that had no room are made once more,
+// from files that are opened once more, for the old descriptors went with the old tables.
+void UnwindProcesses::ask_again() {
+  if (!std::exchange(can_evict_more_, false)) return;
+  std::erase_if(keys_, [&](const auto& entry) { return files_[entry.second].without_room; });
+  for (auto& [pid, process] : processes_) {
+    const bool wants = std::ranges::any_of(process.mappings, [&](const CodeMapping& mapping) {
+      return mapping.file && files_[*mapping.file].without_room;
+    });
+    if (wants) on_mapping(pid);
+  }
+  for (auto& [number, file] : files_) counts_.no_room -= std::exchange(file.without_room, false);
 }
 
 // A target may load ever new files that have no table.
@@ -238,7 +254,8 @@ void UnwindProcesses::take_tables() {
       module = tables_->add(*built.table);
     }
     if (!module) {
-      ++(module.error().code == ErrorCode::kLimit ? counts_.no_room : counts_.failed);
+      file.without_room = module.error().code == ErrorCode::kLimit;
+      ++(file.without_room ? counts_.no_room : counts_.failed);
       continue;
     }
     ++counts_.tables;
@@ -261,6 +278,7 @@ void UnwindProcesses::take_tables() {
 void UnwindProcesses::work() {
   drop_retired();
   drop_files();
+  ask_again();
   take_tables();
   const auto now = Clock::now();
   std::vector<Pid> due;

@@ -55,7 +55,7 @@ class UnwindProcesses {
     std::uint64_t tables = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t failed = 0;    // files whose table could not be made
-    std::uint64_t no_room = 0;   // tables that there was no room for
+    std::uint64_t no_room = 0;   // files whose table there is no room for
     std::uint64_t evicted = 0;   // of files that no process had loaded any more
     std::uint64_t mappings = 0;  // that there was no room for
   };
@@ -70,6 +70,7 @@ class UnwindProcesses {
     std::vector<LoadSegment> segments;
     std::uint64_t users = 0;  // mappings in lists
     bool is_asked_for = false;
+    bool without_room = false;  // for its table, when that was made
     Clock::time_point unused_since;
   };
   using FileKey = std::array<std::uint64_t, 5>;
@@ -106,6 +107,7 @@ class UnwindProcesses {
   void drop_retired();
   void drop_files();
   bool evict();
+  void ask_again();
 
   std::unique_ptr<UnwindTables> tables_;
   TableBuilder builder_;
@@ -120,6 +122,7 @@ class UnwindProcesses {
   };
   std::vector<Retired> retired_;
   Clock::time_point drop_files_at_;
+  bool can_evict_more_ = false;
   std::uint64_t next_file_ = 1;
   Counts counts_;
 };

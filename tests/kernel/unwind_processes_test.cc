@@ -187,19 +187,26 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   const Address former_one = one.start();
   one.unmap();
   own.look_again_until([&] { return !own.module_at(kSelf, former_one); });
-  // A list that is no longer used is kept for a while. Its files are in use so long.
+  // A list that is no longer used is kept for a while. Its files are in use so long. Then the table
+  // that had no room is made again, in the place of the second file's.
+  own.work_until([&] { return own.mark_at(kSelf, four.start()) == 4; });
+  CHECK(own->counts().no_room == 0);
+  CHECK(own->counts().evicted == 1);
+
+  const Address former_four = four.start();
+  four.unmap();
+  own.look_again_until([&] { return !own.module_at(kSelf, former_four); });
   const ls_unwind_process now = *list_of(own.object(), kSelf);
   own.work_until([&] { return mappings_in_use(own.object()) == now.count; });
-
+  // The first file is unused for longer than the fourth.
   const CodeMappingOf five(files[4]);
   own.look_again_until([&] { return own.mark_at(kSelf, five.start()) == 5; });
-  CHECK(own->counts().evicted == 1);
+  CHECK(own->counts().evicted == 2);
   CHECK(own->counts().row_bytes == bytes);
   CHECK(own.mark_at(kSelf, three.start()) == 3);  // it was in use all the time
-  // The second file went: it is built anew, and the first one, which was not, is still there.
   const unsigned built = own.built;
-  const CodeMappingOf one_again(files[0]);
-  own.look_again_until([&] { return own.mark_at(kSelf, one_again.start()) == 1; });
+  const CodeMappingOf four_again(files[3]);
+  own.look_again_until([&] { return own.mark_at(kSelf, four_again.start()) == 4; });
   CHECK(own.built == built);
 }
 
