@@ -194,10 +194,17 @@ def go(load):
     load.pid = load.start(f"{load.folder}/program")
 
 
+def cxx(load):
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stacks_program.cc")
+    subprocess.run(["g++", "-std=c++20", "-O2", "-o", f"{load.folder}/program", source], check=True)
+    load.pid = load.start(f"{load.folder}/program")
+
+
 PROGRAMS = {
     "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"), "redis": (redis, "redis-server"),
     "nginx": (nginx, "nginx"), "postgres": (lambda load: postgres(load, "-c", "jit=off"), "pgbench"),
     "node": (node, "node"), "node --perf-basic-prof": (node_perf_map, "node"), "go": (go, "go"),
+    "C++": (cxx, "g++"),
 }
 TOOLS = ["labelscope dwarf", "labelscope fp", "perf fp", "perf dwarf"]
 
