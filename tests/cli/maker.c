@@ -1,6 +1,7 @@
-/* Makes two functions at run time and calls them in turn until it is killed. It tells them first, in
- * the lines of a perf map: on the standard output, or, with "write", in /tmp/perf-PID.map, with PID
- * as it sees itself. */
+/* Makes two functions at run time and calls one of them again and again until it is killed. Which one is random: in
+ * turn, they could run in step with the ticks of who samples, and one of them would never be seen. It tells them first,
+ * in the lines of a perf map: on the standard output, or, with "write", in /tmp/perf-PID.map, with PID as it sees
+ * itself. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -33,10 +34,10 @@ int main(int argc, char** argv) {
   if (fflush(map) != 0 || mprotect(code, 4096, PROT_READ | PROT_EXEC) != 0) return 1;
   __builtin___clear_cache((char*)code, (char*)code + 4096);
   fprintf(stderr, "ready\n");
-  for (int i = 0;; i = !i) {
+  for (unsigned random = 1;; random = random * 1664525 + 1013904223) {
     void (*function)(unsigned long);
-    unsigned char* start = code + i * kApart;
+    unsigned char* start = code + (random >> 31) * kApart;
     memcpy(&function, &start, sizeof function);
-    function(10000000);
+    function(2000000);
   }
 }
