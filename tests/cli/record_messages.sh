@@ -2,7 +2,8 @@
 # hint on the last line, and nothing of a file that was not written.
 source "$SOURCE_DIR/lib.sh"
 need_sampling
-loop='for ((i = 0; i < 30000; i++)); do :; done'
+# Long enough to be found and looked at by ptrace on any machine.
+loop='end=$((${EPOCHREALTIME/./} + 1000000)); while ((${EPOCHREALTIME/./} < end)); do :; done'
 cat >"$work/children.sh" <<EOF
 for ((n = 0; n < 12; n++)); do bash -c '$loop' & done
 wait
