@@ -85,7 +85,7 @@ SnapshotOptions snapshot_options(const DumpOptions& options, ProcessDump& dump,
     snapshot.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
       if (!thread.thread_pointer) return;
       Explanation& told = dump.of_threads[thread.tid];
-      told = explain_thread(plan, *thread.thread_pointer, memory);
+      told = explain_thread(plan, thread.state_read(), memory);
       // A pointer into memory that a core file lacks is no fault of the writer's.
       if (!thread.problem.empty()) told.findings.clear();
     };
@@ -133,7 +133,7 @@ Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options) {
   for (const ThreadSnapshot& thread : dump.snapshot.threads) {
     if (!thread.thread_pointer) continue;
     dump.of_threads[thread.tid] =
-        explain_thread(dump.snapshot.plan, *thread.thread_pointer, (*process)->memory());
+        explain_thread(dump.snapshot.plan, thread.state_read(), (*process)->memory());
   }
   return dump;
 }

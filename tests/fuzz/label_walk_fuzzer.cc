@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(&recipe, data, sizeof recipe);
   recipe.kind %= 4;
   const FuzzedMemory memory(data + sizeof recipe, size - sizeof recipe);
-  const labelscope::Observation seen = labelscope::observe(std::span(&recipe, 1), 0x1000, memory);
+  const labelscope::Observation seen = labelscope::observe(std::span(&recipe, 1), {0x1000}, memory);
   fuzzer_check(seen.outcome < LS_OUTCOME_COUNT, "the outcome is one of ours");
   fuzzer_check((seen.outcome == LS_LABELLED) == !seen.labels.empty(), "labelled means labels");
   fuzzer_check(seen.labels.size() <= LS_MAX_LABELS, "labels are bounded");

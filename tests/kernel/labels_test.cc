@@ -155,7 +155,7 @@ TEST_CASE("sampler: on aarch64 the top byte of a pointer is the program's own") 
   REQUIRE(stopped);
   const ls_tls_recipe recipe = child.recipe();
   const Observation seen =
-      observe({&recipe, 1}, stopped->thread_pointer().value(), (*process)->memory());
+      observe({&recipe, 1}, {stopped->thread_pointer().value()}, (*process)->memory());
   CHECK(seen.labels == labels);
 }
 

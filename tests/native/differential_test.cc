@@ -125,7 +125,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
       memory.unmap_page(chance.in_arena());
     }
     Observation kernel = NativeReader(memory).observe(recipes, kTp);
-    Observation reader = labelscope::observe(recipes, kTp, memory);
+    Observation reader = labelscope::observe(recipes, {kTp}, memory);
     INFO("seed " << seed);
     REQUIRE(outcome_name(kernel.outcome) == outcome_name(reader.outcome));
     REQUIRE(kernel.flags == reader.flags);

@@ -90,7 +90,7 @@ Explained check(const Case& broken) {
   if (!stopped) FAIL(stopped.error().context);
   auto thread_pointer = stopped->thread_pointer();
   REQUIRE(thread_pointer);
-  told.thread = explain_thread(*plan, *thread_pointer, (*process)->memory());
+  told.thread = explain_thread(*plan, {*thread_pointer}, (*process)->memory());
   for (const std::string& step : told.thread.steps) UNSCOPED_INFO(step);
   check_findings(told.thread.findings, broken.thread);
 

@@ -9,6 +9,7 @@
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 
 namespace labelscope {
@@ -26,7 +27,7 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace);
 // For one thread: applies the plan's recipes once more, and tells each read and its result: thread
 // pointer, DTV, length, generation, entry, address, pointer, set, labels. Call it while the thread
 // is held: otherwise the memory may have changed.
-Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
+Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
                            const MemorySource& memory);
 
 }  // namespace labelscope

@@ -50,7 +50,7 @@ struct ls_label_head {
 
 struct ls_label_block {
   __u8 publisher;    /* index of the recipe that led to it */
-  __u8 source;       /* enum ls_source; other than LS_SOURCE_CUSTOM_LABELS: a raw block */
+  __u8 source;       /* enum ls_source; not of LS_WORD_SOURCES: a raw block */
   __u16 label_count; /* 0 in a raw block */
   __u32 byte_count;
 };
@@ -84,7 +84,7 @@ struct ls_label_view {
   __u16 key_length;
   __u16 value_length;
   __u8 publisher;
-  __u8 source; /* other than LS_SOURCE_CUSTOM_LABELS: no key, and a value as in a raw block */
+  __u8 source; /* not of LS_WORD_SOURCES: no key, and a value as in a raw block */
 };
 
 /* A place between two labels. */
@@ -115,7 +115,7 @@ static inline int ls_is_inside(size_t offset, size_t length, size_t size) {
 }
 
 static inline int ls_is_raw(const struct ls_label_block* head) {
-  return head->source != LS_SOURCE_CUSTOM_LABELS;
+  return !(LS_WORD_SOURCES & 1U << head->source);
 }
 
 /* How many labels a block shows. */

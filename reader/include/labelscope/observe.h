@@ -10,6 +10,7 @@
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
 #include "labelscope/outcome.h"
+#include "labelscope/registers.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {
@@ -20,11 +21,18 @@ struct Located {
   std::uint32_t flags = 0;             // LS_NEVER_TOUCHED
 };
 
+// What is known of one thread, which must hold still.
+struct ThreadState {
+  Address thread_pointer = 0;
+  Tid tid{};                             // 0: not known
+  const Registers* registers = nullptr;  // null: not known
+};
+
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);
 
 // Applies every recipe of a process to one thread, lets the recipe's source read what is there, and
 // merges the results. The thread is labelled if any publisher has labels for it. Thread-safe.
-Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
+Observation observe(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                     const MemorySource& memory);
 
 }  // namespace labelscope

@@ -45,6 +45,8 @@ enum ls_sample_flag {
 #define LS_MAX_SLOTS 128        /* elements of the storage array looked at: one 4 KiB read */
 #define LS_MAX_LABELS 64        /* elements with a key */
 #define LS_MAX_LABEL_BYTES 4096 /* keys and values together */
-#define LS_MAX_PUBLISHERS 4     /* in one process */
+/* In one process, variables that the user names included. The labels of all fit into the 32 KiB that
+ * the kernel has for one record of a task iterator. */
+#define LS_MAX_PUBLISHERS 6
 
 #endif /* LABELSCOPE_OUTCOME_H */

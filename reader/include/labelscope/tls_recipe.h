@@ -38,6 +38,8 @@ enum ls_source {
   LS_SOURCE_THREAD_CONTEXT = 1, /* 64 bytes: context_tls_v1 (customlabels/thread_context.h) */
   LS_SOURCE_COUNT = 2
 };
+/* A bit for each source whose walk sends keys and values; the others send raw blocks. */
+#define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS)
 
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */
@@ -48,6 +50,7 @@ struct ls_tls_recipe {
   __s16 length_offset; /* bytes from dtv[0] to the word that holds the largest valid module ID */
   __u16 entry_size;    /* bytes of one DTV entry */
   __u16 source;        /* enum ls_source */
+  __u64 parameters[4]; /* what the source's walk needs to know beside; 0 where it needs nothing */
 };
 
 /* All recipes of a process, in the order of its publishers: the value of a BPF map. */
@@ -58,11 +61,11 @@ struct ls_recipes {
 };
 
 #ifdef __cplusplus
-static_assert(sizeof(struct ls_tls_recipe) == 32, "the layout is part of the interface");
-static_assert(sizeof(struct ls_recipes) == 136, "the layout is part of the interface");
+static_assert(sizeof(struct ls_tls_recipe) == 64, "the layout is part of the interface");
+static_assert(sizeof(struct ls_recipes) == 392, "the layout is part of the interface");
 #else
-_Static_assert(sizeof(struct ls_tls_recipe) == 32, "the layout is part of the interface");
-_Static_assert(sizeof(struct ls_recipes) == 136, "the layout is part of the interface");
+_Static_assert(sizeof(struct ls_tls_recipe) == 64, "the layout is part of the interface");
+_Static_assert(sizeof(struct ls_recipes) == 392, "the layout is part of the interface");
 #endif
 
 #endif /* LABELSCOPE_TLS_RECIPE_H */

@@ -20,9 +20,10 @@ std::unique_ptr<ls_explanation> lines_of(Explanation explained) {
 Result<std::unique_ptr<ls_explanation>> explain_one(const ls_target& target, const ls_plan& plan,
                                                     Tid tid) {
   Explanation explained;
-  auto held = with_held_thread(target, plan, tid, [&](Address pointer, const MemorySource& memory) {
-    explained = explain_thread(plan.plan, pointer, memory);
-  });
+  auto held = with_held_thread(target, plan, tid,
+                               [&](const ThreadState& thread, const MemorySource& memory) {
+                                 explained = explain_thread(plan.plan, thread, memory);
+                               });
   if (!held) return std::move(held).error();
   return lines_of(std::move(explained));
 }

@@ -12,6 +12,7 @@
 #include "labelscope/label.h"
 #include "labelscope/labelscope.h"
 #include "labelscope/memory.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 
@@ -63,7 +64,7 @@ struct ls_explanation {
 
 namespace labelscope::c_api {
 
-using HeldThreadUse = std::function<void(Address thread_pointer, const MemorySource& memory)>;
+using HeldThreadUse = std::function<void(const ThreadState& thread, const MemorySource& memory)>;
 
 // Calls `use` while the thread is stopped; returns for how long it was (0 in a core).
 // kVanished: it ended, or its process runs another program than the plan was made for.

@@ -31,13 +31,14 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
     return Error{ErrorCode::kNotFound, "the core has no " + thread_text(tid)};
   }
   // Without a thread pointer (0) the outcome says so.
-  use(found->thread_pointer.value_or(0), core.memory());
+  use({found->thread_pointer.value_or(0), tid, &found->registers}, core.memory());
   return {};
 }
 
-Observation observe_with(const ls_plan& plan, Address thread_pointer, const MemorySource& memory) {
-  if (thread_pointer == 0) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
-  Observation seen = observe(plan.recipes, thread_pointer, memory);
+Observation observe_with(const ls_plan& plan, const ThreadState& thread,
+                         const MemorySource& memory) {
+  if (thread.thread_pointer == 0) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
+  Observation seen = observe(plan.recipes, thread, memory);
   if (plan.may_miss_publisher && seen.outcome == LS_UNLABELLED) {
     return {LS_UNREADABLE_NO_RECIPE, 0, {}};
   }
@@ -47,7 +48,7 @@ Observation observe_with(const ls_plan& plan, Address thread_pointer, const Memo
 Result<std::unique_ptr<ls_observation>> read_at(const ls_target& target, const ls_plan& plan,
                                                 Address thread_pointer) {
   auto observation = std::make_unique<ls_observation>();
-  observation->seen = observe_with(plan, thread_pointer, target.get().memory());
+  observation->seen = observe_with(plan, {thread_pointer}, target.get().memory());
   observation->thread_pointer = thread_pointer;
   return observation;
 }
@@ -55,10 +56,11 @@ Result<std::unique_ptr<ls_observation>> read_at(const ls_target& target, const l
 Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, const ls_plan& plan,
                                                     Tid tid) {
   auto observation = std::make_unique<ls_observation>();
-  auto held = with_held_thread(target, plan, tid, [&](Address pointer, const MemorySource& memory) {
-    observation->seen = observe_with(plan, pointer, memory);
-    observation->thread_pointer = pointer;
-  });
+  auto held = with_held_thread(target, plan, tid,
+                               [&](const ThreadState& thread, const MemorySource& memory) {
+                                 observation->seen = observe_with(plan, thread, memory);
+                                 observation->thread_pointer = thread.thread_pointer;
+                               });
   if (!held) return std::move(held).error();
   observation->held = *held;
   return observation;
@@ -99,7 +101,9 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   }
   auto thread_pointer = stopped->thread_pointer();
   if (!thread_pointer) return std::move(thread_pointer).error();
-  use(*thread_pointer, target.process->memory());
+  auto registers = stopped->registers();
+  if (!registers) return std::move(registers).error();
+  use({*thread_pointer, tid, &*registers}, target.process->memory());
   return stopped->held();
 }
 

@@ -115,10 +115,10 @@ void ThreadStory::tell_reading(ReadingStory reading) {
 
 }  // namespace
 
-Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
+Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
                            const MemorySource& memory) {
   Explanation told;
-  told.steps.push_back("thread pointer " + hex(thread_pointer));
+  told.steps.push_back("thread pointer " + hex(thread.thread_pointer));
   if (plan.publishers.empty()) {
     told.steps.emplace_back(
         plan.refusals.empty()
@@ -128,14 +128,15 @@ Explanation explain_thread(const ProcessPlan& plan, Address thread_pointer,
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
     told.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
-    ThreadStory story(publisher, thread_pointer, told);
+    ThreadStory story(publisher, thread.thread_pointer, told);
     LocateTrace way;
-    const Located located = locate(publisher.recipe, thread_pointer, memory, &way);
+    const Located located = locate(publisher.recipe, thread.thread_pointer, memory, &way);
     story.tell_location(located, way);
     if (!located.address) continue;
     const LabelSource* source = find_source(publisher.recipe.source);
     if (source == nullptr) continue;
-    story.tell_reading(source->explain({memory, *located.address, static_cast<std::uint8_t>(i)}));
+    story.tell_reading(source->explain(
+        {memory, *located.address, static_cast<std::uint8_t>(i), &publisher.recipe, &thread}));
   }
   return told;
 }

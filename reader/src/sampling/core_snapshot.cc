@@ -46,12 +46,13 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
   seen.tid = thread.tid;
   seen.name = thread.name;
   seen.thread_pointer = thread.thread_pointer;
+  seen.registers = thread.registers;
   if (!thread.thread_pointer) {
     seen.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
     seen.problem = no_thread_pointer(machine);
     return seen;
   }
-  seen.seen = observe(recipes, *thread.thread_pointer, memory);
+  seen.seen = observe(recipes, seen.state_read(), memory);
   if (is_unreadable(seen.seen.outcome)) seen.problem = memory.lacking();
   return seen;
 }

@@ -55,7 +55,7 @@ class ThreadReader {
   void read_until(Clock::time_point deadline, Done done);
   void look_at(ThreadSnapshot& thread, const StoppedThread& stopped);
   void look_at_held(ThreadSnapshot& thread);
-  void observe_at(ThreadSnapshot& thread, Address thread_pointer);
+  void observe_at(ThreadSnapshot& thread);
   void set_problem(ThreadSnapshot& thread, const Error& error);
 
   const LiveProcess& process_;
@@ -227,13 +227,15 @@ void ThreadReader::look_at(ThreadSnapshot& thread, const StoppedThread& stopped)
   const auto deadline = Clock::now() - stopped.held() + options_.max_stop;
   auto pointer = stopped.thread_pointer();
   if (!pointer) return set_problem(thread, pointer.error());
-  observe_at(thread, *pointer);
+  auto registers = stopped.registers();
+  if (!registers) return set_problem(thread, registers.error());
+  thread.thread_pointer = *pointer;
+  thread.registers = *registers;
+  observe_at(thread);
   if (unwinder_ != nullptr) {
-    if (auto registers = stopped.registers()) {
-      thread.stack = unwinder_->unwind(*registers, process_.memory(), deadline);
-      if (thread.stack->end == LS_STACK_NO_TABLE && unwinder_->lacks_tables()) {
-        unfinished_.insert(thread.tid);
-      }
+    thread.stack = unwinder_->unwind(*registers, process_.memory(), deadline);
+    if (thread.stack->end == LS_STACK_NO_TABLE && unwinder_->lacks_tables()) {
+      unfinished_.insert(thread.tid);
     }
   }
   if (options_.while_held) options_.while_held(thread, process_.memory());
@@ -244,13 +246,13 @@ void ThreadReader::look_at_held(ThreadSnapshot& thread) {
   if (!options_.held->thread_pointer) {
     return set_problem(thread, {ErrorCode::kLimit, "it did not stop in time"});
   }
-  observe_at(thread, *options_.held->thread_pointer);
+  thread.thread_pointer = options_.held->thread_pointer;
+  observe_at(thread);
   if (options_.while_held) options_.while_held(thread, process_.memory());
 }
 
-void ThreadReader::observe_at(ThreadSnapshot& thread, Address thread_pointer) {
-  thread.thread_pointer = thread_pointer;
-  thread.seen = observe(recipes_, thread_pointer, process_.memory());
+void ThreadReader::observe_at(ThreadSnapshot& thread) {
+  thread.seen = observe(recipes_, thread.state_read(), process_.memory());
 }
 
 void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {

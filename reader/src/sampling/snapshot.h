@@ -14,6 +14,7 @@
 #include "labelscope/core_file.h"
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/result.h"
 #include "labelscope/target.h"
@@ -29,13 +30,19 @@ struct ThreadSnapshot {
   int signal =
       0;  // core files: the signal that this thread was to get when the process died; else 0
   std::optional<Address> thread_pointer;
-  Observation seen;                   // outcome, flags and labels
-  std::optional<UnwoundStack> stack;  // if asked for
-  std::chrono::nanoseconds held{0};   // how long it was stopped; 0 if it was not
+  std::optional<Registers> registers;  // of a thread that was held, or of a core file's
+  Observation seen;                    // outcome, flags and labels
+  std::optional<UnwoundStack> stack;   // if asked for
+  std::chrono::nanoseconds held{0};    // how long it was stopped; 0 if it was not
   // Why this thread could not be looked at, in words (outcome LS_UNREADABLE_VANISHED or
   // ..._NO_THREAD_POINTER), or which memory of it a core file lacks; empty if it could.
   std::string problem;
   bool late = false;  // `problem` is that it did not stop in time
+
+  // What observe() and explain_thread() ask; points to this snapshot.
+  ThreadState state_read() const {
+    return {thread_pointer.value_or(0), tid, registers ? &*registers : nullptr};
+  }
 };
 
 enum class SnapshotSource { kPtrace, kBpf, kCore };

@@ -48,7 +48,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
       time = Clock::now();
       {
         const StoppedThread held = *std::move(stopped);
-        seen = look_at(process, held);
+        seen = look_at(process, thread.tid, held);
         stops_.add(held.held());
       }
       if (seen.other_program) return Found::kOtherProgram;
@@ -87,7 +87,7 @@ bool ThreadSampler::settle() {
 }
 
 // The thread is held meanwhile, so nothing here may take long.
-ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
+ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
                                            const StoppedThread& stopped) const {
   const auto deadline = Clock::now() + options_.max_stop - stopped.held();
   Seen seen;
@@ -101,7 +101,7 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process,
     seen.other_program = true;
     return seen;
   }
-  seen.labels = observe(process.recipes(), *thread_pointer, process.memory());
+  seen.labels = observe(process.recipes(), {*thread_pointer, tid, &*registers}, process.memory());
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);
   }

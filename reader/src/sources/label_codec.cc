@@ -70,12 +70,12 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 void append_labels(const LabelReader& from, LabelSet& labels) {
-  if (from.head.source == LS_SOURCE_CUSTOM_LABELS) {
+  const LabelSource* source = find_source(from.head.source);
+  if (source == nullptr) return;
+  if ((LS_WORD_SOURCES & 1U << from.head.source) != 0) {
     labels.push_back({text_of(from.name), text_of(from.value), from.head.publisher});
     return;
   }
-  const LabelSource* source = find_source(from.head.source);
-  if (source == nullptr) return;
   for (Label& label : source->decode(from.value, from.head.publisher)) {
     labels.push_back(std::move(label));
   }

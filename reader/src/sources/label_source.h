@@ -18,10 +18,11 @@
 //   rules              |  LS001 to LS050      LS101 to LS110
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
-// entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h. Sources that need more of a
-// thread than the address of a variable (registers, a dictionary that the process publishes) add it
-// to ThreadView: each source takes from it what it needs. One module may publish by several
-// sources; each gets its own recipe.
+// entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
+// Sources that need more of a thread than the address of a variable (registers, a dictionary that
+// the process publishes) find it in ThreadView: each source takes from it what it needs. What a
+// walk needs to know of the process (offsets, types) are the parameters of its recipe. One module
+// may publish by several sources; each gets its own recipe.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +39,7 @@
 #include "labelscope/inspect.h"
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
+#include "labelscope/observe.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 #include "sources/check_set.h"
@@ -49,6 +51,9 @@ struct ThreadView {
   const MemorySource& memory;
   Address variable = 0;        // in this thread
   std::uint8_t publisher = 0;  // its labels get this index
+  // For sources that need more than the variable: the recipe's parameters; registers.
+  const ls_tls_recipe* recipe = nullptr;
+  const ThreadState* thread = nullptr;
 };
 
 // Reading one thread, told. Strings from the target are bytes.

@@ -42,17 +42,17 @@ std::string publisher_symbols() {
   return text;
 }
 
-Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
+Observation observe(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                     const MemorySource& memory) {
   Observation total;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Located where = locate(recipes[i], thread_pointer, memory);
+    const Located where = locate(recipes[i], thread.thread_pointer, memory);
     const LabelSource* source = find_source(recipes[i].source);
     Observation one{where.outcome, where.flags, {}};
     if (where.address) {
-      one = source == nullptr
-                ? Observation{LS_UNREADABLE_NO_RECIPE, 0, {}}
-                : source->read({memory, *where.address, static_cast<std::uint8_t>(i)});
+      one = source == nullptr ? Observation{LS_UNREADABLE_NO_RECIPE, 0, {}}
+                              : source->read({memory, *where.address, static_cast<std::uint8_t>(i),
+                                              &recipes[i], &thread});
     }
     merge_observation(total, std::move(one), i == 0);
   }

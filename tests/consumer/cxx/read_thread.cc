@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     if (!stopped) return fail(stopped.error().context);
     auto thread_pointer = stopped->thread_pointer();
     if (!thread_pointer) return fail(thread_pointer.error().context);
-    seen = labelscope::observe(recipes, *thread_pointer, (*process)->memory());
+    seen = labelscope::observe(recipes, {*thread_pointer}, (*process)->memory());
   }  // the thread goes on
   std::cout << argv[2] << '\t' << labelscope::outcome_name(seen.outcome);
   for (const labelscope::Label& label : seen.labels) {

@@ -73,7 +73,7 @@ TEST_CASE("explain_fake: a slot that is not filled is told with its words") {
   CHECK(names_of(told) == "not-relocated");
   CHECK(tells(told, "live words 0x0 0x0: the loader has not filled it yet"));
   CHECK(tells(told, "recipe (unresolved): none yet"));
-  const Explanation thread = explain_thread(planned.plan, kThread, target.memory());
+  const Explanation thread = explain_thread(planned.plan, {kThread}, target.memory());
   CHECK(names_of(thread).empty());
   CHECK(tells(thread, "there is no recipe"));
 }
@@ -105,7 +105,7 @@ TEST_CASE("explain_fake: where a file could not be read, that is the first thing
   CHECK(names_of(told) == "unreadable-file no-publisher");
   CHECK(told.findings[0].text.find(kLibrary) != std::string::npos);
   CHECK(told.findings[1].text.starts_with("no file that could be read defines "));
-  CHECK(tells(explain_thread(planned.plan, kThread, target.memory()), "what could be read"));
+  CHECK(tells(explain_thread(planned.plan, {kThread}, target.memory()), "what could be read"));
 
   target.lose_file("/usr/lib/libother.so");
   target.lose_file("/usr/lib/ld-musl.so.1");
@@ -181,7 +181,7 @@ TEST_CASE("explain_fake: every stage of a DTV is told") {
   const Planned planned = plan_traced(target);
   REQUIRE(planned.plan.publishers.size() == 1);
   REQUIRE(planned.plan.publishers[0].recipe.kind == LS_DTV_SLOT);
-  auto told_now = [&] { return explain_thread(planned.plan, kThread, target.memory()); };
+  auto told_now = [&] { return explain_thread(planned.plan, {kThread}, target.memory()); };
 
   CHECK(names_of(told_now()) == "bad-pointer");  // no thread control block at all
   CHECK(tells(told_now(), "cannot be read"));
@@ -220,7 +220,7 @@ TEST_CASE("explain_fake: elements are told by what became of them") {
   REQUIRE(made.memory.read(LabelMemory::kStrings, strings));
   target.fake_memory().put(LabelMemory::kStrings, strings);
   const Planned planned = plan_traced(target);
-  const Explanation told = explain_thread(planned.plan, kThread, target.memory());
+  const Explanation told = explain_thread(planned.plan, {kThread}, target.memory());
   for (const std::string& step : told.steps) UNSCOPED_INFO(step);
   CHECK(tells(told, ": a=first"));
   CHECK(tells(told, "element 2: the key of element 1 again"));

@@ -117,7 +117,7 @@ TEST_CASE("thread_context: is explained step by step") {
   const auto told_of = [&](const Record& record) {
     FakeMemory memory;
     memory.put(kVariable, record);
-    return explain_thread(plan, kTp, memory);
+    return explain_thread(plan, {kTp}, memory);
   };
   const auto tells = [](const Explanation& told, std::string_view part) {
     return std::any_of(told.steps.begin(), told.steps.end(), [&](const std::string& step) {
