@@ -39,7 +39,6 @@ SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (struct task_struct*)ctx->args[0];
   struct task_struct* child = (struct task_struct*)ctx->args[1];
-  struct ls_process copy = {};
   struct ls_process* process;
   __u32* exec_count;
 
@@ -51,15 +50,20 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (!process || !exec_count) return 0;
   __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
   __u32 child_exec_count = *exec_count;
-  __builtin_memcpy(&copy, process, sizeof(copy));
-  copy.parent = parent_pid;
-  copy.first_pointer_known = 1; /* fork() has saved the register's value for the child */
-  if (child_pid == 0 || bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) ||
-      bpf_map_update_elem(&processes, &child_pid, &copy, BPF_ANY)) {
+  /* Straight from one entry to the other: it is too large for the stack. */
+  struct ls_process* copy = 0;
+  if (child_pid != 0 &&
+      !bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) &&
+      !bpf_map_update_elem(&processes, &child_pid, process, BPF_ANY))
+    copy = bpf_map_lookup_elem(&processes, &child_pid);
+  if (!copy) {
     bpf_map_delete_elem(&exec_counts, &child_pid);
     ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
     return 0;
   }
+  /* The child does not run yet, so nobody sees the entry before. */
+  copy->parent = parent_pid;
+  copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
 #ifdef LS_WITH_UNWIND
   struct ls_unwind_process* unwound = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
   if (unwound) {
