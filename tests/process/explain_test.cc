@@ -96,7 +96,7 @@ Explained check(const Case& broken) {
 
   std::vector<ls_tls_recipe> recipes;
   for (const Publisher& publisher : plan->publishers) recipes.push_back(publisher.recipe);
-  const Observation seen = observe(recipes, *thread_pointer, (*process)->memory());
+  const Observation seen = observe(recipes, {*thread_pointer}, (*process)->memory());
   Pairs labels;
   for (const Label& label : seen.labels) labels.emplace(label.key, label.value);
   CHECK(labels == (broken.read ? true_pairs(truth) : Pairs{}));

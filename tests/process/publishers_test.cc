@@ -18,7 +18,7 @@ void check_stopped_threads(RivalSet set) {
     INFO(truth.kind);
     Result<StoppedThread> stopped = StoppedThread::stop(truth.tid);
     if (!stopped) FAIL(stopped.error().context);
-    const Observation seen = observe(plan.recipes, *stopped->thread_pointer(), *memory);
+    const Observation seen = observe(plan.recipes, {*stopped->thread_pointer()}, *memory);
     CHECK(seen.outcome == LS_LABELLED);
     CHECK(seen.flags == LS_KEY_CONFLICT);
     CHECK(seen.labels == rival_labels(target, plan, truth));

@@ -69,7 +69,7 @@ Seen through_ptrace(Tid tid, const std::vector<ls_tls_recipe>& recipes,
   if (!stopped) FAIL(stopped.error().context);
   const auto thread_pointer = stopped->thread_pointer();
   REQUIRE(thread_pointer);
-  return {*thread_pointer, observe(recipes, *thread_pointer, memory)};
+  return {*thread_pointer, observe(recipes, {*thread_pointer}, memory)};
 }
 
 const ThreadSnapshot& through_bpf(Tid tid, const ProcessSnapshot& snapshot) {

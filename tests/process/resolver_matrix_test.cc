@@ -96,7 +96,7 @@ void check_thread(const MatrixCase& matrix_case, const ProcessPlan& plan,
   std::vector<ls_tls_recipe> recipes;
   recipes.reserve(plan.publishers.size());
   for (const Publisher& publisher : plan.publishers) recipes.push_back(publisher.recipe);
-  const Observation seen = observe(recipes, *thread_pointer, memory);
+  const Observation seen = observe(recipes, {*thread_pointer}, memory);
   const LabelPairs expected = true_labels(truth);
   INFO("read " << printable(sorted_pairs(seen.labels)) << " instead of " << printable(expected));
   CHECK(outcome_name(seen.outcome) == outcome_name(expected.empty() ? LS_UNLABELLED : LS_LABELLED));

@@ -133,7 +133,7 @@ TEST_CASE("stress: a tracer that stops the threads sees no set that was not set"
     auto thread_pointer = stopped->thread_pointer();
     REQUIRE(thread_pointer);
     const std::uint64_t iteration = thread.iteration.load();
-    seen.add(observe(recipes, *thread_pointer, *memory), number, iteration - 1, iteration);
+    seen.add(observe(recipes, {*thread_pointer}, *memory), number, iteration - 1, iteration);
   };
   child.run_until([&] { return has_seen_enough(child) && stops >= kStops; }, stop_one);
   WARN(child.summary() << stops << " stops: " << seen.labelled << " labelled, " << seen.unlabelled

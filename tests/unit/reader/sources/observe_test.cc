@@ -100,7 +100,7 @@ TEST_CASE("observe: every recipe is applied to the thread, and labels know their
   made.memory.put(kThread - 8, LabelMemory::kSet);
   made.memory.put(kThread - 16, Address{0});
   const ls_tls_recipe recipes[] = {at_offset(-16), at_offset(-8)};
-  const Observation seen = observe(recipes, kThread, made.memory);
+  const Observation seen = observe(recipes, {kThread}, made.memory);
   CHECK(seen.outcome == LS_LABELLED);
   REQUIRE(seen.labels.size() == 1);
   CHECK(seen.labels[0].publisher == 1);
@@ -112,9 +112,9 @@ TEST_CASE("observe: a recipe that leads nowhere gives its reason") {
   ls_tls_recipe waiting{};
   waiting.kind = LS_RECIPE_NOT_RELOCATED;
   const ls_tls_recipe recipes[] = {at_offset(-8), waiting};
-  CHECK(observe(recipes, kThread, memory).outcome == LS_UNREADABLE_NOT_RELOCATED);
-  CHECK(observe(recipes, 0, memory).outcome == LS_UNREADABLE_NO_THREAD_POINTER);
-  CHECK(observe({}, kThread, memory).outcome == LS_UNLABELLED);
+  CHECK(observe(recipes, {kThread}, memory).outcome == LS_UNREADABLE_NOT_RELOCATED);
+  CHECK(observe(recipes, {0}, memory).outcome == LS_UNREADABLE_NO_THREAD_POINTER);
+  CHECK(observe({}, {kThread}, memory).outcome == LS_UNLABELLED);
 }
 
 TEST_CASE("observe: every outcome has a name and a text of its own") {

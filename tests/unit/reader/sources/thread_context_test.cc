@@ -34,7 +34,7 @@ Observation observe_record(const Record& record) {
   FakeMemory memory;
   memory.put(kVariable, record);
   const ls_tls_recipe recipe = recipe_of_context();
-  return observe({&recipe, 1}, kTp, memory);
+  return observe({&recipe, 1}, {kTp}, memory);
 }
 
 // As the library leaves its own record behind.
@@ -87,7 +87,7 @@ TEST_CASE("thread_context: a record that is being written, or does not fit, is t
 
 TEST_CASE("thread_context: memory that is not there is said to be so") {
   const ls_tls_recipe recipe = recipe_of_context();
-  CHECK(observe({&recipe, 1}, kTp, FakeMemory()).outcome == LS_UNREADABLE_NOT_RESIDENT);
+  CHECK(observe({&recipe, 1}, {kTp}, FakeMemory()).outcome == LS_UNREADABLE_NOT_RESIDENT);
 }
 
 TEST_CASE("thread_context: a recipe of an unknown source is unreadable") {
@@ -95,7 +95,7 @@ TEST_CASE("thread_context: a recipe of an unknown source is unreadable") {
   recipe.source = LS_SOURCE_COUNT;
   FakeMemory memory;
   memory.put(kVariable, whole());
-  CHECK(observe({&recipe, 1}, kTp, memory).outcome == LS_UNREADABLE_NO_RECIPE);
+  CHECK(observe({&recipe, 1}, {kTp}, memory).outcome == LS_UNREADABLE_NO_RECIPE);
 }
 
 TEST_CASE("thread_context: bytes of another size, or torn ones, decode to nothing") {
