@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "bpf/loading.h"
 #include "bpf/wire.h"  // for the skeletons
@@ -24,12 +23,15 @@ namespace labelscope {
 namespace {
 
 // 6001 for Linux 6.1; 0 if it is not there.
-unsigned kernel_version() {
-  utsname name{};
+unsigned version_of(const char* release) {
   unsigned major = 0;
   unsigned minor = 0;
-  if (uname(&name) != 0 || std::sscanf(name.release, "%u.%u", &major, &minor) != 2) return 0;
-  return major * 1000 + minor;
+  return std::sscanf(release, "%u.%u", &major, &minor) == 2 ? major * 1000 + minor : 0;
+}
+
+unsigned kernel_version() {
+  utsname name{};
+  return uname(&name) == 0 ? version_of(name.release) : 0;
 }
 
 }  // namespace
@@ -88,22 +90,27 @@ bool tells_saved_registers() { return kernel_version() >= 5015; }
 // From 5.19 on, a check in bpf_probe_read_user() took a lock that the interrupted code may hold; it
 // was taken out in 6.3 and in 6.1.27. Debian's name for a kernel does not say which 6.1 it is, its
 // version string does.
-std::string danger_of_reading_programs() {
-  const unsigned version = kernel_version();
-  if (version < 5019 || version > 6002) return {};
-  utsname name{};
-  unsigned patch = 0;
-  for (const char* text : {name.release, name.version}) {
-    if (uname(&name) != 0) break;
-    const char* at = std::strstr(text, "6.1.");
-    unsigned found = 0;
-    if (at != nullptr && std::sscanf(at, "6.1.%u", &found) == 1) patch = std::max(patch, found);
-  }
+std::string danger_of_reading_programs(const std::string& release, const std::string& version) {
   constexpr unsigned kMended = 27;
-  if (version == 6001 && patch >= kMended) return {};
-  return kernel_name() +
+  const unsigned line = version_of(release.c_str());
+  if (line < 5019 || line > 6002) return {};
+  unsigned patch = 0;
+  for (const std::string* text : {&release, &version}) {
+    const std::size_t at = text->find("6.1.");
+    unsigned found = 0;
+    if (at != std::string::npos && std::sscanf(text->c_str() + at, "6.1.%u", &found) == 1)
+      patch = std::max(patch, found);
+  }
+  if (line == 6001 && patch >= kMended) return {};
+  return "Linux " + release +
          " may be one of those (5.19 to 6.1.26, 6.2) that can lock up when a BPF program reads the "
-         "memory of a program from a perf event; a newer kernel of the line is safe";
+         "memory of a program from a perf event; 6.1.27 and 6.3 are safe, and so is --backend "
+         "ptrace";
+}
+
+std::string danger_of_reading_programs() {
+  utsname name{};
+  return uname(&name) == 0 ? danger_of_reading_programs(name.release, name.version) : "";
 }
 
 Status attach_to_event(int event_fd, int program_fd) {

@@ -51,6 +51,8 @@ Result<SamplerObject> retrying_sampler(bool unwinds);
 bool tells_saved_registers();
 // Why it may be dangerous to read the memory of programs here; empty: nothing is known.
 std::string danger_of_reading_programs();
+// The same for what uname(2) says of a kernel.
+std::string danger_of_reading_programs(const std::string& release, const std::string& version);
 
 // Lets a BPF program run at each overflow of a perf event.
 Status attach_to_event(int event_fd, int program_fd);

@@ -49,8 +49,9 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
         "frame information do not load: " +
         why_not_dwarf;
     opened.remark_warns = true;
-  } else if (const std::string danger = danger_of_reading_programs(); !danger.empty()) {
-    opened.remark = danger;
+  }
+  if (const std::string danger = danger_of_reading_programs(); !danger.empty()) {
+    opened.remark = opened.remark_warns ? danger + ". " + opened.remark : danger;
     opened.remark_warns = true;
   }
   opened.sampler = *std::move(sampler);
