@@ -352,7 +352,10 @@ void Recording::finish_profile() {
     progress.working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_symbols_;
-  FileNamer namer({.debug_folders = options_.debug_folders});
+  FileNamer namer({.debug_folders = options_.debug_folders,
+                   .downloading = [&](const std::string& path, std::size_t done, std::size_t all) {
+                     progress.fetching(path, done, all);
+                   }});
   symbolize(profile_, files_, namer, symbolizing);
   if (!namer.not_given_up().empty()) {
     log::verbose("the process that looks at files could not give up all that it should: " +

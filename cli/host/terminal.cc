@@ -93,6 +93,15 @@ void Progress::working(const std::string& what, std::size_t done, std::size_t al
   draw(what + " " + with_thousands(done) + " of " + with_thousands(all));
 }
 
+void Progress::fetching(const std::string& path, std::size_t done, std::size_t all) {
+  if (!due()) return;
+  std::string line = "Fetching debug symbols of " + escape_terminal(base_name(path));
+  if (all != 0) {
+    line += ": " + with_thousands(done / 1024) + " of " + with_thousands(all / 1024) + " KiB";
+  }
+  draw(line + " · Ctrl-C goes on without");
+}
+
 void Progress::clear() {
   if (!drawn_) return;
   std::fputs("\r\033[K", stderr);

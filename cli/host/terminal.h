@@ -44,6 +44,8 @@ class Progress {
                 const CheckEffort& effort);
   // "symbolizing 1,200 of 3,400 addresses" and the like.
   void working(const std::string& what, std::size_t done, std::size_t all);
+  // Bytes of the debug symbols of a file, from servers. `all` 0: not known.
+  void fetching(const std::string& path, std::size_t done, std::size_t all);
   void clear();
 
  private:

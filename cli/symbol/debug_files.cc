@@ -76,8 +76,12 @@ bool take_beside(const std::string& folder, const std::string& name, DebugFiles:
 
 }  // namespace
 
-DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled)
-    : given_(std::move(folders)), folders_(given_), debuginfod_(std::move(cancelled)) {
+DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled,
+                       Downloading downloading)
+    : given_(std::move(folders)),
+      folders_(given_),
+      debuginfod_(std::move(cancelled)),
+      downloading_(std::move(downloading)) {
   folders_.emplace_back(kSystem);
 }
 
@@ -124,14 +128,17 @@ DebugFiles::Found DebugFiles::shared_by_name(const std::string& name) const {
   return found;
 }
 
-std::string DebugFiles::remedy(const std::string& build_id) const {
+std::string DebugFiles::remedy(const std::string& build_id, const std::string& path,
+                               const UniqueFd& file) {
   const bool servers = Debuginfod::has_servers();
   std::string text =
       build_id.empty() ? "no build ID, and no debug file" : "no debug file of build ID " + build_id;
   text += " in ";
   for (const std::string& folder : folders_) text += folder + ", ";
   text += servers ? "beside it or at DEBUGINFOD_URLS" : "or beside it";
-  return text + "; install its debug symbols (PACKAGE-dbgsym or PACKAGE-debuginfo" +
+  const std::string package = packages_.of(path, file);
+  return text + "; install its debug symbols (" +
+         (package.empty() ? "PACKAGE-dbgsym or PACKAGE-debuginfo" : package) +
          (servers ? ")" : ") or set DEBUGINFOD_URLS");
 }
 
@@ -144,7 +151,10 @@ DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::str
   Found other = wanted.alternate ? shared_by_name(wanted.link) : by_name(name, path);
   if (other.file.valid()) return other;
   if (found.why_not.empty()) found.why_not = std::move(other.why_not);
-  Debuginfod::Found downloaded = debuginfod_.find(wanted.build_id);
+  Debuginfod::Found downloaded =
+      debuginfod_.find(wanted.build_id, [&](std::size_t done, std::size_t all) {
+        if (downloading_) downloading_(path, done, all);
+      });
   if (downloaded.file.valid() || !downloaded.why_not.empty()) {
     return {std::move(downloaded.file), std::move(downloaded.why_not)};
   }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/symbol/debug_packages.h"
 #include "cli/symbol/debuginfod.h"
 #include "cli/symbol/names_messages.h"
 #include "labelscope/unique_fd.h"
@@ -27,8 +28,14 @@ namespace labelscope::cli {
 
 class DebugFiles {
  public:
-  // `cancelled` may be empty.
-  DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled);
+  // Of the file at this path, this much has come from a server: bytes, and of how many (0: not
+  // known yet). Called about twenty times a second while a server is asked.
+  using Downloading =
+      std::function<void(const std::string& path, std::size_t done, std::size_t all)>;
+
+  // `cancelled` and `downloading` may be empty.
+  DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled,
+             Downloading downloading = {});
 
   struct Found {
     UniqueFd file;
@@ -37,7 +44,7 @@ class DebugFiles {
   // For the program or library at `path`, as its process names it.
   Found find(const WantedDebugFile& wanted, const std::string& path);
   // Of a file that has none: where it was looked for, and what would bring it. A sentence.
-  std::string remedy(const std::string& build_id) const;
+  std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);
 
  private:
   Found by_build_id(const std::string& build_id) const;
@@ -47,6 +54,8 @@ class DebugFiles {
   std::vector<std::string> given_;    // --debug-dir
   std::vector<std::string> folders_;  // and the system's
   Debuginfod debuginfod_;
+  Downloading downloading_;
+  DebugPackages packages_;
 };
 
 }  // namespace labelscope::cli

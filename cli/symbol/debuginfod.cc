@@ -9,10 +9,13 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+
+#include "labelscope/result.h"
 
 namespace labelscope::cli {
 namespace {
@@ -69,21 +72,30 @@ bool Debuginfod::has_servers() {
 struct Download {
   std::string build_id;
   std::atomic<bool> given_up{false};
+  std::atomic<std::size_t> done{0};
+  std::atomic<std::size_t> all{0};
   std::mutex mutex;
   std::condition_variable over;
   bool is_over = false;
   UniqueFd file;
+  int error = 0;  // why there is none
 };
 
 namespace {
 
-// Called about once a second while a server is asked; anything but 0 gives up this download.
-int on_progress(Client* client, long /*done*/, long /*total*/) {
-  return static_cast<Download*>(api()->user_data(client))->given_up ? 1 : 0;
+// Called about once a second while a server is asked; anything but 0 gives up this download. Before
+// the size is known, `done` counts calls.
+int on_progress(Client* client, long done, long all) {
+  auto* work = static_cast<Download*>(api()->user_data(client));
+  if (done >= 0 && all > 0) {
+    work->done = static_cast<std::size_t>(done);
+    work->all = static_cast<std::size_t>(all);
+  }
+  return work->given_up ? 1 : 0;
 }
 
 void download(const std::shared_ptr<Download>& download) {
-  int fd = -1;
+  int fd = -ENOMEM;
   if (Client* client = api()->begin(); client != nullptr) {
     api()->set_user_data(client, download.get());
     api()->set_progress(client, on_progress);
@@ -94,6 +106,7 @@ void download(const std::shared_ptr<Download>& download) {
   }
   const std::lock_guard lock(download->mutex);
   download->file.reset(fd >= 0 ? fd : -1);
+  download->error = fd < 0 ? -fd : 0;
   download->is_over = true;
   download->over.notify_all();
 }
@@ -108,8 +121,12 @@ Debuginfod::~Debuginfod() {
   }
 }
 
-Debuginfod::Found Debuginfod::find(const std::string& build_id) {
-  if (!has_servers() || build_id.empty() || api() == nullptr) return {};
+Debuginfod::Found Debuginfod::find(const std::string& build_id,
+                                   const std::function<void(std::size_t, std::size_t)>& progress) {
+  if (!has_servers() || build_id.empty()) return {};
+  if (api() == nullptr) {
+    return {{}, "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed"};
+  }
   const std::string too_long = "debuginfod took more than " +
                                std::to_string(kMaxDownloadTime.count()) +
                                " s, so further downloads were given up";
@@ -121,6 +138,7 @@ Debuginfod::Found Debuginfod::find(const std::string& build_id) {
   Found found;
   std::unique_lock lock(work->mutex);
   while (!work->over.wait_for(lock, kBetweenAsking, [&] { return work->is_over; })) {
+    progress(work->done, work->all);
     if (cancelled_ && cancelled_()) found.why_not = "cancelled while debuginfod was asked";
     if (waited_ + (Clock::now() - start) >= kMaxDownloadTime) found.why_not = too_long;
     if (found.why_not.empty()) continue;
@@ -130,6 +148,11 @@ Debuginfod::Found Debuginfod::find(const std::string& build_id) {
   }
   waited_ += Clock::now() - start;
   found.file = std::move(work->file);
+  // That no server has it is no trouble.
+  if (work->is_over && work->error != 0 && work->error != ENOENT) {
+    found.why_not = "its debug file was not fetched from DEBUGINFOD_URLS: " +
+                    system_error(work->error, "debuginfod").context;
+  }
   return found;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,7 +29,10 @@ class Debuginfod {
     UniqueFd file;
     std::string why_not;  // what was left out; empty if nothing was
   };
-  Found find(const std::string& build_id);
+  // `progress`: called while it waits, with the bytes that have come, and how many there are (0: no
+  // server has said so yet).
+  Found find(const std::string& build_id,
+             const std::function<void(std::size_t, std::size_t)>& progress);
 
  private:
   std::function<bool()> cancelled_;

@@ -56,7 +56,8 @@ std::string seconds(FileNamer::Duration time) {
 
 FileNamer::FileNamer(Options options)
     : options_(std::move(options)),
-      debug_files_(options_.debug_folders, [this] { return cancelled(); }),
+      debug_files_(
+          options_.debug_folders, [this] { return cancelled(); }, options_.downloading),
       worker_(options_.launch, [this] { return cancelled(); }),
       left_(options_.most_of_all) {}
 
@@ -233,7 +234,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
 
 std::string NamedFile::nameless() const {
   if (!remarks_.stripped) return remarks_.nameless;
-  return remarks_.nameless + "; " + namer_.debug_files_.remedy(remarks_.build_id);
+  return remarks_.nameless + "; " + namer_.debug_files_.remedy(remarks_.build_id, path_, *file_);
 }
 
 void NamedFile::note_trouble(const Worker::Outcome& outcome) {

@@ -40,6 +40,8 @@ class FileNamer {
     std::vector<std::string> debug_folders = {};  // --debug-dir
     // True ends the work soon. May be empty.
     std::function<bool()> cancelled = {};
+    // May be empty, too.
+    DebugFiles::Downloading downloading = {};
     // For one file, and for all: beside a moment for each address.
     Duration most_of_a_file = std::chrono::seconds(30);
     Duration most_of_all = std::chrono::seconds(120);

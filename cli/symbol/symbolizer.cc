@@ -214,6 +214,10 @@ class Run {
     if (stopped()) return;
     const std::string& problem = file.problem();
     if (!problem.empty()) note(locations, problem);
+    if (std::all_of(locations.begin(), locations.end(),
+                    [this](Index i) { return profile_.locations[i].has_name(); })) {
+      return;  // what would bring names is not looked for in vain
+    }
     const bool both = file.is_usable() && !problem.empty();
     remember(locations, both              ? file.nameless() + "; " + problem
                         : problem.empty() ? file.nameless()

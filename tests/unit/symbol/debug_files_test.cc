@@ -1,17 +1,25 @@
-// A debuginfod server that accepts and never answers.
+// Debuginfod servers: one that accepts and never answers, one that sends in two parts; and what would
+// bring debug files where there are none.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <thread>
 
+#include "cli/symbol/debug_packages.h"
 #include "loaded_module.h"
+#include "probe.h"
 #include "support/catch.h"
 #include "temp_folder.h"
 
@@ -19,10 +27,10 @@ using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a tes
 
 namespace {
 
-// Listens on a port of its own; connections wait in the queue for ever.
-class SilentServer {
+// Listens on a port of its own; connections wait in the queue until somebody accepts them.
+class Server {
  public:
-  SilentServer() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Server() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -34,10 +42,66 @@ class SilentServer {
     url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   }
   const std::string& url() const { return url_; }
+  int fd() const { return fd_.get(); }
 
  private:
   labelscope::UniqueFd fd_;
   std::string url_;
+};
+
+void use_server(const Server& server, const TempFolder& cache) {
+  ::setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+  ::setenv("DEBUGINFOD_CACHE_PATH", cache.path().c_str(), 1);
+}
+
+// Sends one file: half of it, and the rest when it is told to.
+class SlowSender {
+ public:
+  SlowSender(const Server& server, const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    body_.assign(std::istreambuf_iterator<char>(file), {});
+    sending_ = std::thread([this, fd = server.fd()] { send_on(fd); });
+  }
+  SlowSender(const SlowSender&) = delete;
+  SlowSender& operator=(const SlowSender&) = delete;
+  ~SlowSender() {
+    go_on();
+    sending_.join();
+  }
+  void go_on() {
+    if (!told_.exchange(true)) tell_.set_value();
+  }
+  std::size_t size() const { return body_.size(); }
+  // The first line, when everything is sent.
+  const std::string& request() const { return request_; }
+
+ private:
+  static void send_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+  void send_on(int listening) {
+    const labelscope::UniqueFd client(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
+    std::string asked;
+    char byte = 0;
+    while (!asked.ends_with("\r\n\r\n") && ::read(client.get(), &byte, 1) == 1) asked += byte;
+    request_ = asked.substr(0, asked.find("\r\n"));
+    send_all(client.get(), "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " +
+                               std::to_string(body_.size()) + "\r\n\r\n");
+    const std::string_view body = body_;
+    send_all(client.get(), body.substr(0, body.size() / 2));
+    tell_.get_future().wait();
+    send_all(client.get(), body.substr(body.size() / 2));
+  }
+
+  std::string body_;
+  std::string request_;
+  std::atomic<bool> told_ = false;
+  std::promise<void> tell_;
+  std::thread sending_;
 };
 
 bool has_debuginfod() {
@@ -85,9 +149,8 @@ TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that do
   const std::string stripped = stripped_probe(folder);
   if (stripped.empty()) skip_test("objcopy is not installed");
 
-  SilentServer server;
-  ::setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
-  ::setenv("DEBUGINFOD_CACHE_PATH", folder.path().c_str(), 1);
+  Server server;
+  use_server(server, folder);
   const LoadedModule loaded = loaded_from(stripped);
   SymbolizerOptions options;
   int asked = 0;
@@ -100,4 +163,79 @@ TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that do
   // libdebuginfod itself waits for a minute and a half.
   CHECK(taken < std::chrono::seconds(45));
   CHECK_FALSE(profile.modules[0].symbol_problem.empty());
+}
+
+TEST_CASE(
+    "debug_files: a debug file from a server gives the names, and how much has come is told") {
+  if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
+    skip_test("libdebuginfod is not installed");
+  TempFolder folder;
+  const std::string stripped = stripped_probe(folder);
+  if (stripped.empty()) skip_test("objcopy is not installed");
+  const auto address = reinterpret_cast<std::uint64_t>(&probe::outermost);
+  const std::uint64_t link_address = address - module_at(address).module.load_bias;
+
+  Server server;
+  use_server(server, folder);
+  SlowSender sender(server, LABELSCOPE_PROBE);
+  FileNamer::Options naming = honest_naming();
+  std::size_t most = 0;
+  std::string of;
+  naming.downloading = [&](const std::string& path, std::size_t done, std::size_t all) {
+    of = path;
+    if (all == 0 || done == 0) return;
+    most = std::max(most, done);
+    CHECK(all == sender.size());
+    CHECK(done < all);
+    sender.go_on();
+  };
+  const Profile profile = symbolize_addresses(loaded_from(stripped), {link_address}, {}, naming);
+  ::unsetenv("DEBUGINFOD_URLS");
+  REQUIRE(profile.locations[0].has_name());
+  CHECK(profile.locations[0].lines.back().file.ends_with("probe.cc"));
+  CHECK(of == stripped);
+  CHECK(most == sender.size() / 2);
+}
+
+TEST_CASE("debug_files: a server that cannot be reached is told of") {
+  if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
+    skip_test("libdebuginfod is not installed");
+  TempFolder folder;
+  const std::string stripped = stripped_probe(folder);
+  if (stripped.empty()) skip_test("objcopy is not installed");
+  use_server(Server(), folder);  // nobody listens there any more
+  const Profile profile = symbolize_addresses(loaded_from(stripped), {0x10}, {});
+  ::unsetenv("DEBUGINFOD_URLS");
+  const std::string& problem = profile.modules[0].symbol_problem;
+  INFO(problem);
+  CHECK(problem.find("was not fetched from DEBUGINFOD_URLS") != std::string::npos);
+}
+
+TEST_CASE("debug_files: of an installed file the package of its debug symbols is known") {
+  // "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6", and those of other packages.
+  std::FILE* pipe = ::popen("dpkg-query -S '*/libc.so.6' 2>/dev/null", "r");
+  REQUIRE(pipe != nullptr);
+  bool told = false;
+  for (char line[256]; std::fgets(line, sizeof line, pipe) != nullptr;) {
+    told |= std::string_view(line).starts_with("libc6:");
+  }
+  ::pclose(pipe);
+  if (!told) skip_test("dpkg knows no libc6 here");
+  const LoadedModule libc = module_at(reinterpret_cast<std::uint64_t>(&std::fgetc));
+  DebugPackages packages;
+  CHECK(packages.of(libc.module.path, *libc.file) == "libc6-dbg");
+  // Another file of that name, as a container has it.
+  CHECK(packages.of(libc.module.path, *open_module_file("/proc/self/exe")).empty());
+  // A file of no package.
+  CHECK(packages.of(LABELSCOPE_PROBE, *open_module_file(LABELSCOPE_PROBE)).empty());
+  CHECK(DebugPackages("/nonexistent").of(libc.module.path, *libc.file).empty());
+}
+
+TEST_CASE("debug_files: packages of debug symbols have the names that Debian gives them") {
+  CHECK(debug_package_of("liblzma5") == "liblzma5-dbgsym");
+  CHECK(debug_package_of("libc6") == "libc6-dbg");
+  CHECK(debug_package_of("libc6-i386") == "libc6-i386-dbgsym");
+  CHECK(debug_package_of("python3.11-minimal") == "python3.11-dbg");
+  CHECK(debug_package_of("libpython3.11") == "python3.11-dbg");
+  CHECK(debug_package_of("python3-numpy") == "python3-numpy-dbgsym");
 }
