@@ -1,10 +1,15 @@
 // From a table to its gaps: rows of these kinds in the code of the file, cut into functions.
 #include "cli/inspect/unwind_report.h"
 
+#include <elf.h>
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
+
+#include "elf/loaded_file.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,10 +30,45 @@ bool leads_nowhere(ls_cfa_kind kind) {
   return kind == LS_CFA_GAP || kind == LS_CFA_GAP_FP || kind == LS_CFA_UNSUPPORTED;
 }
 
+struct Range {
+  Address start = 0;
+  Address end = 0;
+};
+
+// Where the file has code. Some linkers put code into one segment with data that is only read; then
+// the sections tell more. Without them, or with more than a linker makes, the segments do.
+std::vector<Range> code_of(const UniqueFd& file, const UnwindTable& table) {
+  constexpr std::size_t kMostSections = 4096;
+  constexpr std::size_t kMostCode = 64;
+  std::vector<Range> code;
+  const auto header = read_value<Elf64_Ehdr>(file, 0);
+  if (header && header->e_shentsize == sizeof(Elf64_Shdr) && header->e_shnum <= kMostSections) {
+    std::vector<Elf64_Shdr> sections(header->e_shnum);
+    if (!read_fully(file, header->e_shoff, std::as_writable_bytes(std::span(sections)))) {
+      sections.clear();
+    }
+    for (const Elf64_Shdr& section : sections) {
+      const bool is_code = section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_ALLOC) &&
+                           (section.sh_flags & SHF_EXECINSTR);
+      const Range range{section.sh_addr, section.sh_addr + section.sh_size};
+      if (is_code && range.start < range.end && code.size() < kMostCode) code.push_back(range);
+    }
+  }
+  if (!code.empty()) return code;
+  for (const LoadSegment& segment : table.segments) {
+    if (segment.executable) code.push_back({segment.vaddr, segment.vaddr + segment.file_size});
+  }
+  return code;
+}
+
 class Gaps {
  public:
-  Gaps(const UnwindTable& table, std::vector<FunctionSymbol> functions, UnwindReport& report)
-      : functions_(std::move(functions)), report_(report) {
+  Gaps(const UnwindTable& table, std::vector<Range> code, std::vector<FunctionSymbol> functions,
+       UnwindReport& report)
+      : code_(std::move(code)), functions_(std::move(functions)), report_(report) {
+    UnwindTableFacts& facts = report_.facts;
+    facts.code_bytes = facts.gap_bytes = facts.frame_pointer_bytes = facts.unsupported_bytes = 0;
+    for (const Range& range : code_) facts.code_bytes += range.end - range.start;
     for (std::size_t page = 0; page < table.pages.size(); ++page) add_page(table, page);
     flush();
   }
@@ -44,17 +84,17 @@ class Gaps {
       const Address to = i + 1 < page.count
                              ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first + i + 1])
                              : start + (Address{1} << LS_UNWIND_PAGE_BITS);
-      if (leads_nowhere(kind)) add_in_code(table, kind, from, to);
+      if (leads_nowhere(kind)) add_in_code(kind, from, to);
     }
   }
 
-  // Between and behind the segments is no code, and no rule either.
-  void add_in_code(const UnwindTable& table, ls_cfa_kind kind, Address from, Address to) {
-    for (const LoadSegment& segment : table.segments) {
-      if (!segment.executable) continue;
-      const Address start = std::max(from, segment.vaddr);
-      const Address end = std::min(to, segment.vaddr + segment.file_size);
+  // Between and behind the code is no rule either.
+  void add_in_code(ls_cfa_kind kind, Address from, Address to) {
+    for (const Range& range : code_) {
+      const Address start = std::max(from, range.start);
+      const Address end = std::min(to, range.end);
       if (start >= end) continue;
+      count(kind, end - start);
       const bool goes_on = pending_.end == start && pending_.kind == kind;
       if (!goes_on) {
         flush();
@@ -62,6 +102,12 @@ class Gaps {
       }
       pending_.end = end;
     }
+  }
+
+  void count(ls_cfa_kind kind, std::uint64_t bytes) {
+    UnwindTableFacts& facts = report_.facts;
+    (kind == LS_CFA_UNSUPPORTED ? facts.unsupported_bytes : facts.gap_bytes) += bytes;
+    if (kind == LS_CFA_GAP_FP) facts.frame_pointer_bytes += bytes;
   }
 
   // What was put together so far, a part for each function.
@@ -106,6 +152,7 @@ class Gaps {
     report_.gaps.push_back({pending_.kind, start, end, function});
   }
 
+  std::vector<Range> code_;
   std::vector<FunctionSymbol> functions_;
   UnwindReport& report_;
   CodeGap pending_;
@@ -119,6 +166,7 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
   report.path = std::move(path);
   // Without names the ranges still tell.
   auto functions = names.functions(file);
+  const UniqueFd also(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
   auto table = tables.build(std::move(file));
   if (!table) {
     report.problem = table.error().context;
@@ -131,7 +179,8 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
   report.bytes = table->rows.size() * sizeof(std::uint32_t) +
                  table->rules.size() * sizeof(ls_unwind_rule) +
                  table->pages.size() * sizeof(ls_unwind_page);
-  Gaps(*table, functions ? *std::move(functions) : std::vector<FunctionSymbol>(), report);
+  Gaps(*table, code_of(also, *table),
+       functions ? *std::move(functions) : std::vector<FunctionSymbol>(), report);
   return report;
 }
 

@@ -84,6 +84,17 @@ expect_status "$exit_ok" "frame pointers lead on"
 [[ $(jq -r '.files[0].gaps[] | "\(.kind) \(.function)"' "$work/stdout") == "frame-pointer framed" ]] ||
   fail "frame pointers are not told"
 
+# Linkers may put code into one segment with data: that is no gap.
+cat >data.S <<'EOS'
+        .section .rodata
+        .zero 5000, 0x55
+EOS
+link together.so described.S data.S -Wl,-z,noseparate-code -Wl,-z,norelro
+run inspect --unwind --json together.so
+expect_status "$exit_ok" "code beside data"
+[[ $(jq -r '.files[0] | "\(.gap_count) \(.gap_bytes) \(.code_bytes < 100)"' "$work/stdout") == "0 0 true" ]] ||
+  fail "data is taken for code: $(cat "$work/stdout")"
+
 # Names come from the file.
 sed 's/bare/"ba\\033[31mre"/; s/\.globl.*//; s/\.type bare.*//' odd.S >hostile.S
 cc -shared -nostdlib -Wa,--noexecstack -o hostile.so hostile.S 2>/dev/null && {
