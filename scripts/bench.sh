@@ -5,6 +5,10 @@
 # read it: tests/bench/README.md.
 #
 #   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
+#   scripts/bench.sh costs       what stacks cost beside perf record: in the kernel, the target, at the start (15 minutes)
+#   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, beside perf record (10 minutes; of those
+#                                programs that are installed)
+#   scripts/bench.sh chain       a million stacks against what the program says of itself (5 minutes)
 #
 # Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
 set -euo pipefail
@@ -15,9 +19,9 @@ benches=("$@")
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer) ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples or writer)\n' "$bench" >&2; exit 2 ;;
+    labels | elf | samples | writer | costs | stacks | chain) ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks or chain)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -27,7 +31,15 @@ readonly build=$root_dir/build/bench
 # Warnings are the other builds' business: some compilers warn at -O3 only, and wrongly.
 configure "$build" --preset dev -DCMAKE_BUILD_TYPE=Release -DLABELSCOPE_WERROR=OFF
 say "Building with $(build_jobs) jobs"
-cmake --build "$build" --parallel "$(build_jobs)" --target bench_labels bench_elf bench_samples bench_writer >&2
+targets=()
+for bench in "${benches[@]}"; do
+  case $bench in
+    costs | stacks) targets+=(labelscope) ;;
+    chain) targets+=(test_sampler_unwind) ;;
+    *) targets+=("bench_$bench") ;;
+  esac
+done
+cmake --build "$build" --parallel "$(build_jobs)" --target "${targets[@]}" >&2
 
 # Large files of this machine, where there are any, beside those made here.
 large_libraries() {
@@ -58,6 +70,15 @@ for bench in "${benches[@]}"; do
       ;;
     samples) run "Samples from ring buffer to pprof file" "$bin/bench_samples" ;;
     writer) run "What labels cost the program that sets them" "$bin/bench_writer" ;;
+    costs)
+      run "What stacks cost" python3 "$root_dir/tests/bench/stack_costs.py" --labelscope "$build/cli/labelscope"
+      ;;
+    stacks)
+      run "How many stacks are whole" python3 "$root_dir/tests/bench/stacks.py" --labelscope "$build/cli/labelscope"
+      ;;
+    chain)
+      run "Stacks against their labels" "$build/tests/kernel/test_sampler_unwind" "[.chain]"
+      ;;
   esac
 done
 

@@ -8,10 +8,10 @@ sample  Time that labelscope's programs take in the kernel for a sample, by the 
         frame information.
 target  What a recording costs the program that is recorded: its work for each second of its own CPU time, which has
         in it what the kernel does for samples while the program has the processor. Beside it: bytes that are written.
-start   Time from the start of labelscope to the first sample with a complete stack, and memory, for a program that has
-        loaded 500 libraries, and one that has loaded libLLVM.
+start   Time from the start of labelscope to the first sample with a complete stack, and memory (of labelscope, of its
+        workers, and of its BPF maps), for a program that has loaded 500 libraries, and one that has loaded libLLVM.
 
-Needs root, gcc, and perf for the comparison. What is not there is left out, and said to be.
+Each ends with its aims. Needs root, gcc, and perf for the comparison. What is not there is left out, and said to be.
 """
 import argparse
 import contextlib
@@ -91,6 +91,15 @@ def build(folder, name, source, *flags):
     return f"{folder}/{name}"
 
 
+def aim(what, value, most):
+    """As aims.cc does it."""
+    reached = "reached" if value <= most else "not reached"
+    print(f"{what}: {value:.4g} (aim: at most {most:.4g}): {reached}", flush=True)
+    if path := os.environ.get("LABELSCOPE_BENCH_AIMS"):
+        with open(path, "a", encoding="utf-8") as out:
+            out.write(f"{what}\t{value:.4g}\tat most {most:.4g}\t{reached}\n")
+
+
 class Worker:
     """The program that works; knows how much it has done, and in how much of its own time."""
 
@@ -162,16 +171,6 @@ def counted_programs():
             out.write(before)
 
 
-def spent(pid, seconds):
-    before = program_times(pid)
-    time.sleep(seconds)
-    after = program_times(pid)
-    # The one that runs for each sample; others run for mappings and the like.
-    busiest = max(after, key=lambda each: after[each][1] - before.get(each, (0, 0))[1])
-    then = before.get(busiest, (0, 0))
-    return (after[busiest][0] - then[0]) / max(after[busiest][1] - then[1], 1), after[busiest][1] - then[1]
-
-
 def start(command):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -181,26 +180,48 @@ def stop(process):
     process.wait()
 
 
+def spent(options, pid, how, path):
+    """Nanoseconds and runs of the program that runs at each event, and the share of events that were samples."""
+    recorder = start(labelscope(options, pid, 997, how, path, "--no-kernel"))
+    time.sleep(1 + options.seconds)
+    nanoseconds, runs = max(program_times(recorder.pid).values(), key=lambda each: each[1])
+    stop(recorder)
+    with contextlib.suppress(OSError):
+        ledger = json.loads(open(path, encoding="utf-8").read().strip().rsplit("\n", 1)[-1])
+        counters = {one["name"]: one["count"] for one in ledger["counters"]}
+        os.remove(path)
+        return nanoseconds, runs, ledger["taken"] / (ledger["taken"] + counters.get("of-other-processes", 0))
+    return nanoseconds, runs, 0  # no sample, no file
+
+
 def of_samples(options, folder):
     program = build(folder, "worker", WORKER, "-fno-omit-frame-pointer")
-    print(f"\n| {'calls':>5} | {'none':>9} | {'fp':>9} | {'dwarf':>9} | dwarf / fp | a frame by dwarf |  (median of {options.rounds})")
-    print("|---|---|---|---|---|---|")
+    path = f"{folder}/out.jsonl"
+    ratios = {}
     with counted_programs():
+        # Events are a processor's: many come while nothing or another program runs, and end at once.
+        sleeper = subprocess.Popen(["sleep", "600"])
+        nanoseconds, runs, _ = spent(options, sleeper.pid, "none", path)
+        sleeper.kill()
+        sleeper.wait()
+        other = nanoseconds / max(runs, 1)
+        print(f"\nan event of another process: {other:.0f} ns; it is not in what follows")
+        print(f"\n| {'calls':>5} | {'none':>9} | {'fp':>9} | {'dwarf':>9} | dwarf / fp | a frame by dwarf |  (median of {options.rounds})")
+        print("|---|---|---|---|---|---|")
         for depth in (10, 30, 100):
             times = {"none": [], "fp": [], "dwarf": []}
             with worker(program, depth) as target:
                 for _ in range(options.rounds):
                     for how, seen in times.items():
-                        recorder = start(labelscope(options, target.pid, 997, how, f"{folder}/out.jsonl", "--no-kernel"))
-                        time.sleep(1)
-                        nanoseconds, runs = spent(recorder.pid, options.seconds)
-                        stop(recorder)
-                        if runs < 100:
-                            sys.exit(f"only {runs} samples were taken: is the machine idle enough?")
-                        seen.append(nanoseconds)
+                        nanoseconds, runs, share = spent(options, target.pid, how, path)
+                        if runs * share < 100:
+                            sys.exit(f"only {runs * share:.0f} samples were taken: is the machine idle enough?")
+                        seen.append((nanoseconds - runs * (1 - share) * other) / (runs * share))
             none, fp, dwarf = (statistics.median(times[how]) for how in ("none", "fp", "dwarf"))
+            ratios[depth] = dwarf / fp
             print(f"| {depth:5} | {none:6.0f} ns | {fp:6.0f} ns | {dwarf:6.0f} ns | {dwarf / fp:10.2f} | "
                   f"{(dwarf - none) / (depth + 3):13.0f} ns |", flush=True)
+    aim("BPF time of a sample of 30 calls: dwarf / fp", ratios[30], 2)
 
 
 def of_target(options, folder):
@@ -212,6 +233,7 @@ def of_target(options, folder):
         print("perf is not installed")
     print(f"\n| {'Hz':>5} | {'tool':16} | slower by | (least, most) | bytes a second |  30 calls; median of {options.rounds}")
     print("|---|---|---|---|---|")
+    aims = []
     with worker(program, 30) as target:
         for rate in (99, 999, 4999):
             slower = {tool: [] for tool in tools}
@@ -235,9 +257,22 @@ def of_target(options, folder):
                         made = path + (".pb.gz" if which == "labelscope" else ".data")
                         size[tool].append(os.path.getsize(made) / took)
                         os.remove(made)
+            if silent := [tool for tool in tools if not size[tool]]:
+                sys.exit(f"{silent[0]} wrote nothing: is the machine idle enough?")
             for tool in tools:
                 print(f"| {rate:5} | {tool:16} | {statistics.median(slower[tool]):7.2f} % | ({min(slower[tool]):5.2f}, "
-                      f"{max(slower[tool]):5.2f}) | {statistics.median(size[tool] or [0]):14,.0f} |", flush=True)
+                      f"{max(slower[tool]):5.2f}) | {statistics.median(size[tool]):14,.0f} |", flush=True)
+            ours = statistics.median(slower["labelscope dwarf"])
+            for tool in ("labelscope fp", "perf fp"):
+                if tool in tools:
+                    aims.append((f"{rate} Hz: points that dwarf costs the target more than {tool}",
+                                 ours - statistics.median(slower[tool]), 1))
+            for tool in ("perf fp", "perf dwarf"):
+                if tool in tools:
+                    aims.append((f"{rate} Hz: bytes of dwarf / {tool}",
+                                 statistics.median(size["labelscope dwarf"]) / statistics.median(size[tool]), 1))
+    for each in aims:
+        aim(*each)
 
 
 def first_complete(path, began):
@@ -256,47 +291,83 @@ def first_complete(path, began):
     return None, len(samples)
 
 
+def peaks(pid, seen):
+    """Adds to `seen`: the most KiB that this process and its children have taken, each; and its BPF maps."""
+    for one in [pid, *(int(child) for task in os.listdir(f"/proc/{pid}/task")
+                       for child in open(f"/proc/{pid}/task/{task}/children", encoding="ascii").read().split())]:
+        with contextlib.suppress(OSError, TypeError):
+            text = open(f"/proc/{one}/status", encoding="ascii").read()
+            seen[one] = int(re.search(r"VmHWM:\s*(\d+)", text)[1])
+    maps = {}
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with contextlib.suppress(OSError):
+            fields = dict(re.findall(r"^(\w+):\s*(\S+)$", open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii").read(), re.M))
+            if "map_id" in fields:
+                maps[fields["map_id"]] = int(fields["memlock"]) / 1024
+    seen["maps"] = max(seen.get("maps", 0), sum(maps.values()))
+
+
+def watched(recorder, seconds):
+    """MiB of all that it has taken in this time."""
+    seen = {}
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            peaks(recorder.pid, seen)
+        time.sleep(0.02)
+    return sum(seen.values()) / 1024
+
+
+@contextlib.contextmanager
+def loader_of(program, libraries):
+    target = subprocess.Popen([program, *libraries], stdout=subprocess.PIPE, text=True)
+    try:
+        target.stdout.readline()
+        yield target
+    finally:
+        target.kill()
+        target.wait()
+
+
 def of_start(options, folder):
     loader = build(folder, "loader", LOADER, "-ldl")
-    first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC")
-    many = [first]
-    for i in range(499):
-        # Another build ID for each, so that each is a file of its own for labelscope.
-        many.append(f"{folder}/library{i}.so")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", f"-DN={i}", f"-Wl,--build-id=0x{i:016x}", "-o", many[-1],
-                        f"{folder}/library.so.c"], check=True)
+    # Another build ID in each, so that each is a file of its own for labelscope.
+    mark = b"\xa5" * 8
+    first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC", "-Wl,--build-id=0x" + mark.hex())
+    many = [f"{folder}/library{i}.so" for i in range(500)]
+    with open(first, "rb") as file:
+        library = file.read()
+    for i, path in enumerate(many):
+        with open(path, "wb") as out:
+            out.write(library.replace(mark, i.to_bytes(len(mark), "big")))
     targets = {"500 libraries": many}
     for found in sorted(glob.glob("/usr/lib/*/libLLVM*.so.*"))[-1:]:
         targets["libLLVM"] = [found, first]
+    aims = []
     print(f"\n| {'program':14} | to the first complete stack | samples before | labelscope's memory | more than with fp |")
     print("|---|---|---|---|---|")
     for name, libraries in targets.items():
-        target = subprocess.Popen([loader, *libraries], stdout=subprocess.PIPE, text=True)
-        target.stdout.readline()
         took, before, memory = [], [], {"fp": [], "dwarf": []}
-        for _ in range(options.rounds):
-            for how in ("fp", "dwarf"):
+        with loader_of(loader, libraries) as target:
+            for how in ("fp", "dwarf") * options.rounds:
                 path = f"{folder}/start.jsonl"
                 began = time.monotonic()
                 recorder = start(labelscope(options, target.pid, 999, how, path, "--no-kernel"))
-                time.sleep(3)
-                most = [0]
-                with contextlib.suppress(OSError):
-                    text = open(f"/proc/{recorder.pid}/status", encoding="ascii").read()
-                    most.append(int(re.search(r"VmHWM:\s*(\d+)", text)[1]) / 1024)
+                memory[how].append(watched(recorder, 5))
                 stop(recorder)
-                memory[how].append(max(most))
                 if how == "dwarf":
                     seconds, early = first_complete(path, began)
                     if seconds is None:
-                        sys.exit(f"{name}: none of {early} stacks is complete")
+                        sys.exit(f"{name}: none of {early} stacks is complete: is the machine idle enough?")
                     took.append(seconds)
                     before.append(early)
-        target.kill()
-        target.wait()
         dwarf, fp = statistics.median(memory["dwarf"]), statistics.median(memory["fp"])
         print(f"| {name:14} | {statistics.median(took):25.2f} s | {statistics.median(before):14.0f} | {dwarf:15.0f} MiB | "
               f"{dwarf - fp:13.0f} MiB |", flush=True)
+        aims.append((f"{name}: seconds to the first complete stack", statistics.median(took), 2))
+        aims.append((f"{name}: MiB that labelscope takes", dwarf, 100))
+    for each in aims:
+        aim(*each)
 
 
 PARTS = {"sample": of_samples, "target": of_target, "start": of_start}

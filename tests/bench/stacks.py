@@ -162,20 +162,17 @@ def postgres(load, *settings):
     load.wait_for("postgres", lambda: quiet(*psql, "select 1"))
     with open(f"{load.folder}/query.sql", "w", encoding="utf-8") as out:
         out.write("select sum(i * 2), count(distinct i % 100), max(md5(i::text)) from generate_series(1, 20000) i;\n")
-    pgbench = load.start("pgbench", "-h", data, "-p", "7397", "-U", "postgres", "-n", "-T", "600", "-f",
-                         f"{load.folder}/query.sql", "postgres")
-    load.wait_for("pgbench", lambda: backend(load, pgbench))
-    load.pid = backend(load, pgbench)
+    load.start("pgbench", "-h", data, "-p", "7397", "-U", "postgres", "-n", "-T", "600", "-f",
+               f"{load.folder}/query.sql", "postgres")
+    # Not one of its first connections, which end soon.
+    load.wait_for("pgbench", lambda: backend(psql))
+    load.pid = backend(psql)
 
 
-def backend(load, _):
-    for pid in children(load.processes[0].pid):
-        try:
-            if b"postgres postgres [local]" in open(f"/proc/{pid}/cmdline", "rb").read():
-                return pid
-        except OSError:
-            pass
-    return None
+def backend(psql):
+    found = subprocess.run([*psql[:-1], "-Atqc", "select pid from pg_stat_activity where application_name = 'pgbench' "
+                            "and query like '%generate_series%'"], capture_output=True, text=True, check=False).stdout
+    return int(found.split()[0]) if found.split() else None
 
 
 def node(load):
@@ -200,9 +197,12 @@ def cxx(load):
     load.pid = load.start(f"{load.folder}/program")
 
 
+# Each query is compiled, however short. The code has neither call frame information nor frame pointers.
+JIT = ("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")
 PROGRAMS = {
     "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"), "redis": (redis, "redis-server"),
     "nginx": (nginx, "nginx"), "postgres": (lambda load: postgres(load, "-c", "jit=off"), "pgbench"),
+    "postgres with JIT": (lambda load: postgres(load, *JIT), "pgbench"),
     "node": (node, "node"), "node --perf-basic-prof": (node_perf_map, "node"), "go": (go, "go"),
     "C++": (cxx, "g++"),
 }
@@ -217,7 +217,7 @@ def by_labelscope(options, pid, how, path):
     for line in open(path, encoding="utf-8"):
         row = json.loads(line)
         if row["type"] == "location":
-            named[row["id"]] = any(one["function"] for one in row["lines"])
+            named[row["id"]] = any(one["system_name"] for one in row["lines"])  # else a start alone
         elif row["type"] == "stack":
             stacks[row["id"]] = row["locations"]
         elif row["type"] == "sample":
