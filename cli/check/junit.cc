@@ -7,19 +7,8 @@
 namespace labelscope::cli {
 namespace {
 
-// Attributes and text. Line ends stay, because only labelscope itself writes them. Text that is
-// safe for a terminal has no control characters; XML 1.0 forbids two more (section 2.2).
-std::string xml(const std::string& safe) {
-  return replaced(safe, {{"&", "&amp;"},
-                         {"<", "&lt;"},
-                         {">", "&gt;"},
-                         {"\"", "&quot;"},
-                         {"\xEF\xBF\xBE", ""},
-                         {"\xEF\xBF\xBF", ""}});
-}
-
 std::string attribute(const char* name, const std::string& value) {
-  return std::string(" ") + name + "=\"" + xml(value) + "\"";
+  return std::string(" ") + name + "=\"" + escape_xml(value) + "\"";
 }
 
 struct Counts {
@@ -79,8 +68,8 @@ std::string suite(const std::string& name, const Counts& counts, const std::stri
 // An element that says what went wrong: in its head in short, and in itself.
 std::string trouble(const std::string& element, const std::string& message, const char* type,
                     const std::string& text) {
-  return "<" + element + attribute("message", message) + attribute("type", type) + ">" + xml(text) +
-         "</" + element + ">";
+  return "<" + element + attribute("message", message) + attribute("type", type) + ">" +
+         escape_xml(text) + "</" + element + ">";
 }
 
 std::string rule_outcome(const RuleFindings& found, const Rule& rule, Counts& counts) {
@@ -90,7 +79,7 @@ std::string rule_outcome(const RuleFindings& found, const Rule& rule, Counts& co
     ++counts.failures;
     return trouble("failure", found.headline, rule.code, found.text);
   }
-  if (!found.accepted) return "<system-out>" + xml(found.text) + "</system-out>";
+  if (!found.accepted) return "<system-out>" + escape_xml(found.text) + "</system-out>";
   ++counts.skipped;
   return "<skipped" + attribute("message", "accepted by the baseline: " + found.headline) + "/>";
 }

@@ -130,6 +130,40 @@ std::string escape_folded(std::string_view bytes) {
   return out;
 }
 
+std::string escape_xml(std::string_view safe) {
+  std::string out;
+  out.reserve(safe.size());
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const std::string_view rest = safe.substr(i);
+    switch (safe[i]) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        // U+FFFE and U+FFFF, which XML 1.0 forbids (section 2.2).
+        if (rest.starts_with("\xEF\xBF\xBE") || rest.starts_with("\xEF\xBF\xBF")) {
+          out += rest[2] == '\xBE' ? "\\u{fffe}" : "\\u{ffff}";
+          i += 2;
+        } else {
+          out += safe[i];
+        }
+    }
+  }
+  return out;
+}
+
 std::string escape_file_name(std::string_view bytes) {
   // Leaves room for the rest of a name below the 255 bytes that file systems allow.
   constexpr std::size_t kMaxBytes = 128;

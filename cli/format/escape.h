@@ -35,6 +35,10 @@ bool needs_quotes(std::string_view bytes);
 // never empty (kEmptyText).
 std::string escape_folded(std::string_view bytes);
 
+// What is safe for a terminal already, for text and attributes of XML 1.0: nothing ends them, begins
+// an element, or may not be there at all. Line ends stay.
+std::string escape_xml(std::string_view safe);
+
 // For a part of a file name: letters, digits, '.', '_', '-'; anything else becomes '_'. Never
 // empty, never hidden, never read as an option ('.' or '-' in front become '_'), at most 128 bytes.
 std::string escape_file_name(std::string_view bytes);
