@@ -68,14 +68,4 @@ std::vector<FrameTree::Node> FrameTree::places() const {
   return places;
 }
 
-void FrameTree::write_line(Node node, std::string& line) const {
-  std::vector<Name> leaf_first;
-  for (; node != kRoot; node = nodes_[node].parent) leaf_first.push_back(nodes_[node].name);
-  line.clear();
-  for (auto name = leaf_first.rbegin(); name != leaf_first.rend(); ++name) {
-    if (!line.empty()) line += ';';
-    line += *names_[*name];
-  }
-}
-
 }  // namespace labelscope::cli

@@ -26,13 +26,13 @@ class FrameTree {
   // The child of `parent` with that name, made if there is none.
   Node child(Node parent, Name name);
 
+  // Numbers of nodes are below this. A node has a higher one than its parent.
+  std::size_t size() const { return nodes_.size(); }
   Node parent(Node node) const { return nodes_[node].parent; }
   Name name_of(Node node) const { return nodes_[node].name; }
 
   // For every node its place among all, ordered by the names of the frames from the root on.
   std::vector<Node> places() const;
-  // The frames from the root to `node`, joined with ';'; replaces `line`.
-  void write_line(Node node, std::string& line) const;
 
  private:
   struct Entry {
