@@ -4,7 +4,6 @@
 // strings are known. Tables of the profile keep their order: id = index + 1, because 0 means "none"
 // in pprof.
 #include <array>
-#include <limits>
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <string>
@@ -25,12 +24,6 @@ namespace labelscope::cli {
 namespace {
 
 using protozero::pbf_builder;
-
-// Every number in pprof is an int64. A larger number becomes the largest int64, not a negative one.
-std::int64_t to_int64(std::uint64_t value) {
-  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
-  return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
-}
 
 std::string ledger_text(const Ledger& ledger) {
   std::string text = "taken " + std::to_string(ledger.taken);
@@ -109,7 +102,7 @@ class PprofRenderer {
   void add_samples() {
     std::string message;
     std::vector<std::uint64_t> frames;
-    for (const SampleRow& row : aggregate_rows(profile_, {.flags = kPprofFlags})) {
+    for (const SampleRow& row : aggregate_rows(profile_, {.flags = kShownFlags})) {
       frames.clear();
       if (row.stack != kNoIndex) {
         for (Index location : profile_.stacks[row.stack].frames) frames.push_back(location + 1ULL);

@@ -19,16 +19,7 @@ constexpr std::string_view kOwnPrefix = "labelscope.";
 constexpr std::string_view kReservedPrefix = "pprof::";
 constexpr std::string_view kReservedReplacement = "user.pprof::";
 
-// Whether another publisher has another value for the same key.
-bool is_disputed(const Label& label, const LabelSet& all) {
-  return std::any_of(all.begin(), all.end(), [&](const Label& other) {
-    return other.key == label.key && other.publisher != label.publisher &&
-           other.value != label.value;
-  });
-}
-
 std::string user_key(std::string_view key) {
-  if (key.empty()) return std::string(kEmptyText);
   if (!key.starts_with(kReservedPrefix)) return std::string(key);
   return std::string(kReservedReplacement) + std::string(key.substr(kReservedPrefix.size()));
 }
@@ -45,8 +36,9 @@ const std::string& PprofLabels::encode(const SampleRow& row) {
   used_.clear();
 
   const Process* process = rows_.process(row);
-  const LabelSet& labels = rows_.label_set(row);
-  for (const Label& label : labels) add_label(label, is_disputed(label, labels), process);
+  for (const TextLabel& label : rows_.all(row, user_key)) {
+    append(strings_.intern(label.key), LabelField::kStr, strings_.intern(label.value));
+  }
   if (const Thread* thread = rows_.thread(row)) {
     add_own_number(kPidKey, raw(thread->pid));
     add_own_number(kThreadIdKey, raw(thread->tid));
@@ -57,28 +49,6 @@ const std::string& PprofLabels::encode(const SampleRow& row) {
   add_own_text("labelscope.truncated", truncated_words(row.flags));
   add_own_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
   return encoded_;
-}
-
-void PprofLabels::add_label(const Label& label, bool disputed, const Process* process) {
-  const std::string key = user_key(label.key);
-  const std::int64_t value = strings_.intern(label.value.empty() ? kEmptyText : label.value);
-  std::int64_t key_number = strings_.intern(key);
-  if (!is_used(key_number)) {
-    append(key_number, LabelField::kStr, value);
-    if (!disputed) return;
-  } else if (!disputed && is_used(key_number, value)) {
-    return;  // another publisher has the same label
-  }
-  // A key with its publisher's name, in two cases. The value is disputed: then every publisher's
-  // label gets one, also the first's, which has the plain key as well. Or another key escapes to
-  // the same text.
-  const std::string with_publisher =
-      key + '@' + RowLabels::publisher_name(process, label.publisher);
-  key_number = strings_.intern(with_publisher);
-  for (unsigned n = 2; is_used(key_number); ++n) {
-    key_number = strings_.intern(with_publisher + "#" + std::to_string(n));
-  }
-  append(key_number, LabelField::kStr, value);
 }
 
 void PprofLabels::add_own_text(std::string_view key, std::string_view value) {
@@ -103,12 +73,7 @@ std::int64_t PprofLabels::own_key(std::string_view key) {
 }
 
 bool PprofLabels::is_used(std::int64_t key) const {
-  return std::any_of(used_.begin(), used_.end(),
-                     [key](const auto& pair) { return pair.first == key; });
-}
-
-bool PprofLabels::is_used(std::int64_t key, std::int64_t value) const {
-  return std::find(used_.begin(), used_.end(), std::pair(key, value)) != used_.end();
+  return std::find(used_.begin(), used_.end(), key) != used_.end();
 }
 
 void PprofLabels::append(std::int64_t key, LabelField kind, std::int64_t value,
@@ -118,7 +83,7 @@ void PprofLabels::append(std::int64_t key, LabelField kind, std::int64_t value,
   label.add_int64(LabelField::kKey, key);
   label.add_int64(kind, value);
   if (!unit.empty()) label.add_int64(LabelField::kNumUnit, strings_.intern(unit));
-  used_.emplace_back(key, kind == LabelField::kStr ? value : 0);
+  used_.push_back(key);
   SampleBuilder(encoded_).add_message(SampleField::kLabel, message);
 }
 

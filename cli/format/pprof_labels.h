@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cli/format/pprof_parts.h"
@@ -12,11 +11,6 @@
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
-
-// Flags that a pprof sample shows; the others tell how a label set was read, not what is wrong with
-// it.
-inline constexpr std::uint16_t kPprofFlags = LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY |
-                                             LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT | LS_STACK_CUT;
 
 class PprofLabels {
  public:
@@ -27,13 +21,11 @@ class PprofLabels {
   const std::string& encode(const SampleRow& row);
 
  private:
-  void add_label(const Label& label, bool disputed, const Process* process);
   void add_own_text(std::string_view key, std::string_view value);
   void add_own_number(std::string_view key, std::int64_t value);
   // The number of `key`, with a prefix for as long as the sample has such a key already.
   std::int64_t own_key(std::string_view key);
   bool is_used(std::int64_t key) const;
-  bool is_used(std::int64_t key, std::int64_t value) const;
   void append(std::int64_t key, LabelField kind, std::int64_t value, std::string_view unit = {});
 
   const RowLabels& rows_;
@@ -41,8 +33,7 @@ class PprofLabels {
   SampleRow last_;
   bool has_last_ = false;
   std::string encoded_;
-  std::vector<std::pair<std::int64_t, std::int64_t>>
-      used_;  // keys and values of this sample so far
+  std::vector<std::int64_t> used_;  // keys of this sample so far
 };
 
 }  // namespace labelscope::cli

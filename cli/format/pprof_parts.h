@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <protozero/types.hpp>
 #include <string>
 #include <string_view>
@@ -64,6 +65,13 @@ enum class FunctionField : protozero::pbf_tag_type {
   kSystemName = 3,
   kFilename = 4,
 };
+
+// Every number in pprof, and in OTLP, is an int64. A larger number becomes the largest int64, not a
+// negative one.
+inline std::int64_t to_int64(std::uint64_t value) {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
+}
 
 // The string table of a pprof file: every string once, by number; number 0 is the empty string,
 // which pprof takes for "not set".

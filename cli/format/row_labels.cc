@@ -16,6 +16,14 @@ constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut"};
 static_assert(LS_STACK_CUT == 1 << (kSampleFlagCount - 1), "every flag has a name");
 
+// Whether another publisher has another value for the same key.
+bool is_disputed(const Label& label, const LabelSet& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Label& other) {
+    return other.key == label.key && other.publisher != label.publisher &&
+           other.value != label.value;
+  });
+}
+
 void append_word(std::string& words, std::string_view word) {
   if (!words.empty()) words += '|';
   words += word;
@@ -105,7 +113,11 @@ std::optional<std::string> RowLabels::label_value(const SampleRow& row,
 }
 
 std::optional<std::string> RowLabels::value(const SampleRow& row, std::string_view key) const {
-  if (std::optional<std::string> found = label_value(row, key)) return found;
+  std::optional<std::string> found = label_value(row, key);
+  return found ? found : own_value(row, key);
+}
+
+std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::string_view key) const {
   if (const Thread* of_row = thread(row)) {
     if (key == kPidKey) return std::to_string(raw(of_row->pid));
     if (key == kThreadIdKey) return std::to_string(raw(of_row->tid));
@@ -128,6 +140,40 @@ std::string RowLabels::group_frame(const SampleRow& row, std::string_view key) c
     frame += is_unreadable(row.outcome) ? kUnreadableText : kNoneText;
   }
   return frame;
+}
+
+std::vector<TextLabel> RowLabels::all(const SampleRow& row,
+                                      std::string (*key_text)(std::string_view key)) const {
+  std::vector<TextLabel> texts;
+  const auto used = [&texts](std::string_view key) {
+    return std::find_if(texts.begin(), texts.end(),
+                        [key](const TextLabel& text) { return text.key == key; });
+  };
+  const LabelSet& labels = label_set(row);
+  for (const Label& label : labels) {
+    const bool disputed = is_disputed(label, labels);
+    const std::string key =
+        label.key.empty() ? std::string(kEmptyText) : escape_terminal(key_text(label.key));
+    const std::string value =
+        label.value.empty() ? std::string(kEmptyText) : escape_terminal(label.value);
+    if (const auto known = used(key); known == texts.end()) {
+      texts.push_back({key, value});
+      if (!disputed) continue;
+    } else if (!disputed && known->value == value) {
+      continue;  // another publisher has the same label
+    }
+    // A key with its publisher's name, in two cases. The value is disputed: then every publisher's
+    // label gets one, also the first's, which has the plain key as well. Or another key escapes to
+    // the same text.
+    const std::string with_publisher =
+        key + '@' + escape_terminal(publisher_name(process(row), label.publisher));
+    std::string unique = with_publisher;
+    for (unsigned n = 2; used(unique) != texts.end(); ++n) {
+      unique = with_publisher + "#" + std::to_string(n);
+    }
+    texts.push_back({unique, value});
+  }
+  return texts;
 }
 
 }  // namespace labelscope::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "cli/format/rows.h"
 #include "cli/profile/profile.h"
@@ -31,6 +32,17 @@ std::string truncated_words(unsigned flags);
 // The names of the flags in `flags`, joined with '|'.
 std::string flag_words(unsigned flags);
 
+// Flags that samples of pprof and OTLP show; the others tell how a label set was read, not what is
+// wrong with it.
+inline constexpr std::uint16_t kShownFlags = LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY |
+                                             LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT | LS_STACK_CUT;
+
+// A label as text without controls and without bytes that are no UTF-8.
+struct TextLabel {
+  std::string key;
+  std::string value;
+};
+
 // Looks up by row. Refers to the profile, which must pass check_tables() and outlive it.
 class RowLabels {
  public:
@@ -51,9 +63,16 @@ class RowLabels {
   // The value of this key, else our own value of that name; as bytes. Where publishers disagree, no
   // value wins: "a@shop|b@libplugin.so".
   std::optional<std::string> value(const SampleRow& row, std::string_view key) const;
+  // Our own value of that name, whatever labels there are; as bytes.
+  std::optional<std::string> own_value(const SampleRow& row, std::string_view key) const;
   // "key=value" for a root frame, with kEmptyText, kNoneText or kUnreadableText as value where
   // there is nothing else to show; as bytes.
   std::string group_frame(const SampleRow& row, std::string_view key) const;
+  // All labels of the thread, no key twice, none empty: how keys of several publishers are told
+  // apart is written down in docs/recording-format.md, "Labels in pprof". `key_text` may give keys
+  // other names.
+  std::vector<TextLabel> all(const SampleRow& row,
+                             std::string (*key_text)(std::string_view key)) const;
 
  private:
   std::optional<std::string> label_value(const SampleRow& row, std::string_view key) const;
