@@ -26,7 +26,7 @@ struct RenderOptions {
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with
 // kSystem when `out` does not take every byte; `out` then holds part of the output.
 using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
-Render render_pprof, render_folded, render_jsonl, render_html;
+Render render_pprof, render_folded, render_jsonl, render_html, render_svg;
 
 struct Format {
   std::string_view name;       // of --format
@@ -59,6 +59,8 @@ inline constexpr Format kFormats[] = {
      .timed_samples = 1'000'000},
     // The lossless recording: docs/recording-format.md.
     {.name = "jsonl", .extension = ".jsonl", .render = render_jsonl, .timed_samples = SIZE_MAX},
+    // A picture of a flame graph, without a script.
+    {.name = "svg", .extension = ".svg", .render = render_svg},
 };
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
