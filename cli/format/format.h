@@ -26,7 +26,7 @@ struct RenderOptions {
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with
 // kSystem when `out` does not take every byte; `out` then holds part of the output.
 using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
-Render render_pprof, render_folded, render_jsonl, render_html, render_svg;
+Render render_pprof, render_folded, render_jsonl, render_html, render_svg, render_csv;
 
 struct Format {
   std::string_view name;       // of --format
@@ -61,6 +61,8 @@ inline constexpr Format kFormats[] = {
     {.name = "jsonl", .extension = ".jsonl", .render = render_jsonl, .timed_samples = SIZE_MAX},
     // A picture of a flame graph, without a script.
     {.name = "svg", .extension = ".svg", .render = render_svg},
+    // A table for spreadsheets: time by labels, function and how the stack ended.
+    {.name = "csv", .extension = ".csv", .render = render_csv},
 };
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
