@@ -26,7 +26,8 @@ struct RenderOptions {
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with
 // kSystem when `out` does not take every byte; `out` then holds part of the output.
 using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
-Render render_pprof, render_folded, render_jsonl, render_html, render_svg, render_csv;
+Render render_pprof, render_folded, render_jsonl, render_html, render_speedscope, render_svg,
+    render_csv;
 
 struct Format {
   std::string_view name;       // of --format
@@ -39,6 +40,7 @@ struct Format {
   bool operator==(const Format& other) const { return name == other.name; }
   static const Format kPprof;  // unless another one is named
   static const Format kHtml;
+  static const Format kSpeedscope;
 };
 
 inline constexpr Format kFormats[] = {
@@ -59,6 +61,11 @@ inline constexpr Format kFormats[] = {
      .timed_samples = 1'000'000},
     // The lossless recording: docs/recording-format.md.
     {.name = "jsonl", .extension = ".jsonl", .render = render_jsonl, .timed_samples = SIZE_MAX},
+    // JSON of speedscope.app. It needs minutes for more samples in the order of time than these.
+    {.name = "speedscope",
+     .extension = ".speedscope.json",
+     .render = render_speedscope,
+     .timed_samples = 100'000},
     // A picture of a flame graph, without a script.
     {.name = "svg", .extension = ".svg", .render = render_svg},
     // A table for spreadsheets: time by labels, function and how the stack ended.
@@ -66,6 +73,7 @@ inline constexpr Format kFormats[] = {
 };
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
+inline constexpr Format Format::kSpeedscope = kFormats[4];
 
 // By extension; nullopt for any other.
 inline std::optional<Format> format_from_path(std::string_view path) {
