@@ -7,8 +7,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <random>
 #include <tuple>
+
+#include "cli/profile/identity.h"
 
 namespace labelscope::cli {
 namespace {
@@ -17,41 +18,10 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
 
-// What makes two rows one.
-std::uint64_t hash_of(const SampleRow& row) {
-  const std::uint32_t words[4] = {row.thread, row.stack, row.label_set,
-                                  (std::uint32_t{row.flags} << 8) | row.outcome};
-  return XXH3_64bits(words, sizeof words);
-}
-
-bool same_row(const SampleRow& a, const SampleRow& b) {
-  return a.thread == b.thread && a.stack == b.stack && a.label_set == b.label_set &&
-         a.flags == b.flags && a.outcome == b.outcome;
-}
-
-std::uint64_t hash_of(const Stack& stack) {
-  return XXH3_64bits_withSeed(stack.frames.data(), stack.frames.size() * sizeof(Index), stack.end);
-}
-
-// Bytes come from targets: one that knew the hashes could make all its label sets collide.
-std::uint64_t seed() {
-  static const std::uint64_t value = std::random_device{}() * 0x9E3779B97F4A7C15ULL;
-  return value;
-}
-
-std::uint64_t hash_of(const LabelSet& labels) {
-  std::uint64_t hash = seed();
-  for (const Label& label : labels) {
-    hash = XXH3_64bits_withSeed(label.key.data(), label.key.size(), hash + label.publisher);
-    hash = XXH3_64bits_withSeed(label.value.data(), label.value.size(), hash);
-  }
-  return hash;
-}
-
 }  // namespace
 
 std::size_t ByteCache::Hash::operator()(std::string_view bytes) const {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed());
+  return hash_of_bytes(bytes);
 }
 
 const Index* ByteCache::find(std::string_view bytes) const {
