@@ -26,8 +26,8 @@ struct RenderOptions {
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with
 // kSystem when `out` does not take every byte; `out` then holds part of the output.
 using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
-Render render_pprof, render_folded, render_jsonl, render_html, render_speedscope, render_svg,
-    render_csv;
+Render render_pprof, render_folded, render_jsonl, render_html, render_speedscope, render_firefox,
+    render_svg, render_csv;
 
 struct Format {
   std::string_view name;       // of --format
@@ -41,6 +41,7 @@ struct Format {
   static const Format kPprof;  // unless another one is named
   static const Format kHtml;
   static const Format kSpeedscope;
+  static const Format kFirefox;
 };
 
 inline constexpr Format kFormats[] = {
@@ -66,6 +67,11 @@ inline constexpr Format kFormats[] = {
      .extension = ".speedscope.json",
      .render = render_speedscope,
      .timed_samples = 100'000},
+    // JSON of profiler.firefox.com, with labels as markers.
+    {.name = "firefox",
+     .extension = ".firefox.json",
+     .render = render_firefox,
+     .timed_samples = 500'000},
     // A picture of a flame graph, without a script.
     {.name = "svg", .extension = ".svg", .render = render_svg},
     // A table for spreadsheets: time by labels, function and how the stack ended.
@@ -74,6 +80,7 @@ inline constexpr Format kFormats[] = {
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
 inline constexpr Format Format::kSpeedscope = kFormats[4];
+inline constexpr Format Format::kFirefox = kFormats[5];
 
 // By extension; nullopt for any other.
 inline std::optional<Format> format_from_path(std::string_view path) {
