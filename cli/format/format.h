@@ -27,7 +27,7 @@ struct RenderOptions {
 // kSystem when `out` does not take every byte; `out` then holds part of the output.
 using Render = Status(const Profile& profile, const RenderOptions& options, std::ostream& out);
 Render render_pprof, render_folded, render_jsonl, render_html, render_speedscope, render_firefox,
-    render_svg, render_csv;
+    render_svg, render_csv, render_otlp;
 
 struct Format {
   std::string_view name;       // of --format
@@ -76,6 +76,8 @@ inline constexpr Format kFormats[] = {
     {.name = "svg", .extension = ".svg", .render = render_svg},
     // A table for spreadsheets: time by labels, function and how the stack ended.
     {.name = "csv", .extension = ".csv", .render = render_csv},
+    // OpenTelemetry profiles, protobuf of opentelemetry-proto 1.11.0, which calls them alpha.
+    {.name = "otlp", .extension = ".otlp", .render = render_otlp, .binary = true},
 };
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
