@@ -251,15 +251,12 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   }
 }
 
-Json amount_json(const Amount& amount, const LeafFunctions& functions) {
-  const TopFunctions top = top_functions(amount, kFunctionsInJson);
-  return {{"samples", amount.count},
-          {"time_ns", amount.weight_ns},
-          {"functions", array_json(top, [&](const auto& function) {
-             return Json{{"name", bytes_json(functions.text(function.first))},
-                         {"samples", function.second.count},
-                         {"time_ns", function.second.weight_ns}};
-           })}};
+Json functions_json(const Amount& amount, const LeafFunctions& functions) {
+  return array_json(top_functions(amount, kFunctionsInJson), [&](const auto& function) {
+    return Json{{"name", bytes_json(functions.text(function.first))},
+                {"samples", function.second.count},
+                {"time_ns", function.second.weight_ns}};
+  });
 }
 
 // Of all samples.
@@ -307,17 +304,33 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
   const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
+  ShareError errors;
+  std::uint64_t samples = 0;
+  std::uint64_t time_ns = 0;
+  for (const SampleRow& row : rows) {
+    errors.add_whole(labels.account(row), row.weight_ns, row.count);
+    samples += row.count;
+    time_ns += row.weight_ns;
+  }
+  const auto amount_json = [&](const Amount& amount) {
+    return Json{{"samples", amount.count},
+                {"time_ns", amount.weight_ns},
+                {"share_error", errors.of(amount.by_account)},
+                {"functions", functions_json(amount, functions)}};
+  };
   for (const std::string& key : keys) {
     const Grouped grouped = group_by_value(labels, functions, rows, key);
     const Json line{{"key", bytes_json(key)},
+                    {"samples", samples},
+                    {"time_ns", time_ns},
                     {"values", array_json(grouped.values,
                                           [&](const auto& value) {
                                             Json entry{{"value", bytes_json(value.first)}};
-                                            entry.update(amount_json(value.second, functions));
+                                            entry.update(amount_json(value.second));
                                             return entry;
                                           })},
-                    {"without", amount_json(grouped.without, functions)},
-                    {"unreadable", amount_json(grouped.unreadable, functions)}};
+                    {"without", amount_json(grouped.without)},
+                    {"unreadable", amount_json(grouped.unreadable)}};
     out << line.dump() << '\n';
   }
   return flush_output(out);
