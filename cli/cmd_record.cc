@@ -196,7 +196,8 @@ Status Recording::add_targets() {
       std::move(opened_.sampler),
       Recorder::Options{.timed_samples = outputs_->timed_samples(),
                         .cpu_time = options_.mode == SampleMode::kCpu,
-                        .period_ns = 1'000'000'000 / options_.frequency_hz});
+                        .period_ns = 1'000'000'000 / options_.frequency_hz,
+                        .labels = options_.labels});
   for (Pid pid : pids_) {
     Status status = child_ ? recorder_->add_before_exec(pid) : recorder_->add(pid);
     if (status) continue;

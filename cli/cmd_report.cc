@@ -70,8 +70,9 @@ int run(const ReportOptions& options) {
     }
     outputs = *std::move(opened);
   }
-  const AllRecordings all = read_all(options);
+  AllRecordings all = read_all(options);
   if (!all.profile) return all.status;
+  apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
                                          : "no sample is left of the recording");
@@ -85,6 +86,7 @@ int run(const ReportOptions& options) {
     written &= static_cast<bool>(std::cout.flush());
   }
   report.say_missing_keys();
+  report.say_label_sets();
   if (outputs) report.say_files();
   report.say_ledger();
   return written ? all.status : kExitRuntimeError;

@@ -20,13 +20,11 @@
 #include "cli/format/rows.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
+#include "cli/profile/many_label_sets.h"
 #include "cli/profile/telling_key.h"
 
 namespace labelscope::cli {
 namespace {
-
-// Above this, `go tool pprof` and the viewers built on it take minutes.
-constexpr std::size_t kManyValues = 10000;
 
 // A line of JSON has so many functions of each value.
 constexpr std::size_t kFunctionsInJson = 10;
@@ -360,9 +358,9 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
     out << cell(shown_value(key), width, style.unicode)
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8) << " of the time, "
         << counted(values, "value", "values") << '\n';
-    if (values <= kManyValues) continue;
+    if (values <= kManyLabelSets) continue;
     out << paint(style.color, kYellow,
-                 "  more than " + std::to_string(kManyValues) +
+                 "  more than " + std::to_string(kManyLabelSets) +
                      " values: profile viewers get slow; summarize or group by another key")
         << '\n';
   }

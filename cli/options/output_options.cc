@@ -26,6 +26,13 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
   list.words("--group-by", "KEY[,KEY]",
              "Labels whose values become the root frames of stacks (repeatable)", group_by,
              parse_keys);
+  list.words("--label-deny", "KEY[,KEY]", "Leave out these labels (repeatable)", labels.deny,
+             parse_keys);
+  list.words("--label-allow", "KEY[,KEY]", "Leave out all labels but these (repeatable)",
+             labels.allow, parse_keys);
+  list.words("--label-hash", "KEY[,KEY]",
+             "Put the values of these labels into 256 groups by a hash (repeatable)", labels.hash,
+             parse_keys);
   list.words("--summary", "KEY[,KEY]", "Print shares of time by value of these labels (repeatable)",
              summary, parse_keys);
   list.flag("--json", "With --summary: a line of JSON for each label", json);
@@ -55,6 +62,14 @@ void OutputOptions::check() const {
   }
   if (std::count(outputs.begin(), outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
+  }
+  for (const auto* kept : {&labels.allow, &labels.hash}) {
+    for (const std::string& key : *kept) {
+      if (std::find(labels.deny.begin(), labels.deny.end(), key) == labels.deny.end()) continue;
+      refuse("--label-deny", key,
+             std::string(kept == &labels.allow ? "--label-allow" : "--label-hash") +
+                 " wants to keep it");
+    }
   }
   if (json && summary.empty()) refuse("--json has a meaning with --summary only");
 }

@@ -7,6 +7,7 @@
 
 #include "cli/format/format.h"
 #include "cli/options/message_options.h"
+#include "cli/profile/label_rules.h"
 
 namespace labelscope::cli {
 
@@ -15,6 +16,7 @@ struct OutputOptions {
   std::optional<Format> format;      // of every output; otherwise by extension
   bool overwrite = false;
   std::vector<std::string> group_by;
+  LabelRules labels;
   std::vector<std::string> summary;
   bool json = false;  // the summary as JSON
   MessageOptions messages;

@@ -59,6 +59,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   row.stack = intern_stack(sample, process);
   const Decoded& labels = decode(sample, process);
   row.label_set = labels.label_set;
+  label_changes_ += labels.changes;
   row.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
   row.outcome = static_cast<std::uint8_t>(sample.outcome);
   ++samples_;
@@ -154,8 +155,9 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
   Observation observation = process.decode(sample.label_bytes);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
+  const LabelChanges changes = apply_rules(rules_, observation.labels);
   auto index = static_cast<Index>(decoded_.size());
-  decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags});
+  decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes});
   process.caches.labels.insert(bytes, index);
   return decoded_.back();
 }

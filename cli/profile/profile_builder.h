@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/profile/index_table.h"
+#include "cli/profile/label_rules.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
 #include "sampling/sampler.h"
@@ -70,8 +72,8 @@ class ProfileBuilder {
  public:
   // `timed_samples`: how many samples have a row each, with their time; later ones share rows.
   // `period_ns`: between two samples of a thread that runs, on average.
-  ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns)
-      : timed_samples_(timed_samples), accounts_(profile_, period_ns) {}
+  ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns, LabelRules rules = {})
+      : timed_samples_(timed_samples), rules_(std::move(rules)), accounts_(profile_, period_ns) {}
   ProfileBuilder(const ProfileBuilder&) = delete;
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
@@ -80,6 +82,8 @@ class ProfileBuilder {
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
+  // What became of the labels of all samples by the rules.
+  const LabelChanges& label_changes() const { return label_changes_; }
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time; the rest of the Profile is the caller's.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -88,6 +92,7 @@ class ProfileBuilder {
   struct Decoded {  // a label encoding
     Index label_set;
     std::uint32_t flags;
+    LabelChanges changes;
   };
   Index intern_thread(const Sample& sample, ProcessContext& process);
   Index intern_stack(const Sample& sample, ProcessContext& process);
@@ -96,6 +101,8 @@ class ProfileBuilder {
   Index intern_label_set(LabelSet labels);
 
   std::size_t timed_samples_;
+  LabelRules rules_;
+  LabelChanges label_changes_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Profile profile_;

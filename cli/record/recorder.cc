@@ -12,7 +12,7 @@ namespace labelscope::cli {
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
-      builder_(options.timed_samples, options.period_ns) {}
+      builder_(options.timed_samples, options.period_ns, options.labels) {}
 
 Status Recorder::add(Pid pid) {
   auto process = std::make_unique<TrackedProcess>(pid, modules_);
@@ -227,6 +227,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters = std::move(counters.others);
   if (counters.pending != 0) ledger.counters["repeated reads still pending"] = counters.pending;
   for (const auto& [name, count] : counters_) ledger.counters[name] += count;
+  count_labels(builder_.label_changes(), ledger);
   settle_unplanned(profile);
   for (const auto& [pid, process] : processes_) {
     profile.processes.push_back({pid, process->comm(), process->publisher_paths()});

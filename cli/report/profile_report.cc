@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -14,6 +15,8 @@
 #include "cli/format/text.h"
 #include "cli/host/log.h"
 #include "cli/host/terminal.h"
+#include "cli/profile/label_rules.h"
+#include "cli/profile/many_label_sets.h"
 #include "cli/profile/telling_key.h"
 
 namespace labelscope::cli {
@@ -84,6 +87,28 @@ void ProfileReport::say_missing_keys() const {
   for (const std::string& key : missing) {
     log::warning("no sample has the label " + escape_terminal(key));
   }
+}
+
+void ProfileReport::say_label_sets() const {
+  const auto counter = [&](std::string_view name) {
+    const auto found = profile_.ledger.counters.find(std::string(name));
+    return found == profile_.ledger.counters.end() ? 0 : found->second;
+  };
+  if (const std::uint64_t count = counter(kLabelsLeftOut); count != 0) {
+    log::info("labels of samples left out by --label-deny or --label-allow: " +
+              with_thousands(count));
+  }
+  if (const std::uint64_t count = counter(kLabelsHashed); count != 0) {
+    log::info("labels of samples hashed by --label-hash: " + with_thousands(count));
+  }
+  const std::optional<ManyLabelSets> many = many_label_sets(profile_);
+  if (!many) return;
+  const std::string key =
+      needs_quotes(many->key) ? quote_terminal(many->key) : escape_terminal(many->key);
+  log::warning(with_thousands(many->sets) + " different label sets make viewers slow: the label " +
+               key + " has " + with_thousands(many->values) + " values, and without it there are " +
+               with_thousands(many->without) + " sets. Leave it out with --label-deny " + key +
+               ", or put its values into 256 groups with --label-hash " + key);
 }
 
 // What to do next; empty where nothing is known to help.

@@ -21,6 +21,8 @@ class ProfileReport {
   // The label keys seen, and the functions, if no summary has told them.
   void show_keys(std::ostream& out, int fd) const;
   void say_missing_keys() const;
+  // What was left out of the labels, and what should be if there are too many sets of them.
+  void say_label_sets() const;
   void say_files() const;  // those that were written, and those that could not be
   // The end: the numbers that add up, and on the last line what to type next.
   void say_ledger() const;

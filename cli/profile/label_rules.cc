@@ -1,0 +1,92 @@
+#include "cli/profile/label_rules.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/profile/identity.h"
+#include "cli/profile/index_table.h"
+
+namespace labelscope::cli {
+namespace {
+
+bool contains(const std::vector<std::string>& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// One byte of it: enough to see that one group of requests is unlike the others, and too little to
+// tell a value from 255 of any 256.
+std::string hashed(const std::string& value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto byte = static_cast<std::size_t>(XXH3_64bits(value.data(), value.size()) & 0xFF);
+  return {'#', kDigits[byte >> 4], kDigits[byte & 0xF]};
+}
+
+}  // namespace
+
+void count_labels(const LabelChanges& changes, Ledger& ledger) {
+  if (changes.left_out != 0) ledger.counters[std::string(kLabelsLeftOut)] += changes.left_out;
+  if (changes.hashed != 0) ledger.counters[std::string(kLabelsHashed)] += changes.hashed;
+}
+
+LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels) {
+  LabelChanges changes;
+  if (rules.empty()) return changes;
+  changes.left_out = std::erase_if(labels, [&](const Label& label) {
+    const bool wanted =
+        rules.allow.empty() || contains(rules.allow, label.key) || contains(rules.hash, label.key);
+    return !wanted || contains(rules.deny, label.key);
+  });
+  for (Label& label : labels) {
+    if (!contains(rules.hash, label.key)) continue;
+    label.value = hashed(label.value);
+    ++changes.hashed;
+  }
+  return changes;
+}
+
+void apply_rules(const LabelRules& rules, Profile& profile) {
+  if (rules.empty()) return;
+  std::vector<LabelSet> sets;
+  std::vector<Index> renamed;
+  std::vector<LabelChanges> changes;
+  IndexTable known_sets;
+  for (LabelSet& labels : profile.label_sets) {
+    changes.push_back(apply_rules(rules, labels));
+    const auto next = static_cast<Index>(sets.size());
+    renamed.push_back(known_sets.find_or_insert(
+        hash_of(labels), next, [&](Index index) { return sets[index] == labels; }));
+    if (renamed.back() == next) sets.push_back(std::move(labels));
+  }
+  profile.label_sets = std::move(sets);
+
+  LabelChanges all;
+  IndexTable known_rows;
+  std::vector<SampleRow>& rows = profile.rows;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SampleRow row = rows[i];
+    if (row.label_set != kNoIndex) {
+      all.left_out += row.count * changes[row.label_set].left_out;
+      all.hashed += row.count * changes[row.label_set].hashed;
+      row.label_set = renamed[row.label_set];
+    }
+    const auto next = static_cast<Index>(kept);
+    if (row.time_ns == 0) {
+      const Index known = known_rows.find_or_insert(
+          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); });
+      if (known != next) {
+        rows[known].count += row.count;
+        rows[known].weight_ns += row.weight_ns;
+        continue;
+      }
+    }
+    rows[kept++] = row;
+  }
+  rows.resize(kept);
+  count_labels(all, profile.ledger);
+}
+
+}  // namespace labelscope::cli
