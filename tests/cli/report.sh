@@ -3,12 +3,19 @@ source "$SOURCE_DIR/lib.sh"
 need_sampling
 need_command jq
 start_busy_target
-run record -d 1 -F 499 -p "$target" -o a.jsonl -o a.pb.gz -o a.folded -o a.html
+extensions="jsonl pb.gz folded html speedscope.json firefox.json svg csv otlp"
+run record -d 1 -F 499 -p "$target" $(printf -- '-o a.%s ' $extensions)
 expect_status "$exit_ok" "the recording"
-run report a.jsonl -o b.jsonl -o b.pb.gz -o b.folded -o b.html
+run report a.jsonl $(printf -- '-o b.%s ' $extensions)
 expect_status "$exit_ok" "the report"
-for extension in jsonl pb.gz folded html; do
+for extension in $extensions; do
   cmp a.$extension b.$extension || fail "the report's .$extension is not the recording's"
+done
+# Groups are of every format with stacks.
+run record -d 1 -F 499 -p "$target" --group-by comm,thread_id $(printf -- '-o g.%s ' $extensions)
+run report g.jsonl --group-by comm,thread_id $(printf -- '-o h.%s ' $extensions)
+for extension in $extensions; do
+  cmp g.$extension h.$extension || fail "with groups, the report's .$extension is not the recording's"
 done
 samples() { jq -s 'map(select(.type == "sample").count) | add' "$1"; }
 all=$(samples a.jsonl)
@@ -58,4 +65,4 @@ for wrong in "--where tenant" "--where tenant~(" "--since 2 --until 1" "-f folde
   run report a.jsonl $wrong
   expect_status "$exit_usage" "$wrong"
 done
-rm -f ./*.jsonl ./*.folded ./*.html ./*.pb.gz
+rm -f ./[a-h].* ./*.jsonl ./*.folded
