@@ -33,6 +33,7 @@ expect_whole sqlite3 :memory: 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT
   SELECT sum(length(printf("%d", i)) * (i % 7)) FROM n;'
 expect_whole /usr/bin/python3 -c 'import json
 while True: json.loads(json.dumps([{"a": j, "b": "x" * (j % 50)} for j in range(1000)]))'
+# shellcheck disable=SC2016
 expect_whole perl -e 'for (;;) { $i++; $x{$i % 1000} .= "y"; $x{$i % 1000} = "" if $i % 77 == 0; }'
 expect_whole openssl speed -seconds 30 sha256
 expect_whole awk 'BEGIN { for (;;) { i++; x[i % 1000] = x[(i * 7) % 1000] "z"; if (i % 5000 == 0) split("", x) } }'
