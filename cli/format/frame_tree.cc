@@ -22,6 +22,16 @@ std::string unnamed_frame(const Profile& profile, const Location& location) {
   return "[" + name + "+" + hex(location.address - (biased ? module.load_bias : 0)) + "]";
 }
 
+std::vector<std::string> function_names(const Profile& profile, const Location& location) {
+  std::vector<std::string> names;
+  for (const SourceLine& line : location.lines) {
+    const std::string& name = line.function.empty() ? line.system_name : line.function;
+    if (!name.empty()) names.push_back(name);
+  }
+  if (names.empty()) names.push_back(unnamed_frame(profile, location));
+  return names;
+}
+
 FrameTree::Name FrameTree::name(const std::string& text) {
   auto [entry, added] = numbers_.try_emplace(text, static_cast<Name>(names_.size()));
   if (added) names_.push_back(&entry->first);

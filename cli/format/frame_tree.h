@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace labelscope::cli {
 // A frame without a name: "[libfoo.so+0x1234]", with the link-time address: addr2line and objdump
 // take that.
 std::string unnamed_frame(const Profile& profile, const Location& location);
+
+// The only frame of samples without a stack.
+inline constexpr std::string_view kNoStack = "[no stack]";
+
+// What a location is called, innermost first: several where the compiler inlined, one at least.
+std::vector<std::string> function_names(const Profile& profile, const Location& location);
 
 class FrameTree {
  public:

@@ -3,17 +3,15 @@
 #include "cli/format/jsonl_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <istream>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
-#include "cli/format/json_values.h"
+#include "cli/format/jsonl_fields.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 #include "cli/format/text.h"
 
 namespace labelscope::cli {
@@ -22,116 +20,6 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 // The longest line that labelscope writes is that of a label set: some MiB.
 constexpr std::size_t kMaxLine = std::size_t{64} << 20;
-
-// The fields of one line. What is missing is 0 or empty, as a reader of a later version may want;
-// what has another type makes the line a damaged one.
-class Fields {
- public:
-  // `lost`: so many lines before could not be read. What refers to one of them refers to nothing.
-  explicit Fields(const Json& object, std::uint64_t lost = 0)
-      : object_(object), lost_(lost), good_(object.is_object()) {}
-
-  bool good() const { return good_; }
-  void spoil() { good_ = false; }
-  const Json* find(std::string_view name) {
-    if (!object_.is_object()) return nullptr;
-    const auto found = object_.find(name);
-    return found == object_.end() ? nullptr : &*found;
-  }
-
-  std::uint64_t number(std::string_view name) {
-    const Json* value = find(name);
-    if (value == nullptr) return 0;
-    if (!value->is_number_unsigned()) return spoil(), 0;
-    return value->get<std::uint64_t>();
-  }
-  template <class T>
-  T small(std::string_view name) {
-    const std::uint64_t value = number(name);
-    if (value > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return spoil(), T{};
-    return static_cast<T>(value);
-  }
-  bool yes(std::string_view name) {
-    const Json* value = find(name);
-    if (value == nullptr) return false;
-    if (!value->is_boolean()) return spoil(), false;
-    return value->get<bool>();
-  }
-  std::string bytes(std::string_view name) {
-    const Json* value = find(name);
-    return value == nullptr ? std::string() : bytes_of(*value);
-  }
-  std::string bytes_of(const Json& value) {
-    if (value.is_string()) return value.get<std::string>();
-    const auto encoded = value.is_object() ? value.find("base64") : value.end();
-    if (!value.is_object() || encoded == value.end() || !encoded->is_string()) return spoil(), "";
-    auto decoded = base64_decode(encoded->get_ref<const std::string&>());
-    if (!decoded) return spoil(), "";
-    return *std::move(decoded);
-  }
-  Address address(std::string_view name) {
-    const std::string text = bytes(name);
-    if (text.empty()) return 0;
-    Address value = 0;
-    const char* end = text.data() + text.size();
-    if (!text.starts_with("0x") || std::from_chars(text.data() + 2, end, value, 16).ptr != end) {
-      spoil();
-    }
-    return value;
-  }
-  // In a table that has `size` entries by now.
-  Index reference(std::string_view name, std::size_t size) {
-    const Json* value = find(name);
-    return value == nullptr || value->is_null() ? kNoIndex : reference_of(*value, size);
-  }
-  Index reference_of(const Json& value, std::size_t size) {
-    const bool number = value.is_number_unsigned();
-    if (number && value.get<std::uint64_t>() < size) return value.get<Index>();
-    if (!number || value.get<std::uint64_t>() - size >= lost_) spoil();
-    return kNoIndex;
-  }
-  // Each element of an array.
-  template <class Use>
-  void each(std::string_view name, Use use) {
-    const Json* list = find(name);
-    if (list == nullptr) return;
-    if (!list->is_array()) return spoil();
-    for (const Json& element : *list) use(element);
-  }
-
- private:
-  const Json& object_;
-  std::uint64_t lost_;
-  bool good_;
-};
-
-// The numbers and references of a sample line, in the order in which they are written.
-class SampleText {
- public:
-  explicit SampleText(std::string_view line) : rest_(line) {}
-  bool skip(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
-    rest_.remove_prefix(text.size());
-    return true;
-  }
-  template <class T>
-  bool number(std::string_view name, T& value) {
-    if (!skip(name)) return false;
-    const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return problem == std::errc();
-  }
-  bool index(std::string_view name, Index& value) {
-    if (!skip(name)) return false;
-    if (!skip("null")) return number("", value) && value != kNoIndex;
-    value = kNoIndex;
-    return true;
-  }
-  bool done() const { return rest_ == "}"; }
-
- private:
-  std::string_view rest_;
-};
 
 bool take_as_written(std::string_view line, SampleRow& row) {
   SampleText text(line);
@@ -246,7 +134,7 @@ Status Reader::take_header(Fields fields) {
     while (bit < kSampleFlagCount && sample_flag_name(bit) != fields.bytes_of(name)) ++bit;
     flags_.push_back(static_cast<std::uint16_t>(bit < kSampleFlagCount ? 1U << bit : 0));
   });
-  if (!fields.good() || (profile.mode != "cpu" && profile.mode != "wall")) {
+  if (!fields.good() || !names_values(profile.mode)) {
     return Error{ErrorCode::kMalformed, "its first line is damaged"};
   }
   has_header_ = true;
@@ -440,24 +328,6 @@ Result<ReadRecording> Reader::finish(bool cut_line) {
 }
 
 }  // namespace
-
-Ledger ledger_of_rows(const Profile& profile) {
-  Ledger ledger;
-  constexpr unsigned kTruncated = LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES;
-  for (const SampleRow& row : profile.rows) {
-    ledger.written += row.count;
-    ledger.outcomes[row.outcome] += row.count;
-    ledger.truncated += (row.flags & kTruncated) != 0 ? row.count : 0;
-    ledger.time.attributed_ns += row.weight_ns;
-    const ls_stack_end end =
-        row.stack == kNoIndex ? LS_STACK_NOT_WANTED : profile.stacks[row.stack].end;
-    if (end != LS_STACK_NOT_WANTED) {
-      ledger.counters[std::string(kStackCounter) + std::string(stack_end_name(end))] += row.count;
-    }
-  }
-  ledger.taken = ledger.written;
-  return ledger;
-}
 
 Result<ReadRecording> read_jsonl(std::istream& in) {
   Reader reader;

@@ -71,9 +71,13 @@ std::string time_line(const Profile& profile) {
   const TimeLedger& time = profile.ledger.time;
   const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
   const std::vector<std::uint64_t> shares = shares_of_1000(parts);
+  const ValueType values = value_type(profile.mode);
   auto part = [&](std::size_t i) {
-    return time_text(parts[i]) + " (" + percent_text(shares[i]) + ")";
+    return amount_text(parts[i], values) + " (" + percent_text(shares[i]) + ")";
   };
+  if (profile.backend.empty()) {  // a pprof file of another tool
+    return amount_text(time.whole(), values) + " of " + values.type + " (" + values.unit + ")";
+  }
   return time_text(time.whole()) +
          (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
          " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +

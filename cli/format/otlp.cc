@@ -28,6 +28,7 @@
 #include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/frame_tree.h"
 #include "cli/format/shown_frames.h"
 #include "cli/format/text.h"
 
@@ -179,7 +180,7 @@ class OtlpRenderer {
       }
     }
     // Without this frame, viewers would leave the sample out.
-    if (frames.empty()) frames.push_back(dictionary_.location("[no stack]"));
+    if (frames.empty()) frames.push_back(dictionary_.location(std::string(kNoStack)));
     // The leaf comes first, so the outermost group comes last.
     for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
       frames.push_back(dictionary_.location(shown_.rows().group_frame(row, *key)));

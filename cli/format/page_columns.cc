@@ -228,8 +228,7 @@ class Builder {
         }
       }
       // Without this frame the sample would count in the total and show up nowhere.
-      if (node == FrameTree::kRoot)
-        node = tree.child(node, function(tree, "[no stack]", "", "", 2));
+      if (node == FrameTree::kRoot) node = tree.child(node, function(tree, kNoStack, "", "", 2));
       ends.push_back(node);
     }
     const std::vector<FrameTree::Node> places = tree.places();

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "cli/format/format.h"
+#include "cli/format/frame_tree.h"
 #include "cli/format/gzip_writer.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/pprof_labels.h"
 #include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 
 namespace labelscope::cli {
 namespace {
@@ -91,9 +93,10 @@ class PprofRenderer {
 
   void add_header() {
     add_value_type(ProfileField::kSampleType, "samples", "count");
-    add_value_type(ProfileField::kSampleType, profile_.mode, "nanoseconds");
-    add_value_type(ProfileField::kPeriodType, profile_.mode, "nanoseconds");
-    top_.add_int64(ProfileField::kDefaultSampleType, strings_.intern(profile_.mode));
+    const ValueType values = value_type(profile_.mode);
+    add_value_type(ProfileField::kSampleType, values.type, values.unit);
+    add_value_type(ProfileField::kPeriodType, values.type, values.unit);
+    top_.add_int64(ProfileField::kDefaultSampleType, strings_.intern(values.type));
     top_.add_int64(ProfileField::kPeriod, to_int64(profile_.period_ns));
     top_.add_int64(ProfileField::kTimeNanos, to_int64(profile_.start_unix_ns));
     top_.add_int64(ProfileField::kDurationNanos, to_int64(profile_.duration_ns));
@@ -108,7 +111,7 @@ class PprofRenderer {
         for (Index location : profile_.stacks[row.stack].frames) frames.push_back(location + 1ULL);
       }
       // Without this frame, the sample would count in the total and show up nowhere.
-      if (frames.empty()) frames.push_back(pseudo_location("[no stack]"));
+      if (frames.empty()) frames.push_back(pseudo_location(std::string(kNoStack)));
       // pprof lists the leaf first, so the outermost group comes last.
       for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
         frames.push_back(pseudo_location(rows_.group_frame(row, *key)));

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "cli/format/ledger_text.h"
+
 namespace labelscope::cli {
 namespace {
-
-constexpr std::size_t kMostLabels = std::size_t{LS_MAX_LABELS} * LS_MAX_PUBLISHERS;
 
 auto identity(const SampleRow& row) {
   return std::tie(row.label_set, row.thread, row.stack, row.flags, row.outcome);
@@ -69,6 +69,24 @@ Status check_tables(const Profile& profile) {
     check.refers("thread", i, "account", profile.threads[i].account, profile.threads.size());
   }
   return check.take();
+}
+
+Ledger ledger_of_rows(const Profile& profile) {
+  Ledger ledger;
+  constexpr unsigned kTruncated = LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES;
+  for (const SampleRow& row : profile.rows) {
+    ledger.written += row.count;
+    ledger.outcomes[row.outcome] += row.count;
+    ledger.truncated += (row.flags & kTruncated) != 0 ? row.count : 0;
+    ledger.time.attributed_ns += row.weight_ns;
+    const ls_stack_end end =
+        row.stack == kNoIndex ? LS_STACK_NOT_WANTED : profile.stacks[row.stack].end;
+    if (end != LS_STACK_NOT_WANTED) {
+      ledger.counters[std::string(kStackCounter) + std::string(stack_end_name(end))] += row.count;
+    }
+  }
+  ledger.taken = ledger.written;
+  return ledger;
 }
 
 std::vector<SampleRow> aggregate_rows(const Profile& profile, const RowParts& parts) {

@@ -9,10 +9,16 @@
 
 namespace labelscope::cli {
 
+// As many as a process can set.
+inline constexpr std::size_t kMostLabels = std::size_t{LS_MAX_LABELS} * LS_MAX_PUBLISHERS;
+
 // Every index is inside its table or kNoIndex (where a row, stack or module is missing), and no
 // label set is longer than a process can have. kMalformed names the first thing that is not so.
 // Everything else in this folder relies on it.
 Status check_tables(const Profile& profile);
+
+// The ledger of the profile's rows, for profiles of which nobody counted what was taken.
+Ledger ledger_of_rows(const Profile& profile);
 
 // What tells one aggregated row from another; the parts left out are the same in all rows.
 struct RowParts {

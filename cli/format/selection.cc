@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/format/jsonl_reader.h"
 #include "cli/format/row_labels.h"
+#include "cli/format/rows.h"
 
 namespace labelscope::cli {
 

@@ -57,6 +57,29 @@ std::string time_text(std::uint64_t ns) {
   return decimal(value, decimals) + std::string(kUnits[unit]);
 }
 
+ValueType value_type(const std::string& mode) {
+  const std::size_t slash = mode.find('/');
+  if (slash == std::string::npos) return {mode, "nanoseconds"};
+  return {mode.substr(0, slash), mode.substr(slash + 1)};
+}
+
+bool names_values(const std::string& mode) {
+  return mode == "cpu" || mode == "wall" || mode.find('/') != std::string::npos;
+}
+
+std::string amount_text(std::uint64_t amount, const ValueType& type) {
+  if (type.is_time()) return time_text(amount);
+  if (type.unit != "bytes") return with_thousands(amount);
+  constexpr std::array<std::string_view, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
+  auto value = static_cast<double>(amount);
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && value >= 999.5; ++unit) value /= 1024;
+  return decimal(value, unit == 0 || value >= 99.95 ? 0
+                        : value >= 9.995            ? 1
+                                                    : 2) +
+         std::string(kUnits[unit]);
+}
+
 void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {
   Account& known = accounts_[account];
   known.time_ns += static_cast<double>(time_ns);

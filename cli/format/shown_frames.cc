@@ -29,7 +29,7 @@ const std::vector<ShownFrames::Number>& ShownFrames::stack(Index stack) {
   if (!frames.empty()) return frames;
   if (stack == kNoIndex || profile_.stacks[stack].frames.empty()) {
     // Without this frame, the sample would count in the total and show up nowhere.
-    frames.push_back(note("[no stack]"));
+    frames.push_back(note(kNoStack));
     return frames;
   }
   const auto& [leaf_first, end] = profile_.stacks[stack];

@@ -16,9 +16,11 @@
 #include "cli/format/escape.h"
 #include "cli/format/frame_tree.h"
 #include "cli/format/json_values.h"
+#include "cli/format/leaf_functions.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
 #include "cli/format/shares.h"
+#include "cli/format/table_cells.h"
 #include "cli/format/text.h"
 #include "cli/profile/many_label_sets.h"
 #include "cli/profile/telling_key.h"
@@ -28,36 +30,6 @@ namespace {
 
 // A line of JSON has so many functions of each value.
 constexpr std::size_t kFunctionsInJson = 10;
-
-// The function in which the thread itself was, innermost of those inlined; for each stack.
-class LeafFunctions {
- public:
-  explicit LeafFunctions(const Profile& profile) {
-    for (const Stack& stack : profile.stacks) {
-      of_stack_.push_back(
-          names_.name(stack.frames.empty() ? kNoStack : shown(profile, stack.frames.front())));
-    }
-    names_.name(kNoStack);
-  }
-  FrameTree::Name of(const SampleRow& row) {
-    return row.stack == kNoIndex ? names_.name(kNoStack) : of_stack_[row.stack];
-  }
-  const std::string& text(FrameTree::Name name) const { return names_.text(name); }
-
- private:
-  inline static const std::string kNoStack = "[no stack]";
-  static std::string shown(const Profile& profile, Index index) {
-    const Location& location = profile.locations[index];
-    for (const SourceLine& line : location.lines) {
-      const std::string& name = line.function.empty() ? line.system_name : line.function;
-      if (!name.empty()) return name;
-    }
-    return unnamed_frame(profile, location);
-  }
-
-  FrameTree names_;
-  std::vector<FrameTree::Name> of_stack_;
-};
 
 // Of all samples with one value.
 struct Amount {
@@ -133,14 +105,6 @@ struct TableRow {
   bool ours = false;  // says something about the samples, is not a value
 };
 
-// Rows of our own are in parentheses, those of functions begin with spaces. A value that looks like
-// one is put in quotes.
-std::string shown_value(std::string_view value) {
-  if (value.empty()) return std::string(kEmptyText);
-  std::string safe = escape_terminal(value);
-  return safe.front() == '(' || safe.front() == ' ' ? '"' + safe + '"' : safe;
-}
-
 std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
   auto& [values, without, unreadable] = grouped;
   std::vector<TableRow> table;
@@ -176,24 +140,8 @@ std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bo
   return text;
 }
 
-// Cut or filled up to `width` columns.
-std::string cell(std::string_view text, std::size_t width, bool unicode) {
-  const std::string_view dots = unicode ? "…" : "...";
-  std::string out(text);
-  if (count_columns(text) > width) {
-    out = first_columns(text, width - count_columns(dots));
-    out += dots;
-  }
-  out.append(width - std::min(width, count_columns(out)), ' ');
-  return out;
-}
-
-std::string right(std::string_view text, std::size_t width) {
-  return std::string(width - std::min(width, count_columns(text)), ' ') + std::string(text);
-}
-
 void render_table(const std::string& title, const std::vector<TableRow>& table,
-                  const LeafFunctions& functions, const ShareError& errors,
+                  const LeafFunctions& functions, const ShareError& errors, const ValueType& values,
                   const SummaryStyle& style, std::ostream& out) {
   constexpr std::size_t kShareWidth = 7;
   constexpr std::size_t kErrorWidth = 7;
@@ -225,8 +173,9 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
 
   out << paint(style.color, kBold, cell(title, value_width, style.unicode))
-      << right("share", kShareWidth) << std::string(kErrorWidth, ' ') << right("time", kTimeWidth)
-      << right("samples", kCountWidth) << '\n';
+      << right("share", kShareWidth) << std::string(kErrorWidth, ' ')
+      << right(values.is_time() ? "time" : values.unit, kTimeWidth) << right("samples", kCountWidth)
+      << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
     std::string value = cell(row.value, value_width, style.unicode);
@@ -234,7 +183,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
         right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
-        right(time_text(row.amount.weight_ns), kTimeWidth) +
+        right(amount_text(row.amount.weight_ns, values), kTimeWidth) +
         right(std::to_string(row.amount.count), kCountWidth);
     const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
@@ -243,7 +192,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
       const std::string text = kIndent + escape_terminal(functions.text(name));
       out << paint(style.color, kDim, cell(text, value_width, style.unicode))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
-          << std::string(kErrorWidth, ' ') << right(time_text(part.weight_ns), kTimeWidth)
+          << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, values), kTimeWidth)
           << right(std::to_string(part.count), kCountWidth) << '\n';
     }
   }
@@ -269,8 +218,8 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
     all.add(row, labels.account(row), functions.of(row));
   }
   style.functions *= kAlone;
-  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors, style,
-               out);
+  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors,
+               value_type(profile.mode), style, out);
 }
 
 }  // namespace
@@ -291,7 +240,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     if (i > 0) out << '\n';
     Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
     render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
-                 functions, errors, style, out);
+                 functions, errors, value_type(profile.mode), style, out);
   }
   return flush_output(out);
 }
@@ -337,6 +286,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
 Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
   const std::map<std::string_view, KeyUse> keys = count_keys(profile);
+  const ValueType values = value_type(profile.mode);
   std::uint64_t samples = 0;
   std::uint64_t time_ns = 0;
   for (const SampleRow& row : profile.rows) {
@@ -354,11 +304,12 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
   for (const auto& [key, use] : order) width = std::max(width, count_columns(shown_value(key)));
   if (style.width != 0) width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
   for (const auto& [key, use] : order) {
-    const std::size_t values = use.values.size();
+    const std::size_t count = use.values.size();
     out << cell(shown_value(key), width, style.unicode)
-        << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8) << " of the time, "
-        << counted(values, "value", "values") << '\n';
-    if (values <= kManyLabelSets) continue;
+        << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8)
+        << (values.is_time() ? " of the time, " : " of " + values.type + ", ")
+        << counted(count, "value", "values") << '\n';
+    if (count <= kManyLabelSets) continue;
     out << paint(style.color, kYellow,
                  "  more than " + std::to_string(kManyLabelSets) +
                      " values: profile viewers get slow; summarize or group by another key")

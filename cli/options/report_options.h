@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/selection.h"
 #include "cli/options/output_options.h"
+#include "cli/options/selection_options.h"
 
 namespace labelscope::cli {
 
 // `outputs` empty: nothing is written, and what the recordings hold is told.
-struct ReportOptions : OutputOptions {
+struct ReportOptions : OutputOptions, SelectionOptions {
   std::vector<std::string> recordings;  // "-" is stdin
-  Selection selection;
 
   static const CommandTexts kTexts;
   void declare(OptionList& list);

@@ -37,11 +37,17 @@ void add(Ledger& to, const Ledger& from) {
 
 }  // namespace
 
+Status check_same_values(const Profile& one, const Profile& other) {
+  if (one.mode == other.mode) return {};
+  const auto words = [](const std::string& mode) {
+    return mode.find('/') == std::string::npos ? mode + " time" : mode;
+  };
+  return Error{ErrorCode::kUnsupported,
+               "it counts " + words(other.mode) + ", and the one before " + words(one.mode)};
+}
+
 Status merge(Profile& to, Profile from) {
-  if (to.mode != from.mode) {
-    return Error{ErrorCode::kUnsupported,
-                 "it counts " + from.mode + " time, and the one before " + to.mode + " time"};
-  }
+  if (Status same = check_same_values(to, from); !same) return same;
   // Both starts are one moment on two clocks.
   const std::uint64_t shift =
       to.start_monotonic_ns - to.start_unix_ns + from.start_unix_ns - from.start_monotonic_ns;

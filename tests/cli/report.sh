@@ -58,6 +58,32 @@ sed '1s/"version":1/"version":2/' a.jsonl >later.jsonl
 run report later.jsonl
 expect_status "$exit_error" "a later version"
 expect_said 'a newer labelscope is needed'
+gzip -k a.jsonl
+run report a.jsonl.gz -o packed.folded
+expect_status "$exit_ok" "a compressed recording"
+run report a.jsonl -o plain.folded
+cmp plain.folded packed.folded || fail "a compressed recording is another one"
+head -c $(($(stat -c %s a.jsonl.gz) * 9 / 10)) a.jsonl.gz >cut.jsonl.gz
+run report cut.jsonl.gz -o cut.gz.folded
+expect_status "$exit_error" "a compressed recording that is cut short"
+expect_said 'its compressed data end too early'
+[[ -s cut.gz.folded ]] || fail "what is there is not written"
+
+# pprof files: ours says the same again, and of one that is cut what can be read.
+run report a.pb.gz -o again.pb.gz --summary comm,thread_id
+expect_status "$exit_ok" "a pprof file"
+expect_shown "^$value  *100\.0%"
+if command -v go >/dev/null && pprof -tags a.pb.gz >"$work/tags" 2>/dev/null; then
+  pprof -tags again.pb.gz >"$work/tags again"
+  cmp "$work/tags" "$work/tags again" || fail "go tool pprof finds other labels in a file that was read and written"
+fi
+run report a.pb.gz --since 1s
+expect_status "$exit_error" "times of a pprof file"
+expect_said 'does not say when its samples were taken'
+head -c $(($(stat -c %s a.pb.gz) / 2)) a.pb.gz >cut.pb.gz
+run report cut.pb.gz
+expect_status "$exit_error" "a pprof file that is cut short"
+expect_said 'its compressed data end too early'
 run report nowhere.jsonl
 expect_status "$exit_no_target" "not there"
 for wrong in "--where tenant" "--where tenant~(" "--since 2 --until 1" "-f folded"; do
@@ -65,4 +91,4 @@ for wrong in "--where tenant" "--where tenant~(" "--since 2 --until 1" "-f folde
   run report a.jsonl $wrong
   expect_status "$exit_usage" "$wrong"
 done
-rm -f ./[a-h].* ./*.jsonl ./*.folded
+rm -f ./[a-h].* ./*.jsonl ./*.gz ./*.folded ./*.html ./*.pb.gz

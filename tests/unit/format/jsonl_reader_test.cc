@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/format/format.h"
+#include "cli/format/rows.h"
 #include "cli/format/selection.h"
 #include "cli/profile/merge.h"
 #include "support/catch.h"

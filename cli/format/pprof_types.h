@@ -1,0 +1,37 @@
+// Which of a pprof file's values is looked at. A file has several for each sample: CPU profiles a
+// number and a time, heap profiles four.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+struct PprofType {
+  std::string type;
+  std::string unit;
+};
+
+struct ChosenValues {
+  std::size_t weight = 0;              // of the sample types: what the profile is about
+  std::optional<std::size_t> samples;  // which of them counts samples
+  std::uint64_t scale = 1;             // to nanoseconds
+  std::string mode;                    // Profile::mode
+  std::string note;                    // for people; empty where there was no choice
+};
+
+// CPU time if there is some, else what the file says (`default_type`), else the last one.
+// `period_ns`: the time between two samples, if the file says so; 0: not.
+Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
+                                   const std::string& default_type, const PprofType& period_type,
+                                   std::uint64_t period);
+
+// Nanoseconds in a unit of time; 0: it is none.
+std::uint64_t nanoseconds_in(const std::string& unit);
+
+}  // namespace labelscope::cli

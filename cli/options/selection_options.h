@@ -1,0 +1,16 @@
+// Which samples of recordings are wanted. Of report and diff.
+#pragma once
+
+#include "cli/format/selection.h"
+#include "cli/options/option_list.h"
+
+namespace labelscope::cli {
+
+struct SelectionOptions {
+  Selection selection;
+
+  void declare(OptionList& list);
+  void check() const;
+};
+
+}  // namespace labelscope::cli
