@@ -21,6 +21,8 @@ struct RenderOptions {
   // gets "key=<none>", an unreadable one "key=<unreadable>". Applies to every format with stacks
   // (not to the lossless recording).
   std::vector<std::string> group_by;
+  // A key with the values "A" and "B", which the page compares from the start; empty: none.
+  std::string compare_by;
 };
 
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with

@@ -22,6 +22,7 @@
 #include "cli/format/page_assets.h"
 #include "cli/format/page_columns.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 #include "cli/format/text.h"
 #include "cli/profile/telling_key.h"
 
@@ -64,6 +65,7 @@ Json stacks_json(const Ledger& ledger) {
 
 Json facts_json(const Profile& profile, const RenderOptions& options, const PageColumns& columns) {
   const Ledger& ledger = profile.ledger;
+  const ValueType values = value_type(profile.mode);
   Json group_by = Json::array();
   for (const std::string& key : options.group_by) group_by.push_back(escape_terminal(key));
   Json counters = Json::object();
@@ -71,7 +73,8 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"command", escape_terminal(profile.command_line)},
               {"event", escape_terminal(profile.event)},
-              {"mode", escape_terminal(profile.mode)},
+              {"mode", escape_terminal(values.type)},
+              {"unit", escape_terminal(values.unit)},
               {"backend", escape_terminal(profile.backend)},
               {"call_graph", escape_terminal(profile.call_graph)},
               {"kernel", escape_terminal(profile.kernel_release)},
@@ -88,7 +91,8 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"stacks", stacks_json(ledger)},
               {"counters", std::move(counters)},
               {"telling_key", escape_terminal(telling_key(profile))},
-              {"group_by", std::move(group_by)}};
+              {"group_by", std::move(group_by)},
+              {"compare_by", escape_terminal(options.compare_by)}};
 }
 
 // JSON inside of an element: nothing in it looks like the element's end, or like a comment.

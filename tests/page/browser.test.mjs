@@ -135,6 +135,49 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     assert.ok(await page.evaluate("document.querySelector('.difference.chance') !== null"));
   });
 
+  test("a page of two recordings opens with A and B, and labels choose from both", async () => {
+    const two = new ProfileText();
+    const add = (count, stack, labels) => {
+      for (let i = 0; i < count; i++) two.sample(stack, labels, { weight: 1e7, time: i });
+    };
+    for (const [recording, parse] of [["A", 100], ["B", 300]]) {
+      add(parse, ["main", "parse"], { recording, tenant: "acme" });
+      add(400 - parse, ["main", "idle"], { recording, tenant: "globex" });
+    }
+    const path = join(folder, "diff.html");
+    writeFileSync(path, pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }));
+    await page.open(path);
+    await shows(".part-a", /recording = A.*4\.00 s, 400 samples/);
+    await shows(".part-b", /recording = B.*4\.00 s, 400 samples/);
+    assert.equal(await state(), "");
+    await page.evaluate("document.querySelector('.flame').focus()");
+    await page.press("ArrowDown");
+    await page.press("ArrowDown");
+    await shows("#flame-item", /: A 25\.0 %, B 75\.0 %|: A 75\.0 %, B 25\.0 %/);
+    await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
+    await shows(".part-a", /1\.00 s, 100 samples/);
+    await shows(".part-b", /3\.00 s, 300 samples/);
+    // And back to one recording alone, by its filter.
+    await page.press("c");
+    await shows("#chips .amount", /^4\.00 s, 50\.0 % of all/);
+  });
+
+  test("bytes are bytes: a heap profile has no times", async () => {
+    const heap = new ProfileText();
+    heap.sample(["main", "grow"], { tenant: "acme" }, { weight: 3 * 1024 * 1024 });
+    heap.sample(["main"], {}, { weight: 1024 * 1024 });
+    const path = join(folder, "heap.html");
+    writeFileSync(path, pageText(heap.bytes(), { ...FACTS, mode: "inuse_space", unit: "bytes", event: "another tool", backend: "", period_ns: 0,
+      duration_ns: 0, start_unix_ms: 0, stacks: null, tick_ns: 0 }));
+    await page.open(path);
+    await shows("#chips .amount", /^4\.00 MiB$/);
+    assert.doesNotMatch(await text("#facts-line"), /by {2}|0 ns/);
+    await page.evaluate("document.querySelector('.flame').focus()");
+    await page.press("ArrowDown");
+    await page.press("ArrowDown");
+    await shows("#flame-item", /^grow: 3\.00 MiB, 75\.0 %/);
+  });
+
   test("a stretch of time, by mouse and by keys", async () => {
     await page.open(file);
     const area = await page.evaluate("(({ x, y, width, height }) => ({ x, y, width, height }))(document.querySelector('.time').getBoundingClientRect())");

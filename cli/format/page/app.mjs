@@ -15,7 +15,7 @@ import { CLASSES, Questions } from "./questions.mjs";
 import { DEFAULT_STATE, readState, writeState } from "./state.mjs";
 import { TableView } from "./table_view.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, timeText } from "./text.mjs";
+import { bounded, counted, percent, setWeightUnit, weightText } from "./text.mjs";
 import { TimeView } from "./time_view.mjs";
 import { boxName, valueText } from "./tree.mjs";
 
@@ -26,7 +26,7 @@ class App {
     this.boxes = new Boxes(profile, this.questions);
     const telling = this.questions.tellingKey();
     const groups = (profile.facts.group_by ?? []).filter((name) => profile.keys.has(name));
-    this.initial = { ...DEFAULT_STATE, groups, color: telling, pivot: telling };
+    this.initial = { ...DEFAULT_STATE, groups, color: telling, pivot: telling, ...this.sides() };
     this.slot = "";  // which filter a click changes: "", "a" or "b"
     this.theme = remembered("theme");
     this.safe = remembered("palette") === "safe";
@@ -37,6 +37,14 @@ class App {
     addEventListener("keydown", (event) => this.key(event));
     document.querySelector("main").addEventListener("pointerdown", () => this.toggleRail(false));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.render());
+  }
+
+  // A page of labelscope diff begins with A and B, which labels choose from alike.
+  sides() {
+    const key = this.profile.facts.compare_by;
+    if (!key || !this.profile.keys.has(key)) return {};
+    const side = (value) => ({ ...NO_FILTER, terms: [{ key, only: [value], not: [] }] });
+    return { compare: true, a: side("A"), b: side("B") };
   }
 
   buildViews() {
@@ -268,7 +276,7 @@ class App {
           const bar = element("span", { class: "bar" });
           bar.style.width = `${(100 * sums[code]) / whole}%`;
           if (colored) bar.style.background = this.boxes.classColor(classes[code]);
-          return element("li", {}, element("span", { class: "value", title: timeText(sums[code]) }, bar,
+          return element("li", {}, element("span", { class: "value", title: weightText(sums[code]) }, bar,
             element("bdi", { class: "text" }, bounded(valueText(key, code), 80)), element("span", { class: "share" }, percent(sums[code], whole))));
         })));
     });
@@ -369,12 +377,14 @@ function remember(name, value) {
 
 export async function start() {
   const facts = JSON.parse(byId("facts").textContent);
+  setWeightUnit(facts.unit ?? "nanoseconds");
   showFacts(byId("command"), byId("facts-line"), byId("facts-details"), facts);
   const area = byId("profile");
   const profile = new Profile(readColumns(await unpack(area.textContent)), facts);
   area.remove();
   const app = new App(profile);
   document.body.classList.add("ready");
+  performance.mark("ready");
   return app;
 }
 

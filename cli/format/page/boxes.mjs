@@ -3,7 +3,7 @@ import { boxLabel } from "./flame.mjs";
 import { OTHER, UNSET_COLOR, differenceColor, functionColor, textOn, valueColor } from "./palette.mjs";
 import { CLASS_OTHER, CLASS_UNREADABLE, CLASS_UNSET } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { counted, percent, timeText } from "./text.mjs";
+import { counted, percent, weightText } from "./text.mjs";
 import { boxName, standardErrors, valueText } from "./tree.mjs";
 
 export class Boxes {
@@ -24,7 +24,7 @@ export class Boxes {
 
   boxText(box) {
     if (box.kind !== "root") return boxName(this.profile, box);
-    return this.state.compare ? "A and B" : `all, ${timeText(box.weights[0])}`;
+    return this.state.compare ? "A and B" : `all, ${weightText(box.weights[0])}`;
   }
 
   boxColor(box) {
@@ -62,7 +62,7 @@ export class Boxes {
       return `${name}: A ${percent(measure.share(box.weights, 0), 1)}, B ${percent(measure.share(box.weights, 1), 1)}`;
     }
     const samples = box.counts ? `, ${counted(box.counts[0], "sample", "samples")}` : "";
-    return `${name}: ${timeText(box.weights[0])}, ${percent(box.weights[0], measure.wholes[0])}${samples}`;
+    return `${name}: ${weightText(box.weights[0])}, ${percent(box.weights[0], measure.wholes[0])}${samples}`;
   }
 
   // The heaviest values of the colours' key below a box, with their shares.

@@ -4,7 +4,7 @@ import { NO_FILTER, withoutKey } from "./filter.mjs";
 import { OTHER, UNSET_COLOR, differenceColor } from "./palette.mjs";
 import { CLASS_OTHER } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, timeText, UNREADABLE, UNSET } from "./text.mjs";
+import { bounded, counted, percent, weightText, UNREADABLE, UNSET } from "./text.mjs";
 import { tokenText, valueText } from "./tree.mjs";
 
 function filterChips(app, filter, change) {
@@ -25,7 +25,7 @@ export function renderChips(app) {
   const whole = app.questions.everything.weight;
   const weight = app.questions.slice(app.state).weight;
   fill(byId("chips"), element("span", { class: "amount" },
-    weight === whole ? timeText(weight) : `${timeText(weight)}, ${percent(weight, whole)} of all`), ...chips,
+    weight === whole ? weightText(weight) : `${weightText(weight)}, ${percent(weight, whole)} of all`), ...chips,
   chips.length > 1 ? element("button", { class: "link", onclick: () => app.set({ filter: NO_FILTER }) }, "clear all") : null);
 }
 
@@ -39,7 +39,7 @@ export function renderCompare(app) {
     element("strong", {}, slot.toUpperCase()),
     ...filterChips(app, state[slot], (changed) => app.set({ [slot]: changed })),
     state[slot].terms.length === 0 ? element("span", { class: "note" }, "everything") : null,
-    element("span", { class: "amount" }, `${timeText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`));
+    element("span", { class: "amount" }, `${weightText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`));
   const choice = (slot, text) => element("button", {
     "aria-pressed": String(app.slot === slot), onclick: () => {
       app.slot = slot;

@@ -1,7 +1,7 @@
 // The keys, and what can be saved.
 import { byId, element, fill, saveFile } from "./dom.mjs";
 import { compressed, csvText, foldedText, pprofBytes } from "./exports.mjs";
-import { counted, timeText } from "./text.mjs";
+import { counted, weightText } from "./text.mjs";
 
 const KEYS = [
   ["1 2 3", "flame graph, table, function"], ["/", "search"], ["n  N", "next and previous match"],
@@ -33,7 +33,7 @@ export function openSave(profile, slice, groups, onproblem) {
     }
   };
   fill(dialog, element("h2", {}, "Download what is chosen"),
-    element("p", {}, `${timeText(slice.weight)}, ${counted(slice.count, "sample", "samples")}, as filtered.`),
+    element("p", {}, `${weightText(slice.weight)}, ${counted(slice.count, "sample", "samples")}, as filtered.`),
     element("div", { class: "choices" },
       element("button", { onclick: save("selection.pb.gz", () => compressed(pprofBytes(profile, slice))) }, "pprof (.pb.gz)"),
       element("button", { onclick: save("selection.folded", () => new Blob([foldedText(profile, slice, groups)])) }, "folded stacks"),

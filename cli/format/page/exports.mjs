@@ -43,6 +43,12 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
+// What weights are called where there is no room for words.
+function weightColumn(profile) {
+  const { unit = "nanoseconds" } = profile.facts;
+  return unit === "nanoseconds" ? "time_ns" : unit;
+}
+
 // A line for each set of labels and function in which time was spent; a column for each key.
 export function csvText(profile, slice) {
   const keys = [...profile.keys.values()];
@@ -59,7 +65,7 @@ export function csvText(profile, slice) {
       sums.set(id, [weight, samples]);
     }
   });
-  const lines = [["time_ns", "samples", "function", "module", ...keys.map((key) => key.name)]];
+  const lines = [[weightColumn(profile), "samples", "function", "module", ...keys.map((key) => key.name)]];
   for (const [id, [weight, samples]] of sums) {
     const parts = id.split(",").map(Number);
     const fn = parts.pop();
@@ -106,9 +112,10 @@ export function pprofBytes(profile, slice) {
     top.bytes.length = 0;
   };
   const mode = profile.facts.mode || "cpu";
+  const measure = profile.facts.unit || "nanoseconds";
   const valueType = (type, unit) => new Message().number(1, string(type)).number(2, string(unit));
-  top.message(1, valueType("samples", "count")).message(1, valueType(mode, "nanoseconds"));
-  top.message(11, valueType(mode, "nanoseconds")).number(12, profile.facts.period_ns ?? 0).number(14, string(mode));
+  top.message(1, valueType("samples", "count")).message(1, valueType(mode, measure));
+  top.message(11, valueType(mode, measure)).number(12, profile.facts.period_ns ?? 0).number(14, string(mode));
 
   const { rows } = profile;
   const sums = new Map();

@@ -15,9 +15,10 @@ export function showFacts(command, line, details, facts) {
   const chips = [
     factChip(counted(facts.written, "sample", "samples"), "written to this page"),
     factChip(`${facts.event}${rate}`, "what triggered the samples"),
-    factChip(`by ${facts.backend}`, "how threads were read"),
-    factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"),
   ];
+  // A pprof file of another tool does not say everything.
+  if (facts.backend) chips.push(factChip(`by ${facts.backend}`, "how threads were read"));
+  if (facts.duration_ns > 0) chips.push(factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"));
   if (facts.stacks) {
     const { all, complete } = facts.stacks;
     chips.push(factChip(`${percent(complete, all)} of stacks complete`,
@@ -31,11 +32,11 @@ export function showFacts(command, line, details, facts) {
   const rows = [
     ["time", facts.time_line], ["samples", facts.ledger_line],
     ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : "none taken"],
-    ["begun", new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC")],
+    ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],
     ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode],
     ["labelscope", facts.version],
     ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),
   ];
-  fill(details, element("dl", {}, ...rows.flatMap(([name, value]) => [
+  fill(details, element("dl", {}, ...rows.filter(([, value]) => value !== "").flatMap(([name, value]) => [
     element("dt", {}, bounded(name, 80)), element("dd", {}, element("bdi", {}, bounded(String(value), 2000)))])));
 }

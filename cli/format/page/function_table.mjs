@@ -1,6 +1,6 @@
 // The table of functions: self and total, a column for each value of a label, or A and B.
 import { element } from "./dom.mjs";
-import { bounded, counted, percent, timeText } from "./text.mjs";
+import { bounded, counted, percent, weightText } from "./text.mjs";
 import { standardErrors, valueText } from "./tree.mjs";
 
 // { columns, order, sort } for a TableView.
@@ -23,7 +23,7 @@ export function functionTable(questions, state) {
     for (const column of pivot?.columns ?? []) {
       const text = column.code < 0 ? counted(pivot.others, "other", "others") : valueText(key, column.code);
       amount(`v${column.code}`, text, state.pivotTotal ? column.total : column.self, column.whole,
-        `${state.pivotTotal ? "total" : "self"} where ${bounded(key.name, 60)} is ${bounded(text, 300)}; shares of its ${timeText(column.whole)}`);
+        `${state.pivotTotal ? "total" : "self"} where ${bounded(key.name, 60)} is ${bounded(text, 300)}; shares of its ${weightText(column.whole)}`);
     }
   }
   const order = [];
@@ -66,5 +66,5 @@ function amountCell(weight, whole) {
   if (!(weight > 0)) return element("span", { class: "none" }, "·");
   const bar = element("span", { class: "bar" });
   bar.style.width = `${(100 * weight) / whole}%`;
-  return element("span", { class: "amount-cell" }, bar, element("span", { class: "share" }, percent(weight, whole)), element("span", { class: "time-text" }, timeText(weight)));
+  return element("span", { class: "amount-cell" }, bar, element("span", { class: "share" }, percent(weight, whole)), element("span", { class: "time-text" }, weightText(weight)));
 }

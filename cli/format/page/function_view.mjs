@@ -1,7 +1,7 @@
 // One function: who calls it, what it calls, and whose work it is, by label.
 import { element, fill } from "./dom.mjs";
 import { FlameView } from "./flame.mjs";
-import { bounded, percent, timeText } from "./text.mjs";
+import { bounded, percent, weightText } from "./text.mjs";
 
 const MOST_FOUND = 50;
 
@@ -45,8 +45,8 @@ export class FunctionView {
     const { functions } = profile;
     fill(this.title, element("h2", {}, element("bdi", {}, bounded(functions.name(fn), 300))),
       element("p", {}, element("bdi", {}, bounded([functions.module(fn), functions.file(fn)].filter(Boolean).join(" · "), 400))),
-      element("p", {}, `${timeText(totals.total[fn])} in it and below (${percent(totals.total[fn], whole)}), `
-        + `${timeText(totals.self[fn])} in it alone (${percent(totals.self[fn], whole)})`));
+      element("p", {}, `${weightText(totals.total[fn])} in it and below (${percent(totals.total[fn], whole)}), `
+        + `${weightText(totals.self[fn])} in it alone (${percent(totals.self[fn], whole)})`));
     fill(this.labels, ...breakdown);
     this.callers.show(trees.callers, { icicle: false });
     this.callees.show(trees.callees, { icicle: true });

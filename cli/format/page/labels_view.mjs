@@ -3,7 +3,7 @@
 import { element, fill } from "./dom.mjs";
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, timeText } from "./text.mjs";
+import { bounded, counted, percent, weightText } from "./text.mjs";
 import { valueText } from "./tree.mjs";
 
 const SHOWN = 6;
@@ -109,7 +109,7 @@ export class LabelsView {
     return element("li", { class: only ? "only" : not ? "not" : "" },
       element("button", {
         class: "value", "aria-pressed": String(only), "data-focus": `only ${key.name} ${code}`,
-        title: `${bounded(text, 600)}\n${timeText(sums[code])}, ${share}\nClick: only this. Alt-click: leave it out.`,
+        title: `${bounded(text, 600)}\n${weightText(sums[code])}, ${share}\nClick: only this. Alt-click: leave it out.`,
         onclick: (event) => this.actions.onvalue(key.name, token, event.altKey ? "not" : "only"),
       }, bar, element("bdi", { class: ours ? "text ours" : "text" }, shown), element("span", { class: "share" }, share)),
       element("button", {

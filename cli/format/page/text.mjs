@@ -4,6 +4,20 @@ export const UNSET = "(unset)";
 export const UNREADABLE = "(unreadable)";
 export const EMPTY = "(empty)";
 
+// What weights are: time, or what a pprof file of another tool counts.
+let weightUnit = "nanoseconds";
+export function setWeightUnit(name) { weightUnit = name; }
+
+export function weightText(weight) {
+  if (weightUnit === "nanoseconds") return timeText(weight);
+  if (weightUnit !== "bytes") return thousands(weight);
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let value = weight;
+  let at = 0;
+  for (; at + 1 < units.length && value >= 999.5; at++) value /= 1024;
+  return `${value.toFixed(at === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2)} ${units[at]}`;
+}
+
 // "950 ns", "12.3 ms", "78.9 s": three digits.
 export function timeText(ns) {
   const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];

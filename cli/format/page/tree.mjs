@@ -336,7 +336,6 @@ export function standardErrors(counts, wholes) {
   const [a, b] = counts;
   const [wholeA, wholeB] = wholes;
   if (wholeA === 0 || wholeB === 0) return 0;
-  const pooled = (a + b) / (wholeA + wholeB);
-  const error = Math.sqrt(pooled * (1 - pooled) * (1 / wholeA + 1 / wholeB));
-  return error === 0 ? 0 : (b / wholeB - a / wholeA) / error;
+  const variance = (part, whole) => ((part + 1) * (whole - part + 1)) / whole ** 3;
+  return (b / wholeB - a / wholeA) / Math.sqrt(variance(a, wholeA) + variance(b, wholeB));
 }
