@@ -10,6 +10,8 @@ namespace labelscope::cli {
 int run(const RecordOptions& options);
 // From recordings to the same files, summaries and numbers.
 int run(const ReportOptions& options);
+// From two recordings to what differs.
+int run(const DiffOptions& options);
 // The labels of every thread, now or when the process died. The status is that of the first process
 // that could not be shown.
 int run(const DumpOptions& options);

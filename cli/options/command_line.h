@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "cli/options/check_options.h"
+#include "cli/options/diff_options.h"
 #include "cli/options/dump_options.h"
 #include "cli/options/inspect_options.h"
 #include "cli/options/record_options.h"
@@ -13,8 +14,8 @@
 namespace labelscope::cli {
 
 // A new command has its options in a file of its own; they are named here and in command_line.cc.
-using Options =
-    std::variant<RecordOptions, ReportOptions, DumpOptions, InspectOptions, CheckOptions>;
+using Options = std::variant<RecordOptions, ReportOptions, DiffOptions, DumpOptions, InspectOptions,
+                             CheckOptions>;
 
 // Parsing ended the run: text for stdout (--help, --version) or stderr, and the exit status.
 struct ParseEnd {

@@ -20,8 +20,6 @@
 #include "cli/profile/telling_key.h"
 
 namespace labelscope::cli {
-namespace {
-
 SummaryStyle style_for(ColorMode mode, int fd) {
   SummaryStyle style;
   style.color = use_color(mode, fd);
@@ -32,6 +30,8 @@ SummaryStyle style_for(ColorMode mode, int fd) {
   style.functions = 3;
   return style;
 }
+
+namespace {
 
 std::string file_size(std::uint64_t bytes) {
   return bytes < 10240 ? with_thousands(bytes) + " bytes" : with_thousands(bytes / 1024) + " KiB";

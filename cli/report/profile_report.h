@@ -4,10 +4,14 @@
 #include <iosfwd>
 #include <vector>
 
+#include "cli/format/summary.h"
 #include "cli/options/output_options.h"
 #include "cli/report/outputs.h"
 
 namespace labelscope::cli {
+
+// For what `fd` is.
+SummaryStyle style_for(ColorMode mode, int fd);
 
 class ProfileReport {
  public:

@@ -1,0 +1,94 @@
+// Reads two, compares, renders.
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/format/comparison.h"
+#include "cli/format/escape.h"
+#include "cli/format/text.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "cli/report/outputs.h"
+#include "cli/report/profile_report.h"
+#include "cli/report/read_recordings.h"
+
+namespace labelscope::cli {
+namespace {
+
+std::string shown_name(const std::string& path) {
+  return path == "-" ? "stdin" : escape_terminal(path);
+}
+
+// False: it could not be written, and that was said.
+bool write_page(Outputs& outputs, const DiffOptions& options, Profile& a, Profile b) {
+  auto key = merge_sides(a, std::move(b));
+  if (!key) {
+    log::error(escape_terminal(key.error().context));
+    return false;
+  }
+  a.command_line = options.command_line;
+  RenderOptions rendering;
+  rendering.compare_by = *key;
+  std::vector<Error> errors;
+  const std::vector<WrittenFile> written = outputs.write(a, rendering, errors);
+  for (const Error& error : errors) log::error(escape_terminal(error.context));
+  for (const WrittenFile& file : written) {
+    if (file.path != "-") log::info("next: open " + escape_terminal(file.path) + " in a browser");
+  }
+  return errors.empty();
+}
+
+}  // namespace
+
+int run(const DiffOptions& options) {
+  std::optional<Outputs> outputs;
+  if (!options.page.empty()) {
+    auto opened =
+        Outputs::open({options.page}, Format::kHtml, options.overwrite, Pid{}, std::string());
+    if (!opened) {
+      log::error(escape_terminal(opened.error().context));
+      return kExitRuntimeError;
+    }
+    outputs = *std::move(opened);
+  }
+  ReadRecordings sides[2];
+  const std::string names[2] = {shown_name(options.recordings[0]),
+                                shown_name(options.recordings[1])};
+  int status = kExitOk;
+  for (int i = 0; i < 2; ++i) {
+    sides[i] =
+        read_recordings({options.recordings[static_cast<std::size_t>(i)]}, options.selection);
+    if (!sides[i].profile) return sides[i].status;
+    status = std::max(status, sides[i].status);
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (!sides[i].profile->rows.empty()) continue;
+    log::error(names[i] + (options.selection.empty() ? " has no samples" : ": no sample is left"));
+    return kExitNoSample;
+  }
+  auto comparison = Comparison::make(*sides[0].profile, *sides[1].profile, options.keys);
+  if (!comparison) {
+    log::error(escape_terminal(comparison.error().context));
+    return kExitRuntimeError;
+  }
+  bool written =
+      !outputs || write_page(*outputs, options, *sides[0].profile, *std::move(sides[1].profile));
+  const bool stdout_is_taken = options.page == "-";
+  std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
+  errno = 0;
+  const Status shown =
+      options.json ? render_comparison_json(*comparison, names, out)
+                   : render_comparison(*comparison, names,
+                                       style_for(options.messages.color,
+                                                 stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO),
+                                       out);
+  if (!shown) {
+    log::error(cannot_write("the comparison", errno));
+    written = false;
+  }
+  return written ? status : kExitRuntimeError;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,26 @@
+// labelscope diff: its options.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options/message_options.h"
+#include "cli/options/selection_options.h"
+
+namespace labelscope::cli {
+
+struct DiffOptions : SelectionOptions {
+  std::vector<std::string> recordings;  // A and B; "-" is stdin
+  std::vector<std::string> keys;        // empty: those with few values
+  std::string page;                     // empty: none is written
+  bool overwrite = false;
+  bool json = false;
+  std::string command_line;
+  MessageOptions messages;
+
+  static const CommandTexts kTexts;
+  void declare(OptionList& list);
+  void check(const OptionList& list, const CommandTail& tail);
+};
+
+}  // namespace labelscope::cli

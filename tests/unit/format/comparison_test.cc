@@ -1,0 +1,197 @@
+// Two profiles held against each other: shares and amounts by hand, and chance by the dice.
+#include "cli/format/comparison.h"
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "cli/format/format.h"
+#include "support/catch.h"
+#include "unit/format/profile_maker.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+using namespace labelscope::test;
+
+namespace {
+
+Profile shop(std::uint64_t acme, std::uint64_t globex, std::uint64_t none,
+             unsigned unreadable = 0) {
+  SmallProfile made;
+  made.labelled({{"tenant", "acme"}}).count = acme;
+  made.labelled({{"tenant", "globex"}}).count = globex;
+  made.sample(made.shop_thread, kNoIndex, made.no_labels, LS_UNLABELLED).count = none;
+  if (unreadable > 0) {
+    made.sample(made.shop_thread, made.work_stack, made.no_labels, LS_UNREADABLE_NOT_RESIDENT)
+        .count = unreadable;
+  }
+  return weighed(std::move(made.profile), 1'000'000);
+}
+
+Comparison compare(const Profile& a, const Profile& b, std::vector<std::string> keys = {}) {
+  auto made = Comparison::make(a, b, std::move(keys));
+  REQUIRE(made);
+  return *std::move(made);
+}
+
+const ComparedRow& row_of(const ComparedTable& table, const std::string& name,
+                          ComparedRow::Kind kind = ComparedRow::Kind::kValue) {
+  for (const ComparedRow& row : table.rows) {
+    if (row.name == name && row.kind == kind) return row;
+  }
+  FAIL("no row " << name);
+  return table.rows.front();
+}
+
+constexpr const std::string kNames[2] = {"a.jsonl", "b.jsonl"};
+
+std::string text_of(const Comparison& comparison) {
+  std::ostringstream out;
+  SummaryStyle style;
+  style.width = 0;
+  REQUIRE(render_comparison(comparison, kNames, style, out));
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("comparison: shares are of each recording's whole, the largest difference first") {
+  const Comparison made = compare(shop(600, 300, 100), shop(400, 1200, 300, 100));
+  CHECK(made.a.samples == 1000);
+  CHECK(made.b.weight_ns == 2000 * 1'000'000ULL);
+  REQUIRE(made.tables.size() == 3);
+  const ComparedTable& tenants = made.tables[0];
+  CHECK(tenants.key == "tenant");
+  CHECK(tenants.rows[0].name == "acme");
+  CHECK(tenants.rows[0].difference == Approx(0.2 - 0.6));
+  CHECK(row_of(tenants, "globex").difference == Approx(0.6 - 0.3));
+  CHECK(row_of(tenants, "globex").b.weight_ns == 1200 * 1'000'000ULL);
+  CHECK(row_of(tenants, "", ComparedRow::Kind::kWithout).difference == Approx(0.15 - 0.10));
+  CHECK(row_of(tenants, "", ComparedRow::Kind::kUnreadable).a.samples == 0);
+  for (std::size_t i = 1; i < tenants.rows.size(); ++i) {
+    CHECK(std::abs(tenants.rows[i - 1].difference) >= std::abs(tenants.rows[i].difference));
+  }
+  double sum = 0;
+  for (const ComparedRow& row : tenants.rows) sum += row.difference;
+  CHECK(sum == Approx(0).margin(1e-9));
+}
+
+TEST_CASE("comparison: by function alone, and by function and what it calls") {
+  const Comparison made = compare(shop(600, 300, 100), shop(600, 300, 1100));
+  const ComparedTable& alone = made.tables[1];
+  const ComparedTable& below = made.tables[2];
+  CHECK(row_of(alone, "work").a.share == Approx(0.9));
+  CHECK(row_of(alone, "work").b.share == Approx(0.45));
+  CHECK(row_of(alone, "[no stack]").b.share == Approx(0.55));
+  CHECK(row_of(below, "main").b.share == Approx(0.45));
+  CHECK(row_of(below, "main").difference == Approx(-0.45));
+}
+
+TEST_CASE("comparison: a function that calls itself counts once") {
+  SmallProfile made;
+  const Index again = made.location(made.main_module, 0x401100, {"work"});
+  const Index twice = made.stack({made.profile.stacks[made.work_stack].frames[0], again});
+  made.sample(made.shop_thread, twice, made.no_labels, LS_UNLABELLED).count = 10;
+  const Profile profile = weighed(std::move(made.profile), 1'000'000);
+  CHECK(row_of(compare(profile, profile).tables[1], "work").a.share == Approx(1));
+}
+
+TEST_CASE("comparison: equal recordings differ in nothing, and few samples tell nothing") {
+  const Comparison same = compare(shop(600, 300, 100), shop(600, 300, 100));
+  for (const ComparedTable& table : same.tables) {
+    for (const ComparedRow& row : table.rows) CHECK(row.is_noise());
+  }
+  CHECK(standard_errors(0, 100, 4, 100) < kTelling);  // one of eight is so by chance
+  CHECK(standard_errors(0, 100, 7, 100) > kTelling);
+  CHECK(standard_errors(100, 1000, 200, 1000) > 5);
+  CHECK(standard_errors(200, 1000, 100, 1000) < -5);
+  CHECK(standard_errors(1000, 1000, 1000, 1000) == Approx(0));
+  CHECK(standard_errors(0, 0, 5, 10) == Approx(0));
+}
+
+TEST_CASE("comparison: of what does not differ, one of twenty at most looks as if it did") {
+  std::mt19937 dice(4242);  // fixed: this is no test of luck
+  for (const double share : {0.002, 0.02, 0.3, 0.9}) {
+    for (const int samples : {50, 1000}) {
+      INFO(share << " of " << samples);
+      std::binomial_distribution<std::uint64_t> a(samples, share);
+      std::binomial_distribution<std::uint64_t> b(3 * samples, share);
+      int alarms = 0;
+      constexpr int kTrials = 4000;
+      for (int i = 0; i < kTrials; ++i) {
+        const auto all = static_cast<std::uint64_t>(samples);
+        alarms += std::abs(standard_errors(a(dice), all, b(dice), 3 * all)) >= kTelling ? 1 : 0;
+      }
+      CHECK(alarms <= kTrials * 55 / 1000);
+    }
+  }
+}
+
+TEST_CASE("comparison: keys with many values are left out unless they are asked for") {
+  SmallProfile made;
+  for (int i = 0; i < 150; ++i) {
+    made.labelled({{"request", std::to_string(i)}, {"tenant", "acme"}});
+  }
+  const Profile profile = weighed(std::move(made.profile), 1'000'000);
+  const Comparison unasked = compare(profile, profile);
+  CHECK(unasked.tables.size() == 3);
+  CHECK(unasked.left_out == std::vector<std::string>{"request"});
+  CHECK(text_of(unasked).find("not compared, for its many values: request") != std::string::npos);
+  CHECK(compare(profile, profile, {"request"}).tables[0].rows.size() == 150);
+}
+
+TEST_CASE("comparison: the table says what is noise, and no label byte reaches a terminal") {
+  SmallProfile made;
+  made.labelled({{"tenant", "\x1b[2J"}}).count = 10;
+  const Profile odd = weighed(std::move(made.profile), 1'000'000);
+  const std::string text = text_of(compare(odd, odd));
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("0.0 ~") != std::string::npos);
+  CHECK(text.find("~ may be chance") != std::string::npos);
+  const std::string telling = text_of(compare(shop(600, 300, 100), shop(100, 300, 600)));
+  CHECK(telling.find("-50.0  ") != std::string::npos);
+}
+
+TEST_CASE("comparison: JSON has every row with its numbers") {
+  std::ostringstream out;
+  REQUIRE(
+      render_comparison_json(compare(shop(600, 300, 100), shop(400, 1200, 300, 100)), kNames, out));
+  std::istringstream lines(out.str());
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const auto json = nlohmann::json::parse(line);
+  CHECK(json["by"] == "label");
+  CHECK(json["key"] == "tenant");
+  CHECK(json["a"]["name"] == "a.jsonl");
+  CHECK(json["b"]["samples"] == 2000);
+  CHECK(json["rows"].size() == 4);
+  CHECK(json["rows"][0]["value"] == "acme");
+  CHECK(json["rows"][0]["noise"] == false);
+  CHECK(json["rows"][0]["a"]["share"] == Approx(0.6));
+}
+
+TEST_CASE("comparison: what is counted differently is not compared") {
+  Profile other = shop(1, 1, 1);
+  other.mode = "inuse_space/bytes";
+  const auto refused = Comparison::make(shop(1, 1, 1), other, {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().context == "it counts inuse_space/bytes, and the one before cpu time");
+}
+
+TEST_CASE("comparison: both sides become one profile with a label that no other has") {
+  Profile a = shop(600, 300, 100);
+  Profile b = shop(1, 2, 3, 4);
+  a.label_sets.push_back({{"recording", "mine", 0}});
+  b.start_unix_ns += 1'000'000'000'000;
+  b.rows[0].time_ns = b.start_monotonic_ns + 5;
+  const auto key = merge_sides(a, b);
+  REQUIRE(key);
+  CHECK(*key == "labelscope.recording");
+  const Comparison made = compare(a, a, {*key});
+  CHECK(row_of(made.tables[0], "A").a.samples == 1000);
+  CHECK(row_of(made.tables[0], "B").a.samples == 10);
+  CHECK(made.tables[0].rows.size() == 2);
+  // Each from its own start.
+  CHECK(a.duration_ns == b.duration_ns);
+  CHECK(a.rows[3].time_ns == a.start_monotonic_ns + 5);
+}
