@@ -117,5 +117,5 @@ shown=${recordings#"$PWD"/}
   printf '  go tool pprof -top -cum -tagroot=tenant %s\n' "$shown/demo.pb.gz"
   printf '  go tool pprof -tags %s\n' "$shown/demo.pb.gz"
   command -v go >/dev/null || printf '(go comes with the package golang-go.)\n'
-  printf 'or open this page in a browser:\n  %s\n' "$recordings/demo.html"
+  printf '\nOr open this page in a browser:\n  %s\n' "$recordings/demo.html"
 } >&2

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the picture at the top of README.md: records the demo service (demo.sh) and takes a picture of the page in a
+# headless Chromium.
+#
+#   scripts/screenshot.sh [PAGE.html]     PAGE.html: a page that is there already, instead of the demo's
+#
+# Needs node and chromium. Writes docs/page.png.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+case ${1:-} in
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+esac
+for program in node chromium; do
+  command -v "$program" >/dev/null || die "$program is missing: apt-get install nodejs chromium"
+done
+page=${1:-}
+if [[ -z $page ]]; then
+  # Its last line is the page's path.
+  page=$(bash "$root_dir/scripts/demo.sh" 2>&1 >/dev/null | tee /dev/stderr | tail -n 1)
+  page=${page#"${page%%[![:space:]]*}"}
+fi
+[[ -f $page ]] || die "there is no page $page"
+
+# Grouped by tenant, coloured by route: what no other viewer shows.
+readonly fragment='#groups=%5B%22tenant%22%5D&color=http.route'
+node "$root_dir/tests/page/screenshot.mjs" "$page" "$root_dir/docs/page.png" "$fragment" 1280 720
+say "Wrote docs/page.png ($(($(stat -c %s "$root_dir/docs/page.png") / 1024)) KiB)"
