@@ -22,13 +22,14 @@
 #include <vector>
 
 #include "cli/format/format.h"
+#include "cli/format/frame_tree.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/otlp_dictionary.h"
 #include "cli/format/otlp_parts.h"
 #include "cli/format/pprof_parts.h"
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
-#include "cli/format/frame_tree.h"
+#include "cli/format/shares.h"
 #include "cli/format/shown_frames.h"
 #include "cli/format/text.h"
 
@@ -213,7 +214,7 @@ class OtlpRenderer {
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kScope, scope);
     // Viewers show the first one unless told otherwise.
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
-                                       encode_profile(samples.time, profile_.mode, "nanoseconds"));
+                                       encode_profile(samples.time, values_.type, values_.unit));
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
                                        encode_profile(samples.count, "samples", "count"));
     std::string message;
@@ -239,7 +240,7 @@ class OtlpRenderer {
     message += samples;
     builder.add_fixed64(otlp::Profile::kTimeUnixNano, profile_.start_unix_ns);
     builder.add_uint64(otlp::Profile::kDurationNano, profile_.duration_ns);
-    builder.add_message(otlp::Profile::kPeriodType, value_type(profile_.mode, "nanoseconds"));
+    builder.add_message(otlp::Profile::kPeriodType, value_type(values_.type, values_.unit));
     builder.add_int64(otlp::Profile::kPeriod, to_int64(profile_.period_ns));
     // Of the whole recording, and in each of its profiles: consumers split them.
     std::vector<std::int32_t> facts;
@@ -260,6 +261,7 @@ class OtlpRenderer {
 
   const Profile& profile_;
   const RenderOptions& options_;
+  const ValueType values_ = cli::value_type(profile_.mode);
   ShownFrames shown_;
   OtlpDictionary dictionary_;
   std::map<std::int32_t, Samples> of_process_;

@@ -15,6 +15,7 @@
 #include "cli/format/format.h"
 #include "cli/format/json_values.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 #include "cli/format/shown_frames.h"
 #include "cli/format/text.h"
 
@@ -131,9 +132,15 @@ class SpeedscopeRenderer {
       weight_ns += row.weight_ns;
     }
     end_sample();
-    out << R"({"type":"sampled","name":)" << Json(track.name).dump()
-        << R"(,"unit":"nanoseconds","startValue":0,"endValue":)" << track.weight_ns
+    out << R"({"type":"sampled","name":)" << Json(track.name).dump() << R"(,"unit":)"
+        << Json(unit()).dump() << R"(,"startValue":0,"endValue":)" << track.weight_ns
         << R"(,"samples":[)" << samples << R"(],"weights":[)" << weights << "]}";
+  }
+
+  // speedscope knows times and bytes.
+  std::string unit() const {
+    const ValueType values = value_type(profile_.mode);
+    return values.is_time() || values.unit == "bytes" ? values.unit : "none";
   }
 
   const Profile& profile_;
