@@ -31,6 +31,7 @@ class BpfProcess final : public Target {
   // see half of a write. kVanished also if the process has executed another program since open().
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
+  std::unique_ptr<Target> forked_from() const override { return live_->forked_from(); }
 
   Pid pid() const { return live_->pid(); }
   std::string comm() const { return live_->comm(); }

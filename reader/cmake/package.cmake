@@ -27,6 +27,7 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/outcome.h
   include/labelscope/plan.h
   include/labelscope/plan_trace.h
+  include/labelscope/process_facts.h
   include/labelscope/registers.h
   include/labelscope/result.h
   include/labelscope/saved_pointer.h

@@ -35,11 +35,21 @@ enum class FindingCode {
   kUnresolved,      // no way to the variable was found
   kUnreadableFile,  // the file cannot be opened or parsed
   kTooManyPublishers,
-  kNeverTouched,  // this thread has no TLS block for the variable
-  kBadPointer,    // a pointer leads to memory that is not there
-  kMalformedSet,  // impossible lengths, counts or pointers
-  kNullValue,     // a key whose value is null
-  kTornRecord,    // its checksum does not fit
+  kNeverTouched,         // this thread has no TLS block for the variable
+  kBadPointer,           // a pointer leads to memory that is not there
+  kMalformedSet,         // impossible lengths, counts or pointers
+  kNullValue,            // a key whose value is null
+  kTornRecord,           // its checksum does not fit
+  kVariableSize,         // the variable is not as large as its format says
+  kRecordInvalid,        // a record whose mark is neither that of a valid nor of no record
+  kIncompleteAttribute,  // the last attribute of a record ends behind the record
+  kUnknownKey,           // an attribute whose key is a number without a name
+  kKeyMapMissing,        // nothing tells the names of keys
+  kUnknownSchema,        // the names are of records of another kind
+  kContextVersion,       // a process context of another version
+  kContextSize,          // a process context that claims to be too large
+  kContextMalformed,     // a process context that contradicts itself
+  kContextChanging,      // a process context that is being replaced at each look
 };
 
 // Who gets the labels in spite of a finding.

@@ -26,6 +26,9 @@ class Target {
   virtual std::optional<Address> program_headers_address() const = 0;
   // False for a core file: what cannot be read there cannot be read later either.
   virtual bool is_alive() const { return true; }
+  // The process that this one was forked from and whose program it still runs: what it has said of
+  // itself before, it said of both. Null if there is none, or it has ended.
+  virtual std::unique_ptr<Target> forked_from() const { return nullptr; }
 };
 
 // A process of this machine, through /proc. Files are opened through /proc/PID/map_files, or
@@ -42,6 +45,7 @@ class LiveProcess final : public Target {
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
+  std::unique_ptr<Target> forked_from() const override;
   // The first instruction of the program itself. The loader has done its work by then.
   std::optional<Address> entry_point() const;
 

@@ -35,6 +35,16 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kMalformedSet, "malformed-set"},
     {kNullValue, "null-value"},
     {kTornRecord, "torn-record"},
+    {kVariableSize, "variable-size"},
+    {kRecordInvalid, "record-invalid"},
+    {kIncompleteAttribute, "incomplete-attribute"},
+    {kUnknownKey, "unknown-key"},
+    {kKeyMapMissing, "key-map-missing"},
+    {kUnknownSchema, "unknown-schema"},
+    {kContextVersion, "context-version"},
+    {kContextSize, "context-size"},
+    {kContextMalformed, "context-malformed"},
+    {kContextChanging, "context-changing"},
 };
 
 }  // namespace

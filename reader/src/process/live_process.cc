@@ -212,6 +212,18 @@ std::optional<Address> LiveProcess::program_headers_address() const {
 
 std::optional<Address> LiveProcess::entry_point() const { return auxiliary_value(AT_ENTRY); }
 
+std::unique_ptr<Target> LiveProcess::forked_from() const {
+  auto status = read_proc("status");
+  if (!status) return nullptr;
+  const std::string_view number = status_field(*status, "PPid");
+  std::int32_t parent = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parent);
+  if (error != std::errc{}) return nullptr;
+  auto process = open(Pid{parent});
+  if (!process || (*process)->program_.empty() || (*process)->program_ != program_) return nullptr;
+  return *std::move(process);
+}
+
 Result<std::vector<Tid>> LiveProcess::threads() const {
   auto tids = list_threads(pid_);
   if (tids && tids->empty()) return gone(pid_);

@@ -1,0 +1,183 @@
+// Finding and reading a process context (OTEP 4719).
+//
+// It is found by the name of its mapping. Writers make a memfd and map it privately, then name the
+// memory by prctl(PR_SET_VMA_ANON_NAME), or take anonymous memory at once:
+//
+//   /memfd:OTEL_CTX (deleted)    the kernel does not name anonymous memory
+//   [anon_shmem:OTEL_CTX]        it does, and the memory is of a memfd
+//   [anon:OTEL_CTX]              it does
+//   (no name)                    neither; nor has a core file such names
+//
+// It is read while the process runs. The writer sets `published at` to 0, then pointer and size,
+// then `published at` to a new time; it frees the old payload at once. So a payload counts only if
+// the time before and after it is the same and not 0. If it is not, or the payload is gone and the
+// time another one, this reads again.
+#include "labelscope/process_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <thread>
+
+#include "base/text.h"
+#include "process_context/context_message.h"
+
+namespace labelscope {
+namespace {
+
+constexpr std::string_view kNames[] = {"[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
+                                       "/memfd:OTEL_CTX"};
+constexpr std::array<char, 8> kSignature{'O', 'T', 'E', 'L', '_', 'C', 'T', 'X'};
+constexpr std::uint32_t kVersion = 2;
+// The largest that a known writer makes.
+constexpr std::uint32_t kLargestPayload = 1 << 20;
+constexpr int kTries = 5;
+// A writer that was interrupted between its stores needs a processor to go on.
+constexpr std::chrono::microseconds kPause{500};
+// Beyond this, memory without a name is not looked at: one read each.
+constexpr std::size_t kMostUnnamed = 1024;
+// A server forks workers; these seldom fork again.
+constexpr int kMostParents = 4;
+
+constexpr std::string_view kSchemas[] = {"tlsdesc_v1_dev", "tls_v1", "nodejs_v1_dev", "nodejs_v1",
+                                         "go_pprof_labels_v1"};
+
+struct Header {
+  std::array<char, 8> signature;
+  std::uint32_t version;
+  std::uint32_t size;
+  std::uint64_t published_ns;
+  std::uint64_t payload;
+};
+static_assert(sizeof(Header) == 32);
+
+bool has_context_name(const Mapping& mapping) {
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return mapping.path.starts_with(name); });
+}
+
+void find(ProcessFacts& facts, FindingCode code, std::string text, std::string fix = {}) {
+  facts.findings.push_back({code, "the process context at " + hex(facts.header) + " " + text,
+                            std::move(fix), RuleId::kNone, Harm::kSlight});
+}
+
+void adopt(ContextMessage said, ProcessFacts& facts) {
+  facts.attributes = std::move(said.attributes);
+  if (said.left_out != 0) {
+    find(facts, FindingCode::kContextSize,
+         "has " + std::to_string(said.left_out) +
+             " keys or values that are left out: they are no "
+             "texts, or longer than " +
+             std::to_string(kLongestText) + " bytes, or too many");
+  }
+  if (!said.key_map) return;
+  // What the numbers of a kind of records that nobody here knows mean, nobody here knows.
+  if (said.schema && std::ranges::find(kSchemas, *said.schema) == std::end(kSchemas)) {
+    find(facts, FindingCode::kUnknownSchema,
+         "names the keys of records of the schema '" + *said.schema + "', which is not known");
+    return;
+  }
+  facts.keys = *std::move(said.key_map);
+}
+
+// One try. False: it was being replaced.
+bool read_once(const MemorySource& memory, const Header& header, ProcessFacts& facts) {
+  facts.published_ns = header.published_ns;
+  if (header.published_ns == 0) return false;
+  if (header.size > kLargestPayload) {
+    find(facts, FindingCode::kContextSize,
+         "claims a payload of " + std::to_string(header.size) + " bytes; at most " +
+             std::to_string(kLargestPayload) + " are read");
+    return true;
+  }
+  std::vector<std::byte> payload(header.size);
+  const bool read = payload.empty() || memory.read(memory.untagged(header.payload), payload);
+  if (has_changed(facts, memory)) return false;
+  if (!read) {
+    find(facts, FindingCode::kBadPointer,
+         "leads to a payload at " + hex(header.payload) + " that cannot be read");
+  } else if (auto said = parse_context_message(payload)) {
+    adopt(*std::move(said), facts);
+  } else {
+    find(facts, FindingCode::kContextMalformed,
+         "has a payload that is no message of its kind, or one with too many attributes");
+  }
+  return true;
+}
+
+// Null: there is no context. `named`: the mapping says that it is one.
+std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address start, bool named) {
+  auto facts = std::make_shared<ProcessFacts>();
+  facts->header = start;
+  for (int i = 0; i < kTries; ++i) {
+    const auto header = read_value<Header>(memory, start);
+    if (!header || header->signature != kSignature) {
+      if (!named) return nullptr;
+      find(*facts, FindingCode::kContextMalformed,
+           header ? "does not begin with OTEL_CTX" : "cannot be read");
+      return facts;
+    }
+    if (header->version != kVersion) {
+      facts->published_ns = header->published_ns;
+      find(*facts, FindingCode::kContextVersion,
+           "has version " + std::to_string(header->version) + ", and only " +
+               std::to_string(kVersion) + " is known");
+      return facts;
+    }
+    if (read_once(memory, *header, *facts)) return facts;
+    std::this_thread::sleep_for(kPause);
+  }
+  facts->published_ns = 0;
+  find(*facts, FindingCode::kContextChanging, "was being replaced at each look", "look again");
+  return facts;
+}
+
+std::shared_ptr<const ProcessFacts> read_own(const Target& target,
+                                             const std::vector<Mapping>& mappings, bool wanted) {
+  const MemorySource& memory = target.memory();
+  for (const Mapping& mapping : mappings) {
+    if (has_context_name(mapping)) return read_at(memory, mapping.start, /*named=*/true);
+  }
+  if (!wanted) return nullptr;
+  std::size_t looked_at = 0;
+  for (const Mapping& mapping : mappings) {
+    if (!mapping.path.empty() || !mapping.readable || mapping.executable) continue;
+    if (++looked_at > kMostUnnamed) break;
+    if (auto facts = read_at(memory, mapping.start, /*named=*/false)) return facts;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
+                                                       const std::vector<Mapping>& mappings,
+                                                       bool wanted) {
+  auto facts = read_own(target, mappings, wanted);
+  if (facts || !wanted) return facts;
+  // A fork has the records of its parent, and not its process context (MADV_DONTFORK).
+  auto parent = target.forked_from();
+  for (int i = 0; parent && i < kMostParents; ++i, parent = parent->forked_from()) {
+    auto of_parent = parent->mappings();
+    if (!of_parent) break;
+    facts = read_own(*parent, *of_parent, /*wanted=*/false);
+    if (!facts) continue;
+    auto inherited = std::make_shared<ProcessFacts>(*facts);
+    inherited->of_parent = true;
+    return inherited;
+  }
+  return nullptr;
+}
+
+bool has_changed(const ProcessFacts& facts, const MemorySource& memory) {
+  if (facts.of_parent) return false;
+  const auto now = read_value<std::uint64_t>(memory, facts.header + offsetof(Header, published_ns));
+  return now && *now != facts.published_ns;
+}
+
+}  // namespace labelscope
