@@ -56,7 +56,7 @@ char state_letter(std::uint32_t state, std::uint32_t exit_state) {
   return kLetters[static_cast<std::size_t>(std::bit_width(shown))];
 }
 
-Result<ThreadRecord> decode_thread(std::span<const std::byte> record) {
+Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const ProcessFacts* facts) {
   const auto head = head_of<ls_thread_head>(record);
   if (!head) return malformed("no thread head");
   auto labels = open_labels(record.subspan(sizeof(*head)));
@@ -68,7 +68,7 @@ Result<ThreadRecord> decode_thread(std::span<const std::byte> record) {
   thread.name.assign(comm, strnlen(comm, sizeof(head->comm)));
   thread.state = state_letter(head->state, head->exit_state);
   if (head->thread_pointer != 0) thread.thread_pointer = head->thread_pointer;
-  thread.seen = observation_of(*labels);
+  thread.seen = observation_of(*labels, facts);
   result.pointer_lags = head->pointer_lags != 0;
   result.ended = head->no_memory != 0 || head->exit_state != 0;
   return result;

@@ -19,7 +19,9 @@ struct ThreadRecord {
   bool pointer_lags = false;  // the labels may have been read through an old thread pointer
   bool ended = false;         // it has given up its memory: its outcome and labels mean nothing
 };
-Result<ThreadRecord> decode_thread(std::span<const std::byte> record);
+// `facts`: of the process, which names keys; may be null.
+Result<ThreadRecord> decode_thread(std::span<const std::byte> record,
+                                   const ProcessFacts* facts = nullptr);
 
 // The bytes that were asked for; kUnreadable if one of them is not there.
 Result<std::span<const std::byte>> decode_bytes(std::span<const std::byte> record,

@@ -58,7 +58,7 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
   Status status =
       process.iterators().run(TaskIterators::Kind::kThreads, request_for(plan),
                               [&](std::span<const std::byte> bytes) -> Status {
-                                auto record = decode_thread(bytes);
+                                auto record = decode_thread(bytes, plan.facts.get());
                                 if (!record) return std::move(record).error();
                                 const bool doubtful = record->pointer_lags && !record->ended &&
                                                       !(saved && *saved == SavedPointer::kTrue);

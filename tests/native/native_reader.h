@@ -25,7 +25,8 @@ class NativeReader {
     };
   }
 
-  Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer) {
+  Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
+                      const ProcessFacts* facts = nullptr) {
     ls_recipes all{};
     all.count = static_cast<std::uint32_t>(recipes.size());
     std::copy(recipes.begin(), recipes.end(), all.recipe);
@@ -41,7 +42,7 @@ class NativeReader {
     const auto& answer = std::get<AnswerRecord>(*record);
     key_.clear();
     append_label_bytes(answer.labels, key_);
-    return observation_of(answer.labels);
+    return observation_of(answer.labels, facts);
   }
 
   // A variable at a fixed place.

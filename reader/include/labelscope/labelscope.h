@@ -194,6 +194,11 @@ LS_API ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* p
  */
 LS_API ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
                                       ls_error* error);
+/* The same by the plan of the process that the bytes are from. Some publishers (OpenTelemetry's)
+ * send numbers for keys, and the process tells their names when it is planned. Without them such
+ * labels are left out, and LS_UNKNOWN_KEY is set: then plan again, and decode again. */
+LS_API ls_error_code ls_decode_labels_of(const ls_plan* plan, const void* bytes, size_t size,
+                                         ls_observation** observation, ls_error* error);
 LS_API void ls_free_observation(ls_observation* observation);
 
 LS_API enum ls_outcome ls_observed_outcome(const ls_observation* observation);

@@ -15,6 +15,8 @@
 
 namespace labelscope {
 
+struct ProcessFacts;  // process_facts.h
+
 struct Located {
   std::optional<Address> address;      // of the pointer to the label set
   ls_outcome outcome = LS_UNLABELLED;  // why there is no address; meaningless if there is one
@@ -26,6 +28,7 @@ struct ThreadState {
   Address thread_pointer = 0;
   Tid tid{};                             // 0: not known
   const Registers* registers = nullptr;  // null: not known
+  const ProcessFacts* facts = nullptr;   // of its process; null: it says nothing
 };
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);

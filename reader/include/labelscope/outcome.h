@@ -22,7 +22,9 @@ enum ls_outcome {
   /* The thread ended, or never ran again, before the read was repeated. */
   LS_UNREADABLE_VANISHED = 8,
   LS_UNREADABLE_TORN = 9, /* the thread was just writing its record */
-  LS_OUTCOME_COUNT = 10
+  /* The thread has labels whose keys are numbers, and the process does not tell their names. */
+  LS_UNREADABLE_NO_KEYS = 10,
+  LS_OUTCOME_COUNT = 11
 };
 
 /* Facts about a sample that do not change its outcome. */
@@ -31,12 +33,15 @@ enum ls_sample_flag {
   LS_TRUNCATED_LABELS = 1 << 1, /* more than LS_MAX_LABELS labels */
   LS_TRUNCATED_BYTES = 1 << 2,  /* keys and values together exceed LS_MAX_LABEL_BYTES */
   LS_NULL_VALUE = 1 << 3,       /* a key whose value.buf is null: against the ABI, and not shown */
-  LS_DUPLICATE_KEY = 1 << 4,    /* legal: the first of two equal keys counts */
+  LS_DUPLICATE_KEY = 1 << 4,    /* legal: of equal keys the first counts (OTEP 4947: the last) */
   LS_NEVER_TOUCHED = 1 << 5, /* unlabelled because the thread has no TLS block for the variable */
   LS_RETRIED = 1 << 6,       /* read a second time with page faults allowed */
   LS_PARTLY_UNREADABLE = 1 << 7, /* another publisher of the same process was unreadable */
   LS_KEY_CONFLICT = 1 << 8, /* two publishers set one key to different values; both are shown */
-  LS_STACK_CUT = 1 << 9     /* unwinding took too long for a thread that is held (--max-stop) */
+  LS_STACK_CUT = 1 << 9,    /* unwinding took too long for a thread that is held (--max-stop) */
+  /* A label is left out: the process does not tell the name of its key, which is a number. */
+  LS_UNKNOWN_KEY = 1 << 10,
+  LS_INCOMPLETE_LABEL = 1 << 11 /* the last label of a record is longer than the record says */
 };
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)
 

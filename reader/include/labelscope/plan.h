@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
 #include "labelscope/plan_trace.h"
+#include "labelscope/process_facts.h"
 #include "labelscope/target.h"
 #include "labelscope/tls_recipe.h"
 
@@ -42,6 +44,8 @@ struct ProcessPlan {
   std::size_t modules = 0;  // modules looked at
   bool plan_again = false;  // a module is still being loaded
   std::string sources;      // that were looked for: "ABI v1, context_tls_v1"
+  // What the process says once for all its threads; null if it says nothing.
+  std::shared_ptr<const ProcessFacts> facts;
   // Of the publishers, as observe() wants them.
   std::vector<ls_tls_recipe> recipes() const;
   // Says in words why there are no publishers; empty if there are some.

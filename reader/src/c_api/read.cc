@@ -38,7 +38,9 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
 Observation observe_with(const ls_plan& plan, const ThreadState& thread,
                          const MemorySource& memory) {
   if (thread.thread_pointer == 0) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
-  Observation seen = observe(plan.recipes, thread, memory);
+  ThreadState state = thread;
+  state.facts = plan.plan.facts.get();
+  Observation seen = observe(plan.recipes, state, memory);
   if (plan.may_miss_publisher && seen.outcome == LS_UNLABELLED) {
     return {LS_UNREADABLE_NO_RECIPE, 0, {}};
   }
@@ -66,11 +68,12 @@ Result<std::unique_ptr<ls_observation>> read_thread(const ls_target& target, con
   return observation;
 }
 
-Result<std::unique_ptr<ls_observation>> decode(std::span<const std::byte> bytes) {
+Result<std::unique_ptr<ls_observation>> decode(std::span<const std::byte> bytes,
+                                               const ls_plan* plan) {
   auto labels = open_labels(bytes);
   if (!labels) return std::move(labels).error();
   auto observation = std::make_unique<ls_observation>();
-  observation->seen = observation_of(*labels);
+  observation->seen = observation_of(*labels, plan == nullptr ? nullptr : plan->plan.facts.get());
   return observation;
 }
 
@@ -127,8 +130,13 @@ ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* plan,
 
 ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
                                ls_error* error) {
+  return ls_decode_labels_of(nullptr, bytes, size, observation, error);
+}
+
+ls_error_code ls_decode_labels_of(const ls_plan* plan, const void* bytes, size_t size,
+                                  ls_observation** observation, ls_error* error) {
   return answer("ls_decode_labels: an argument is NULL", bytes != nullptr, observation, error, [&] {
-    return decode({static_cast<const std::byte*>(bytes), size});
+    return decode({static_cast<const std::byte*>(bytes), size}, plan);
   });
 }
 

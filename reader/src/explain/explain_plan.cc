@@ -129,6 +129,18 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   }
 }
 
+void tell_facts(const ProcessFacts& facts, std::vector<std::string>& steps) {
+  steps.push_back(
+      std::string(facts.of_parent ? "the process that it was forked from" : "the process") +
+      " has a process context at " + hex(facts.header) + ": " +
+      std::to_string(facts.attributes.size()) + " attributes, names of " +
+      std::to_string(facts.keys.size()) + " keys");
+  for (const auto& [key, value] : facts.attributes) steps.push_back("  " + key + "=" + value);
+  for (std::size_t i = 0; i < facts.keys.size(); ++i) {
+    steps.push_back("  key " + std::to_string(i) + " is " + facts.keys[i]);
+  }
+}
+
 Finding of_module(const std::string& path, Finding finding) {
   finding.text = path + ": " + finding.text;
   return finding;
@@ -174,6 +186,8 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
   for (const Refusal& refusal : plan.refusals) {
     found.push_back(of_module(refusal.path, refusal.finding));
   }
+  if (plan.facts)
+    found.insert(found.end(), plan.facts->findings.begin(), plan.facts->findings.end());
   // Findings that only the trace has: without a trace, planning does not look for them.
   for (const ModuleTrace& module : trace.modules) {
     if (!module.refused) continue;
@@ -195,14 +209,14 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   told.steps.push_back(std::move(looked));
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
+  if (plan.facts) tell_facts(*plan.facts, told.steps);
   std::vector<Finding> found = findings_of(plan, trace);
   // This comes after files that could not be read: any of them may be the publisher.
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
   // Findings that keep labels from being read come first, then deviations of publishers that work.
   if (!plan.publishers.empty()) {
-    std::stable_partition(found.begin(), found.end(), [](const Finding& each) {
-      return each.harm == Harm::kUnreadable;
-    });
+    std::stable_partition(found.begin(), found.end(),
+                          [](const Finding& each) { return each.harm == Harm::kUnreadable; });
   }
   told.findings = std::move(found);
   return told;

@@ -118,6 +118,8 @@ void ThreadStory::tell_reading(ReadingStory reading) {
 Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
                            const MemorySource& memory) {
   Explanation told;
+  ThreadState state = thread;
+  state.facts = plan.facts.get();
   told.steps.push_back("thread pointer " + hex(thread.thread_pointer));
   if (plan.publishers.empty()) {
     told.steps.emplace_back(
@@ -136,7 +138,7 @@ Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
     const LabelSource* source = find_source(publisher.recipe.source);
     if (source == nullptr) continue;
     story.tell_reading(source->explain(
-        {memory, *located.address, static_cast<std::uint8_t>(i), &publisher.recipe, &thread}));
+        {memory, *located.address, static_cast<std::uint8_t>(i), &publisher.recipe, &state}));
   }
   return told;
 }

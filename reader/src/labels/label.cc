@@ -25,6 +25,7 @@ constexpr OutcomeWords kOutcomes[] = {
     {"malformed", "the label set contradicts itself"},
     {"vanished", "the thread did not run again before the repeated read"},
     {"torn", "the thread was just writing its record"},
+    {"no-keys", "the process does not tell the names of the keys"},
     {"unknown", "unknown outcome"},
 };
 static_assert(std::size(kOutcomes) == LS_OUTCOME_COUNT + 1);

@@ -377,6 +377,10 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;
+  const bool has_records = std::ranges::any_of(plan.publishers, [](const Publisher& publisher) {
+    return publisher.recipe.source == LS_SOURCE_OTEL_CONTEXT;
+  });
+  plan.facts = read_process_facts(target, *mappings, has_records);
   forget_unmapped(*mappings);
   return plan;
 }

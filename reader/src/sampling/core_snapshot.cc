@@ -41,7 +41,7 @@ class NotingMemory final : public MemorySource {
 };
 
 ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
-                           const NotingMemory& memory, Machine machine) {
+                           const ProcessFacts* facts, const NotingMemory& memory, Machine machine) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
   seen.name = thread.name;
@@ -52,7 +52,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
     seen.problem = no_thread_pointer(machine);
     return seen;
   }
-  seen.seen = observe(recipes, seen.state_read(), memory);
+  seen.seen = observe(recipes, seen.state_read(facts), memory);
   if (is_unreadable(seen.seen.outcome)) seen.problem = memory.lacking();
   return seen;
 }
@@ -97,7 +97,8 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
   if (!mappings) return mappings.error();
   for (const CoreThread& thread : core.threads()) {
     const NotingMemory memory(core.memory(), *mappings);
-    ThreadSnapshot seen = read_thread(thread, recipes, memory, core.machine());
+    ThreadSnapshot seen =
+        read_thread(thread, recipes, snapshot.plan.facts.get(), memory, core.machine());
     if (core.truncated() && seen.seen.outcome == LS_UNREADABLE_NO_RECIPE) {
       seen.problem = "the label variable could not be located: the core file is cut short";
     }

@@ -36,7 +36,11 @@ class ThreadReader {
  public:
   ThreadReader(const LiveProcess& process, const ProcessPlan& plan, const SnapshotOptions& options,
                Unwinder* unwinder)
-      : process_(process), options_(options), unwinder_(unwinder), recipes_(plan.recipes()) {}
+      : process_(process),
+        options_(options),
+        unwinder_(unwinder),
+        recipes_(plan.recipes()),
+        facts_(plan.facts) {}
 
   // Every thread that was not read yet. kVanished, kPermission: nothing could be read.
   Status read_all(ProcessSnapshot& snapshot);
@@ -62,6 +66,7 @@ class ThreadReader {
   const SnapshotOptions& options_;
   Unwinder* unwinder_;
   std::vector<ls_tls_recipe> recipes_;
+  std::shared_ptr<const ProcessFacts> facts_;
   std::set<Tid> seen_;
   std::vector<ThreadSnapshot> done_;
   std::map<Tid, ThreadSnapshot> late_;  // not read yet: they have not stopped
@@ -252,7 +257,7 @@ void ThreadReader::look_at_held(ThreadSnapshot& thread) {
 }
 
 void ThreadReader::observe_at(ThreadSnapshot& thread) {
-  thread.seen = observe(recipes_, thread.state_read(), process_.memory());
+  thread.seen = observe(recipes_, thread.state_read(facts_.get()), process_.memory());
 }
 
 void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {

@@ -39,9 +39,9 @@ struct ThreadSnapshot {
   std::string problem;
   bool late = false;  // `problem` is that it did not stop in time
 
-  // What observe() and explain_thread() ask; points to this snapshot.
-  ThreadState state_read() const {
-    return {thread_pointer.value_or(0), tid, registers ? &*registers : nullptr};
+  // What observe() and explain_thread() ask; points to this snapshot. `facts`: of the plan.
+  ThreadState state_read(const ProcessFacts* facts = nullptr) const {
+    return {thread_pointer.value_or(0), tid, registers ? &*registers : nullptr, facts};
   }
 };
 

@@ -27,6 +27,7 @@ constexpr milliseconds kHopeless{1000};
 ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
                                            EventHandler& handler) {
   Seen seen;
+  label_bytes_.clear();
   auto time = Clock::now();
   if (time < thread.hopeless_until) {
     ++(thread.refused ? threads_refused_ : threads_not_stopped_);
@@ -88,7 +89,7 @@ bool ThreadSampler::settle() {
 
 // The thread is held meanwhile, so nothing here may take long.
 ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
-                                           const StoppedThread& stopped) const {
+                                           const StoppedThread& stopped) {
   const auto deadline = Clock::now() + options_.max_stop - stopped.held();
   Seen seen;
   auto thread_pointer = stopped.thread_pointer();
@@ -101,7 +102,9 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
     seen.other_program = true;
     return seen;
   }
-  seen.labels = observe(process.recipes(), {*thread_pointer, tid, &*registers}, process.memory());
+  label_bytes_.clear();
+  seen.labels = observe_as_bytes(process.recipes(), {*thread_pointer, tid, &*registers},
+                                 process.memory(), label_bytes_);
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);
   }
@@ -110,8 +113,6 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
 
 void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& thread,
                              const Seen& seen, Clock::time_point time, EventHandler& handler) {
-  label_bytes_.clear();
-  append_label_bytes(seen.labels.labels, label_bytes_);
   Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());

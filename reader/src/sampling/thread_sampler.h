@@ -48,7 +48,7 @@ class ThreadSampler {
     UnwoundStack stack;
     bool other_program = false;
   };
-  Seen look_at(SampledProcess& process, Tid tid, const StoppedThread& stopped) const;
+  Seen look_at(SampledProcess& process, Tid tid, const StoppedThread& stopped);
   void hand_out(const SampledProcess& process, const ListedThread& thread, const Seen& seen,
                 StoppedThread::Clock::time_point time, EventHandler& handler);
 

@@ -69,16 +69,12 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void append_labels(const LabelReader& from, LabelSet& labels) {
-  const LabelSource* source = find_source(from.head.source);
-  if (source == nullptr) return;
-  if ((LS_WORD_SOURCES & 1U << from.head.source) != 0) {
-    labels.push_back({text_of(from.name), text_of(from.value), from.head.publisher});
-    return;
-  }
-  for (Label& label : source->decode(from.value, from.head.publisher)) {
-    labels.push_back(std::move(label));
-  }
+// A raw reading of one publisher.
+void append_raw(const RawReading& raw, const ThreadView& view, std::vector<std::byte>& bytes) {
+  LabelWriter writer(bytes, sizeof(LabelHead) + raw.bytes.size());
+  writer.put({view.publisher, static_cast<std::uint8_t>(view.recipe->source), 0,
+              static_cast<std::uint16_t>(raw.bytes.size())},
+             raw.bytes.data(), raw.bytes.data());
 }
 
 }  // namespace
@@ -124,34 +120,61 @@ void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes) {
   }
 }
 
-Observation decode_label_bytes(std::span<const std::byte> bytes) {
+Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
+                             const MemorySource& memory, std::vector<std::byte>& bytes) {
+  return observe_by(recipes, thread, memory,
+                    [&](const LabelSource& source, const ThreadView& view) {
+                      if (source.sends_words()) {
+                        Observation one = source.read(view);
+                        append_label_bytes(std::exchange(one.labels, {}), bytes);
+                        return one;
+                      }
+                      const RawReading raw = source.take(view);
+                      if (raw.outcome == LS_LABELLED) append_raw(raw, view, bytes);
+                      return Observation{raw.outcome, raw.flags, {}};
+                    });
+}
+
+Observation decode_label_bytes(std::span<const std::byte> bytes, const ProcessFacts* facts) {
   Observation total;
-  Observation one;
+  Observation words;
   bool first = true;
-  auto finish_publisher = [&] {
-    if (one.labels.empty()) return;
-    keep_first_keys(one.labels, one.flags);
-    one.outcome = LS_LABELLED;
-    merge_observation(total, std::exchange(one, {}), std::exchange(first, false));
+  const auto merge = [&](Observation one) {
+    merge_observation(total, std::move(one), std::exchange(first, false));
+  };
+  const auto finish_words = [&] {
+    if (words.labels.empty()) return;
+    keep_first_keys(words.labels, words.flags);
+    words.outcome = LS_LABELLED;
+    merge(std::exchange(words, {}));
   };
   for (LabelReader reader(bytes); reader.next();) {
-    if (!one.labels.empty() && one.labels.back().publisher != reader.head.publisher) {
-      finish_publisher();
+    const LabelSource* source = find_source(reader.head.source);
+    const std::uint8_t publisher = reader.head.publisher;
+    if (source == nullptr) continue;
+    if (!source->sends_words()) {
+      finish_words();
+      merge(source->decode(reader.value, publisher, facts));
+      continue;
     }
-    append_labels(reader, one.labels);
+    if (!words.labels.empty() && words.labels.back().publisher != publisher) finish_words();
+    words.labels.push_back({text_of(reader.name), text_of(reader.value), publisher});
   }
-  finish_publisher();
+  finish_words();
   return total;
 }
 
-Observation observation_of(const WireLabels& labels) {
+Observation observation_of(const WireLabels& labels, const ProcessFacts* facts) {
   std::vector<std::byte> bytes;
   append_label_bytes(labels, bytes);
-  Observation seen = decode_label_bytes(bytes);
-  seen.outcome = labels.outcome;
+  Observation seen = decode_label_bytes(bytes, facts);
+  if (labels.outcome != LS_LABELLED) seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
-  // Raw bytes that are not what their source sends.
-  if (seen.outcome == LS_LABELLED && seen.labels.empty()) seen.outcome = LS_UNREADABLE_MALFORMED;
+  // Blocks with nothing in them.
+  if (seen.outcome == LS_UNLABELLED && labels.outcome == LS_LABELLED) {
+    seen.outcome = LS_UNREADABLE_MALFORMED;
+  }
+  if (seen.outcome != LS_LABELLED) seen.flags &= ~static_cast<std::uint32_t>(LS_PARTLY_UNREADABLE);
   return seen;
 }
 

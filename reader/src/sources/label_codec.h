@@ -16,6 +16,7 @@
 
 #include "labelscope/label.h"
 #include "labelscope/label_blocks.h"
+#include "labelscope/observe.h"
 #include "labelscope/result.h"
 
 namespace labelscope {
@@ -34,11 +35,18 @@ Result<WireLabels> open_labels(std::span<const std::byte> bytes);
 void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes);
 void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes);
 
-// Labelled, or unlabelled where there are no bytes. `flags` has only what decoding finds
-// (LS_DUPLICATE_KEY, LS_KEY_CONFLICT); add the sample's.
-Observation decode_label_bytes(std::span<const std::byte> bytes);
+// observe(), but with label bytes in the place of labels. What they mean by the facts of the process
+// is found out later, when the thread is no longer held.
+Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
+                             const MemorySource& memory, std::vector<std::byte>& bytes);
+
+// Labelled; unlabelled where there are no bytes; unreadable where raw bytes give no label. `flags`
+// has only what decoding finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT, LS_UNKNOWN_KEY, ...); add the
+// sample's. `facts`: of the process that they are from, which names keys; null: it says nothing.
+Observation decode_label_bytes(std::span<const std::byte> bytes,
+                               const ProcessFacts* facts = nullptr);
 
 // Outcome, flags and labels at once.
-Observation observation_of(const WireLabels& labels);
+Observation observation_of(const WireLabels& labels, const ProcessFacts* facts = nullptr);
 
 }  // namespace labelscope

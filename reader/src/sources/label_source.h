@@ -9,18 +9,19 @@
 //   telling     the same reading once more, in sentences.
 //   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
-//                      |  custom_labels      thread_context
-//   -------------------+---------------------------------------
-//   variable           |  a pointer          64 bytes
-//   version            |  symbol, value 1    in the name
-//   BPF sends          |  keys and values    the 64 bytes
-//   torn states        |  none               told as such
-//   rules              |  LS001 to LS050      LS101 to LS110
+//                      |  custom_labels      thread_context     otel_context
+//   -------------------+---------------------------------------------------------
+//   variable           |  a pointer          64 bytes           a pointer
+//   version            |  symbol, value 1    in the name        in the name
+//   BPF sends          |  keys and values    the 64 bytes       the record
+//   names of keys      |  in memory          fixed              the process's facts
+//   torn states        |  none               told as such       none
+//   rules              |  LS001 to LS050     LS101 to LS110
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
-// Sources that need more of a thread than the address of a variable (registers, a dictionary that
-// the process publishes) find it in ThreadView: each source takes from it what it needs. What a
+// Sources that need more of a thread than the address of a variable (registers, names that the
+// process publishes) find it in ThreadView: each source takes from it what it needs. What a
 // walk needs to know of the process (offsets, types) are the parameters of its recipe. One module
 // may publish by several sources; each gets its own recipe.
 #pragma once
@@ -51,9 +52,19 @@ struct ThreadView {
   const MemorySource& memory;
   Address variable = 0;        // in this thread
   std::uint8_t publisher = 0;  // its labels get this index
-  // For sources that need more than the variable: the recipe's parameters; registers.
+  // For sources that need more than the variable: the recipe's parameters; registers, and what the
+  // process says once for all threads.
   const ls_tls_recipe* recipe = nullptr;
   const ThreadState* thread = nullptr;
+
+  const ProcessFacts* facts() const { return thread == nullptr ? nullptr : thread->facts; }
+};
+
+// What a BPF program would send of a thread, in a raw block.
+struct RawReading {
+  ls_outcome outcome = LS_UNLABELLED;
+  std::uint32_t flags = 0;
+  std::vector<std::byte> bytes;  // empty unless outcome is LS_LABELLED
 };
 
 // Reading one thread, told. Strings from the target are bytes.
@@ -93,15 +104,38 @@ class LabelSource {
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
   // Takes every word of the source's rules literally. The thread must be stopped.
   virtual SetCheck check(const MemorySource& memory, Address variable) const = 0;
-  // Labels from the bytes of a raw block (label_blocks.h), which are hostile; none if the source
-  // has no such block, or these are not its bytes.
-  virtual LabelSet decode(std::span<const std::byte>, std::uint8_t) const { return {}; }
+  // A source that sends raw blocks (label_blocks.h): its bytes, and labels of such bytes, which are
+  // hostile. `facts`: of the process; may be null.
+  virtual RawReading take(const ThreadView&) const { return {}; }
+  virtual Observation decode(std::span<const std::byte>, std::uint8_t /*publisher*/,
+                             const ProcessFacts*) const {
+    return {LS_UNREADABLE_MALFORMED, 0, {}};
+  }
+  bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
 };
 
 // By their numbers in enum ls_source.
 std::span<const LabelSource* const> label_sources();
 // Of the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);
+// What observe() does, with `read(source, view)` for what a variable holds.
+template <class Read>
+Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
+                       const MemorySource& memory, Read read) {
+  Observation total;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    const Located where = locate(recipes[i], thread.thread_pointer, memory);
+    const LabelSource* source = find_source(recipes[i].source);
+    Observation one{where.outcome, where.flags, {}};
+    if (where.address && source == nullptr) one = {LS_UNREADABLE_NO_RECIPE, 0, {}};
+    if (where.address && source != nullptr) {
+      const auto publisher = static_cast<std::uint8_t>(i);
+      one = read(*source, ThreadView{memory, *where.address, publisher, &recipes[i], &thread});
+    }
+    merge_observation(total, std::move(one), i == 0);
+  }
+  return total;
+}
 // "a and b, or c": the symbols that readers look for.
 std::string publisher_symbols();
 

@@ -5,6 +5,7 @@
 #include "labelscope/observe.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/label_source.h"
+#include "sources/otel_context/otel_context.h"
 #include "sources/thread_context/thread_context.h"
 
 namespace labelscope {
@@ -12,7 +13,9 @@ namespace labelscope {
 std::span<const LabelSource* const> label_sources() {
   static const CustomLabels custom_labels;
   static const ThreadContext thread_context;
-  static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{&custom_labels, &thread_context};
+  static const OtelContext otel_context;
+  static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{&custom_labels, &thread_context,
+                                                                   &otel_context};
   return all;
 }
 
@@ -44,19 +47,9 @@ std::string publisher_symbols() {
 
 Observation observe(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                     const MemorySource& memory) {
-  Observation total;
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Located where = locate(recipes[i], thread.thread_pointer, memory);
-    const LabelSource* source = find_source(recipes[i].source);
-    Observation one{where.outcome, where.flags, {}};
-    if (where.address) {
-      one = source == nullptr ? Observation{LS_UNREADABLE_NO_RECIPE, 0, {}}
-                              : source->read({memory, *where.address, static_cast<std::uint8_t>(i),
-                                              &recipes[i], &thread});
-    }
-    merge_observation(total, std::move(one), i == 0);
-  }
-  return total;
+  return observe_by(recipes, thread, memory, [](const LabelSource& source, const ThreadView& view) {
+    return source.read(view);
+  });
 }
 
 }  // namespace labelscope

@@ -4,6 +4,7 @@
 #define LABELSCOPE_SOURCES_BPF_H
 
 #include "labelscope/bpf/custom_labels.bpf.h"
+#include "labelscope/bpf/otel_context.bpf.h"
 #include "labelscope/bpf/thread_context.bpf.h"
 #include "labelscope/tls_recipe.h"
 
@@ -16,6 +17,8 @@ static __always_inline __u32 ls_walk_source(const struct ls_memory* memory, stru
       return ls_walk_labels(memory, walk, out, variable, publisher);
     case LS_SOURCE_THREAD_CONTEXT:
       return ls_walk_thread_context(memory, out, variable, publisher);
+    case LS_SOURCE_OTEL_CONTEXT:
+      return ls_walk_otel_context(memory, out, variable, publisher);
     default:
       return LS_UNREADABLE_NO_RECIPE;
   }

@@ -112,11 +112,25 @@ Observation ThreadContext::read(const ThreadView& thread) const {
   return observation_of(*record, thread.publisher);
 }
 
-LabelSet ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t publisher) const {
+RawReading ThreadContext::take(const ThreadView& thread) const {
+  RawReading raw;
+  raw.bytes.resize(sizeof(Record));
+  if (!thread.memory.read(thread.variable, raw.bytes)) return {LS_UNREADABLE_NOT_RESIDENT, 0, {}};
   Record record;
-  if (raw.size() != sizeof record) return {};
+  std::memcpy(&record, raw.bytes.data(), sizeof record);
+  raw.outcome = labelscope::judge(record);
+  return raw;
+}
+
+Observation ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
+                                  const ProcessFacts*) const {
+  Record record;
+  if (raw.size() != sizeof record) return {LS_UNREADABLE_MALFORMED, 0, {}};
   std::memcpy(&record, raw.data(), sizeof record);
-  return observation_of(record, publisher).labels;
+  Observation seen = observation_of(record, publisher);
+  // Only whole records are sent.
+  if (seen.outcome != LS_LABELLED) seen.outcome = LS_UNREADABLE_MALFORMED;
+  return seen;
 }
 
 ReadingStory ThreadContext::explain(const ThreadView& thread) const {

@@ -14,7 +14,9 @@ class ThreadContext final : public LabelSource {
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const MemorySource& memory, Address variable) const override;
-  LabelSet decode(std::span<const std::byte> raw, std::uint8_t publisher) const override;
+  RawReading take(const ThreadView& thread) const override;
+  Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
+                     const ProcessFacts* facts) const override;
 };
 
 }  // namespace labelscope

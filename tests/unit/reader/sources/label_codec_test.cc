@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "labelscope/process_facts.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
@@ -71,6 +72,25 @@ TEST_CASE("label_codec: raw bytes that are not their source's are no labels") {
   const Observation seen = observation_of(*opened);
   CHECK(seen.outcome == LS_UNREADABLE_MALFORMED);
   CHECK(seen.labels.empty());
+}
+
+TEST_CASE("label_codec: raw blocks are decoded by what the process says") {
+  struct {
+    ls_label_head head{0, LS_LABELLED, 1, 40, 0};
+    ls_label_block raw{0, LS_SOURCE_OTEL_CONTEXT, 0, 31};
+    unsigned char record[32] = {};
+  } made;
+  made.record[24] = 1;  // valid
+  made.record[26] = 3;  // bytes of attributes: key 0 with the value "v"
+  made.record[29] = 1;
+  made.record[30] = 'v';
+  auto opened = open_labels(std::as_bytes(std::span(&made, 1)));
+  REQUIRE(opened);
+  CHECK(observation_of(*opened).outcome == LS_UNREADABLE_NO_KEYS);
+  CHECK(observation_of(*opened).flags == LS_UNKNOWN_KEY);
+  ProcessFacts facts;
+  facts.keys = {"route"};
+  CHECK(observation_of(*opened, &facts).labels == LabelSet{make_label("route", "v", 0)});
 }
 
 }  // namespace labelscope::test

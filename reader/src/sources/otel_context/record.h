@@ -1,0 +1,60 @@
+// The record of OpenTelemetry's thread context (OTEP 4947), packed, at any address:
+//
+//   offset  0   trace ID, 16 bytes, all 0: none
+//          16   span ID, 8 bytes, all 0: none
+//          24   valid: 1, or this is no record
+//          25   trace flags
+//          26   size of the attributes in bytes, 2
+//          28   attributes, each: key, 1 | length, 1 | value
+//
+// A key is a number, an index into names that the process tells once (process_facts.h). Of equal
+// keys the last one counts. If the last attribute does not fit into the size, it is left out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "labelscope/label.h"
+#include "labelscope/process_facts.h"
+
+namespace labelscope::otel {
+
+struct Head {
+  std::array<std::byte, 16> trace_id;
+  std::array<std::byte, 8> span_id;
+  std::uint8_t valid;
+  std::uint8_t trace_flags;
+  std::uint16_t attribute_bytes;
+};
+static_assert(sizeof(Head) == 28 && alignof(Head) <= 2);
+
+inline constexpr std::uint8_t kValid = 1;
+// So much of the attributes is read: with the head, what one publisher may have of a sample.
+inline constexpr std::size_t kMostAttributeBytes = LS_MAX_LABEL_BYTES - sizeof(Head);
+
+// One attribute, and where the record breaks off.
+struct Attribute {
+  std::uint8_t key = 0;
+  std::span<const std::byte> value;
+};
+class AttributeReader {
+ public:
+  explicit AttributeReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  bool next(Attribute& attribute);
+  // What is left behind the last whole attribute.
+  std::size_t left() const { return rest_.size(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+// The attributes of a raw block: a head, and as many bytes behind it as were read.
+std::span<const std::byte> attributes_of(const Head& head, std::span<const std::byte> raw);
+
+// Labels of a raw block, as both walks make it. `facts` may be null.
+Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
+                   const ProcessFacts* facts);
+
+}  // namespace labelscope::otel
