@@ -126,6 +126,7 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     json["publishers"].push_back(publisher_json(dump, i));
   }
+  json["attributes"] = attributes_json(plan.facts ? plan.facts->attributes : Attributes());
   json["refused"] = array_json(plan.refusals, [](const Refusal& refusal) {
     return Json{{"path", bytes_json(refusal.path)}, {"finding", finding_json(refusal.finding)}};
   });

@@ -138,12 +138,25 @@ Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options) {
   return dump;
 }
 
-// The same way again where the process has become another program meanwhile.
+// A thread has used a key that the process has named only since it was planned.
+bool has_later_names(const ProcessSnapshot& snapshot) {
+  const ProcessFacts* facts = snapshot.plan.facts.get();
+  return facts != nullptr &&
+         std::ranges::any_of(snapshot.threads,
+                             [](const ThreadSnapshot& thread) {
+                               return (thread.seen.flags & LS_UNKNOWN_KEY) != 0;
+                             }) &&
+         has_changed(*facts, *open_process_memory(snapshot.pid));
+}
+
+// The same way again where the process has become another program meanwhile, or has told more.
 template <class Take>
 Result<ProcessDump> with_attempts(Pid pid, Take take) {
   Result<ProcessDump> dump = take();
   for (int attempt = 1; attempt < kMostAttempts; ++attempt) {
-    if (dump || dump.error().code != ErrorCode::kVanished || !LiveProcess::open(pid)) break;
+    const bool again = dump ? has_later_names(dump->snapshot)
+                            : dump.error().code == ErrorCode::kVanished && LiveProcess::open(pid);
+    if (!again) break;
     dump = take();
   }
   return dump;

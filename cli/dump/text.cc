@@ -136,6 +136,12 @@ class Renderer {
       out_ << '\n';
       for (const Finding& finding : publisher.findings) note("  " + finding_clause(finding));
     }
+    if (plan.facts) {
+      for (const auto& [key, value] : plan.facts->attributes) {
+        out_ << "  " << escape_terminal(key) << '=' << escape_terminal(value) << '\n';
+      }
+      for (const Finding& finding : plan.facts->findings) note(finding_clause(finding));
+    }
     if (plan.publishers.empty()) note("no labels: " + plan.absence());
     for (const Refusal& refusal : plan.refusals) {
       // The absence has said it already.

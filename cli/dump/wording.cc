@@ -84,6 +84,12 @@ void append_flags(const ThreadSnapshot& thread, std::vector<LabelWord>& words) {
   if (flags & LS_NULL_VALUE) {
     words.push_back(remark("a label without a value was left out", true));
   }
+  if (flags & LS_UNKNOWN_KEY) {
+    words.push_back(remark("a label whose key has no name was left out", true));
+  }
+  if (flags & LS_INCOMPLETE_LABEL) {
+    words.push_back(remark("a label that is not whole was left out", true));
+  }
   if (flags & LS_PARTLY_UNREADABLE) {
     words.push_back(remark("another publisher was unreadable", true));
   }

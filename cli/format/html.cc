@@ -63,6 +63,22 @@ Json stacks_json(const Ledger& ledger) {
                   : Json{{"all", all}, {"complete", complete}, {"ends", std::move(ends)}};
 }
 
+// What processes have published of themselves.
+Json processes_json(const Profile& profile) {
+  Json processes = Json::array();
+  for (const Process& process : profile.processes) {
+    if (process.attributes.empty()) continue;
+    Json attributes = Json::array();
+    for (const auto& [key, value] : process.attributes) {
+      attributes.push_back(escape_terminal(key) + "=" + escape_terminal(value));
+    }
+    processes.push_back({{"pid", raw(process.pid)},
+                         {"comm", escape_terminal(process.comm)},
+                         {"attributes", std::move(attributes)}});
+  }
+  return processes;
+}
+
 Json facts_json(const Profile& profile, const RenderOptions& options, const PageColumns& columns) {
   const Ledger& ledger = profile.ledger;
   const ValueType values = value_type(profile.mode);
@@ -90,6 +106,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"ledger_line", escape_terminal(ledger_line(profile))},
               {"stacks", stacks_json(ledger)},
               {"counters", std::move(counters)},
+              {"processes", processes_json(profile)},
               {"telling_key", escape_terminal(telling_key(profile))},
               {"group_by", std::move(group_by)},
               {"compare_by", escape_terminal(options.compare_by)}};

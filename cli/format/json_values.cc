@@ -96,6 +96,12 @@ Json label_json(const Label& label) {
           {"publisher", label.publisher}};
 }
 
+Json attributes_json(const Attributes& attributes) {
+  return array_json(attributes, [](const auto& attribute) {
+    return Json{{"key", bytes_json(attribute.first)}, {"value", bytes_json(attribute.second)}};
+  });
+}
+
 Json module_fields(const ProfileModule& module) {
   const bool file = module.kind == ProfileModule::Kind::kFile;
   const bool kernel = module.kind == ProfileModule::Kind::kKernel;

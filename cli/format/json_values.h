@@ -9,6 +9,7 @@
 
 #include "cli/profile/profile.h"
 #include "labelscope/finding.h"
+#include "labelscope/process_facts.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
@@ -51,6 +52,8 @@ Json outcomes_json(const Counts& counts) {
 Json flags_json(unsigned flags);
 
 Json label_json(const Label& label);
+// What a process has published of itself.
+Json attributes_json(const Attributes& attributes);
 
 // What keeps labels away: "code", "rule" ("LS003", or null), "text", "fix".
 Json finding_json(const Finding& finding);

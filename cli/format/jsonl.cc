@@ -45,7 +45,8 @@ Json header_json(const Profile& profile) {
 Json process_fields(const Process& process) {
   return {{"pid", raw(process.pid)},
           {"comm", bytes_json(process.comm)},
-          {"publishers", array_json(process.publishers, bytes_json)}};
+          {"publishers", array_json(process.publishers, bytes_json)},
+          {"attributes", attributes_json(process.attributes)}};
 }
 
 Json module_line_fields(const Profile& profile, const ProfileModule& module) {

@@ -176,6 +176,11 @@ Process Reader::process(Fields& fields) {
   made.comm = fields.bytes("comm");
   fields.each("publishers",
               [&](const Json& path) { made.publishers.push_back(fields.bytes_of(path)); });
+  fields.each("attributes", [&](const Json& element) {
+    Fields attribute(element);
+    made.attributes.push_back({attribute.bytes("key"), attribute.bytes("value")});
+    if (!attribute.good()) fields.spoil();
+  });
   return made;
 }
 

@@ -244,6 +244,9 @@ class PprofRenderer {
       for (const std::string& publisher : process.publishers) {
         add_comment("publisher in process " + std::to_string(raw(process.pid)), publisher);
       }
+      for (const auto& [key, value] : process.attributes) {
+        add_comment("attribute of process " + std::to_string(raw(process.pid)), key + "=" + value);
+      }
     }
     for (const ProfileModule& module : profile_.modules) {
       add_comment("names in " + module.path, module.symbol_problem);

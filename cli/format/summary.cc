@@ -222,6 +222,22 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
                value_type(profile.mode), style, out);
 }
 
+// Which service a process is, where it has published that.
+void render_services(const Profile& profile, std::ostream& out) {
+  bool any = false;
+  for (const Process& process : profile.processes) {
+    std::string line;
+    for (const auto& [key, value] : process.attributes) {
+      if (!key.starts_with("service.") && !key.starts_with("deployment.")) continue;
+      line += (line.empty() ? "" : "  ") + escape_terminal(key + "=" + value);
+    }
+    if (line.empty()) continue;
+    out << "process " << raw(process.pid) << ": " << line << '\n';
+    any = true;
+  }
+  if (any) out << '\n';
+}
+
 }  // namespace
 
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
@@ -234,6 +250,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
   }
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
+  render_services(profile, out);
   ShareError errors;
   for (const SampleRow& row : rows) errors.add_whole(labels.account(row), row.weight_ns, row.count);
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -12,6 +12,7 @@
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
+#include "labelscope/process_facts.h"
 #include "labelscope/unique_fd.h"
 #include "unwind/stack.h"
 
@@ -77,6 +78,7 @@ struct Process {
   Pid pid{};
   std::string comm;
   std::vector<std::string> publishers;  // paths, in the order of Label::publisher
+  Attributes attributes;                // that it has published of itself: service.name, ...
 };
 
 struct Stack {

@@ -62,8 +62,12 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   label_changes_ += labels.changes;
   row.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
   row.outcome = static_cast<std::uint8_t>(sample.outcome);
+  if (sample.outcome == LS_LABELLED && is_unreadable(labels.outcome)) {
+    row.outcome = static_cast<std::uint8_t>(labels.outcome);
+    ++undecoded_[row.outcome];
+  }
   ++samples_;
-  if (sample.outcome == LS_LABELLED) ++labelled_;
+  if (row.outcome == LS_LABELLED) ++labelled_;
 
   const auto next = static_cast<Index>(profile_.rows.size());
   if (!timed) {
@@ -157,7 +161,8 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
   const LabelChanges changes = apply_rules(rules_, observation.labels);
   auto index = static_cast<Index>(decoded_.size());
-  decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes});
+  decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes,
+                      observation.outcome});
   process.caches.labels.insert(bytes, index);
   return decoded_.back();
 }

@@ -5,6 +5,7 @@
 // Equal bytes are looked up as they came; only what was never seen is decoded. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <span>
@@ -49,14 +50,13 @@ struct ProcessContext {
   virtual Index kernel_module() = 0;
   // Changes when addresses may mean something else (AddressSpace::epoch).
   virtual std::uint64_t address_epoch() const = 0;
-  // Changes when publisher indices may mean something else; translates them to Process::publishers.
+  // Changes when label bytes may mean something else: publisher indices, or numbers of keys.
+  // publisher() translates the former to Process::publishers.
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
   virtual ~ProcessContext() = default;
-  // The labels of label bytes (label_codec.h) of this process.
-  virtual Observation decode(std::span<const std::byte> bytes) const {
-    return decode_label_bytes(bytes);
-  }
+  // The labels of label bytes (label_codec.h) of this process. May change publisher_epoch().
+  virtual Observation decode(std::span<const std::byte> bytes) { return decode_label_bytes(bytes); }
 
   struct Caches {
     std::uint64_t address_epoch = 0;
@@ -84,6 +84,9 @@ class ProfileBuilder {
   std::uint64_t labelled() const { return labelled_; }
   // What became of the labels of all samples by the rules.
   const LabelChanges& label_changes() const { return label_changes_; }
+  // How many samples with label bytes gave no label, by why: the sampler took them for labelled.
+  using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
+  const Outcomes& undecoded() const { return undecoded_; }
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time; the rest of the Profile is the caller's.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -93,6 +96,7 @@ class ProfileBuilder {
     Index label_set;
     std::uint32_t flags;
     LabelChanges changes;
+    ls_outcome outcome;
   };
   Index intern_thread(const Sample& sample, ProcessContext& process);
   Index intern_stack(const Sample& sample, ProcessContext& process);
@@ -105,6 +109,7 @@ class ProfileBuilder {
   LabelChanges label_changes_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
+  Outcomes undecoded_{};
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;

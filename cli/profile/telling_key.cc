@@ -11,6 +11,9 @@ namespace {
 // A tree with a root for each of thousands of values tells nobody anything.
 constexpr std::size_t kMostValues = 100;
 
+// Another one for each piece of work, also where a recording is short and has few of them.
+bool is_identity(std::string_view key) { return key == "trace_id" || key == "span_id"; }
+
 }  // namespace
 
 std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
@@ -37,7 +40,9 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
 
 std::string telling_key(const Profile& profile) {
   std::map<std::string_view, KeyUse> keys = count_keys(profile);
-  std::erase_if(keys, [](const auto& key) { return key.second.values.size() > kMostValues; });
+  std::erase_if(keys, [](const auto& key) {
+    return key.second.values.size() > kMostValues || is_identity(key.first);
+  });
   auto rank = [](const KeyUse& use) {
     return std::make_tuple(use.values.size() > 1, use.samples,
                            -static_cast<double>(use.values.size()));

@@ -83,13 +83,17 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
   auto now = TrackedProcess::Clock::now();
   for (auto& [pid, process] : processes_) {
     if (process->plan_due(now)) plan(*process);
+    process->watch_facts(now);
   }
   return {};
 }
 
 Status Recorder::stop() {
   for (const auto& [pid, process] : processes_) {
-    if (!process->ended()) note_time(pid);
+    if (process->ended()) continue;
+    note_time(pid);
+    // A process without a library to load may have published something of itself at any time.
+    process->renew_facts(TrackedProcess::Clock::now());
   }
   Status status = sampler_->stop(*this);
   // Time beyond the sum of a process's threads was never seen: threads that came and went between
@@ -220,7 +224,10 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   Profile profile = builder_.take(counters.lost_thread_ns, time_ns);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
-  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) ledger.outcomes[i] = counters.outcomes[i];
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
+    ledger.outcomes[i] = counters.outcomes[i] + builder_.undecoded()[i];
+    ledger.outcomes[LS_LABELLED] -= builder_.undecoded()[i];
+  }
   ledger.dropped = counters.dropped;
   ledger.truncated = counters.truncated;
   ledger.written = builder_.samples();
@@ -230,7 +237,9 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   count_labels(builder_.label_changes(), ledger);
   settle_unplanned(profile);
   for (const auto& [pid, process] : processes_) {
-    profile.processes.push_back({pid, process->comm(), process->publisher_paths()});
+    const ProcessFacts* facts = process->facts();
+    profile.processes.push_back({pid, process->comm(), process->publisher_paths(),
+                                 facts == nullptr ? Attributes() : facts->attributes});
   }
   if (TrackedProcess* first = find(first_)) profile.program = first->program();
   if (modules_.forgotten() != 0) ledger.counters["mappings-forgotten"] = modules_.forgotten();

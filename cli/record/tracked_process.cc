@@ -3,10 +3,15 @@
 //
 //   dlopen:   mmap ........ relocated ....
 //   plans:    | at once   | 20 ms   | 100 ms   | 500 ms   | every second while a slot is empty
+//
+// And when to read again what it says of itself, the names of its labels' keys among that: with each
+// plan; when the time of its publication changes, which is looked at once a second; and at once when
+// a sample has a key without a name, but not twice a second.
 #include "cli/record/tracked_process.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace labelscope::cli {
 namespace {
@@ -23,6 +28,9 @@ constexpr std::chrono::milliseconds kLatestEvent{1000};
 // For an address outside every known mapping (code made at run time), the mappings are read again,
 // but no more often than this.
 constexpr std::chrono::milliseconds kReloadInterval{100};
+constexpr std::chrono::milliseconds kWatchInterval{1000};
+// To search the mappings for what may never be published costs more.
+constexpr std::chrono::milliseconds kSearchInterval{5000};
 
 }  // namespace
 
@@ -71,6 +79,11 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       looked_at_(parent.looked_at_),
       may_have_published_(parent.may_have_published_) {
   space_.set_owner(pid);
+  if (plan_.facts) {
+    auto inherited = std::make_shared<ProcessFacts>(*plan_.facts);
+    inherited->of_parent = true;
+    plan_.facts = std::move(inherited);
+  }
   // on_fork() has copied the parent's recipes. The parent may have been planned again since, or may
   // have to be: then the child must be, too.
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
@@ -92,7 +105,9 @@ Status TrackedProcess::refresh() {
 }
 
 void TrackedProcess::adopt(ProcessPlan plan) {
+  std::shared_ptr<const ProcessFacts> facts = std::exchange(plan.facts, std::move(plan_.facts));
   plan_ = std::move(plan);
+  adopt_facts(std::move(facts));
   looked_at_ = true;
   if (!plan_.publishers.empty() || !plan_.refusals.empty()) may_have_published_ = true;
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
@@ -105,6 +120,44 @@ void TrackedProcess::adopt(ProcessPlan plan) {
     publisher_of_recipe_ = order;
     ++publisher_epoch_;
   }
+}
+
+// What is known stays where nothing, or nothing whole, is to be read: a fork still has the records of
+// its parent, and a writer may be in the middle of an update.
+bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
+  if (!facts || (plan_.facts && facts->published_ns == 0)) return false;
+  const bool news = !plan_.facts || !say_the_same(*plan_.facts, *facts);
+  plan_.facts = std::move(facts);
+  if (news) ++publisher_epoch_;
+  return news;
+}
+
+bool TrackedProcess::has_records() const {
+  return std::ranges::any_of(recipes_, [](const ls_tls_recipe& recipe) {
+    return recipe.source == LS_SOURCE_OTEL_CONTEXT;
+  });
+}
+
+bool TrackedProcess::renew_facts(Clock::time_point now) {
+  if (ended_ || now - last_facts_ < kWatchInterval) return false;
+  last_facts_ = now;
+  auto process = LiveProcess::open(pid_);
+  if (!process) return false;
+  auto mappings = (*process)->mappings();
+  return mappings && adopt_facts(read_process_facts(**process, *mappings, has_records()));
+}
+
+void TrackedProcess::watch_facts(Clock::time_point now) {
+  if (ended_ || now < next_facts_) return;
+  const bool own = plan_.facts && !plan_.facts->of_parent;
+  next_facts_ = now + (own ? kWatchInterval : kSearchInterval);
+  if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : has_records()) renew_facts(now);
+}
+
+Observation TrackedProcess::decode(std::span<const std::byte> bytes) {
+  Observation seen = decode_label_bytes(bytes, facts());
+  const bool unknown = (seen.flags & LS_UNKNOWN_KEY) != 0;
+  return unknown && renew_facts(Clock::now()) ? decode_label_bytes(bytes, facts()) : seen;
 }
 
 void TrackedProcess::on_mapping(const Mapping& mapping) {
@@ -121,6 +174,7 @@ void TrackedProcess::on_exec() {
   looked_at_ = false;
   recipes_.clear();
   plan_ = {};
+  ++publisher_epoch_;
   plan_soon();
 }
 

@@ -66,12 +66,20 @@ class TrackedProcess final : public ProcessContext {
   // Whether it is time to plan (again), some time after a change.
   bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
 
+  // What the process has published of itself (process_facts.h); null: nothing.
+  const ProcessFacts* facts() const { return plan_.facts.get(); }
+  // Looks whether that has changed, if it is time to.
+  void watch_facts(Clock::time_point now);
+  // Reads it again. True: it says something else.
+  bool renew_facts(Clock::time_point now);
+
   // ProcessContext
   Index module_at(Address address) override;
   Index kernel_module() override { return modules_->kernel(); }
   std::uint64_t address_epoch() const override { return space_.epoch() + own_epoch_; }
   std::uint64_t publisher_epoch() const override { return publisher_epoch_; }
   std::uint8_t publisher(std::uint8_t index) const override;
+  Observation decode(std::span<const std::byte> bytes) override;
 
  private:
   struct Live {
@@ -82,6 +90,8 @@ class TrackedProcess final : public ProcessContext {
   void plan_soon();
   void plan_later();
   void adopt(ProcessPlan plan);
+  bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);
+  bool has_records() const;
 
   Pid pid_;
   ModuleTable* modules_;
@@ -98,6 +108,8 @@ class TrackedProcess final : public ProcessContext {
   std::chrono::milliseconds plan_delay_{};
   Clock::time_point last_plan_{};
   Clock::time_point last_reload_{};
+  Clock::time_point last_facts_{};
+  Clock::time_point next_facts_{};
   bool looked_at_ = false;  // its program was planned
   bool may_have_published_ = false;
   bool ended_ = false;

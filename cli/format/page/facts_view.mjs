@@ -35,6 +35,7 @@ export function showFacts(command, line, details, facts) {
     ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],
     ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode],
     ["labelscope", facts.version],
+    ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [`process ${pid} (${comm})`, attributes.join(", ")]),
     ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),
   ];
   fill(details, element("dl", {}, ...rows.filter(([, value]) => value !== "").flatMap(([name, value]) => [
