@@ -1,0 +1,255 @@
+// A program with OpenTelemetry's thread contexts (OTEP 4947) and a process context (OTEP 4719), written
+// here by the two documents.
+//
+//   otel_contexts [fault]      a fault of the process context: version, size, garbage, pointer, changing
+//
+// Threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then "ready".
+// Lines on stdin: "grow" names the key 9, too, and prints "grown"; "fork" starts a child that has one
+// thread with a record and no process context of its own, and prints "forked PID". Ends when its
+// stdin closes.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+struct record {
+  unsigned char trace[16];
+  unsigned char span[8];
+  uint8_t valid;
+  uint8_t flags;
+  uint16_t size;
+  unsigned char attributes[6000];
+} __attribute__((packed));
+
+__attribute__((visibility("default"))) __thread struct record* otel_thread_ctx_v1;
+
+// ---- records
+
+static void add(struct record* record, int key, const char* value, size_t length) {
+  unsigned char* at = record->attributes + record->size;
+  at[0] = (unsigned char)key;
+  at[1] = (unsigned char)length;
+  memcpy(at + 2, value, length);
+  record->size = (uint16_t)(record->size + 2 + length);
+}
+static void add_text(struct record* record, int key, const char* value) {
+  add(record, key, value, strlen(value));
+}
+
+enum Part { WHOLE, DUPLICATE, UNKNOWN, BARE, INCOMPLETE, OVERSIZE, INVALID, NONE, PARTS };
+static const char* const names[PARTS] = {"whole",      "duplicate", "unknown", "bare",
+                                         "incomplete", "oversize",  "invalid", "none"};
+
+static void fill(struct record* record, enum Part part) {
+  if (part != BARE) {
+    for (int i = 0; i < 16; ++i) record->trace[i] = (unsigned char)(i + 1);
+    record->span[7] = (unsigned char)(0xa0 + part);
+  }
+  switch (part) {
+    case WHOLE:
+      add_text(record, 0, "00000000000000aa");
+      add_text(record, 1, "GET /pay");
+      break;
+    case DUPLICATE:
+      add_text(record, 1, "first");
+      add_text(record, 1, "last");
+      break;
+    case UNKNOWN:
+      add_text(record, 9, "grown");
+      add_text(record, 1, "GET /cart");
+      break;
+    case BARE:
+      add_text(record, 9, "grown");
+      break;
+    case INCOMPLETE:
+      add_text(record, 1, "GET /");
+      add_text(record, 2, "u");
+      record->size--;
+      break;
+    case OVERSIZE: {
+      char value[250];
+      memset(value, 'x', sizeof value);
+      add_text(record, 1, "GET /all");
+      while (record->size < 5000) add(record, 2, value, sizeof value);
+      break;
+    }
+    default:
+      break;
+  }
+  record->flags = 1;
+  record->valid = part == INVALID ? 2 : 1;
+}
+
+static pthread_barrier_t in_turn;
+
+static void compute(void) {
+  for (volatile unsigned long turns = 0;; turns = turns + 1) continue;
+}
+
+static void* work(void* argument) {
+  const enum Part part = *(const enum Part*)argument;
+  if (part != NONE) {
+    struct record* record = calloc(1, sizeof *record);
+    fill(record, part);
+    otel_thread_ctx_v1 = record;
+  }
+  printf("{\"tid\":%ld,\"part\":\"%s\"}\n", syscall(SYS_gettid), names[part]);
+  pthread_barrier_wait(&in_turn);
+  compute();
+  return NULL;
+}
+
+// ---- the process context
+
+struct header {
+  char signature[8];
+  uint32_t version;
+  uint32_t size;
+  uint64_t published_ns;
+  const unsigned char* payload;
+};
+static struct header* context;
+
+struct message {
+  unsigned char* bytes;
+  size_t size;
+};
+
+static void put(struct message* to, const void* bytes, size_t size) {
+  to->bytes = realloc(to->bytes, to->size + size);
+  memcpy(to->bytes + to->size, bytes, size);
+  to->size += size;
+}
+static void put_varint(struct message* to, uint64_t value) {
+  do {
+    const unsigned char byte = (unsigned char)((value & 127) | (value > 127 ? 128 : 0));
+    put(to, &byte, 1);
+    value >>= 7;
+  } while (value != 0);
+}
+static void put_field(struct message* to, unsigned field, const void* bytes, size_t size) {
+  put_varint(to, field << 3 | 2);
+  put_varint(to, size);
+  put(to, bytes, size);
+}
+static void put_message(struct message* to, unsigned field, struct message message) {
+  put_field(to, field, message.bytes, message.size);
+  free(message.bytes);
+}
+static struct message text(const char* value) {
+  struct message message = {NULL, 0};
+  put_field(&message, 1, value, strlen(value));
+  return message;
+}
+static struct message key_value(const char* key, struct message value) {
+  struct message message = {NULL, 0};
+  put_field(&message, 1, key, strlen(key));
+  put_message(&message, 2, value);
+  return message;
+}
+
+static struct message payload(int keys) {
+  static const char* const all[] = {"datadog.local_root_span_id",
+                                    "http.route",
+                                    "user.id",
+                                    "k3",
+                                    "k4",
+                                    "k5",
+                                    "k6",
+                                    "k7",
+                                    "k8",
+                                    "late.key"};
+  struct message resource = {NULL, 0}, values = {NULL, 0}, array = {NULL, 0}, message = {NULL, 0};
+  put_message(&resource, 1, key_value("service.name", text("shop")));
+  put_message(&resource, 1, key_value("service.version", text("1.2\x1b[31m")));
+  put_message(&message, 1, resource);
+  for (int i = 0; i < keys; ++i) put_message(&values, 1, text(all[i]));
+  put_message(&array, 5, values);
+  put_message(&message, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
+  put_message(&message, 2, key_value("threadlocal.attribute_key_map", array));
+  return message;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void publish(int keys) {
+  const struct message message = payload(keys);
+  if (context == NULL) {
+    const int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || ftruncate(fd, sizeof *context) != 0) exit(2);
+    context = mmap(NULL, sizeof *context, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (context == MAP_FAILED) exit(2);
+    madvise(context, sizeof *context, MADV_DONTFORK);
+    context->version = 2;
+  }
+  const uint64_t before = context->published_ns;
+  __atomic_store_n(&context->published_ns, 0, __ATOMIC_SEQ_CST);
+  free((void*)context->payload);
+  context->payload = message.bytes;
+  context->size = (uint32_t)message.size;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  memcpy(context->signature, "OTEL_CTX", 8);
+  const uint64_t now = now_ns();
+  __atomic_store_n(&context->published_ns, now == before ? now + 1 : now, __ATOMIC_SEQ_CST);
+  prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, sizeof *context, "OTEL_CTX");
+}
+
+static void spoil(const char* fault) {
+  if (strcmp(fault, "version") == 0) context->version = 7;
+  if (strcmp(fault, "size") == 0) context->size = 1U << 30;
+  if (strcmp(fault, "garbage") == 0) memset((void*)context->payload, 0xff, context->size);
+  if (strcmp(fault, "pointer") == 0) context->payload = (void*)8;
+  if (strcmp(fault, "changing") == 0) context->published_ns = 0;
+}
+
+static void start_child(void) {
+  if (fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, 9);
+  struct record* record = calloc(1, sizeof *record);
+  fill(record, WHOLE);
+  otel_thread_ctx_v1 = record;
+  printf("forked %d\n", (int)getpid());
+  fflush(stdout);
+  compute();
+}
+
+int main(int argc, char** argv) {
+  static const enum Part parts[PARTS] = {WHOLE,      DUPLICATE, UNKNOWN, BARE,
+                                         INCOMPLETE, OVERSIZE,  INVALID, NONE};
+  publish(9);
+  if (argc > 1) spoil(argv[1]);
+  pthread_barrier_init(&in_turn, NULL, 2);
+  for (int i = 0; i < PARTS; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, (void*)&parts[i]) != 0) return 2;
+    pthread_barrier_wait(&in_turn);
+  }
+  puts("ready");
+  fflush(stdout);
+  char line[64];
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    if (strcmp(line, "fork\n") == 0) start_child();
+    if (strcmp(line, "grow\n") != 0) continue;
+    publish(10);
+    puts("grown");
+    fflush(stdout);
+  }
+  return 0;
+}
