@@ -1,6 +1,7 @@
 // OTLP profiles: OpenTelemetry's ProfilesData, as a collector takes it (POST /v1development/profiles).
 //
-//   resource     a process: process.pid, process.executable.name, service.name
+//   resource     a process: process.pid, process.executable.name, service.name; and what it has
+//                published of itself
 //     scope      labelscope
 //       profile  time ("cpu" or "wall", nanoseconds), and how many samples (count)
 //         sample stack, attributes, link, one value
@@ -13,10 +14,12 @@
 // A label is the attribute "process.context.label.<key>", as OpenTelemetry's own eBPF profiler names
 // it; so it never meets one of ours. Labels trace_id (32 hexadecimal digits) and span_id (16)
 // together become a link instead.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <protozero/pbf_builder.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +92,7 @@ class OtlpRenderer {
     std::string time;
     std::string count;
     std::string comm;
+    const Process* process = nullptr;
   };
   static constexpr std::int32_t kNoPid = INT32_MAX;
 
@@ -102,6 +106,7 @@ class OtlpRenderer {
       const Thread* thread = rows.thread(row);
       Samples& samples = of_process_[thread == nullptr ? kNoPid : raw(thread->pid)];
       if (samples.comm.empty()) samples.comm = process_title(rows, row);
+      samples.process = rows.process(row);
       if (before == nullptr || before->label_set != row.label_set || before->thread != row.thread ||
           before->flags != row.flags || before->outcome != row.outcome) {
         attributes = attributes_of(row, link);
@@ -192,19 +197,29 @@ class OtlpRenderer {
   std::string resource_profiles(std::int32_t pid, const Samples& samples) {
     std::string resource;
     pbf_builder<otlp::Resource> attributes(resource);
+    std::set<std::string, std::less<>> added;
     const auto add = [&](std::string_view key, const std::string& any) {
+      if (!added.emplace(key).second) return;
       attributes.add_message(otlp::Resource::kAttributes, key_value(key, any));
     };
-    std::string comm;
-    pbf_builder<otlp::AnyValue>(comm).add_string(otlp::AnyValue::kString,
-                                                 OtlpDictionary::text(samples.comm));
-    add("service.name", comm);
-    add("process.executable.name", comm);
+    const auto add_text = [&](std::string_view key, std::string_view value) {
+      std::string any;
+      pbf_builder<otlp::AnyValue>(any).add_string(otlp::AnyValue::kString,
+                                                  OtlpDictionary::text(value));
+      add(key, any);
+    };
+    const Attributes none;
+    const Attributes& own = samples.process == nullptr ? none : samples.process->attributes;
+    const auto named =
+        std::ranges::find(own, std::string_view("service.name"), &Attributes::value_type::first);
+    add_text("service.name", named == own.end() ? samples.comm : named->second);
+    add_text("process.executable.name", samples.comm);
     if (pid != kNoPid) {
       std::string number;
       pbf_builder<otlp::AnyValue>(number).add_int64(otlp::AnyValue::kInt, pid);
       add("process.pid", number);
     }
+    for (const auto& [key, value] : own) add_text(OtlpDictionary::text(key), value);
     std::string scope;
     pbf_builder<otlp::Scope> scope_builder(scope);
     scope_builder.add_string(otlp::Scope::kName, "labelscope");

@@ -35,7 +35,8 @@ std::string flag_words(unsigned flags);
 // Flags that samples of pprof and OTLP show; the others tell how a label set was read, not what is
 // wrong with it.
 inline constexpr std::uint16_t kShownFlags = LS_TRUNCATED | LS_NULL_VALUE | LS_DUPLICATE_KEY |
-                                             LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT | LS_STACK_CUT;
+                                             LS_PARTLY_UNREADABLE | LS_KEY_CONFLICT | LS_STACK_CUT |
+                                             LS_UNKNOWN_KEY | LS_INCOMPLETE_LABEL;
 
 // A label as text without controls and without bytes that are no UTF-8.
 struct TextLabel {

@@ -35,7 +35,7 @@ cli::Profile SamplePath::take() {
   cli::Profile profile = builder_.take(0, 0);
   profile.event = "cpu-clock";
   profile.period_ns = 1000000;
-  profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}});
+  profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}, {}});
   cli::ProfileModule module;
   module.kind = cli::ProfileModule::Kind::kFile;
   module.path = "/usr/bin/service";

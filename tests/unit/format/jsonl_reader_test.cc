@@ -25,6 +25,7 @@ Profile recorded_profile() {
   made.profile.start_monotonic_ns = 1000;
   made.profile.duration_ns = 1'000'000'000;
   made.profile.locations[0].by_frame_pointer = true;
+  made.profile.processes[0].attributes = {{"raw", "\xff"}, {"service.name", "shop"}};
   made.profile.stacks[made.work_stack].end = LS_STACK_ROOT;
   for (const char* tenant : {"42", "42", "7", "4\xff\0"}) {
     made.labelled({{"tenant", tenant}, {"http.route", "/pay \n"}}).flags = LS_TRUNCATED_LABELS;

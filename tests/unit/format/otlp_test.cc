@@ -105,6 +105,22 @@ TEST_CASE("otlp: each process is a resource") {
   CHECK(attributes[2]["value"]["int"] == 50);
 }
 
+TEST_CASE("otlp: what a process has published of itself belongs to its resource") {
+  SmallProfile small;
+  small.labelled({});
+  small.profile.processes.at(0).attributes = {{"process.pid", "another namespace's"},
+                                              {"service.name", "shop"},
+                                              {"service.version", "1.2"}};
+  const json file = otlp(small.profile);
+  std::map<std::string, json> seen;
+  for (const json& attribute : file["resources"][0]["resource"]["attributes"]) {
+    CHECK(seen.emplace(attribute["key"], attribute["value"]).second);
+  }
+  CHECK(seen["service.name"]["string"] == "shop");
+  CHECK(seen["service.version"]["string"] == "1.2");
+  CHECK(seen["process.pid"].contains("int"));
+}
+
 TEST_CASE("otlp: a trace and a span are a link, unless they are none") {
   const std::string trace = "0123456789abcdef0123456789abcdef";
   SmallProfile small;

@@ -25,7 +25,7 @@ ProfileMaker::ProfileMaker() {
 }
 
 Index ProfileMaker::process(int pid, std::string comm, std::vector<std::string> publishers) {
-  return append(profile.processes, {Pid{pid}, std::move(comm), std::move(publishers)});
+  return append(profile.processes, {Pid{pid}, std::move(comm), std::move(publishers), {}});
 }
 
 Index ProfileMaker::thread(int pid, int tid, std::string name) {

@@ -64,6 +64,18 @@ TEST_CASE("summary: a row for each value, then those without the label and the u
   CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "+-6.7", "20.0", "ms", "2"});
 }
 
+TEST_CASE("summary: begins with the services that processes say that they are") {
+  SmallProfile small;
+  small.labelled({{"tenant", "blue"}});
+  small.profile.processes[0].attributes = {{"host.name", "left out"},
+                                           {"service.name", "shop\x1b[31m"},
+                                           {"service.version", "1.2"}};
+  const auto lines = summary(small.profile, {"tenant"});
+  REQUIRE(lines.size() > 2);
+  CHECK(lines[0] == "process 100: service.name=shop\\x1b[31m  service.version=1.2");
+  CHECK(lines[1].empty());
+}
+
 TEST_CASE("summary: equal counts have equal shares, whatever the others are") {
   for (unsigned values : {3U, 7U, 37U, 999U}) {
     SmallProfile small;
