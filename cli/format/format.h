@@ -22,7 +22,7 @@ struct RenderOptions {
   // (not to the lossless recording).
   std::vector<std::string> group_by;
   // A key with the values "A" and "B", which the page compares from the start; empty: none.
-  std::string compare_by;
+  std::string compare_by{};
 };
 
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with

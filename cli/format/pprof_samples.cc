@@ -101,7 +101,7 @@ Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
   });
   if (known == comms_.end() && !comm.empty()) {
     comms_.emplace(process, comm);
-    profile_.processes.push_back({Pid{process}, comm, {}});
+    profile_.processes.push_back({Pid{process}, comm, {}, {}});
   }
   const auto next = static_cast<Index>(profile_.threads.size());
   const auto [entry, added] = threads_.try_emplace({process, tid.value_or(0), name}, next);

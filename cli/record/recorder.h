@@ -29,7 +29,7 @@ class Recorder final : private EventHandler {
     std::size_t timed_samples = 0;  // how many are kept each by itself, with its time
     bool cpu_time = true;           // samples stand for CPU time; false: for all time
     std::uint64_t period_ns = 0;    // between two samples of a thread that runs, on average
-    LabelRules labels;              // which are kept
+    LabelRules labels{};            // which are kept
   };
 
   // Nothing is sampled yet.

@@ -34,7 +34,7 @@ class FakeProcess final : public ProcessContext {
     return address < 0x1000 ? kNoIndex : module;
   }
   Index kernel_module() override { return 99; }
-  Observation decode(std::span<const std::byte> bytes) const override {
+  Observation decode(std::span<const std::byte> bytes) override {
     return decode_bytes(bytes);
   }
   std::uint64_t address_epoch() const override { return addresses; }
