@@ -91,7 +91,7 @@ TEST_CASE("firefox: a marker for each label and run of samples, up to the sample
   const json file = firefox(small.profile);
   CHECK(markers_of(file, file["threads"][0]) ==
         std::vector<std::string>{"label_type=x 0.0..10.0", "tenant=1 0.0..20.0",
-                                 "tenant=2 20.0..30.0", "labels unreadable=torn 40.0..50.0",
+                                 "tenant=2 20.0..30.0", "labels_unreadable=torn 40.0..50.0",
                                  "tenant=2 550.0..560.0"});
   std::vector<std::string> schemas;
   for (const json& schema : file["meta"]["markerSchema"]) schemas.push_back(schema["name"]);

@@ -4,6 +4,7 @@
 
 #include "cli/format/format.h"
 #include "cli/format/json_values.h"
+#include "cli/format/row_labels.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 
@@ -76,7 +77,7 @@ void check_header(const json& line, const Profile& profile) {
   CHECK(line.at("period_ns").get<std::uint64_t>() == profile.period_ns);
   REQUIRE(line.at("outcomes").size() == LS_OUTCOME_COUNT);
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) CHECK(line.at("outcomes")[i] == outcome_name(i));
-  CHECK(line.at("flags").size() == 10);
+  CHECK(line.at("flags").size() == kSampleFlagCount);
   CHECK(line.at("flags")[3] == "null-value");
 }
 

@@ -108,9 +108,8 @@ TEST_CASE("otlp: each process is a resource") {
 TEST_CASE("otlp: what a process has published of itself belongs to its resource") {
   SmallProfile small;
   small.labelled({});
-  small.profile.processes.at(0).attributes = {{"process.pid", "another namespace's"},
-                                              {"service.name", "shop"},
-                                              {"service.version", "1.2"}};
+  small.profile.processes.at(0).attributes = {
+      {"process.pid", "another namespace's"}, {"service.name", "shop"}, {"service.version", "1.2"}};
   const json file = otlp(small.profile);
   std::map<std::string, json> seen;
   for (const json& attribute : file["resources"][0]["resource"]["attributes"]) {

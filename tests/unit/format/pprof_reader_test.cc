@@ -286,7 +286,8 @@ TEST_CASE("pprof_reader: what leads nowhere, is negative or odd costs itself and
   file.top.add_message(ProfileField::kSample, "\x0d\1\2\3\4"s);  // a fixed32 for the locations
   file.top.add_message(ProfileField::kFunction, "\x0a\0"s);      // bytes for an ID
   std::string labels;
-  for (int i = 0; i < 300; ++i) labels += file.label("key" + std::to_string(i), "x");
+  for (int i = 0; i <= LS_MAX_LABELS * LS_MAX_PUBLISHERS; ++i)
+    labels += file.label("key" + std::to_string(i), "x");
   file.sample({7}, {1, 1, 1, 1}, labels);
   CHECK(has(good(file.bytes).lost, "5 parts of it are damaged"));
   CHECK(good(file.bytes).profile.rows.size() == rows + 1);

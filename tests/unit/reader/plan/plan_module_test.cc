@@ -171,16 +171,17 @@ TEST_CASE("plan_module: a thread that never touched the variable has none") {
   CHECK(locate_own(plan.publishers.front()).address == reinterpret_cast<Address>(variable()));
 }
 
-TEST_CASE("plan_module: four publishers are read, the fifth is refused with a reason") {
+TEST_CASE("plan_module: six publishers are read, the seventh is refused with a reason") {
   for (const char* name :
        {"libcustomlabels_gnu.so", "libcustomlabels_gnu2.so", "libcustomlabels_hash_sysv.so",
-        "libcustomlabels_hash_gnu.so", "libcustomlabels_hash_both.so"}) {
+        "libcustomlabels_hash_gnu.so", "libcustomlabels_hash_both.so", "libcustomlabels_ie.so",
+        "publishes_under_another_name.so"}) {
     load(name)();
   }
   const ProcessPlan plan = plan_own();
   CHECK(plan.publishers.size() == LS_MAX_PUBLISHERS);
   REQUIRE(plan.refusals.size() == 1);
-  CHECK(mentions(plan.refusals.front().finding.text, "more than 4 publishers"));
+  CHECK(mentions(plan.refusals.front().finding.text, "more than 6 publishers"));
   CHECK(plan.absence().empty());
 }
 
