@@ -183,17 +183,17 @@ TEST_CASE("observe: labelled if any publisher is, else the first reason") {
   REQUIRE(observe({untouched, hole}).outcome == LS_UNREADABLE_NOT_RESIDENT);
 }
 
-TEST_CASE("observe: the most that four publishers can have fits into one record") {
+TEST_CASE("observe: the most that all publishers can have fits into one record") {
   LabelMemory made(Layout::kScattered);
   for (int i = 0; i < 64; ++i) {
     made.add(std::to_string(i) + std::string(30, 'k'), std::string(30, 'v'));
   }
   made.publish();
-  std::vector<ls_tls_recipe> four(4, tp_recipe(kVariable));
+  const std::vector<ls_tls_recipe> most(LS_MAX_PUBLISHERS, tp_recipe(kVariable));
   NativeReader reader(made.memory);
-  Observation seen = reader.observe(four, kTp);
+  Observation seen = reader.observe(most, kTp);
   REQUIRE(seen.outcome == LS_LABELLED);
   REQUIRE(seen.labels.size() == 64);  // the others are equal to the first's
   REQUIRE(reader.record().size() >
-          std::size_t{4} * (std::size_t{64} * 60 + 64 * sizeof(ls_label_ref)));
+          std::size_t{LS_MAX_PUBLISHERS} * (std::size_t{64} * 60 + 64 * sizeof(ls_label_ref)));
 }

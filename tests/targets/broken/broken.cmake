@@ -43,7 +43,7 @@ broken_file(libcustomlabels-ie.so ${good} ${library} ${dialect_ie})
 broken_file(libhidden.so ${flawed} -DHIDDEN ${library} ${dialect_gnu2})
 # 64 KiB: more than the static surplus, so that each thread's block is allocated when it is touched.
 broken_file(libcustomlabels-large.so ${good} ${library} ${dialect_gnu2} -DTLS_AFTER=65536)
-foreach(number RANGE 1 5)
+foreach(number RANGE 1 7)
   broken_file(libcustomlabels-${number}.so ${good} ${library} ${dialect_gnu2})
 endforeach()
 foreach(name renamed gd ie)
