@@ -10,7 +10,7 @@ samples=$(jq -s 'map(select(.type == "sample").count) | add' a.jsonl)
 run diff a.jsonl a.jsonl
 expect_status "$exit_ok" "a recording and itself"
 expect_shown '^A  a\.jsonl'
-expect_shown '^function (alone)'
+expect_shown '^function \(alone\)'
 expect_shown '^~ may be chance'
 run diff --json --summary comm a.jsonl a.jsonl
 jq -se --argjson samples "$samples" 'map(.by) == ["label", "function", "function-and-below"] and .[0].key == "comm"

@@ -47,9 +47,9 @@ done
 explained '' malformed-set '[]' good-program --write huge-count
 explained '' malformed-set '[]' good-program --write no-storage
 explained '' null-value '[{"key":"tenant","value":"acme"}]' good-program --write null-value
-five=()
-for number in 1 2 3 4 5; do five+=(--dlopen "$BROKEN_TARGETS/libcustomlabels-$number.so"); done
-explained too-many-publishers '' "$both" no-publisher "${five[@]}"
+seven=()
+for number in {1..7}; do seven+=(--dlopen "$BROKEN_TARGETS/libcustomlabels-$number.so"); done
+explained too-many-publishers '' "$both" no-publisher "${seven[@]}"
 
 # In text: steps, findings and fixes.
 rm -f "$work/stdin"

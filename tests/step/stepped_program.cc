@@ -96,6 +96,7 @@ std::string Stepped::told() const {
 
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {
   skip_without_ptrace();
+  skip_without_watchpoints();
   Stepped stepped;
   cli::StepCheckOptions with_worker = options;
   with_worker.worker = cli::honest_worker();
