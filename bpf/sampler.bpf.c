@@ -24,6 +24,7 @@
 #include "bpf/task.bpf.h"
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/x28.bpf.h"
 #ifdef LS_WITH_RETRY
 #include "bpf/retry.bpf.h"
 #endif
@@ -92,6 +93,7 @@ int sample(void* ctx) {
   own->sample.tid = ids.tid;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   ls_copy_process(own, process, ids.pid);
+  own->reading.x28 = ls_event_x28(ctx, &own->reading.recipes);
   ls_read_current(index, own);
 #ifdef LS_WITH_RETRY
   struct ls_retry* retry = own->reading.fault.size ? ls_schedule_retry(own) : 0;
