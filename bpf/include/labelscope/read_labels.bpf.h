@@ -135,8 +135,10 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
   struct ls_memory memory = LS_MEMORY(reading);
+  ls_keep_together(publisher);
+  if (publisher >= LS_MAX_PUBLISHERS) return LS_UNREADABLE_NO_RECIPE; /* for the verifier */
   return ls_walk_source(&memory, &reading->walk, &reading->labels, reading->source, variable,
-                        publisher);
+                        publisher, reading->recipes.recipe[publisher].parameters);
 }
 
 /* Reads the labels of publisher number `i`. False: there is none. */

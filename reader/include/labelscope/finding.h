@@ -50,6 +50,8 @@ enum class FindingCode {
   kContextSize,          // a process context that claims to be too large
   kContextMalformed,     // a process context that contradicts itself
   kContextChanging,      // a process context that is being replaced at each look
+  kNoVariable,           // the user has named a variable that no file has
+  kOutsideBlock,         // the user has named a place outside of the module's TLS block
 };
 
 // Who gets the labels in spite of a finding.

@@ -111,11 +111,12 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    const LabelSource::About& source = label_sources()[module.file.source]->about;
+    const LabelSource::About& source = find_source(module.file.source)->about;
     if (source.version_symbol != nullptr) {
       steps.push_back(version_line(source.version_symbol, module));
     }
-    steps.push_back(variable_line(source.variable_symbol, module));
+    steps.push_back(variable_line(
+        module.named.empty() ? source.variable_symbol : module.named.c_str(), module));
   }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));
@@ -178,6 +179,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
 // The findings of the plan, in the order of modules.
 std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
   std::vector<Finding> found;
+  for (const MissingVariable& missing : plan.missing) found.push_back(missing.finding);
   for (const Publisher& publisher : plan.publishers) {
     for (const Finding& finding : publisher.findings) {
       found.push_back(of_module(publisher.path, finding));
@@ -209,7 +211,7 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   told.steps.push_back(std::move(looked));
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
-  if (plan.facts) tell_facts(*plan.facts, told.steps);
+  if (plan.facts && plan.facts->has_context()) tell_facts(*plan.facts, told.steps);
   std::vector<Finding> found = findings_of(plan, trace);
   // This comes after files that could not be read: any of them may be the publisher.
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));

@@ -45,6 +45,8 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kContextSize, "context-size"},
     {kContextMalformed, "context-malformed"},
     {kContextChanging, "context-changing"},
+    {kNoVariable, "no-variable"},
+    {kOutsideBlock, "outside-block"},
 };
 
 }  // namespace

@@ -9,14 +9,14 @@
 //   telling     the same reading once more, in sentences.
 //   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
-//                      |  custom_labels      thread_context     otel_context
-//   -------------------+---------------------------------------------------------
-//   variable           |  a pointer          64 bytes           a pointer
-//   version            |  symbol, value 1    in the name        in the name
-//   BPF sends          |  keys and values    the 64 bytes       the record
-//   names of keys      |  in memory          fixed              the process's facts
-//   torn states        |  none               told as such       none
-//   rules              |  LS001 to LS050     LS101 to LS110
+//                   |  custom_labels    thread_context   otel_context       variable
+//   ----------------+-------------------------------------------------------------------------
+//   variable        |  a pointer        64 bytes         a pointer          what the user says
+//   version         |  symbol, value 1  in the name      in the name        none
+//   BPF sends       |  keys and values  the 64 bytes     the record         value and type
+//   names of keys   |  in memory        fixed            the process's      the user's
+//   torn states     |  none             told as such     none               cannot be told
+//   rules           |  LS001 to LS050   LS101 to LS110   none               none
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
@@ -114,7 +114,7 @@ class LabelSource {
   bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
 };
 
-// By their numbers in enum ls_source.
+// Those whose symbols make a publisher, by their numbers in enum ls_source.
 std::span<const LabelSource* const> label_sources();
 // Of the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);
