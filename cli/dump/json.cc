@@ -5,7 +5,6 @@
 #include "cli/dump/wording.h"
 #include "cli/format/json_values.h"
 #include "cli/format/text.h"
-#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -43,7 +42,7 @@ Json publisher_json(const ProcessDump& dump, std::size_t index) {
   return {{"path", bytes_json(publisher.path)},
           {"name", bytes_json(publisher_name(dump, index))},
           {"load_bias", address_json(publisher.load_bias)},
-          {"variable", find_source(publisher.recipe.source)->about.variable_symbol},
+          {"variable", variable_name(publisher)},
           {"access_model", access_model_name(publisher.model)},
           {"recipe", recipe_json(publisher.recipe)},
           {"findings", array_json(publisher.findings, finding_json)}};
@@ -130,7 +129,14 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   json["refused"] = array_json(plan.refusals, [](const Refusal& refusal) {
     return Json{{"path", bytes_json(refusal.path)}, {"finding", finding_json(refusal.finding)}};
   });
+  json["missing_variables"] = array_json(
+      plan.missing, [](const MissingVariable& missing) { return finding_json(missing.finding); });
   json["absence"] = bytes_json(plan.absence());
+  json["process_labels"] = array_json(dump.process_labels, [](const ProcessLabel& label) {
+    return Json{{"key", bytes_json(label.key)},
+                {"value", bytes_json(label.value)},
+                {"source", source_path(label.source)}};
+  });
   if (dump.explanation) json["explanation"] = explanation_json(*dump.explanation);
   if (dump.stacks) json["modules"] = array_json(dump.stacks->profile.modules, module_fields);
   json["threads"] = Json::array();
