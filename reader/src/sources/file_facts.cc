@@ -125,6 +125,21 @@ bool expect(FileInspection& file, RuleId rule, bool met, std::string found, cons
   return met;
 }
 
+bool expect_in_reach(FileInspection& file, const std::string& variable) {
+  if (!file.foreign_platform.empty()) {
+    file.findings.push_back({FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
+                             "look at builds for x86-64 or aarch64 with Linux", RuleId::kNone,
+                             Harm::kUnreadable});
+    return false;
+  }
+  if (!is_exported(file.variable)) {
+    file.findings.push_back({FindingCode::kNotExported, variable + " is in .symtab only",
+                             "link with -Wl,--export-dynamic-symbol=" + variable, RuleId::kNone,
+                             reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable});
+  }
+  return true;
+}
+
 // A TLS block starts at an address that equals p_vaddr modulo p_align.
 bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes) {
   return file.tls->alignment >= bytes && (file.tls->vaddr + variable.value) % bytes == 0;

@@ -118,16 +118,7 @@ void OtelContext::judge(std::string_view, FileInspection& file) const {
   const auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
     file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
   };
-  if (!file.foreign_platform.empty()) {
-    find(FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
-         "look at builds for x86-64 or aarch64 with Linux", Harm::kUnreadable);
-    return conclude(file);
-  }
-  if (!is_exported(file.variable)) {
-    find(FindingCode::kNotExported, std::string(kSymbol) + " is in .symtab only",
-         "link with -Wl,--export-dynamic-symbol=otel_thread_ctx_v1",
-         reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable);
-  }
+  if (!expect_in_reach(file, kSymbol)) return conclude(file);
   if (variable->type != STT_TLS) {
     find(FindingCode::kNotThreadLocal, std::string(kSymbol) + " is not thread-local",
          "declare it __thread", Harm::kUnreadable);

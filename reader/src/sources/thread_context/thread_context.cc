@@ -78,19 +78,7 @@ bool ThreadContext::is_publisher_name(std::string_view path) const {
 void ThreadContext::judge(std::string_view, FileInspection& file) const {
   const auto& variable = best_of(file.variable);
   if (!variable) return;
-  const auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
-    file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
-  };
-  if (!file.foreign_platform.empty()) {
-    find(FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
-         "look at builds for x86-64 or aarch64 with Linux", Harm::kUnreadable);
-    return conclude(file);
-  }
-  if (!is_exported(file.variable)) {
-    find(FindingCode::kNotExported, THREAD_CONTEXT_SYMBOL " is in .symtab only",
-         "link with -Wl,--export-dynamic-symbol=" THREAD_CONTEXT_SYMBOL,
-         reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable);
-  }
+  if (!expect_in_reach(file, THREAD_CONTEXT_SYMBOL)) return conclude(file);
   if (expect(file, context_v1::kThreadLocal, variable->type == STT_TLS,
              THREAD_CONTEXT_SYMBOL " is not thread-local", "declare it __thread", Harm::kUnreadable,
              FindingCode::kNotThreadLocal) &&
