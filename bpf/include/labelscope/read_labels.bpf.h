@@ -21,8 +21,8 @@
  *     __u64 pid_tid;                      // your own head; its size is a multiple of 8 bytes
  *     struct ls_reading reading;          // begins with the labels: they follow your head
  *   };
- *   struct {                              // one for each CPU: an entry is too large for the stack
- *     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+ *   struct {                              // one for each CPU: bpf_map__set_max_entries(map,
+ *     __uint(type, BPF_MAP_TYPE_ARRAY);   //                     libbpf_num_possible_cpus())
  *     __uint(max_entries, 1);
  *     __type(key, __u32);
  *     __type(value, struct entry);
@@ -45,7 +45,7 @@
  *
  *   SEC("perf_event") int sample(void* ctx) {
  *     __u64 pid_tid = bpf_get_current_pid_tgid();
- *     __u32 pid = pid_tid >> 32, index = 0;
+ *     __u32 pid = pid_tid >> 32, index = bpf_get_smp_processor_id();
  *     struct ls_recipes* of_process = bpf_map_lookup_elem(&recipes, &pid);
  *     struct entry* own = bpf_map_lookup_elem(&entries, &index);
  *     if (!of_process || !own) return 0;
@@ -65,9 +65,10 @@
  *
  * ls_read_labels() returns an enum ls_outcome. The same outcome is in reading.labels.head, beside
  * the flags: labelled if any publisher has labels; else the reason of the first publisher that is
- * unreadable; else unlabelled. outcome.h has the bounds. A reading takes about 27 KiB of map
- * memory, of which LS_BLOCKS_LIMIT bytes are for label blocks. reading.fault is the last read that
- * failed.
+ * unreadable; else unlabelled. outcome.h has the bounds. A reading takes about 36 KiB of map
+ * memory, of which LS_BLOCKS_LIMIT bytes are for label blocks. That is too much for the stack, and
+ * for an element of a per-CPU map, which may have 32 KiB (the kernel says E2BIG).
+ * reading.fault is the last read that failed.
  *
  * Needs: Linux 5.10, CAP_BPF and CAP_PERFMON, a program type that may call bpf_probe_read_user(),
  * and a licence that is compatible with the GPL. ls_read_labels() and the walk inside it are global

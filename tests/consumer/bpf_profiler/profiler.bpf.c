@@ -26,8 +26,8 @@ struct entry {
 };
 
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // user space: as many as there are CPUs
   __type(key, __u32);
   __type(value, struct entry);
 } entries SEC(".maps");
@@ -45,15 +45,15 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
 SEC("perf_event")
 int sample(void* ctx __attribute__((unused))) {
   struct bpf_pidns_info ids = {};
-  __u32 zero = 0;
+  __u32 cpu = bpf_get_smp_processor_id();
   if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &ids, sizeof(ids)) != 0)
     return 0;
   struct ls_recipes* of_process = bpf_map_lookup_elem(&recipes, &ids.tgid);
-  struct entry* own = bpf_map_lookup_elem(&entries, &zero);
+  struct entry* own = bpf_map_lookup_elem(&entries, &cpu);
   if (!of_process || !own) return 0;
   own->tid = ids.pid;
   own->reading.recipes = *of_process;
-  ls_read_labels(zero, ls_current_thread_pointer());
+  ls_read_labels(cpu, ls_current_thread_pointer());
   __u64 size = sizeof(own->tid) + sizeof(struct ls_label_head) + own->reading.labels.head.size;
   if (size > sizeof(own->tid) + sizeof(own->reading.labels)) return 0;  // for the verifier
   bpf_ringbuf_output(&ring, own, size, 0);

@@ -102,6 +102,7 @@ int main(int argc, char** argv) {
   if (program == NULL || stat("/proc/self/ns/pid", &namespace) != 0) return refuse("open", errno);
   program->rodata->namespace_device = namespace.st_dev;
   program->rodata->namespace_inode = namespace.st_ino;
+  bpf_map__set_max_entries(program->maps.entries, (__u32)libbpf_num_possible_cpus());
   if (profiler_bpf__load(program) != 0) return refuse("load", errno);
   int status = load_recipes(bpf_map__fd(program->maps.recipes), atoi(argv[1]));
   if (status == 0) status = attach(program->progs.sample);
