@@ -2,10 +2,13 @@
 // a name, nothing takes forever, and other threads have their stacks.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <ctime>
 #include <map>
 #include <thread>
 
@@ -51,6 +54,27 @@ __attribute__((section("lost_stack"))) [[noreturn]] void spin_by_fp(std::uint64_
   __builtin_unreachable();
 }
 
+void spin(std::uint64_t value) { value % 3 == 0 ? spin_by_fp(value) : spin_by_sp(value); }
+
+// Not every kernel goes back to a thread whose stack pointer is no address at all: one that is
+// itself a guest without hardware for it (PVM) sends SIGSEGV at the first interrupt.
+bool is_killed_for(std::uint64_t value) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) spin(value);
+  clockid_t clock{};
+  timespec time{};
+  siginfo_t end{};
+  REQUIRE(::clock_getcpuclockid(child, &clock) == 0);
+  while (end.si_pid == 0 && time.tv_nsec < 50'000'000) {  // some interrupts later
+    REQUIRE(::clock_gettime(clock, &time) == 0);
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT) == 0);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return end.si_pid != 0;
+}
+
 std::vector<TakenSample> of_process(const Taken& taken, Pid pid) {
   std::vector<TakenSample> its;
   std::copy_if(taken.samples.begin(), taken.samples.end(), std::back_inserter(its),
@@ -64,7 +88,7 @@ extern "C" char __start_lost_stack[];
 extern "C" char __stop_lost_stack[];
 
 TEST_CASE("unwind: a stack pointer may point anywhere") {
-  constexpr std::uint64_t kValues[] = {0,
+  std::vector<std::uint64_t> values = {0,
                                        1,
                                        8,
                                        4096,
@@ -77,13 +101,15 @@ TEST_CASE("unwind: a stack pointer may point anywhere") {
                                        0xdead'beef'dead'beef,
                                        ~std::uint64_t{0} - 15,
                                        ~std::uint64_t{0}};
+  if (const auto killed = std::erase_if(values, is_killed_for); killed > 0) {
+    WARN("this kernel kills a thread for " << killed << " of the stack pointers");
+  }
+  REQUIRE(values.size() >= 8);
   SampledChild child([&](ChildSide& parent) {
     parent.wait_until_told();
     parent.take();
     std::vector<std::thread> lost;
-    for (const std::uint64_t value : kValues) {
-      lost.emplace_back([value] { value % 3 == 0 ? spin_by_fp(value) : spin_by_sp(value); });
-    }
+    for (const std::uint64_t value : values) lost.emplace_back([value] { spin(value); });
     // Its own stack, but odd.
     lost.emplace_back(
         [] { spin_by_sp(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) | 1); });
