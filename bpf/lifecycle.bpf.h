@@ -114,6 +114,13 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
+/* Whether on_exit() has seen the current thread, of which on_free() will tell. */
+static __always_inline _Bool ls_is_ending(void) {
+  if (!(ls_current_thread().flags & LS_TASK_EXITING)) return 0;
+  __u64 key = bpf_get_current_task();
+  return bpf_map_lookup_elem(&endings, &key) != 0;
+}
+
 /* A thread that exits still runs in the kernel for a while. The kernel adds the time since its last
  * scheduler tick only when it switches the thread out for good. So the account is complete here,
  * and not in on_exit(): there, a thread that lived for less than a tick would have no CPU time at

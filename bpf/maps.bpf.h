@@ -21,6 +21,7 @@ struct ls_scratch {
   __u64 retries;             /* how many this entry has scheduled: part of their ids */
   __u32 exec_count;          /* the process's count now */
   __u32 first_pointer_known; /* as in ls_process */
+  __u64 ended;               /* the process has: only its kernel stack is left to look at */
   union {
     struct ls_sample_head sample;
     struct {

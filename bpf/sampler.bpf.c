@@ -64,6 +64,15 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
   ls_read_labels(index, ls_known_pointer(own, thread.pointer));
 }
 
+/* The program and its labels are gone, or going. The thread still runs in the kernel, which gives
+ * its memory back: since Linux 6.16 that comes after on_exit(), and with it a good part of what a
+ * short process costs. */
+static __always_inline void ls_note_ended(struct ls_scratch* own) {
+  own->sample.thread_ns = ls_current_thread().time_ns;
+  own->reading.fault.size = 0;
+  ls_clear_labels(&own->reading.labels);
+}
+
 SEC("perf_event")
 int sample(void* ctx) {
   struct ls_ids ids = ls_current_ids();
@@ -76,7 +85,7 @@ int sample(void* ctx) {
     return 0;
   }
   process = bpf_map_lookup_elem(&processes, &ids.pid);
-  if (!process) {
+  if (!process && !ls_is_ending()) {
     ls_count_sampling(LS_COUNT_FOREIGN);
     return 0;
   }
@@ -91,8 +100,13 @@ int sample(void* ctx) {
   own->sample.pid = ids.pid;
   own->sample.tid = ids.tid;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
-  ls_copy_process(own, process, ids.pid);
-  ls_read_current(index, own);
+  own->ended = process == 0;
+  if (process) {
+    ls_copy_process(own, process, ids.pid);
+    ls_read_current(index, own);
+  } else {
+    ls_note_ended(own);
+  }
 #ifdef LS_WITH_RETRY
   struct ls_retry* retry = own->reading.fault.size ? ls_schedule_retry(own) : 0;
   if (retry) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The stack of a sample. A way to take the user's part is a function here (or in a header of its
- * own) and a line in ls_take_stack(). It appends its frames, leaf first, and sets the end. */
+ * own) and a line in ls_take_user_stack(). It appends its frames, leaf first, and sets the end. */
 #ifndef LABELSCOPE_BPF_STACK_BPF_H
 #define LABELSCOPE_BPF_STACK_BPF_H
 
@@ -32,9 +32,8 @@ static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_scratc
                                                     : LS_STACK_CHAIN_ENDED;
 }
 
-static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+static __always_inline void ls_take_user_stack(void* ctx, __u32 index, struct ls_scratch* own) {
   (void)index;
-  own->sample.stack = (struct ls_stack_head){};
   switch (config.call_graph) {
     case LS_CALL_GRAPH_FP:
       ls_follow_frame_pointers(ctx, own);
@@ -44,6 +43,15 @@ static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scra
       ls_unwind_by_tables(ctx, index, own);
       break;
 #endif
+  }
+}
+
+static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+  own->sample.stack = (struct ls_stack_head){};
+  if (own->ended) {
+    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
+  } else {
+    ls_take_user_stack(ctx, index, own);
   }
   if (config.kernel_stacks)
     own->sample.stack.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
