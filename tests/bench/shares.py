@@ -35,7 +35,7 @@ SCENARIOS = {
     "idle mostly": (["a:0.12,b:0.08/10.1"], False),
     "threads of 1 ms": (["thread!a:1", "b:5/10.1"], False),
     "processes of 1 ms": (["process!a:1", "b:5/10.1"], False),
-    "waits often": (["a:4,b:@2"], False),
+    "waits often": (["--one-processor", "a:4,b:@2"], False),
     "busy machine": (["a:6/10.1", "b:3/10.1", "c:1/10.1"], True),
 }
 

@@ -1,12 +1,12 @@
 // A program whose work comes at fixed periods, and which knows how long it did what: the truth for
 // shares of time.
 //
-//   periodic [--seconds N] THREAD...
+//   periodic [--seconds N] [--one-processor] THREAD...
 //
 // Each THREAD does its work again and again:
 //   a:6,b:3/10.1   6 ms under the label tenant=a, 3 under b, then sleep until 10.1 ms have passed
 //                  since it began; without "/10.1" it never sleeps. "~3": 3 ms on average, at
-//                  random. "@3": 3 ms which pass a byte to another thread each 0.3 ms and
+//                  random. "@3": 3 ms which pass a byte to another thread each 0.1 ms and
 //                  wait for it to come back
 //   thread!a:1     a new thread for each 1 ms
 //   process!a:1    a new process for each 1 ms
@@ -15,6 +15,7 @@
 // It prints "ready PID", and for each line on stdin one line of JSON: CPU time by label as the
 // threads' own clocks have it, and what the process and its children have run in all. Ends with its
 // stdin, or after so many seconds, with a last such line.
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -107,7 +108,7 @@ void work(const Turn& turn, std::mt19937& random) {
     // works or waits, and where processors switch slowly most of the time would be there.
     if (turn.passing && at >= next_pass) {
       pass_a_byte();
-      next_pass = now(CLOCK_THREAD_CPUTIME_ID) + 300'000;
+      next_pass = now(CLOCK_THREAD_CPUTIME_ID) + 100'000;
     }
     at = now(CLOCK_THREAD_CPUTIME_ID);
   }
@@ -232,6 +233,13 @@ std::uint64_t children_ns() {
   return static_cast<std::uint64_t>(us) * 1000;
 }
 
+void stay_on_this_processor() {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
+  if (sched_setaffinity(0, sizeof here, &here) != 0) std::abort();
+}
+
 void tell() {
   std::printf("{\"process_ns\":%lld,\"children_ns\":%llu,\"labels\":{",
               static_cast<long long>(now(CLOCK_PROCESS_CPUTIME_ID)),
@@ -256,6 +264,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--seconds" && i + 1 < argc) {
       seconds = std::stod(argv[++i]);
+    } else if (std::string_view(argv[i]) == "--one-processor") {
+      stay_on_this_processor();
     } else {
       jobs.push_back(parse(argv[i]));
     }
