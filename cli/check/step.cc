@@ -151,8 +151,8 @@ class StepCheck {
       gap("unseen-updates", text + "; --update names the functions that make them");
       if (record_.no_watchpoints) {
         remark(
-            "this machine has no hardware watchpoints, which would find the functions that change "
-            "labels unseen; --update names them");
+            "this machine has no hardware watchpoint that is free and reports changes; they would "
+            "find the functions that change labels unseen; --update names them");
       }
     }
     if (publishes() && !has_triggers_) {

@@ -75,6 +75,7 @@ class ProgramTracer {
   Status seize() { return threads_.seize(); }
 
   void run() {
+    record_.no_watchpoints = !watchpoints_report();
     const Ticks ticks;
     auto before = Clock::now();
     const auto on_tick = [this] {

@@ -166,6 +166,33 @@ bool watch_words(Tid tid, std::span<const Address> addresses) {
 
 #endif
 
+bool watchpoints_report() {
+  alignas(8) static volatile std::uint64_t word = 0;
+  const pid_t child = ::fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ::raise(SIGSTOP);
+    word = 1;
+    ::_exit(0);
+  }
+  int status = 0;
+  const auto stops_with = [&](int signal) {
+    while (::waitpid(child, &status, __WALL) < 0) {
+      if (errno != EINTR) return false;
+    }
+    return WIFSTOPPED(status) && WSTOPSIG(status) == signal;
+  };
+  const Address address = reinterpret_cast<Address>(&word);
+  const bool told = stops_with(SIGSTOP) && watch_words(Tid{child}, {&address, 1}) &&
+                    ::ptrace(PTRACE_CONT, child, nullptr, nullptr) == 0 && stops_with(SIGTRAP);
+  if (WIFSTOPPED(status)) {
+    ::kill(child, SIGKILL);
+    stops_with(0);
+  }
+  return told;
+}
+
 bool write_pc(Tid tid, Address pc) {
   KernelRegisters registers;
   if (!read_registers(tid, registers)) return false;

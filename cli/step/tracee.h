@@ -97,6 +97,9 @@ inline constexpr std::size_t kMaxWatchpoints = 4;
 // (at most kMaxWatchpoints), and no longer at any others. If the processor has fewer watchpoints,
 // the first addresses count. False: the processor or the kernel cannot.
 bool watch_words(Tid tid, std::span<const Address> addresses);
+// Whether a thread that is watched does stop. Under some hypervisors debug registers can be set and
+// never report anything. A child of ours shows it.
+bool watchpoints_report();
 
 #if defined(__x86_64__)
 // After a breakpoint: the distance from the breakpoint instruction to the program counter.

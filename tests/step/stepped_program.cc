@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/step/tracee.h"
 #include "findings/check_rule.h"
 #include "support/catch.h"
 #include "support/forked_worker.h"
@@ -94,9 +95,13 @@ std::string Stepped::told() const {
   return out.str();
 }
 
+void skip_without_watchpoints() {
+  skip_without_ptrace();
+  if (!cli::watchpoints_report()) skip_test("no hardware watchpoint is free and reports changes");
+}
+
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {
   skip_without_ptrace();
-  skip_without_watchpoints();
   Stepped stepped;
   cli::StepCheckOptions with_worker = options;
   with_worker.worker = cli::honest_worker();

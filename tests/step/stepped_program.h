@@ -39,6 +39,9 @@ struct Stepped {
   std::string told() const;
 };
 
+// For what is found only because a watchpoint stops the program.
+void skip_without_watchpoints();
+
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options = {});
 
 }  // namespace labelscope::test

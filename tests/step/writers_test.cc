@@ -10,6 +10,7 @@
 using labelscope::cli::StepCheckOptions;
 using labelscope::test::Expectation;
 using labelscope::test::expectations_of;
+using labelscope::test::skip_without_watchpoints;
 using labelscope::test::step;
 using labelscope::test::Stepped;
 using labelscope::test::stepper;
@@ -45,7 +46,10 @@ void check_found(const std::string& writer) {
 
 }  // namespace
 
-TEST_CASE("check --step: a value that is overwritten in place is torn") { check_found("in_place"); }
+TEST_CASE("check --step: a value that is overwritten in place is torn") {
+  skip_without_watchpoints();
+  check_found("in_place");
+}
 
 TEST_CASE("check --step: a value that libc overwrites for the writer is the writer's") {
   check_found("copy_in_place");
@@ -118,11 +122,13 @@ TEST_CASE("check --step: a set of elements without keys is noted, whether it has
 }
 
 TEST_CASE("check --step: a helper that was long once hides nothing when it is short") {
+  skip_without_watchpoints();
   check_found("short_after_long");
 }
 
 // Nothing stops the program at first: what changes is noticed by looking at it now and then.
 TEST_CASE("check --step: a value that nobody watches is learned from what changes") {
+  skip_without_watchpoints();
   StepCheckOptions options;
   options.max_updates = 50;
   for (const char* build : {"executable-O0", "executable-O2"}) {
@@ -142,6 +148,7 @@ TEST_CASE("check --step: the last change of a thread that nobody saw is counted"
 }
 
 TEST_CASE("check --step: to ask the kernel without waiting is no pause in an update") {
+  skip_without_watchpoints();
   check_found("polls_between");
 }
 
@@ -224,6 +231,7 @@ TEST_CASE("check --step: the bundled writer is right at every instruction of eve
 }
 
 TEST_CASE("check --step: the bundled writer is right on several threads") {
+  skip_without_watchpoints();
   for (const char* program : {"bundled-executable-O2", "bundled-library-O2"}) {
     const Stepped stepped = step({stepper(program), "1", "4"});
     INFO(program << "\n" << stepped.told());

@@ -1,15 +1,9 @@
 #include "support/rights.h"
 
 #include <linux/capability.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -52,35 +46,6 @@ void skip_without_ptrace() {
   if (scope == 3 || (scope == 2 && !holds(CAP_SYS_PTRACE))) {
     skip_test("kernel.yama.ptrace_scope is " + std::to_string(scope) + ": nothing may be traced");
   }
-}
-
-void skip_without_watchpoints() {
-#ifdef __x86_64__
-  static volatile std::uint64_t watched = 0;
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-    ::raise(SIGSTOP);
-    watched = 1;
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  const auto set = [&](std::size_t number, std::uint64_t value) {
-    const std::size_t place = offsetof(struct user, u_debugreg) + number * sizeof value;
-    return ::ptrace(PTRACE_POKEUSER, child, place, value) == 0;
-  };
-  // SDM volume 3, 18.2.4: register 0 is on (L0), for writes (01), of 8 bytes (10).
-  const bool set_up = set(0, reinterpret_cast<std::uint64_t>(&watched)) && set(7, 0x90001);
-  ::ptrace(PTRACE_CONT, child, nullptr, nullptr);
-  ::waitpid(child, &status, 0);
-  const bool told = set_up && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
-  if (WIFSTOPPED(status)) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-  }
-  if (!told) skip_test("this machine does not report changes that its debug registers watch");
-#endif
 }
 
 void skip_before_linux(unsigned version, const std::string& without) {

@@ -12,10 +12,6 @@ void skip_without_bpf();
 // To stop processes that the test has started.
 void skip_without_ptrace();
 
-// To be told when a word of a traced program changes. A virtual machine may take the processor's
-// debug registers and never report a change: asked of a child that changes one.
-void skip_without_watchpoints();
-
 // `version`: 5018 for Linux 5.18. `without`: what an older one cannot do, as the end of a sentence
 // that begins with the kernel's name.
 void skip_before_linux(unsigned version, const std::string& without);
