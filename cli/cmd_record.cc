@@ -199,7 +199,8 @@ Status Recording::add_targets() {
                         .period_ns = 1'000'000'000 / options_.frequency_hz,
                         .labels = options_.labels});
   for (Pid pid : pids_) {
-    Status status = child_ ? recorder_->add_before_exec(pid) : recorder_->add(pid);
+    Status status = child_ ? recorder_->add_before_exec(pid, open_program(options_.command.front()))
+                           : recorder_->add(pid);
     if (status) continue;
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
