@@ -58,7 +58,10 @@ class LoadedSampler final : public BpfSampler {
     if (status && unwound_) unwound_->set(pid);
     return status;
   }
-  Status set_before_exec(Pid pid) override { return processes_->set(pid, {}); }
+  Status set_before_exec(Pid pid, UniqueFd program) override {
+    if (unwound_) unwound_->expect(std::move(program));
+    return processes_->set(pid, {});
+  }
   Status remove_process(Pid pid) override {
     if (unwound_) unwound_->forget(pid);
     return processes_->remove(pid);

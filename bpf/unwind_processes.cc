@@ -79,6 +79,10 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
     }
     return known->second;
   }
+  return file_of(*std::move(fd), status);
+}
+
+std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct stat& status) {
   // Not the mtime, which an owner may choose: a file that is gone could leave its table to the next
   // one that gets its inode.
   const FileKey key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
@@ -86,9 +90,25 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
                     static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
   auto known = keys_.find(key);
   if (known != keys_.end()) return known->second;
-  if (!is_elf(*fd)) return std::nullopt;  // JIT compilers map files, too
+  if (!is_elf(fd)) return std::nullopt;  // JIT compilers map files, too
   if (!builder_.has_room()) return kLater;
-  return keys_[key] = add_file(*std::move(fd));
+  return keys_[key] = add_file(std::move(fd));
+}
+
+void UnwindProcesses::expect(UniqueFd program) {
+  vdso();
+  // The program has our loader and our C library, unless it is an unusual one.
+  const Address common[] = {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)};
+  const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
+  const auto mappings = own ? (*own)->mappings() : std::move(own).error();
+  for (const Address address : common) {
+    if (!mappings) break;
+    for (const Mapping& mapping : *mappings) {
+      if (mapping.start <= address && address < mapping.end) file_of(**own, mapping);
+    }
+  }
+  struct stat status {};
+  if (program.valid() && ::fstat(program.get(), &status) == 0) file_of(std::move(program), status);
 }
 
 void UnwindProcesses::set(Pid pid) {

@@ -12,6 +12,8 @@
 // it, and a child that was just forked has it.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -41,6 +43,9 @@ class UnwindProcesses {
 
   // The process is sampled from now on, or runs another program, or something in it has changed.
   void set(Pid pid);
+  // A program is about to be executed (invalid: not known which). Begins to make the tables that it
+  // needs, most likely: a program that runs for a second would be over before they are all there.
+  void expect(UniqueFd program);
   void on_fork(Pid parent, Pid child);
   void on_mapping(Pid pid);
   void forget(Pid pid);
@@ -98,6 +103,7 @@ class UnwindProcesses {
   };
 
   std::optional<std::uint64_t> file_of(const LiveProcess& process, const Mapping& mapping);
+  std::optional<std::uint64_t> file_of(UniqueFd fd, const struct stat& status);
   std::optional<std::uint64_t> vdso();
   std::uint64_t add_file(UniqueFd fd);
   void refresh(Pid pid);

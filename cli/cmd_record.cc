@@ -202,7 +202,8 @@ Status Recording::add_targets() {
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables});
   for (Pid pid : pids_) {
-    Status status = child_ ? recorder_->add_before_exec(pid) : recorder_->add(pid);
+    Status status = child_ ? recorder_->add_before_exec(pid, open_program(options_.command.front()))
+                           : recorder_->add(pid);
     if (status) continue;
     // What ptrace says explains itself.
     bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";

@@ -11,11 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "cli/host/child.h"
 #include "cli/step/tracee.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
@@ -42,25 +41,10 @@ bool set_options(Pid pid, long options) {
   return ::ptrace(PTRACE_SETOPTIONS, raw(pid), nullptr, options) == 0;
 }
 
-// Finds the file as execvp() does.
-std::string path_of(const std::string& command) {
-  if (command.find('/') != std::string::npos) return command;
-  const char* path = std::getenv("PATH");
-  std::string_view folders = path == nullptr ? "/bin:/usr/bin" : path;
-  while (true) {
-    const std::size_t end = folders.find(':');
-    std::string file(folders.substr(0, end));
-    file += (file.empty() ? "./" : "/") + command;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    if (end == std::string_view::npos) return command;
-    folders.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace
 
 bool gains_rights(const std::string& command) {
-  const std::string path = path_of(command);
+  const std::string path = program_path(command);
   struct stat file {};
   if (::stat(path.c_str(), &file) != 0) return false;
   const bool other_user = (file.st_mode & S_ISUID) != 0 && file.st_uid != ::geteuid();

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 
 #include "cli/host/own_process.h"
 
@@ -26,6 +28,25 @@ namespace {
 }
 
 }  // namespace
+
+std::string program_path(const std::string& command) {
+  if (command.find('/') != std::string::npos) return command;
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "/bin:/usr/bin" : path;
+  while (true) {
+    const std::size_t end = folders.find(':');
+    std::string file(folders.substr(0, end));
+    file += (file.empty() ? "./" : "/") + command;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    if (end == std::string_view::npos) return command;
+    folders.remove_prefix(end + 1);
+  }
+}
+
+UniqueFd open_program(const std::string& command) {
+  // Without waiting for whoever writes into it, if it is a pipe.
+  return UniqueFd(::open(program_path(command).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
 
 Result<Child> Child::start(const std::vector<std::string>& command, const Signals* signals,
                            IfOrphaned if_orphaned) {

@@ -47,6 +47,11 @@ class Child {
   std::optional<std::uint64_t> time_ns_;
 };
 
+// The file that a command means, found as execvp() does.
+std::string program_path(const std::string& command);
+// It, for whoever wants to know what is in it; invalid where it cannot be read.
+UniqueFd open_program(const std::string& command);
+
 // Exit status of a shell for this wait status: the program's own, or 128 plus the signal.
 int shell_status(int wait_status);
 

@@ -38,8 +38,8 @@ Status Recorder::add(Pid pid) {
   return {};
 }
 
-Status Recorder::add_before_exec(Pid pid) {
-  if (Status status = sampler_->set_before_exec(pid); !status) return status;
+Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
+  if (Status status = sampler_->set_before_exec(pid, std::move(program)); !status) return status;
   if (processes_.empty()) first_ = pid;
   auto process = track(pid);
   process->note_no_publisher();

@@ -43,7 +43,7 @@ class Recorder final : private EventHandler {
   Status add(Pid pid);
   // Adds a child that has not executed its program yet. It is still a copy of labelscope: its
   // mappings are not the program's, and nothing in it publishes labels.
-  Status add_before_exec(Pid pid);
+  Status add_before_exec(Pid pid, UniqueFd program);
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);

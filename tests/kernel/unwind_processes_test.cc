@@ -3,6 +3,8 @@
 #include "bpf/unwind_processes.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +145,32 @@ TEST_CASE(
     const Address start = first.start();
     first.unmap();
     own.look_again_until([&] { return !own.module_at(kSelf, start); });
+  }
+}
+
+TEST_CASE("unwind processes: a program that is foreseen has its tables from its first moment on") {
+  Unwound own;
+  const UniqueFd file = code_file(3);
+  SECTION("its own file") {
+    own->expect(UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)));
+    own->wait_for_tables(milliseconds(20'000));
+    REQUIRE(own.built == 1);
+    const CodeMappingOf mapping(file);
+    own->set(kSelf);
+    CHECK(own.mark_at(kSelf, mapping.start()) == 3);
+    CHECK(own.built == 1);
+  }
+  SECTION("the C library, even if nobody knows which program it will be") {
+    own->expect({});
+    own->wait_for_tables(milliseconds(20'000));
+    own->set(kSelf);
+    const auto mappings = (*LiveProcess::open(kSelf))->mappings();
+    const auto code = reinterpret_cast<Address>(&::getauxval);
+    const auto libc = std::ranges::find_if(*mappings, [&](const Mapping& mapping) {
+      return mapping.start <= code && code < mapping.end;
+    });
+    REQUIRE(libc != mappings->end());
+    CHECK(own.mark_at(kSelf, libc->start) == 0);
   }
 }
 

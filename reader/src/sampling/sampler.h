@@ -22,6 +22,7 @@
 #include "labelscope/label.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
+#include "labelscope/unique_fd.h"
 #include "unwind/stack.h"
 
 namespace labelscope {
@@ -109,9 +110,9 @@ class Sampler {
   // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
   // another on_exec() is on its way; or it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
-  // Of a child that is held back until it executes its program: until then there is nothing in it
-  // to prepare for.
-  virtual Status set_before_exec(Pid pid) { return set_process(pid, {}); }
+  // Of a child that is held back until it executes `program` (invalid: not known). Until then there
+  // is nothing in it to prepare for, but what it will load may be foreseen.
+  virtual Status set_before_exec(Pid pid, UniqueFd /*program*/) { return set_process(pid, {}); }
   virtual Status remove_process(Pid pid) = 0;
   virtual Status start() = 0;
   // Hands out what there is, or waits for it until the timeout. Ends early on a signal.
