@@ -97,14 +97,11 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct 
 
 void UnwindProcesses::expect(UniqueFd program) {
   vdso();
-  // The program has our loader and our C library, unless it is an unusual one.
-  const Address common[] = {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)};
   const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
-  const auto mappings = own ? (*own)->mappings() : std::move(own).error();
-  for (const Address address : common) {
-    if (!mappings) break;
-    for (const Mapping& mapping : *mappings) {
-      if (mapping.start <= address && address < mapping.end) file_of(**own, mapping);
+  if (const auto mappings = own ? (*own)->mappings() : own.error()) {
+    // The program has our loader and our C library, unless it is an unusual one.
+    for (const Address common : {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)}) {
+      if (const Mapping* mapping = find_mapping(*mappings, common)) file_of(**own, *mapping);
     }
   }
   struct stat status {};

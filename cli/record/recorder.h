@@ -39,7 +39,8 @@ class Recorder final : private EventHandler {
   // executes another program meanwhile, it is added, and planned at its on_exec().
   Status add(Pid pid);
   // Adds a child that has not executed its program yet. It is still a copy of labelscope: its
-  // mappings are not the program's, and nothing in it publishes labels.
+  // mappings are not the program's, and nothing in it publishes labels. `program`: as in
+  // Sampler::set_before_exec().
   Status add_before_exec(Pid pid, UniqueFd program);
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.

@@ -165,11 +165,8 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
     own->wait_for_tables(milliseconds(20'000));
     own->set(kSelf);
     const auto mappings = (*LiveProcess::open(kSelf))->mappings();
-    const auto code = reinterpret_cast<Address>(&::getauxval);
-    const auto libc = std::ranges::find_if(*mappings, [&](const Mapping& mapping) {
-      return mapping.start <= code && code < mapping.end;
-    });
-    REQUIRE(libc != mappings->end());
+    const Mapping* libc = find_mapping(*mappings, reinterpret_cast<Address>(&::getauxval));
+    REQUIRE(libc != nullptr);
     CHECK(own.mark_at(kSelf, libc->start) == 0);
   }
 }
