@@ -41,6 +41,7 @@ struct ls_retry {
   __u32 exec_count;
   __u32 unsent; /* the sample was dropped, so nobody waits for its labels */
   __u32 reserved;
+  __u64 x28; /* as in the sample's reading */
 };
 
 /* The key is the thread's number in the initial pid namespace. An entry lives until its callback
@@ -60,8 +61,8 @@ struct {
 } free_scratches SEC(".maps");
 
 /* Each round brings in one page or two. At worst the variable, the DTV, the set, the elements and
- * every single string are in pages of their own, for every publisher. */
-#define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + 6))
+ * every single string are in pages of their own, for every publisher; so is each bucket of a Go map. */
+#define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + LS_GO_BUCKETS + 8))
 
 static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
   __u64 size =
@@ -105,6 +106,7 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
   }
+  own->reading.x28 = retry->x28;
   struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
   bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
   own->reading.labels.head.flags |= LS_RETRIED;
@@ -144,7 +146,8 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
 static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
-  struct ls_retry fresh = {.pid = own->sample.pid, .exec_count = own->exec_count};
+  struct ls_retry fresh = {
+      .pid = own->sample.pid, .exec_count = own->exec_count, .x28 = own->reading.x28};
   struct ls_retry* retry;
 
   if (task->flags & LS_TASK_EXITING) {

@@ -24,6 +24,7 @@
 #include "bpf/task.bpf.h"
 #include "bpf/lifecycle.bpf.h"
 #include "bpf/stack.bpf.h"
+#include "bpf/x28.bpf.h"
 #ifdef LS_WITH_RETRY
 #include "bpf/retry.bpf.h"
 #endif
@@ -103,6 +104,7 @@ int sample(void* ctx) {
   own->ended = process == 0;
   if (process) {
     ls_copy_process(own, process, ids.pid);
+    own->reading.x28 = ls_event_x28(ctx, &own->reading.recipes);
     ls_read_current(index, own);
   } else {
     ls_note_ended(own);

@@ -15,6 +15,7 @@
 #include "labelscope/read_labels.bpf.h"
 #include "bpf/snapshot_wire.h"
 #include "bpf/task_ids.bpf.h"
+#include "bpf/x28.bpf.h"
 // clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -140,6 +141,9 @@ int read_threads(struct bpf_iter__task* ctx) {
   own->thread.exit_state = task->exit_state;
   bpf_probe_read_kernel_str(own->thread.comm, sizeof(own->thread.comm), task->comm);
   own->reading.recipes = asked->recipes;
+  /* Of a thread that runs, it is that of some time ago: then the chain from it does not lead back to
+   * the thread, and its labels are unreadable. */
+  own->reading.x28 = ls_saved_x28(task);
   ls_read_thread(task, &own->reading, own->thread.thread_pointer);
   own->thread.pointer_lags = switched == ~0ULL || ls_times_switched(task) != switched;
   own->thread.reserved = 0;

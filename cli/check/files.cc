@@ -14,6 +14,7 @@
 #include "labelscope/inspect.h"
 #include "process/startup.h"
 #include "sources/custom_labels/rules.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,6 +26,11 @@ constexpr const char* kNoLabels =
 Error nothing_published(const FileInspection& seen) {
   if (!seen.findings.empty()) {
     return Error{ErrorCode::kUnsupported, finding_clause(seen.findings.front())};
+  }
+  if (is_readable(seen.verdict)) {
+    return Error{ErrorCode::kNotFound, "publishes labels as " +
+                                           std::string(find_source(seen.source)->about.name) +
+                                           " does, for which there are no rules: nothing to check"};
   }
   std::string why = kNoLabels;
   if (seen.imports_variable) {

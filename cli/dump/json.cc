@@ -31,6 +31,8 @@ Json recipe_json(const ls_tls_recipe& recipe) {
               {"offset", recipe.offset},
               {"module_id", recipe.module_id},
               {"generation", recipe.generation}};
+    case LS_IN_REGISTER:
+      return {{"kind", "register"}};
     case LS_RECIPE_NOT_RELOCATED:
       return {{"kind", "not-relocated"}};
     default:
@@ -38,12 +40,19 @@ Json recipe_json(const ls_tls_recipe& recipe) {
   }
 }
 
+// Not every source has a symbol for it.
+Json variable_json(const Publisher& publisher) {
+  const char* symbol = find_source(publisher.recipe.source)->about.variable_symbol;
+  return symbol != nullptr ? Json(symbol) : Json(nullptr);
+}
+
 Json publisher_json(const ProcessDump& dump, std::size_t index) {
   const Publisher& publisher = dump.snapshot.plan.publishers[index];
   return {{"path", bytes_json(publisher.path)},
           {"name", bytes_json(publisher_name(dump, index))},
           {"load_bias", address_json(publisher.load_bias)},
-          {"variable", find_source(publisher.recipe.source)->about.variable_symbol},
+          {"source", find_source(publisher.recipe.source)->about.name},
+          {"variable", variable_json(publisher)},
           {"access_model", access_model_name(publisher.model)},
           {"recipe", recipe_json(publisher.recipe)},
           {"findings", array_json(publisher.findings, finding_json)}};

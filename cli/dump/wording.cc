@@ -28,6 +28,7 @@ LabelWord absence(const ProcessDump& dump, const ThreadSnapshot& thread) {
   if (is_unreadable(thread.seen.outcome)) {
     return remark("unreadable: " + std::string(outcome_text(thread.seen.outcome)), true);
   }
+  if ((thread.seen.flags & LS_NO_GOROUTINE) != 0) return remark("no goroutine");
   const bool never_touched = (thread.seen.flags & LS_NEVER_TOUCHED) != 0;
   if (never_touched && !dump.snapshot.plan.publishers.empty()) {
     return remark("no labels: it never touched the variable");

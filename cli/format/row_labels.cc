@@ -12,10 +12,10 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
-    "truncated-slots", "truncated-labels", "truncated-bytes", "null-value",
-    "duplicate-key",   "never-touched",    "retried",         "partly-unreadable",
-    "key-conflict",    "stack-cut",        "unknown-key",     "incomplete-label"};
-static_assert(LS_INCOMPLETE_LABEL == 1 << (kSampleFlagCount - 1), "every flag has a name");
+    "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
+    "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut",
+    "unknown-key",     "incomplete-label", "no-goroutine"};
+static_assert(LS_NO_GOROUTINE == 1 << (kSampleFlagCount - 1), "every flag has a name");
 
 // Whether another publisher has another value for the same key.
 bool is_disputed(const Label& label, const LabelSet& all) {

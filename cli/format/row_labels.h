@@ -24,7 +24,7 @@ inline constexpr std::string_view kNoneText = "<none>";
 inline constexpr std::string_view kUnreadableText = "<unreadable>";
 
 // Number of flags in enum ls_sample_flag.
-inline constexpr unsigned kSampleFlagCount = 12;
+inline constexpr unsigned kSampleFlagCount = 13;
 // One word for the flag 1 << bit ("truncated-slots"); "unknown" for a bit without a flag.
 std::string_view sample_flag_name(unsigned bit);
 // "labels|bytes|slots", as far as they were cut; empty if nothing was.

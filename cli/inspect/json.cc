@@ -26,10 +26,17 @@ Json symbols_json(const InspectedSymbol& symbol) {
 
 Json file_json(const FileReport& file) {
   const FileInspection& seen = file.inspection;
-  const LabelSource::About& names = find_source(seen.source)->about;
+  const LabelSource& source = *find_source(seen.source);
+  const LabelSource::About& names = source.about;
   Json symbols = Json::object();
   if (names.version_symbol != nullptr) symbols[names.version_symbol] = symbols_json(seen.version);
-  symbols[names.variable_symbol] = symbols_json(seen.variable);
+  if (names.variable_symbol != nullptr) {
+    symbols[names.variable_symbol] = symbols_json(seen.variable);
+  }
+  Json facts = Json::object();
+  for (const SourceFact& fact : source.facts(seen)) {
+    facts[std::string(fact.name)] = bytes_json(fact.text);
+  }
   const bool foreign = !seen.foreign_platform.empty();
   return {
       {"path", bytes_json(file.path)},
@@ -46,6 +53,7 @@ Json file_json(const FileReport& file) {
       {"version", seen.version_value ? Json(*seen.version_value) : Json(nullptr)},
       {"source", names.name},
       {"symbols", std::move(symbols)},
+      {"facts", std::move(facts)},
       {"access", array_json(seen.access, file_access_name)},
       {"relocations", array_json(seen.relocations,
                                  [&](const TlsRelocation& relocation) {

@@ -142,9 +142,15 @@ std::string render_details(const FileReport& file) {
     text += "    and " + std::to_string(seen.relocation_count - seen.relocations.size()) +
             " more relocations\n";
   }
-  const LabelSource::About& names = find_source(seen.source)->about;
+  const LabelSource& source = *find_source(seen.source);
+  const LabelSource::About& names = source.about;
+  for (const SourceFact& fact : source.facts(seen)) {
+    std::string name(fact.name);
+    name.resize(std::max<std::size_t>(name.size(), 8), ' ');
+    text += "  " + name + " " + escape_terminal(fact.text) + "\n";
+  }
   if (names.version_symbol != nullptr) text += symbol_lines(names.version_symbol, seen.version);
-  text += symbol_lines(names.variable_symbol, seen.variable);
+  if (names.variable_symbol != nullptr) text += symbol_lines(names.variable_symbol, seen.variable);
   if (!seen.findings.empty()) text += "  findings\n";
   append_findings(seen, "    ", text);
   return text;

@@ -54,7 +54,7 @@ __attribute__((noinline)) __u32 bench_locate(__u32 index, __u64 thread_pointer) 
   struct ls_memory memory = {.fault = &own->reading.fault};
   ls_clear_labels(&own->reading.labels);
   own->reading.fault.size = 0;
-  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, &where);
+  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, 0, &where);
   own->reading.labels.head.outcome = where.outcome;
   return where.outcome;
 }
@@ -120,7 +120,7 @@ __attribute__((noinline)) __u32 bench_naive_observe(__u32 index, __u64 thread_po
   struct ls_memory memory = {.fault = &own->reading.fault};
   ls_clear_labels(&own->reading.labels);
   own->reading.fault.size = 0;
-  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, &where);
+  ls_locate(&memory, &own->reading.recipes.recipe[0], thread_pointer, 0, &where);
   if (where.outcome == LS_LABELLED)
     where.outcome =
         bench_naive_walk(&memory, &own->reading.walk, &own->reading.labels, where.address);

@@ -11,6 +11,14 @@
 /* 0, or negative and `out` zeroed, as the kernel's. Set by the test. */
 extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 
+/* The number of the thread that is read, for itself. Set by the test. */
+extern __u32 fake_thread_number;
+struct ls_memory;
+static inline __u32 ls_own_number(const struct ls_memory* memory) {
+  (void)memory;
+  return fake_thread_number;
+}
+
 static inline long bpf_probe_read_user(void* out, __u32 size, const void* address) {
   long result = fake_probe_read_user(out, size, (__u64)(unsigned long)address);
   if (result != 0) memset(out, 0, size);

@@ -25,12 +25,15 @@ class NativeReader {
     };
   }
 
+  // `thread_number` and `x28` are for recipes of Go.
   Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
-                      const ProcessFacts* facts = nullptr) {
+                      const ProcessFacts* facts = nullptr, std::uint32_t thread_number = 0,
+                      std::uint64_t x28 = 0) {
+    fake_thread_number = thread_number;
     ls_recipes all{};
     all.count = static_cast<std::uint32_t>(recipes.size());
     std::copy(recipes.begin(), recipes.end(), all.recipe);
-    native_record sent = native_observe(&all, thread_pointer);
+    native_record sent = native_observe(&all, thread_pointer, x28);
     fault_address_ = sent.fault_address;
     fault_size_ = sent.fault_size;
     const auto* bytes = static_cast<const std::byte*>(sent.bytes);

@@ -8,6 +8,7 @@
 #include "labelscope/read_labels.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
+__u32 fake_thread_number;
 
 static struct {
   struct ls_labels_head answer;
@@ -22,12 +23,14 @@ struct native_located native_locate(const struct ls_tls_recipe* recipe, __u64 th
   struct ls_fault fault = {0, 0};
   struct ls_memory memory = {.fault = &fault};
   struct ls_located where;
-  ls_locate(&memory, recipe, thread_pointer, &where);
+  ls_locate(&memory, recipe, thread_pointer, 0, &where);
   return (struct native_located){where.address, where.outcome, where.flags};
 }
 
-struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer) {
+struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer,
+                                    __u64 x28) {
   scratch.reading.recipes = *recipes;
+  scratch.reading.x28 = x28;
   ls_read_labels(0, thread_pointer);
   scratch.answer.retry_id = 1;
   scratch.answer.record.type = LS_RECORD_LABELS;

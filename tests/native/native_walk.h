@@ -8,6 +8,7 @@ extern "C" {
 #endif
 
 extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
+extern __u32 fake_thread_number;
 
 struct native_located {
   __u64 address;
@@ -24,7 +25,8 @@ struct native_record {
   __u64 fault_size;
 };
 /* labelscope/read_labels.bpf.h, on the same scratch each time, as in the kernel. */
-struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer);
+struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer,
+                                    __u64 x28);
 /* Fills the scratch with a byte: what an earlier sample might have left behind. */
 void native_soil(unsigned char byte);
 

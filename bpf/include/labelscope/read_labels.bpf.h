@@ -60,7 +60,8 @@
  *   }
  *
  * `index` goes to your ls_reading_at() and has no other meaning. A reading needs no initialization
- * but its recipes. Two programs that can interrupt each other on one CPU (a sampler on a hardware
+ * but its recipes; where one of these is of kind LS_IN_REGISTER (Go on aarch64), also `x28`, from the
+ * event's registers of user mode. Two programs that can interrupt each other on one CPU (a sampler on a hardware
  * event and a kprobe, for instance) need a reading each.
  *
  * ls_read_labels() returns an enum ls_outcome. The same outcome is in reading.labels.head, beside
@@ -91,6 +92,7 @@
 
 #include "labelscope/bpf/locate.bpf.h"
 #ifdef __bpf__ /* tests compile the rest for the host */
+#include "labelscope/bpf/thread_number.bpf.h"
 #include "labelscope/bpf/thread_pointer.bpf.h"
 #endif
 #include "labelscope/bpf/sources.bpf.h"
@@ -101,7 +103,9 @@ struct ls_reading {
   struct ls_walk walk;
   struct ls_fault fault; /* size 0: every read has succeeded */
   struct ls_recipes recipes;
-  __u64 source; /* of the publisher that is read now */
+  struct ls_tls_recipe recipe; /* of the publisher that is read now */
+  struct ls_go go;
+  __u64 x28; /* of user mode, for recipes of kind LS_IN_REGISTER (aarch64); 0: not known */
 };
 
 /* Your program defines this. It returns null only if its map has no such entry. */
@@ -136,8 +140,8 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
   struct ls_memory memory = LS_MEMORY(reading);
-  return ls_walk_source(&memory, &reading->walk, &reading->labels, reading->source, variable,
-                        publisher);
+  return ls_walk_source(&memory, &reading->walk, &reading->go, &reading->labels, &reading->recipe,
+                        variable, publisher);
 }
 
 /* Reads the labels of publisher number `i`. False: there is none. */
@@ -150,8 +154,8 @@ static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls
   ls_reload();
   ls_keep_together(i);
   if (i >= LS_MAX_PUBLISHERS || i >= reading->recipes.count) return 0;
-  reading->source = reading->recipes.recipe[i].source;
-  ls_locate(&memory, &reading->recipes.recipe[i], thread_pointer, &where);
+  reading->recipe = reading->recipes.recipe[i];
+  ls_locate(&memory, &reading->recipe, thread_pointer, reading->x28, &where);
   head->flags |= where.flags;
   if (where.outcome == LS_LABELLED)
     where.outcome = ls_walk_publisher(LS_TASK index, where.address, i);
@@ -201,7 +205,7 @@ LS_FUNCTION __u32 ls_read_labels(LS_OF_TASK __u32 index, __u64 thread_pointer) {
   } else {
     head->flags &= ~LS_PARTLY_UNREADABLE;
   }
-  if (head->outcome != LS_UNLABELLED) head->flags &= ~LS_NEVER_TOUCHED;
+  if (head->outcome != LS_UNLABELLED) head->flags &= ~LS_WHY_UNLABELLED;
   return head->outcome;
 }
 

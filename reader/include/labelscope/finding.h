@@ -50,6 +50,9 @@ enum class FindingCode {
   kContextSize,          // a process context that claims to be too large
   kContextMalformed,     // a process context that contradicts itself
   kContextChanging,      // a process context that is being replaced at each look
+  kGoVersion,            // a Go runtime of unknown layout
+  kGoSlot,               // a Go runtime, and no way to the goroutine that runs
+  kGoChain,              // what should be goroutines does not hold together
 };
 
 // Who gets the labels in spite of a finding.

@@ -26,12 +26,14 @@ struct Located {
 // What is known of one thread, which must hold still.
 struct ThreadState {
   Address thread_pointer = 0;
-  Tid tid{};                             // 0: not known
+  Tid tid{};                             // that it has for itself (gettid); 0: not known
   const Registers* registers = nullptr;  // null: not known
   const ProcessFacts* facts = nullptr;   // of its process; null: it says nothing
 };
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);
+// Where the recipe may lead to a register, too.
+Located locate(const ls_tls_recipe& recipe, const ThreadState& thread, const MemorySource& memory);
 
 // Applies every recipe of a process to one thread, lets the recipe's source read what is there, and
 // merges the results. The thread is labelled if any publisher has labels for it. Thread-safe.

@@ -41,8 +41,12 @@ enum ls_sample_flag {
   LS_STACK_CUT = 1 << 9,    /* unwinding took too long for a thread that is held (--max-stop) */
   /* A label is left out: the process does not tell the name of its key, which is a number. */
   LS_UNKNOWN_KEY = 1 << 10,
-  LS_INCOMPLETE_LABEL = 1 << 11 /* the last label of a record is longer than the record says */
+  LS_INCOMPLETE_LABEL = 1 << 11, /* the last label of a record is longer than the record says */
+  /* Unlabelled because the thread runs no goroutine now: Go's scheduler, a thread of C. Labels of Go
+   * belong to goroutines, so there are none to read, and nothing has failed. */
+  LS_NO_GOROUTINE = 1 << 12
 };
+#define LS_WHY_UNLABELLED (LS_NEVER_TOUCHED | LS_NO_GOROUTINE)
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)
 
 /* Limits of one read, for each publisher. The fixed-buffer writer (10 labels, 128-byte keys,

@@ -26,7 +26,7 @@ namespace labelscope {
 struct Publisher {
   std::string path;  // as the target names it
   Address load_bias = 0;
-  ElfSymbol variable;  // what it holds: recipe.source
+  ElfSymbol variable;  // what it holds: recipe.source. Of a source without symbols: nothing
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI

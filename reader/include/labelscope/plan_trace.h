@@ -25,6 +25,7 @@ enum class AccessModel {
   kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
   kGeneralDynamic,  // {module ID, offset} in two GOT slots
   kLinkMap,         // no usable relocation: what the loader recorded about the module
+  kRegister,        // in a register, not in memory
   kUnresolved,      // not known, or not known yet
 };
 std::string_view access_model_name(AccessModel model);

@@ -46,6 +46,9 @@ class LiveProcess final : public Target {
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
   std::unique_ptr<Target> forked_from() const override;
+  // The number that one of its threads has for itself (gettid): another one if the process is in a
+  // pid namespace of its own, as in a container. 0: not known.
+  Tid number_inside(Tid tid) const;
   // The first instruction of the program itself. The loader has done its work by then.
   std::optional<Address> entry_point() const;
 
@@ -80,6 +83,7 @@ class LiveProcess final : public Target {
   Pid pid_;
   mutable std::atomic<Tid> door_;  // every reader may find that it has ended
   std::string program_;
+  bool counts_as_we_do_ = true;  // it is in our pid namespace
   std::unique_ptr<MemorySource> memory_;
 };
 

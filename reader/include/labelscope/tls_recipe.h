@@ -12,6 +12,9 @@
  *                  require block is neither 0 nor -1              the thread's block is allocated
  *                  address = block + offset
  *
+ *   LS_IN_REGISTER the variable is no memory but a register of user mode, x28 of aarch64: what the
+ *                  walk gets for an address is the register's value
+ *
  * A thread that fails one of the three tests has never touched the variable: it is unlabelled.
  * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4);
  * glibc's dtv_t is 16 bytes with the length in dtv[-1] and the generation in dtv[0]; musl's is 8
@@ -29,7 +32,8 @@ enum ls_recipe_kind {
   LS_RECIPE_NONE = 0, /* the variable cannot be located: every sample is LS_UNREADABLE_NO_RECIPE */
   LS_TP_OFFSET = 1,
   LS_DTV_SLOT = 2,
-  LS_RECIPE_NOT_RELOCATED = 3 /* plan again later: samples are LS_UNREADABLE_NOT_RELOCATED */
+  LS_RECIPE_NOT_RELOCATED = 3, /* plan again later: samples are LS_UNREADABLE_NOT_RELOCATED */
+  LS_IN_REGISTER = 4
 };
 
 /* What the variable holds: which label source its bytes belong to (label_blocks.h has the rest). */
@@ -37,10 +41,11 @@ enum ls_source {
   LS_SOURCE_CUSTOM_LABELS = 0,  /* pointer to a label set: Custom Labels ABI v1 */
   LS_SOURCE_THREAD_CONTEXT = 1, /* 64 bytes: context_tls_v1 (customlabels/thread_context.h) */
   LS_SOURCE_OTEL_CONTEXT = 2,   /* pointer to a record: OpenTelemetry's otel_thread_ctx_v1 */
-  LS_SOURCE_COUNT = 3
+  LS_SOURCE_GO = 3,             /* pointer to the goroutine that runs: labels of runtime/pprof */
+  LS_SOURCE_COUNT = 4
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
-#define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS)
+#define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)
 
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */

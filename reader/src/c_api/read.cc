@@ -37,7 +37,9 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
 
 Observation observe_with(const ls_plan& plan, const ThreadState& thread,
                          const MemorySource& memory) {
-  if (thread.thread_pointer == 0) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
+  const bool in_register = std::ranges::any_of(
+      plan.recipes, [](const ls_tls_recipe& recipe) { return recipe.kind == LS_IN_REGISTER; });
+  if (thread.thread_pointer == 0 && !in_register) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
   ThreadState state = thread;
   state.facts = plan.plan.facts.get();
   Observation seen = observe(plan.recipes, state, memory);
@@ -106,7 +108,7 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   if (!thread_pointer) return std::move(thread_pointer).error();
   auto registers = stopped->registers();
   if (!registers) return std::move(registers).error();
-  use({*thread_pointer, tid, &*registers}, target.process->memory());
+  use({*thread_pointer, target.process->number_inside(tid), &*registers}, target.process->memory());
   return stopped->held();
 }
 

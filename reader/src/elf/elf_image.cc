@@ -32,6 +32,9 @@ constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 constexpr std::uint64_t kMaxTlsAlignment = 1ULL << 30;
 constexpr std::uint64_t kMaxTlsBytes = 1ULL << 40;
 constexpr std::uint64_t kMaxNoteBytes = 1ULL << 20;
+// A linked file has some dozens, with names of some hundred bytes.
+constexpr std::size_t kMaxNamedSections = 4096;
+constexpr std::size_t kMaxSectionNames = 1 << 18;
 // The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
 // In an honest file: one for each thread-local variable at most.
@@ -259,14 +262,68 @@ Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view na
   return found;
 }
 
-std::string ElfImage::build_id() const {
+std::optional<std::uint64_t> ElfImage::section_address(std::string_view name) const {
+  if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shstrndx >= header_.e_shnum ||
+      header_.e_shnum > kMaxNamedSections) {
+    return std::nullopt;
+  }
+  std::vector<Elf64_Shdr> sections(header_.e_shnum);
+  if (!file_.read_offset(header_.e_shoff, std::as_writable_bytes(std::span(sections)))) {
+    return std::nullopt;
+  }
+  const Elf64_Shdr& names = sections[header_.e_shstrndx];
+  if (names.sh_size > kMaxSectionNames) return std::nullopt;
+  std::string text(names.sh_size, '\0');
+  if (!file_.read_offset(names.sh_offset, std::as_writable_bytes(std::span(text)))) {
+    return std::nullopt;
+  }
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_name >= text.size() || (section.sh_flags & SHF_ALLOC) == 0) continue;
+    if (std::string_view(text.c_str() + section.sh_name) == name) return section.sh_addr;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> ElfImage::pointer_at(std::uint64_t vaddr) const {
+  std::uint64_t value = 0;
+  if (!read(vaddr, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
+  if (!position_independent_) return value;
+  const std::uint64_t relative =
+      machine_ == Machine::kX86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+  const Status done =
+      for_relocations(tables_.rela, tables_.rela_size, [&](std::span<const Elf64_Rela> piece) {
+        for (const Elf64_Rela& rela : piece) {
+          if (rela.r_offset != vaddr || ELF64_R_TYPE(rela.r_info) != relative) continue;
+          value = static_cast<std::uint64_t>(rela.r_addend);
+        }
+        return Status();
+      });
+  return done ? std::optional(value) : std::nullopt;
+}
+
+template <class Use>
+void ElfImage::for_notes(Use use) const {
   for (const Elf64_Phdr& note : notes_) {
     if (note.p_filesz > kMaxNoteBytes) continue;
     std::vector<std::byte> content(note.p_filesz);
-    if (!file_.read_offset(note.p_offset, content)) continue;
-    if (std::string id = find_build_id(content, note.p_align); !id.empty()) return id;
+    if (file_.read_offset(note.p_offset, content)) use(std::span<const std::byte>(content), note);
   }
-  return {};
+}
+
+bool ElfImage::has_note(std::string_view owner) const {
+  bool found = false;
+  for_notes([&](std::span<const std::byte> content, const Elf64_Phdr& note) {
+    found |= has_note_of(content, note.p_align, owner);
+  });
+  return found;
+}
+
+std::string ElfImage::build_id() const {
+  std::string id;
+  for_notes([&](std::span<const std::byte> content, const Elf64_Phdr& note) {
+    if (id.empty()) id = find_build_id(content, note.p_align);
+  });
+  return id;
 }
 
 }  // namespace labelscope

@@ -56,6 +56,15 @@ class ElfImage {
   bool has_dynamic_symbols() const { return tables_.symbols != 0; }
   bool has_symtab() const;
 
+  bool has_section_headers() const { return header_.e_shoff != 0; }
+  // Link-time address of the section of this name; nullopt where there is none, or no telling.
+  std::optional<std::uint64_t> section_address(std::string_view name) const;
+  // Whether a note of this owner is loaded.
+  bool has_note(std::string_view owner) const;
+  // The address that is there after relocation, as a link-time address: in a file that may be loaded
+  // anywhere, the relocation has it.
+  std::optional<std::uint64_t> pointer_at(std::uint64_t vaddr) const;
+
   // Reads the bytes that are at this link-time address after loading and before relocation. Where
   // the file has none (.bss), they are zeros.
   Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
@@ -76,6 +85,9 @@ class ElfImage {
  private:
   Status read_headers();
   Status read_program_headers();
+  // The content of each range of notes that is not impossibly long.
+  template <class Use>
+  void for_notes(Use use) const;
   // Hands out the table in pieces.
   template <class Use>
   Status for_relocations(std::uint64_t table, std::uint64_t size, Use use) const;

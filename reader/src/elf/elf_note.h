@@ -43,6 +43,8 @@ inline std::optional<NotePlace> place_note(const Elf64_Nhdr& header, std::uint64
   return place;
 }
 
+// Whether there is a note of this owner.
+bool has_note_of(std::span<const std::byte> notes, std::uint64_t alignment, std::string_view owner);
 // The GNU build ID among the notes, as lower-case hex; empty if there is none.
 std::string find_build_id(std::span<const std::byte> notes, std::uint64_t alignment);
 

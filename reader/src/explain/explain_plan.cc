@@ -90,6 +90,8 @@ std::string recipe_line(const Publisher& publisher) {
              (recipe.generation == 0
                   ? std::string()
                   : ", if the DTV's generation is at least " + std::to_string(recipe.generation));
+    case LS_IN_REGISTER:
+      return model + "x28 of each thread holds it";
     case LS_RECIPE_NOT_RELOCATED:
       return model + "none yet, the loader has not finished";
     default:
@@ -111,11 +113,16 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    const LabelSource::About& source = label_sources()[module.file.source]->about;
-    if (source.version_symbol != nullptr) {
-      steps.push_back(version_line(source.version_symbol, module));
+    const LabelSource& source = *label_sources()[module.file.source];
+    if (source.about.version_symbol != nullptr) {
+      steps.push_back(version_line(source.about.version_symbol, module));
     }
-    steps.push_back(variable_line(source.variable_symbol, module));
+    if (source.about.variable_symbol != nullptr) {
+      steps.push_back(variable_line(source.about.variable_symbol, module));
+    }
+    for (const SourceFact& fact : source.facts(module.file)) {
+      steps.push_back("  " + std::string(fact.name) + ": " + fact.text);
+    }
   }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));

@@ -50,10 +50,13 @@ void ThreadStory::tell_location(const Located& located, const LocateTrace& trace
     return;
   }
   if (located.outcome == LS_UNREADABLE_NO_THREAD_POINTER) {
-    step("the thread pointer is not known, or 0: the thread is starting or ending");
+    step(recipe_.kind == LS_IN_REGISTER
+             ? std::string("register x28 is not known, or 0")
+             : "the thread pointer is not known, or 0: the thread is starting or ending");
     return;
   }
   if (recipe_.kind == LS_DTV_SLOT) tell_dtv(located, trace);
+  if (recipe_.kind == LS_IN_REGISTER) return step("register x28 is " + hex(*located.address));
   if (located.address) {
     const char* base = recipe_.kind == LS_TP_OFFSET ? "the thread pointer" : "the block";
     step("the variable is at " + hex(*located.address) + ", " +
@@ -132,7 +135,9 @@ Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
     told.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
     ThreadStory story(publisher, thread.thread_pointer, told);
     LocateTrace way;
-    const Located located = locate(publisher.recipe, thread.thread_pointer, memory, &way);
+    const Located located = publisher.recipe.kind == LS_IN_REGISTER
+                                ? locate(publisher.recipe, thread, memory)
+                                : locate(publisher.recipe, thread.thread_pointer, memory, &way);
     story.tell_location(located, way);
     if (!located.address) continue;
     const LabelSource* source = find_source(publisher.recipe.source);

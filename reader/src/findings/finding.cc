@@ -45,6 +45,9 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kContextSize, "context-size"},
     {kContextMalformed, "context-malformed"},
     {kContextChanging, "context-changing"},
+    {kGoVersion, "go-version"},
+    {kGoSlot, "go-slot"},
+    {kGoChain, "go-chain"},
 };
 
 }  // namespace

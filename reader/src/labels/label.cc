@@ -69,7 +69,7 @@ void merge_observation(Observation& total, Observation&& one, bool first) {
   } else if (any_unreadable && !is_unreadable(total.outcome)) {
     total.outcome = one.outcome;
   }
-  if (total.outcome != LS_UNLABELLED) flags &= ~static_cast<std::uint32_t>(LS_NEVER_TOUCHED);
+  if (total.outcome != LS_UNLABELLED) flags &= ~static_cast<std::uint32_t>(LS_WHY_UNLABELLED);
   for (Label& label : one.labels) {
     bool known = false;
     for (const Label& earlier : total.labels) {

@@ -6,10 +6,10 @@
 //     v
 //   module, for each label source --- none of its symbols --> ignored
 //     |
-//     |  symbols found; the source judges: kind, size, what is in memory
+//     |  symbols (or another sign) found; the source judges: kind, size, what is in memory
 //     +------- not a publisher after all -------------------> refusal, with a finding
 //     |
-//     |  plan_access(): which TLS recipe (access.cc)
+//     |  LabelSource::reach(): which TLS recipe (mostly access.cc)
 //     v
 //   publisher with a recipe; or without one, for a reason: then "plan again" if the library is
 //   still being loaded, else its samples are unreadable
@@ -81,7 +81,7 @@ bool is_publisher_name(std::string_view path) {
 std::string access_text(const Publisher& publisher) {
   std::string text(access_model_name(publisher.model));
   if (publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS) return text;
-  return find_source(publisher.recipe.source)->about.variable_symbol + (", " + text);
+  return std::string(find_source(publisher.recipe.source)->about.name) + ", " + text;
 }
 
 std::vector<ls_tls_recipe> ProcessPlan::recipes() const {
@@ -201,8 +201,8 @@ bool Planner::Planning::concerns(const Module& module) const {
     FileInspection file = begin(module);
     file.source = source->about.number;
     file.abi_name = source->is_publisher_name(module.path);
-    const Status found = find_symbols(*source, *module.image, /*everything=*/false, file);
-    return !found || declares_labels(file);
+    const Status found = source->find(*module.image, /*everything=*/false, file);
+    return !found || source->declares(file);
   });
 }
 
@@ -245,10 +245,12 @@ Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
   seen.file.source = source.about.number;
   seen.file.abi_name = source.is_publisher_name(module.path);
   Found result = Found::kNothing;
-  if (Status found = find_symbols(source, *module.image, /*everything=*/false, seen.file); !found) {
+  Status found = source.find(*module.image, /*everything=*/false, seen.file);
+  if (found && source.declares(seen.file)) found = source.study(*module.image, seen.file);
+  if (!found) {
     refuse(seen, {FindingCode::kUnreadableFile, found.error().context, {}});
     result = Found::kUnreadable;
-  } else if (declares_labels(seen.file)) {
+  } else if (source.declares(seen.file)) {
     judge(source, module, seen);
     result = Found::kSymbols;
   } else if (trace_ != nullptr) {
@@ -264,7 +266,7 @@ Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
 // publisher. But it may be the reason why there are no labels, so a trace tells it.
 void Planner::Planning::look_closer(const LabelSource& source, const Module& module,
                                     ModuleTrace& seen) {
-  if (!find_symbols(source, *module.image, /*everything=*/true, seen.file)) return;
+  if (!source.find(*module.image, /*everything=*/true, seen.file)) return;
   source.judge(module.path, seen.file);
   if (!seen.file.findings.empty()) seen.refused = seen.file.findings.front();
 }
@@ -276,7 +278,7 @@ void Planner::Planning::judge(const LabelSource& source, const Module& module, M
         return target_.memory().read(module.load_bias + address, out);
       });
   Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
-  if (!file.executable) {
+  if (!file.executable && source.about.variable_symbol != nullptr) {
     relocations = module.image->tls_relocations(source.about.variable_symbol);
     file.relocations_read = relocations.has_value();
     if (relocations) keep_relocations(*relocations, file);
@@ -284,6 +286,7 @@ void Planner::Planning::judge(const LabelSource& source, const Module& module, M
   source.judge(module.path, file);
   for (Finding& finding : file.findings) {
     if (finding.harm != Harm::kUnreadable) continue;
+    if (finding.code == FindingCode::kGoVersion || finding.code == FindingCode::kGoSlot) continue;
     if (finding.code != FindingCode::kVersionUnreadable) return refuse(seen, finding);
     finding.text = "the ABI version cannot be read: " + no_version->context;
     finding.fix = target_.is_alive() ? "look again when the library is loaded" : kWholeCore;
@@ -293,10 +296,12 @@ void Planner::Planning::judge(const LabelSource& source, const Module& module, M
     publish(module, seen, unlocated(target_.is_alive()));
     return;
   }
-  auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
+  const std::function<const LibcTls&()> libc_of_target = [&]() -> const LibcTls& {
+    return libc(module.image->machine());
+  };
   publish(module, seen,
-          plan_access(module, file.executable, *best_of(file.variable), std::move(relocations),
-                      libc_of_target, target_, trace_ ? &seen : nullptr));
+          source.reach({module, file, relocations, libc_of_target, target_,
+                        trace_ != nullptr ? &seen : nullptr}));
 }
 
 void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
@@ -316,8 +321,9 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
                   "let one library publish the labels of all"});
     return;
   }
-  Publisher publisher{module.path,  module.load_bias, *best_of(seen.file.variable),
-                      access.model, access.recipe,    std::move(access.findings)};
+  Publisher publisher{
+      module.path,  module.load_bias, best_of(seen.file.variable).value_or(ElfSymbol{}),
+      access.model, access.recipe,    std::move(access.findings)};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;

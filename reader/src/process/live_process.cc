@@ -152,7 +152,22 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
     if (!other) return Error{ErrorCode::kVanished, "process " + number + " has ended"};
     door = *other;
   }
-  return std::unique_ptr<LiveProcess>(new LiveProcess(pid, door));
+  std::unique_ptr<LiveProcess> process(new LiveProcess(pid, door));
+  // Its number in each pid namespace from ours to its own.
+  const std::string_view numbers = status_field(*status, "NSpid");
+  process->counts_as_we_do_ = numbers.find_first_of(" \t") == std::string_view::npos;
+  return process;
+}
+
+Tid LiveProcess::number_inside(Tid tid) const {
+  if (counts_as_we_do_) return tid;
+  auto status = read_proc_file(labelscope::proc_path(tid, "status"));
+  if (!status) return Tid{};
+  std::string_view numbers = status_field(*status, "NSpid");
+  numbers.remove_prefix(numbers.find_last_of(" \t") + 1);
+  std::int32_t inside = 0;
+  std::from_chars(numbers.data(), numbers.data() + numbers.size(), inside);
+  return Tid{inside};
 }
 
 Result<std::vector<Mapping>> LiveProcess::mappings() const {

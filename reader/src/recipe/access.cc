@@ -258,7 +258,7 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const 
 std::string_view access_model_name(AccessModel model) {
   static constexpr std::string_view kNames[] = {
       "local exec",      "initial exec",     "TLSDESC (static)", "TLSDESC (dynamic)",
-      "general dynamic", "loader's records", "unresolved"};
+      "general dynamic", "loader's records", "register",         "unresolved"};
   return kNames[static_cast<std::size_t>(model)];
 }
 

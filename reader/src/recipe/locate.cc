@@ -68,6 +68,16 @@ Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const Memory
   return locate(recipe, thread_pointer, memory, nullptr);
 }
 
+Located locate(const ls_tls_recipe& recipe, const ThreadState& thread, const MemorySource& memory) {
+  if (recipe.kind != LS_IN_REGISTER) return locate(recipe, thread.thread_pointer, memory);
+  constexpr std::size_t kX28 = 28;
+  const Registers* registers = thread.registers;
+  const bool known = registers != nullptr && registers->machine == Machine::kAarch64;
+  const Address value = known ? registers->dwarf[kX28] : 0;
+  if (value == 0) return unreadable(LS_UNREADABLE_NO_THREAD_POINTER);
+  return {value, LS_UNLABELLED, 0};
+}
+
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory,
                LocateTrace* trace) {
   if (recipe.kind == LS_RECIPE_NOT_RELOCATED) return unreadable(LS_UNREADABLE_NOT_RELOCATED);

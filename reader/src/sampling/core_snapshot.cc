@@ -44,6 +44,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
                            const ProcessFacts* facts, const NotingMemory& memory, Machine machine) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
+  seen.inside = thread.tid;  // the kernel writes cores as the process counts
   seen.name = thread.name;
   seen.thread_pointer = thread.thread_pointer;
   seen.registers = thread.registers;

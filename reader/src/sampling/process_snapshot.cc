@@ -124,6 +124,7 @@ Result<bool> ThreadReader::read_new_threads() {
     any = true;
     ThreadSnapshot thread;
     thread.tid = tid;
+    thread.inside = process_.number_inside(tid);
     begin(std::move(thread));
     read_stopped();
   }

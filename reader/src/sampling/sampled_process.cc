@@ -61,6 +61,12 @@ bool SampledProcess::adopt_program() {
   return true;
 }
 
+Tid SampledProcess::number_inside(Tid tid) const {
+  const bool wanted = std::ranges::any_of(
+      recipes_, [](const ls_tls_recipe& recipe) { return recipe.source == LS_SOURCE_GO; });
+  return wanted ? process_->number_inside(tid) : Tid{};
+}
+
 bool SampledProcess::exists() const {
   auto process = LiveProcess::open(pid());
   return process || (process.error().code != ErrorCode::kVanished &&

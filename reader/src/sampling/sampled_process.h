@@ -31,6 +31,8 @@ class SampledProcess {
   // Null where stacks are not wanted.
   Unwinder* unwinder() const { return unwinder_.get(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
+  // LiveProcess::number_inside(), asked only for a label source that wants it.
+  Tid number_inside(Tid tid) const;
 
   // Whether it still runs the program that we know.
   bool runs_its_program() const { return program_.runs_in(memory()); }

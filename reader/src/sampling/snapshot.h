@@ -24,6 +24,7 @@ namespace labelscope {
 
 struct ThreadSnapshot {
   Tid tid{};
+  Tid inside{};      // the number that it has for itself (LiveProcess::number_inside)
   std::string name;  // bytes, at most 15; empty where it is not known (some cores)
   char state = '?';  // as in /proc/PID/stat before it was touched: R, S, D, T, t, Z, ...; '?' where
                      // it is not known
@@ -41,7 +42,7 @@ struct ThreadSnapshot {
 
   // What observe() and explain_thread() ask; points to this snapshot. `facts`: of the plan.
   ThreadState state_read(const ProcessFacts* facts = nullptr) const {
-    return {thread_pointer.value_or(0), tid, registers ? &*registers : nullptr, facts};
+    return {thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts};
   }
 };
 

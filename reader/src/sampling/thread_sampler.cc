@@ -103,7 +103,8 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
     return seen;
   }
   label_bytes_.clear();
-  seen.labels = observe_as_bytes(process.recipes(), {*thread_pointer, tid, &*registers},
+  seen.labels = observe_as_bytes(process.recipes(),
+                                 {*thread_pointer, process.number_inside(tid), &*registers},
                                  process.memory(), label_bytes_);
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);

@@ -49,12 +49,13 @@ bool reads_symtab(const FileInspection& file) {
   return file.tls && (file.executable || file.abi_name);
 }
 
-Status find_symbols(const LabelSource& source, const ElfImage& image, bool everything,
-                    FileInspection& file) {
+// .symtab is slow to search. Unless everything is wanted, it is asked only for what is not exported,
+// where labelscope would take it, or where the other symbol is exported: a publisher gone wrong.
+Status LabelSource::find(const ElfImage& image, bool everything, FileInspection& file) const {
   std::vector<std::pair<const char*, InspectedSymbol*>> wanted{
-      {source.about.variable_symbol, &file.variable}};
-  if (source.about.version_symbol != nullptr) {
-    wanted.insert(wanted.begin(), {source.about.version_symbol, &file.version});
+      {about.variable_symbol, &file.variable}};
+  if (about.version_symbol != nullptr) {
+    wanted.insert(wanted.begin(), {about.version_symbol, &file.version});
   }
   bool any = false;
   for (auto [name, symbol] : wanted) {
@@ -63,7 +64,7 @@ Status find_symbols(const LabelSource& source, const ElfImage& image, bool every
     symbol->dynamic = *found;
     any |= is_exported(*symbol);
   }
-  if (Status more = source.find_more(image, file); !more) return more;
+  if (Status more = find_more(image, file); !more) return more;
   if (!everything && !any && !reads_symtab(file)) return {};
   for (auto [name, symbol] : wanted) {
     if (!everything && is_exported(*symbol)) continue;
@@ -78,9 +79,14 @@ const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol) {
   return is_exported(symbol) ? symbol.dynamic : symbol.symtab;
 }
 
-bool declares_labels(const FileInspection& file) {
+bool LabelSource::declares(const FileInspection& file) const {
   return is_exported(file.version) || is_exported(file.variable) || file.async_local_storage ||
          (reads_symtab(file) && (file.version.symtab || file.variable.symtab));
+}
+
+AccessPlan LabelSource::reach(const Reachable& publisher) const {
+  return plan_access(publisher.module, publisher.file.executable, *best_of(publisher.file.variable),
+                     publisher.relocations, publisher.libc, publisher.target, publisher.trace);
 }
 
 void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& file) {

@@ -19,17 +19,8 @@ namespace labelscope {
 // meant as publishers, and only if they have thread-local variables at all.
 bool reads_symtab(const FileInspection& file);
 
-// Fills in the symbols. `everything`: of both tables. Otherwise .symtab, which is slow to search,
-// is asked only for what is not exported, where labelscope would take it, or where the other symbol
-// is exported, so that the file is a publisher gone wrong.
-Status find_symbols(const LabelSource& source, const ElfImage& image, bool everything,
-                    FileInspection& file);
-
 // The symbol that readers look for; without one, the symbol in .symtab.
 const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol);
-
-// Whether planning has anything to do with the file: it declares labels, well or not.
-bool declares_labels(const FileInspection& file);
 
 // Of all thread-local relocations of the file, keeps those that reach the variable, and how.
 void keep_relocations(const std::vector<TlsRelocation>& all, FileInspection& file);

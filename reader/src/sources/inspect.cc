@@ -26,15 +26,17 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   file.has_symtab = image.has_symtab();
   file.abi_name = source.is_publisher_name(name);
   file.tls = image.tls();
-  if (Status found = find_symbols(source, image, /*everything=*/true, file); !found) {
-    return std::move(found).error();
-  }
+  Status found = source.find(image, /*everything=*/true, file);
+  if (found && source.declares(file)) found = source.study(image, file);
+  if (!found) return std::move(found).error();
   read_version(image, file, [&](std::uint64_t address, std::span<std::byte> out) {
     return image.read(address, out);
   });
-  auto relocations = image.tls_relocations(source.about.variable_symbol);
-  if (!relocations) return std::move(relocations).error();
-  keep_relocations(*relocations, file);
+  if (source.about.variable_symbol != nullptr) {
+    auto relocations = image.tls_relocations(source.about.variable_symbol);
+    if (!relocations) return std::move(relocations).error();
+    keep_relocations(*relocations, file);
+  }
   source.judge(name, file);
   return file;
 }

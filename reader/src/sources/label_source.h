@@ -1,22 +1,23 @@
 // A label source: one way in which programs publish labels. Everything that only one of them knows
 // is in its folder; the rest of the reader asks this interface, for each entry of label_sources().
 //
-//   planning    which symbols make a module a publisher, and is it one in memory? The thread-local
-//               variable is then found by recipe/, the same for all sources: that gives a recipe
-//               with the number of its source.
+//   planning    what makes a module a publisher (mostly two symbols), and is it one in memory? How a
+//               thread's variable is reached: mostly by recipe/, the same for all sources. That gives
+//               a recipe with the number of its source.
 //   reading     from the variable's address in one thread to labels; or from the bytes that a BPF
 //               program sent in their place, because it had no room to make words of them.
 //   telling     the same reading once more, in sentences.
 //   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
-//                      |  custom_labels      thread_context     otel_context
-//   -------------------+---------------------------------------------------------
-//   variable           |  a pointer          64 bytes           a pointer
-//   version            |  symbol, value 1    in the name        in the name
-//   BPF sends          |  keys and values    the 64 bytes       the record
-//   names of keys      |  in memory          fixed              the process's facts
-//   torn states        |  none               told as such       none
-//   rules              |  LS001 to LS050     LS101 to LS110
+//                  |  custom_labels     thread_context    otel_context        go_labels
+//   ---------------+----------------------------------------------------------------------------
+//   publisher by   |  symbols           symbol            symbol              build information
+//   variable       |  a pointer         64 bytes          a pointer           a pointer
+//   version        |  symbol, value 1   in the name       in the name         of Go
+//   BPF sends      |  keys and values   the 64 bytes      the record          keys and values
+//   names of keys  |  in memory         fixed             the process's facts in memory
+//   torn states    |  none              told as such      none                none
+//   rules          |  LS001 to LS050    LS101 to LS110    none                none
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
@@ -43,6 +44,7 @@
 #include "labelscope/observe.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
+#include "recipe/access.h"
 #include "sources/check_set.h"
 
 namespace labelscope {
@@ -67,6 +69,22 @@ struct RawReading {
   std::vector<std::byte> bytes;  // empty unless outcome is LS_LABELLED
 };
 
+// What is known of a publisher whose variable is to be reached.
+struct Reachable {
+  const Module& module;
+  const FileInspection& file;
+  const Result<std::vector<TlsRelocation>>& relocations;  // none without a symbol to ask for
+  const std::function<const LibcTls&()>& libc;
+  const Target& target;
+  ModuleTrace* trace;  // may be null
+};
+
+// Something that a source knows of a file, for people: "Go", "go1.19.8".
+struct SourceFact {
+  std::string_view name;
+  std::string text;  // bytes
+};
+
 // Reading one thread, told. Strings from the target are bytes.
 struct ReadingStory {
   std::vector<std::string> steps;
@@ -78,10 +96,12 @@ class LabelSource {
   struct About {
     ls_source number{};
     std::string_view name;  // for people: "ABI v1"
-    // The symbols that make a publisher. `version_symbol` is null if the variable's name tells it.
+    // The symbols that make a publisher. `version_symbol` is null if the variable's name tells it;
+    // both are if `sign` makes one instead: what that is, for people.
     const char* version_symbol = nullptr;
     const char* variable_symbol = nullptr;
     std::span<const Rule> rules;  // by code
+    std::string_view sign = {};
   };
   const About about;
 
@@ -93,12 +113,23 @@ class LabelSource {
   // Whether a file of this name may be meant as a publisher: a reason to look into its .symtab, and
   // to tell if it cannot be read.
   virtual bool is_publisher_name(std::string_view path) const = 0;
+  // What makes a publisher: fills in what the file has of it. Asked of every file, so it must be
+  // quick unless `everything` is wanted. Otherwise than by two symbols only where this is replaced.
+  virtual Status find(const ElfImage& image, bool everything, FileInspection& file) const;
+  // Whether planning has anything to do with such a file: it declares labels, well or not.
+  virtual bool declares(const FileInspection& file) const;
   // Looks for more in a file than the two symbols (file_facts.h).
   virtual Status find_more(const ElfImage&, FileInspection&) const { return {}; }
+  // Looks closer at a file that declares labels, and may take its time. Afterwards it may be none.
+  virtual Status study(const ElfImage&, FileInspection&) const { return {}; }
   // Judges what is known of a file: fills in rules, findings and verdict. A version is that of the
   // process's memory where there is a process. No reader can use a file with a finding of
   // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
   virtual void judge(std::string_view path, FileInspection& file) const = 0;
+  // How each thread's variable is reached, with the parameters of the walk.
+  virtual AccessPlan reach(const Reachable& publisher) const;
+  // What is not told by symbols.
+  virtual std::vector<SourceFact> facts(const FileInspection&) const { return {}; }
 
   virtual Observation read(const ThreadView& thread) const = 0;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
@@ -124,7 +155,7 @@ Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState
                        const MemorySource& memory, Read read) {
   Observation total;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Located where = locate(recipes[i], thread.thread_pointer, memory);
+    const Located where = locate(recipes[i], thread, memory);
     const LabelSource* source = find_source(recipes[i].source);
     Observation one{where.outcome, where.flags, {}};
     if (where.address && source == nullptr) one = {LS_UNREADABLE_NO_RECIPE, 0, {}};

@@ -4,6 +4,7 @@
 #include "findings/check_rule.h"
 #include "labelscope/observe.h"
 #include "sources/custom_labels/custom_labels.h"
+#include "sources/go_labels/go_labels.h"
 #include "sources/label_source.h"
 #include "sources/otel_context/otel_context.h"
 #include "sources/thread_context/thread_context.h"
@@ -14,8 +15,9 @@ std::span<const LabelSource* const> label_sources() {
   static const CustomLabels custom_labels;
   static const ThreadContext thread_context;
   static const OtelContext otel_context;
+  static const GoLabels go_labels;
   static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{&custom_labels, &thread_context,
-                                                                   &otel_context};
+                                                                   &otel_context, &go_labels};
   return all;
 }
 
@@ -40,7 +42,7 @@ std::string publisher_symbols() {
     if (!text.empty()) text += ", or ";
     const LabelSource::About& about = source->about;
     if (about.version_symbol != nullptr) text += std::string(about.version_symbol) + " and ";
-    text += about.variable_symbol;
+    text += about.variable_symbol != nullptr ? std::string_view(about.variable_symbol) : about.sign;
   }
   return text;
 }

@@ -212,7 +212,7 @@ static __always_inline _Bool ls_read_span(const struct ls_memory* memory, struct
 
 /* Appends the block for the selected labels. */
 static __always_inline _Bool ls_read_strings(const struct ls_memory* memory, struct ls_walk* walk,
-                                             struct ls_labels* out, __u32 publisher) {
+                                             struct ls_labels* out, __u32 publisher, __u32 source) {
   __u64 span = walk->high > walk->low ? walk->high - walk->low : 0;
   walk->block = out->head.size;
   walk->refs = walk->block + sizeof(struct ls_label_block);
@@ -226,7 +226,7 @@ static __always_inline _Bool ls_read_strings(const struct ls_memory* memory, str
   ls_reload();
   struct ls_label_block* block = (struct ls_label_block*)ls_at(out, walk->block);
   block->publisher = publisher;
-  block->source = LS_SOURCE_CUSTOM_LABELS;
+  block->source = source;
   block->label_count = walk->label_count;
   block->byte_count = walk->cursor;
   ls_end_block(out, walk->strings + walk->cursor);
@@ -255,10 +255,10 @@ static __always_inline _Bool ls_read_slots(const struct ls_memory* memory, struc
   return ls_read_user(memory, walk->slots, count * sizeof(walk->slots[0]), address);
 }
 
-/* Reads what the variable at `variable` points to and appends its labels to `out`, or nothing. */
+/* Fills `slots` with the elements that the variable at `variable` leads to; LS_LABELLED: there are
+ * some. */
 static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, struct ls_walk* walk,
-                                            struct ls_labels* out, __u64 variable,
-                                            __u32 publisher) {
+                                            __u64 variable) {
   __u64 address = 0;
 
   if (!ls_read_user(memory, &address, sizeof(address), variable)) return LS_UNREADABLE_NOT_RESIDENT;
@@ -268,29 +268,26 @@ static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, stru
   if (!walk->set.storage) return LS_UNREADABLE_MALFORMED;
 
   __u64 count = walk->set.count;
-  walk->flags = 0;
   if (count > LS_MAX_SLOTS) {
     count = LS_MAX_SLOTS;
-    walk->flags = LS_TRUNCATED_SLOTS;
+    walk->flags |= LS_TRUNCATED_SLOTS;
   }
+  walk->slot_count = count;
+  return ls_read_slots(memory, walk, address, count) ? LS_LABELLED : LS_UNREADABLE_NOT_RESIDENT;
+}
+
+/* Appends what is in `slots` as the labels of one publisher; or nothing, and says why. */
+static __always_inline __u32 ls_read_elements(const struct ls_memory* memory, struct ls_walk* walk,
+                                              struct ls_labels* out, __u32 publisher,
+                                              __u32 source) {
   walk->low = ~0ULL;
   walk->high = 0;
-  walk->slot_count = count;
   walk->label_count = 0;
   walk->label_bytes = 0;
-
-  __u32 outcome = LS_LABELLED;
-  if (!ls_read_slots(memory, walk, address, count)) {
-    outcome = LS_UNREADABLE_NOT_RESIDENT;
-  } else if (!ls_select_labels(walk)) {
-    outcome = LS_UNREADABLE_MALFORMED;
-  } else if (walk->label_count == 0) {
-    outcome = LS_UNLABELLED;
-  } else if (!ls_read_strings(memory, walk, out, publisher)) {
-    outcome = LS_UNREADABLE_NOT_RESIDENT;
-  }
-  out->head.flags |= walk->flags;
-  return outcome;
+  if (!ls_select_labels(walk)) return LS_UNREADABLE_MALFORMED;
+  if (walk->label_count == 0) return LS_UNLABELLED;
+  return ls_read_strings(memory, walk, out, publisher, source) ? LS_LABELLED
+                                                               : LS_UNREADABLE_NOT_RESIDENT;
 }
 
 #endif /* LABELSCOPE_CUSTOM_LABELS_BPF_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Applies a TLS recipe: from a thread pointer to the address of the variable. tls_recipe.h has the
+/* Applies a TLS recipe: from a thread pointer (or x28 of aarch64) to the address of the variable. tls_recipe.h has the
  * rules. labelscope/observe.h does the same in C++. */
 #ifndef LABELSCOPE_LOCATE_BPF_H
 #define LABELSCOPE_LOCATE_BPF_H
@@ -63,13 +63,16 @@ static __always_inline void ls_locate_in_dtv(const struct ls_memory* memory,
 
 static __always_inline void ls_locate(const struct ls_memory* memory,
                                       const struct ls_tls_recipe* recipe, __u64 thread_pointer,
-                                      struct ls_located* where) {
+                                      __u64 x28, struct ls_located* where) {
   __u32 kind = recipe->kind;
 
   where->address = 0;
   where->flags = 0;
   if (kind == LS_RECIPE_NOT_RELOCATED) {
     where->outcome = LS_UNREADABLE_NOT_RELOCATED;
+  } else if (kind == LS_IN_REGISTER) {
+    where->outcome = x28 ? LS_LABELLED : LS_UNREADABLE_NO_THREAD_POINTER;
+    where->address = x28;
   } else if (kind != LS_TP_OFFSET && kind != LS_DTV_SLOT) {
     where->outcome = LS_UNREADABLE_NO_RECIPE;
   } else if (thread_pointer == 0) {

@@ -154,7 +154,12 @@ Observation walk_label_set(const MemorySource& memory, Address variable, std::ui
     return unreadable(LS_UNREADABLE_NOT_RESIDENT, flags);
   }
   if (trace != nullptr) trace->array_read = true;
-  Selection chosen = select(memory, used, flags, trace);
+  return read_elements(memory, used, flags, publisher, trace);
+}
+
+Observation read_elements(const MemorySource& memory, std::span<const RemoteLabel> elements,
+                          std::uint32_t flags, std::uint8_t publisher, WalkTrace* trace) {
+  Selection chosen = select(memory, elements, flags, trace);
   if (chosen.malformed) return unreadable(LS_UNREADABLE_MALFORMED, flags);
 
   Observation seen;

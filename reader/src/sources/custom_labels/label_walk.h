@@ -14,11 +14,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
+#include "sources/custom_labels/remote_set.h"
 
 namespace labelscope {
 
@@ -61,5 +63,10 @@ struct WalkTrace {
 // index.
 Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher = 0,
                            WalkTrace* trace = nullptr);
+
+// The part of it that comes after the array was read: the elements become labels. `flags`: of what
+// was left out before. Another source's pairs of strings, in this form, are labels as well.
+Observation read_elements(const MemorySource& memory, std::span<const RemoteLabel> elements,
+                          std::uint32_t flags, std::uint8_t publisher, WalkTrace* trace = nullptr);
 
 }  // namespace labelscope

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The number that a thread has for itself (gettid): in the innermost pid namespace that it is in. The
+ * types end in ___ls, as those of thread_pointer.bpf.h. */
+#ifndef LABELSCOPE_THREAD_NUMBER_BPF_H
+#define LABELSCOPE_THREAD_NUMBER_BPF_H
+
+#include "labelscope/bpf/read_user.bpf.h"
+
+struct upid___ls {
+  int nr;
+} __attribute__((preserve_access_index));
+
+struct pid___ls {
+  unsigned int level;
+  struct upid___ls numbers[1];
+} __attribute__((preserve_access_index));
+
+struct task_struct___ls_number {
+  struct pid___ls* thread_pid;
+} __attribute__((preserve_access_index));
+
+/* Of the thread whose memory is read. 0: not known. */
+static __always_inline __u32 ls_own_number(const struct ls_memory* memory) {
+#ifdef LS_READ_TASK
+  const void* task = memory->task;
+#else
+  const void* task = (const void*)bpf_get_current_task();
+  (void)memory;
+#endif
+  const struct pid___ls* pid =
+      BPF_CORE_READ((const struct task_struct___ls_number*)task, thread_pid);
+  __u64 level = BPF_CORE_READ(pid, level);
+  const void* number = (const void*)pid + bpf_core_field_offset(struct pid___ls, numbers) +
+                       level * bpf_core_type_size(struct upid___ls);
+  return BPF_CORE_READ((const struct upid___ls*)number, nr);
+}
+
+#endif /* LABELSCOPE_THREAD_NUMBER_BPF_H */

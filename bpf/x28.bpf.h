@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Register x28 of user mode, which recipes of kind LS_IN_REGISTER want: Go on aarch64 keeps there what
+ * it runs. Nothing on x86-64. 0: not known. In kernel mode that is so before Linux 5.15. */
+#ifndef LABELSCOPE_BPF_X28_BPF_H
+#define LABELSCOPE_BPF_X28_BPF_H
+
+#include <linux/bpf_perf_event.h>
+
+#include "labelscope/tls_recipe.h"
+
+#if defined(__TARGET_ARCH_arm64)
+enum bpf_func_id___ls_x28 { BPF_FUNC_task_pt_regs___ls_x28 = 1 };
+
+/* As the kernel has saved it when the task came from user mode last. */
+static __always_inline __u64 ls_saved_x28(struct task_struct* task) {
+  __u64 value = 0;
+  if (!bpf_core_enum_value_exists(enum bpf_func_id___ls_x28, BPF_FUNC_task_pt_regs___ls_x28))
+    return 0;
+  const struct user_pt_regs* saved = (const struct user_pt_regs*)bpf_task_pt_regs(task);
+  if (!saved || bpf_probe_read_kernel(&value, sizeof(value), &saved->regs[28])) return 0;
+  return value;
+}
+
+static __always_inline _Bool ls_wants_x28(const struct ls_recipes* recipes) {
+  _Bool wants = 0;
+  for (int i = 0; i < LS_MAX_PUBLISHERS; i++) wants |= recipes->recipe[i].kind == LS_IN_REGISTER;
+  return wants;
+}
+
+static __always_inline __u64 ls_event_x28(struct bpf_perf_event_data* ctx,
+                                          const struct ls_recipes* recipes) {
+  if (!ls_wants_x28(recipes)) return 0;
+  if ((ctx->regs.pstate & 0xf) == 0) return ctx->regs.regs[28];
+  if (!bpf_core_enum_value_exists(enum bpf_func_id___ls_x28, BPF_FUNC_task_pt_regs___ls_x28))
+    return 0;
+  return ls_saved_x28(bpf_get_current_task_btf());
+}
+#else
+#define ls_saved_x28(task) 0
+#define ls_event_x28(ctx, recipes) 0
+#endif
+
+#endif /* LABELSCOPE_BPF_X28_BPF_H */

@@ -1,0 +1,191 @@
+// GoLabels: go_runtime.h asks the file, go_walk.h the thread. Here is what they say together.
+#include "sources/go_labels/go_labels.h"
+
+#include "base/text.h"
+#include "sources/file_facts.h"
+#include "sources/go_labels/go_runtime.h"
+#include "sources/go_labels/go_walk.h"
+
+namespace labelscope {
+namespace {
+
+using Slot = GoRuntime::Slot;
+
+std::string shown_version(const GoRuntime& go) {
+  return go.version.empty() ? "of unknown version" : go.version;
+}
+
+std::string known_versions() {
+  return "Go 1." + std::to_string(kOldestGo) + " to 1." + std::to_string(kNewestGo);
+}
+
+Finding unknown_version(const GoRuntime& go) {
+  std::string text = "its Go runtime is " + shown_version(go) + ", and the layout of " +
+                     known_versions() + " is known";
+  const char* fix = go.minor > kNewestGo ? "look for a newer labelscope"
+                    : go.minor == 0      ? "do not strip it: runtime.buildVersion has the version"
+                                         : "build it with a newer Go";
+  return {FindingCode::kGoVersion, std::move(text), fix};
+}
+
+std::string slot_text(const GoRuntime& go) {
+  switch (go.slot) {
+    case Slot::kOffset:
+      return "TLS, " + distance_from("the thread pointer", go.offset);
+    case Slot::kGot:
+      return "TLS, at the distance that the loader writes to " + hex(go.got);
+    case Slot::kRegister:
+      return "register x28";
+    case Slot::kNone:
+      return "that of the program (a plugin)";
+    case Slot::kUnknown:
+      break;
+  }
+  return "not found";
+}
+
+ls_tls_recipe tp_offset(std::int64_t offset) {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_TP_OFFSET;
+  recipe.offset = offset;
+  return recipe;
+}
+
+// The loader writes the offset to the GOT before any code of the module runs.
+AccessPlan reach_by_got(const Reachable& publisher, Address slot) {
+  AccessPlan plan;
+  const Target& target = publisher.target;
+  auto offset = read_value<std::int64_t>(target.memory(), slot);
+  if (publisher.trace != nullptr) {
+    SlotTrace trace{{TlsRelocationKind::kTpOff, publisher.file.go->got, 0, false},
+                    slot,
+                    {},
+                    {},
+                    offset.has_value()};
+    if (offset) trace.words.push_back(static_cast<std::uint64_t>(*offset));
+    publisher.trace->slots.push_back(std::move(trace));
+  }
+  if (offset && *offset != 0) {
+    plan.model = AccessModel::kInitialExec;
+    plan.recipe = tp_offset(*offset);
+    return plan;
+  }
+  const bool waits = target.is_alive();
+  plan.recipe.kind = waits ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
+  plan.findings.push_back(
+      {waits ? FindingCode::kNotRelocated : FindingCode::kUnresolved,
+       "the word at " + hex(slot) + ", which has the distance of Go's slot, " +
+           (offset ? "is not filled" : "cannot be read: " + offset.error().context),
+       waits ? "look again when the library is loaded" : kWholeCore});
+  return plan;
+}
+
+}  // namespace
+
+GoLabels::GoLabels()
+    : LabelSource({LS_SOURCE_GO, "runtime/pprof", nullptr, nullptr, {}, "a runtime of Go"}) {}
+
+Status GoLabels::find(const ElfImage& image, bool, FileInspection& file) const {
+  auto go = find_go_runtime(image);
+  if (!go) return std::move(go).error();
+  file.go = *std::move(go);
+  return {};
+}
+
+bool GoLabels::declares(const FileInspection& file) const {
+  return file.go && file.go->slot != Slot::kNone;
+}
+
+Status GoLabels::study(const ElfImage& image, FileInspection& file) const {
+  Status searched = find_go_slot(image, *file.go);
+  // A program is no plugin.
+  if (file.executable && file.go->slot == Slot::kNone) file.go->slot = Slot::kUnknown;
+  return searched;
+}
+
+void GoLabels::judge(std::string_view, FileInspection& file) const {
+  if (!declares(file)) return;
+  if (!go_layout(file.go->minor)) file.findings.push_back(unknown_version(*file.go));
+  if (file.go->slot == Slot::kUnknown) {
+    file.findings.push_back({FindingCode::kGoSlot,
+                             "where its runtime keeps the goroutine that runs was not found in its "
+                             "code",
+                             "report it, with the version of Go and how the file was linked"});
+  }
+  conclude(file);
+  if (file.findings.empty()) file.verdict = Verdict::kCompliant;
+  if (file.go->slot == Slot::kOffset) file.access.push_back(FileAccess::kLocalExec);
+  if (file.go->slot == Slot::kGot) file.access.push_back(FileAccess::kInitialExec);
+}
+
+AccessPlan GoLabels::reach(const Reachable& publisher) const {
+  const GoRuntime& go = *publisher.file.go;
+  const Address bias = publisher.module.load_bias;
+  const auto layout = go_layout(go.minor);
+  AccessPlan plan;
+  if (!layout || go.slot == Slot::kUnknown) return plan;  // the file's findings say why
+  if (go.slot == Slot::kGot) {
+    plan = reach_by_got(publisher, bias + go.got);
+  } else if (go.slot == Slot::kRegister) {
+    plan.model = AccessModel::kRegister;
+    plan.recipe.kind = LS_IN_REGISTER;
+  } else {
+    plan.model = AccessModel::kLocalExec;
+    plan.recipe = tp_offset(go.offset);
+  }
+  put_parameters({*layout, bias + go.text, bias + go.text + go.text_size}, plan.recipe);
+  return plan;
+}
+
+std::vector<SourceFact> GoLabels::facts(const FileInspection& file) const {
+  if (!file.go) return {};
+  const auto layout = go_layout(file.go->minor);
+  std::vector<SourceFact> facts{{"runtime", "Go " + shown_version(*file.go)},
+                                {"goroutine", "in " + slot_text(*file.go)}};
+  if (layout) facts.push_back({"labels", layout->least_mark != 0 ? "a map" : "a slice"});
+  return facts;
+}
+
+Observation GoLabels::read(const ThreadView& thread) const {
+  return walk_go_labels(thread.memory, *thread.recipe, thread.variable, thread.thread->tid,
+                        thread.publisher);
+}
+
+ReadingStory GoLabels::explain(const ThreadView& thread) const {
+  ReadingStory told;
+  GoTrace trace;
+  const Observation seen = walk_go_labels(thread.memory, *thread.recipe, thread.variable,
+                                          thread.thread->tid, thread.publisher, &trace);
+  const auto step = [&](std::string text) { told.steps.push_back(std::move(text)); };
+  const auto links = [&](const char* what, const std::optional<Address>& address) {
+    if (address) step(std::string(what) + " " + (*address == 0 ? "none" : hex(*address)));
+  };
+  links("the goroutine (g):", trace.g);
+  links("its thread's record (m):", trace.m);
+  if (trace.procid) step("that record is of thread " + std::to_string(*trace.procid));
+  links("the user's goroutine there (curg):", trace.curg);
+  links("its labels:", trace.labels);
+  if ((seen.flags & LS_NO_GOROUTINE) != 0) {
+    step(
+        "so the thread runs no goroutine now: it schedules, sleeps, or runs code that is not Go's");
+  }
+  if (trace.count != 0) {
+    step("they are " + std::to_string(trace.count) +
+         (parameters_of(*thread.recipe).layout.least_mark == 0
+              ? " in a slice"
+              : " in a map, of which " + std::to_string(trace.buckets) + " buckets were read"));
+  }
+  for (const Label& label : seen.labels) step(label.key + "=" + label.value);
+  if (!trace.problem.empty()) {
+    step(trace.problem);
+    const bool lost = seen.outcome == LS_UNREADABLE_NOT_RESIDENT;
+    told.findings.push_back({lost ? FindingCode::kBadPointer : FindingCode::kGoChain, trace.problem,
+                             "look again; if it stays so, the file's version of Go is not the one "
+                             "that it names, or foreign code uses the place of the labels"});
+  }
+  step("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
+       std::to_string(seen.labels.size()) + (seen.labels.size() == 1 ? " label" : " labels"));
+  return told;
+}
+
+}  // namespace labelscope
