@@ -37,9 +37,10 @@ class GoMemory {
     recipe.offset = -8;
     put_parameters({layout, kText, kTextEnd}, recipe);
     memory.map(kSlot, 64);
-    memory.map(kM, 4096);
-    memory.map(kG0, 4096);
-    memory.map(kG, 4096);
+    // What else is in these structures: mostly pointers to others.
+    for (const Address start : {kM, kG0, kG}) {
+      for (Address at = start; at < start + 512; at += 8) memory.put(at, kG0 + 0x800);
+    }
     memory.map(kLabels, 4096);
     memory.put(kSlot, kG);
     for (const Address g : {kG, kG0}) memory.put(g + layout.g_m, kM);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "elf_bytes.h"
 #include "support/catch.h"
+#include "unit/reader/elf_bytes.h"
 
 using namespace labelscope;
 using namespace labelscope::test;
