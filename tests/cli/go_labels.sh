@@ -51,11 +51,14 @@ record_variant() {
   shift 2
   rm -f "$work/stdin"
   start_target "$@"
+  # What unshare has started is the program.
+  [[ $1 == unshare ]] && target=$(pgrep -P "$target")
   run record --backend "$backend" -F 299 -d 4 -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
   exec 8>&-
   wait_until "$name has told what it did" grep -q '^{' "$work/truth"
-  echo "$name by $backend: $(check_recording "$work/$name.$backend.jsonl" "$work/truth" "$name by $backend")"
+  printf '%s by %s: ' "$name" "$backend"
+  check_recording "$work/$name.$backend.jsonl" "$work/truth" "$name by $backend"
 }
 backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
@@ -63,6 +66,12 @@ for backend in "${backends[@]}"; do
   for name in static stripped pie cgo cgo_pie; do record_variant "$name" "$backend" "$GO_LABELS/$name"; done
   record_variant shared.so "$backend" "$GO_LOADER" "$GO_LABELS/shared.so"
 done
+# In a pid namespace of its own, as in a container, each thread has another number for itself.
+if unshare --pid --fork true 2>/dev/null; then
+  for backend in "${backends[@]}"; do
+    record_variant in_namespace "$backend" unshare --pid --fork --kill-child "$GO_LABELS/static"
+  done
+fi
 
 # dump says the same of one moment, and how it got there.
 rm -f "$work/stdin"
