@@ -32,8 +32,9 @@ void judge(const FuzzedFile& file) {
     fuzzer_check(!check.error().context.empty(), "an error says what it is");
     return;
   }
-  // That labels are in node's AsyncLocalStorage, too, breaks no rule.
-  fuzzer_check(check->findings.size() <= check->rules.size() + 1, "a rule is broken once at most");
+  // That labels are in node's AsyncLocalStorage, too, breaks no rule. Nor does an unknown runtime of
+  // Go, or one whose slot is not found.
+  fuzzer_check(check->findings.size() <= check->rules.size() + 3, "a rule is broken once at most");
 }
 
 }  // namespace
