@@ -234,6 +234,17 @@ Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view n
   return found;
 }
 
+std::vector<std::string> ElfImage::thread_local_names() const {
+  std::vector<std::string> names;
+  for (const std::uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
+    const auto symbols = StaticSymbols::find(file_, header_, type);
+    if (symbols && *symbols) (*symbols)->list_thread_locals(file_, names);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {
   std::vector<TlsRelocation> found;
   std::size_t seen = 0;

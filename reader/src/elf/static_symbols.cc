@@ -14,6 +14,9 @@ constexpr std::uint64_t kMaxSections = 65536;
 constexpr std::uint64_t kMaxTableBytes = 1ULL << 30;
 // Of one name: each object file that was linked may have a local symbol of it.
 constexpr std::size_t kMaxPlaces = 65536;
+// Of thread-local variables. A large program has some hundred.
+constexpr std::size_t kMaxListed = 4096;
+constexpr std::size_t kMaxListedName = 512;
 constexpr std::size_t kSectionsAtOnce = 256;
 constexpr std::size_t kSymbolsAtOnce = 8192;
 constexpr std::size_t kStringBytesAtOnce = 256 << 10;
@@ -71,7 +74,8 @@ ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table
 }
 
 Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
-                                                         const Elf64_Ehdr& header) {
+                                                         const Elf64_Ehdr& header,
+                                                         std::uint32_t type) {
   const std::optional<StaticSymbols> none;
   if (header.e_shoff == 0 || header.e_shoff > UINT64_MAX / 2 ||
       header.e_shentsize != sizeof(Elf64_Shdr)) {
@@ -95,7 +99,7 @@ Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
       return none;
     }
     for (const Elf64_Shdr& section : some) {
-      if (section.sh_type != SHT_SYMTAB) continue;
+      if (section.sh_type != type) continue;
       if (section.sh_link >= count) return malformed("the symbol table has no string table");
       auto strings = read_section(file, header, section.sh_link);
       if (!strings) return std::move(strings).error();
@@ -104,6 +108,29 @@ Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
     }
   }
   return none;
+}
+
+void StaticSymbols::list_thread_locals(const LoadedFile& file,
+                                       std::vector<std::string>& names) const {
+  if (size > kMaxTableBytes || strings_size > kMaxTableBytes) return;
+  std::size_t listed = 0;
+  std::vector<Elf64_Sym> some;
+  const std::uint64_t count = size / sizeof(Elf64_Sym);
+  for (std::uint64_t done = 0; done < count; done += some.size()) {
+    some.resize(std::min<std::uint64_t>(kSymbolsAtOnce, count - done));
+    if (!file.read_offset(offset + done * sizeof(Elf64_Sym),
+                          std::as_writable_bytes(std::span(some)))) {
+      return;
+    }
+    for (const Elf64_Sym& sym : some) {
+      if (ELF64_ST_TYPE(sym.st_info) != STT_TLS || sym.st_shndx == SHN_UNDEF) continue;
+      if (sym.st_name >= strings_size || ++listed > kMaxListed) continue;
+      std::string name(std::min<std::uint64_t>(kMaxListedName, strings_size - sym.st_name), '\0');
+      if (!file.read_offset(strings + sym.st_name, std::as_writable_bytes(std::span(name)))) return;
+      const std::size_t end = name.find('\0');
+      if (end != 0 && end != std::string::npos) names.push_back(name.substr(0, end));
+    }
+  }
 }
 
 Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,

@@ -9,7 +9,9 @@
 #include <elf.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "elf/loaded_file.h"
 #include "labelscope/elf_types.h"
@@ -25,11 +27,15 @@ struct StaticSymbols {
 
   // nullopt: the file has none, or no section headers that can be read. kLimit: it claims more
   // sections than any linked file has; kMalformed: a table without strings.
-  static Result<std::optional<StaticSymbols>> find(const LoadedFile& file,
-                                                   const Elf64_Ehdr& header);
+  // `type`: SHT_DYNSYM for the section of the dynamic symbols, which are loaded.
+  static Result<std::optional<StaticSymbols>> find(const LoadedFile& file, const Elf64_Ehdr& header,
+                                                   std::uint32_t type = SHT_SYMTAB);
   // A defined symbol, a global one rather than a local one. kMalformed: a table lies outside of the
   // file; kLimit: it is impossibly large.
   Result<std::optional<ElfSymbol>> look_up(const LoadedFile& file, std::string_view name) const;
+  // Adds the names of defined thread-local symbols, as far as they can be read: some thousand, and
+  // none that is very long.
+  void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;
 };
 
 ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table);
