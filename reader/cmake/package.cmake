@@ -34,7 +34,9 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/stopped_thread.h
   include/labelscope/target.h
   include/labelscope/tls_recipe.h
-  include/labelscope/unique_fd.h)
+  include/labelscope/unique_fd.h
+  include/labelscope/variable_spec.h
+  include/labelscope/variable_type.h)
 set_target_properties(labelscope_reader PROPERTIES
   EXPORT_NAME reader OUTPUT_NAME labelscope-reader POSITION_INDEPENDENT_CODE ON)
 

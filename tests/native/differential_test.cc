@@ -1,10 +1,13 @@
 // The kernel side against the reader's C++, on the same memory: sets as hostile as chance makes
 // them.
+#include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "customlabels/thread_context.h"
 #include "labelscope/observe.h"
 #include "labelscope/process_facts.h"
+#include "labelscope/variable_type.h"
 #include "native/label_memory.h"
 #include "native/native_reader.h"
 #include "support/otel_bytes.h"
@@ -88,6 +91,44 @@ void put_random_record(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : at);
 }
 
+// A user who is mostly right about it: pointers into the arena, and text there.
+void put_random_variable(Chance& chance, FakeMemory& memory, Address variable,
+                         ls_tls_recipe& recipe) {
+  ls_variable walk{};
+  walk.kind = static_cast<std::uint8_t>(LS_VARIABLE_UNSIGNED + chance.below(LS_VARIABLE_VIEW));
+  walk.index = static_cast<std::uint8_t>(chance.below(6));
+  walk.hops = static_cast<std::uint8_t>(chance.below(LS_VARIABLE_HOPS + 1));
+  walk.size = 1U << chance.below(4);
+  if (walk.kind == LS_VARIABLE_FLOAT) walk.size = chance.one_in(2) ? 4 : 8;
+  if (walk.kind == LS_VARIABLE_BOOL) walk.size = 1;
+  if (walk.kind == LS_VARIABLE_HEX || walk.kind == LS_VARIABLE_ARRAY) {
+    walk.size = static_cast<std::uint32_t>(1 + chance.below(LS_VARIABLE_MAX_BYTES));
+  }
+  if (chance.one_in(40)) walk.hops = static_cast<std::uint8_t>(chance.below(256));
+  Address place = variable;
+  for (unsigned hop = 0; hop <= LS_VARIABLE_HOPS; ++hop) {
+    walk.offset[hop] = static_cast<std::int32_t>(chance.below(200));
+    place += static_cast<Address>(walk.offset[hop]);
+    if (hop == walk.hops) break;
+    Address next = chance.one_in(20) ? 0 : chance.in_arena();
+    if (chance.one_in(40)) next = ~0ULL >> chance.below(20);
+    memory.put(place, next);
+    place = next;
+  }
+  const Address text = chance.in_arena();
+  if (place >= kArena && place < kArena + kArenaPages * FakeMemory::kPage) {
+    const bool view = walk.kind == LS_VARIABLE_VIEW;
+    memory.put(place + (view ? 8 : 0), chance.one_in(20) ? Address{0} : text);
+    if (walk.kind >= LS_VARIABLE_SLICE) {
+      memory.put(place + (view ? 0 : 8),
+                 chance.one_in(10) ? ~0ULL >> chance.below(60) : chance.below(300));
+    }
+  }
+  memory.put_text(text, std::string(chance.below(300), 'x') + std::string(1, '\0'));
+  static_assert(sizeof walk == sizeof recipe.parameters);
+  std::memcpy(recipe.parameters, &walk, sizeof walk);
+}
+
 ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
   Address variable = chance.in_arena() & ~Address{7};
   ls_tls_recipe recipe{};
@@ -111,7 +152,10 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
     memory.put(dtv + Address{recipe.module_id} * recipe.entry_size, block);
     memory.put(kTp + 8, chance.one_in(20) ? Address{0} : dtv);
   }
-  if (chance.one_in(4)) {
+  if (chance.one_in(3)) {
+    recipe.source = LS_SOURCE_VARIABLE;
+    put_random_variable(chance, memory, variable, recipe);
+  } else if (chance.one_in(4)) {
     recipe.source =
         static_cast<std::uint16_t>(chance.one_in(30) ? LS_SOURCE_COUNT : LS_SOURCE_THREAD_CONTEXT);
     put_random_context(chance, memory, variable);
@@ -133,6 +177,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   unsigned without_name = 0;
   ProcessFacts facts;
   facts.keys = {"route", "user", "", "tenant"};
+  unsigned variables = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Chance chance(seed);
     FakeMemory memory;
@@ -165,10 +210,13 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     unreadable += is_unreadable(reader.outcome);
     torn += reader.outcome == LS_UNREADABLE_TORN;
     without_name += (reader.flags & LS_UNKNOWN_KEY) != 0;
+    variables += std::ranges::any_of(
+        reader.labels, [](const Label& label) { return label.key.starts_with("variable"); });
   }
   // Otherwise chance does not reach what this is about.
   REQUIRE(labelled > 500);
   REQUIRE(unreadable > 500);
   REQUIRE(torn > 50);
   REQUIRE(without_name > 200);
+  REQUIRE(variables > 500);
 }

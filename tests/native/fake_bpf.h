@@ -24,3 +24,18 @@ static inline long bpf_probe_read_user(void* out, __u32 size, const void* addres
   if (result != 0) memset(out, 0, size);
   return result;
 }
+
+/* The bytes up to a NUL, and their number with it; `size` if there are more, and then the last one is
+ * a NUL, too. Byte by byte: nothing behind the NUL is touched. */
+static inline long bpf_probe_read_user_str(void* out, __u32 size, const void* address) {
+  char* to = (char*)out;
+  for (__u32 i = 0; i < size; i++) {
+    if (bpf_probe_read_user(to + i, 1, (const char*)address + i) != 0) {
+      memset(out, 0, size);
+      return -14;
+    }
+    if (to[i] == 0) return i + 1;
+  }
+  to[size - 1] = 0;
+  return size;
+}

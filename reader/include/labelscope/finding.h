@@ -53,6 +53,8 @@ enum class FindingCode {
   kGoVersion,            // a Go runtime of unknown layout
   kGoSlot,               // a Go runtime, and no way to the goroutine that runs
   kGoChain,              // what should be goroutines does not hold together
+  kNoVariable,           // the user has named a variable that no file has
+  kOutsideBlock,         // the user has named a place outside of the module's TLS block
 };
 
 // Who gets the labels in spite of a finding.

@@ -19,6 +19,7 @@
 #include "labelscope/process_facts.h"
 #include "labelscope/target.h"
 #include "labelscope/tls_recipe.h"
+#include "labelscope/variable_spec.h"
 
 namespace labelscope {
 
@@ -30,11 +31,22 @@ struct Publisher {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
+  std::string named{};            // of a variable that the user has named: "request_id:u64"
 };
+// What tells it from other publishers: its path, and which variable the user has named.
+std::string publisher_title(const Publisher& publisher);
+// The name of its variable: "custom_labels_current_set", or what the user has named.
+std::string variable_name(const Publisher& publisher);
 
 // A module that looks like a publisher but is none.
 struct Refusal {
   std::string path;
+  Finding finding;
+};
+
+// A variable that the user has named and no module has: what there is in its place.
+struct MissingVariable {
+  std::size_t index = 0;  // of PlannerOptions::variables
   Finding finding;
 };
 
@@ -44,21 +56,33 @@ struct ProcessPlan {
   std::size_t modules = 0;  // modules looked at
   bool plan_again = false;  // a module is still being loaded
   std::string sources;      // that were looked for: "ABI v1, context_tls_v1"
-  // What the process says once for all its threads; null if it says nothing.
+  // What the process says once for all its threads, and keys of variables; null if there is neither.
   std::shared_ptr<const ProcessFacts> facts;
+  std::vector<MissingVariable> missing;
   // Of the publishers, as observe() wants them.
   std::vector<ls_tls_recipe> recipes() const;
   // Says in words why there are no publishers; empty if there are some.
   std::string absence() const;
 };
 
+// The thread-local variables of one file, by name; the first ones, if there are very many.
+struct ThreadLocalNames {
+  std::string path;
+  std::vector<std::string> names;
+};
+
+struct PlannerOptions {
+  std::optional<ls_source> only{};        // none: publishers of all label sources
+  std::vector<VariableSpec> variables{};  // and these, in whatever module they are
+};
+
 // Remembers which files are no publishers: planning again after a dlopen() opens only new files.
 // Not thread-safe.
 class Planner {
  public:
-  // Looks for publishers of all label sources; or of one.
   Planner() = default;
-  explicit Planner(ls_source only) : only_(only) {}
+  explicit Planner(PlannerOptions options) : options_(std::move(options)) {}
+  explicit Planner(ls_source only) : Planner(PlannerOptions{.only = only}) {}
   // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
   // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
   // (in the .symtab of libraries). The plan is the same.
@@ -68,10 +92,12 @@ class Planner {
   struct Verdict {
     bool may_publish = true;  // it has one of the symbols, or could not be read
     bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
+    // Asked only where the user has named variables: what else is there.
+    ThreadLocalNames thread_locals{};
   };
   class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);
-  std::optional<ls_source> only_;
+  PlannerOptions options_;
   std::map<FileId, Verdict> verdicts_;
 };
 

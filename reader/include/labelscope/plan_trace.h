@@ -58,6 +58,7 @@ struct ModuleTrace {
   std::optional<std::size_t> publisher;     // index in ProcessPlan::publishers
   std::string shares_with;                  // path of the earlier publisher of the same variable
   std::optional<Finding> refused;           // why it is no publisher
+  std::string named{};                      // Publisher::named
 };
 
 struct MainExecutableTrace {

@@ -24,6 +24,7 @@
 #include "labelscope/mapping.h"
 #include "labelscope/memory.h"
 #include "labelscope/target.h"
+#include "labelscope/variable_spec.h"
 
 namespace labelscope {
 
@@ -37,6 +38,11 @@ struct ProcessFacts {
   Address header = 0;
   std::uint64_t published_ns = 0;  // CLOCK_BOOTTIME; 0: it could not be read while it was whole
   bool of_parent = false;          // it stands in the process that this one was forked from
+  // The user's own word on it: keys of the variables that are to be labels (variable_spec.h). With
+  // these there may be facts of a process that says nothing.
+  VariableKeys variable_keys{};
+
+  bool has_context() const { return header != 0; }
 };
 
 // Whether both say the same.
@@ -51,8 +57,8 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
                                                        const std::vector<Mapping>& mappings,
                                                        bool wanted);
 
-// Whether the process has replaced its context since. False if that cannot be told, or if the context
-// is that of a parent.
+// Whether the process has replaced its context since. False if that cannot be told, if it has none, or
+// if the context is that of a parent.
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory);
 
 }  // namespace labelscope

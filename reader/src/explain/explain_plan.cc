@@ -113,13 +113,13 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   steps.push_back(std::move(head));
   // If the symbols could not be read, nobody knows whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
-    const LabelSource& source = *label_sources()[module.file.source];
+    const LabelSource& source = *find_source(module.file.source);
+    const char* variable =
+        module.named.empty() ? source.about.variable_symbol : module.named.c_str();
     if (source.about.version_symbol != nullptr) {
       steps.push_back(version_line(source.about.version_symbol, module));
     }
-    if (source.about.variable_symbol != nullptr) {
-      steps.push_back(variable_line(source.about.variable_symbol, module));
-    }
+    if (variable != nullptr) steps.push_back(variable_line(variable, module));
     for (const SourceFact& fact : source.facts(module.file)) {
       steps.push_back("  " + std::string(fact.name) + ": " + fact.text);
     }
@@ -185,6 +185,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
 // The findings of the plan, in the order of modules.
 std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
   std::vector<Finding> found;
+  for (const MissingVariable& missing : plan.missing) found.push_back(missing.finding);
   for (const Publisher& publisher : plan.publishers) {
     for (const Finding& finding : publisher.findings) {
       found.push_back(of_module(publisher.path, finding));
@@ -216,7 +217,7 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
   told.steps.push_back(std::move(looked));
   if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
   for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
-  if (plan.facts) tell_facts(*plan.facts, told.steps);
+  if (plan.facts && plan.facts->has_context()) tell_facts(*plan.facts, told.steps);
   std::vector<Finding> found = findings_of(plan, trace);
   // This comes after files that could not be read: any of them may be the publisher.
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));

@@ -48,6 +48,8 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kGoVersion, "go-version"},
     {kGoSlot, "go-slot"},
     {kGoChain, "go-chain"},
+    {kNoVariable, "no-variable"},
+    {kOutsideBlock, "outside-block"},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 
 #include "base/text.h"
 #include "labelscope/outcome.h"
+#include "plan/named_variables.h"
 #include "process/modules.h"
 #include "recipe/access.h"
 #include "recipe/libc_tls.h"
@@ -50,6 +51,15 @@ std::string libc_clause(const LibcTls& libc) {
   return "not one that is known, so glibc's layout is assumed";
 }
 
+// What the process says, and what the user calls its variables.
+std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& variables,
+                                              std::shared_ptr<const ProcessFacts> said) {
+  if (variables.empty()) return said;
+  auto facts = said ? std::make_shared<ProcessFacts>(*said) : std::make_shared<ProcessFacts>();
+  for (const VariableSpec& variable : variables) facts->variable_keys.push_back(variable.key);
+  return facts;
+}
+
 // Of all label sources, or of one.
 std::vector<const LabelSource*> sources_to_look_for(std::optional<ls_source> only) {
   const auto all = label_sources();
@@ -59,7 +69,8 @@ std::vector<const LabelSource*> sources_to_look_for(std::optional<ls_source> onl
 
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
   return (a.kind == LS_TP_OFFSET || a.kind == LS_DTV_SLOT) && a.kind == b.kind &&
-         a.offset == b.offset && a.module_id == b.module_id && a.source == b.source;
+         a.offset == b.offset && a.module_id == b.module_id && a.source == b.source &&
+         std::ranges::equal(a.parameters, b.parameters);
 }
 
 // A publisher of which only the symbols are known. The loader maps a library's writable segment
@@ -81,7 +92,17 @@ bool is_publisher_name(std::string_view path) {
 std::string access_text(const Publisher& publisher) {
   std::string text(access_model_name(publisher.model));
   if (publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS) return text;
-  return std::string(find_source(publisher.recipe.source)->about.name) + ", " + text;
+  return variable_name(publisher) + ", " + text;
+}
+
+std::string variable_name(const Publisher& publisher) {
+  if (!publisher.named.empty()) return publisher.named;
+  const LabelSource::About& source = find_source(publisher.recipe.source)->about;
+  return source.variable_symbol != nullptr ? source.variable_symbol : std::string(source.name);
+}
+
+std::string publisher_title(const Publisher& publisher) {
+  return publisher.path + (publisher.named.empty() ? "" : ":" + publisher.named);
 }
 
 std::vector<ls_tls_recipe> ProcessPlan::recipes() const {
@@ -110,16 +131,20 @@ std::string ProcessPlan::absence() const {
 class Planner::Planning {
  public:
   Planning(const Target& target, const std::vector<Mapping>& mappings,
-           std::map<FileId, Verdict>& verdicts, PlanTrace* trace, std::optional<ls_source> only)
+           std::map<FileId, Verdict>& verdicts, PlanTrace* trace, const PlannerOptions& options)
       : target_(target),
         mappings_(mappings),
         verdicts_(verdicts),
         trace_(trace),
         program_headers_(target.program_headers_address()),
-        sources_(sources_to_look_for(only)) {
-    for (const LabelSource* source : sources_) {
-      plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(source->about.name);
-    }
+        sources_(sources_to_look_for(options.only)),
+        variables_(options.variables),
+        found_(options.variables.size()) {
+    const auto add = [&](std::string_view name) {
+      plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(name);
+    };
+    for (const LabelSource* source : sources_) add(source->about.name);
+    for (const VariableSpec& variable : variables_) add(variable.text);
   }
 
   // Whether there is anything to look at in it.
@@ -128,6 +153,8 @@ class Planner::Planning {
   void refuse_unseen(const Module& module);
   void refuse_files(const std::vector<ModuleProblem>& problems);
   void refuse_process(const ModuleProblem& problem);
+  // When all modules were looked at.
+  void tell_missing_variables();
   ProcessPlan take_plan() { return std::move(plan_); }
 
  private:
@@ -137,6 +164,8 @@ class Planner::Planning {
   Found look_for(const LabelSource& source, const Module& module, ModuleTrace seen);
   void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen);
   void judge(const LabelSource& source, const Module& module, ModuleTrace& seen);
+  bool look_for_variables(const Module& module, const ModuleTrace& begun);
+  void plan_variable(const NamedVariable& variable, const Module& module, ModuleTrace& seen);
   void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
@@ -149,6 +178,8 @@ class Planner::Planning {
   PlanTrace* trace_;
   std::optional<Address> program_headers_;
   std::vector<const LabelSource*> sources_;
+  std::span<const VariableSpec> variables_;
+  std::vector<bool> found_;  // of variables_, in some module
   std::optional<LibcTls> libc_;
   ProcessPlan plan_;
 };
@@ -197,6 +228,7 @@ FileInspection Planner::Planning::begin(const Module& module) const {
 }
 
 bool Planner::Planning::concerns(const Module& module) const {
+  if (const auto named = find_variables(variables_, module); !named || !named->empty()) return true;
   return std::any_of(sources_.begin(), sources_.end(), [&](const LabelSource* source) {
     FileInspection file = begin(module);
     file.source = source->about.number;
@@ -231,11 +263,13 @@ void Planner::Planning::look_at(const Module& module) {
   }
   const std::size_t traces = trace_ == nullptr ? 0 : trace_->modules.size();
   bool may_publish = false;
-  for (const LabelSource* source : sources_) {
-    const Found found = look_for(*source, module, seen);
+  bool readable = true;
+  for (std::size_t i = 0; readable && i < sources_.size(); ++i) {
+    const Found found = look_for(*sources_[i], module, seen);
     may_publish |= found != Found::kNothing;
-    if (found == Found::kUnreadable) break;  // one refusal is enough
+    readable = found != Found::kUnreadable;  // one refusal is enough
   }
+  if (readable) may_publish |= look_for_variables(module, seen);
   verdicts_[module.file].may_publish = may_publish;
   if (trace_ != nullptr && trace_->modules.size() == traces) ++trace_->without_symbols;
 }
@@ -304,6 +338,50 @@ void Planner::Planning::judge(const LabelSource& source, const Module& module, M
                         trace_ != nullptr ? &seen : nullptr}));
 }
 
+// True: the module has some, or nobody knows.
+bool Planner::Planning::look_for_variables(const Module& module, const ModuleTrace& begun) {
+  if (variables_.empty()) return false;
+  auto named = find_variables(variables_, module);
+  if (!named) {
+    plan_.refusals.push_back(
+        {module.path, {FindingCode::kUnreadableFile, named.error().context, {}}});
+    return true;
+  }
+  for (const NamedVariable& variable : *named) {
+    found_[variable.spec] = true;
+    ModuleTrace seen = begun;
+    plan_variable(variable, module, seen);
+    if (trace_ != nullptr) trace_->modules.push_back(std::move(seen));
+  }
+  return !named->empty();
+}
+
+void Planner::Planning::plan_variable(const NamedVariable& variable, const Module& module,
+                                      ModuleTrace& seen) {
+  const VariableSpec& spec = variables_[variable.spec];
+  const ElfSymbol& symbol = variable.symbol;
+  seen.named = spec.text;
+  seen.file.source = LS_SOURCE_VARIABLE;
+  (symbol.table == SymbolTable::kDynamic ? seen.file.variable.dynamic : seen.file.variable.symtab) =
+      symbol;
+  if (variable.refused) return refuse(seen, *variable.refused);
+  auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
+  Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
+  if (!seen.file.executable) relocations = module.image->tls_relocations(spec.symbol);
+  AccessPlan access = plan_access(module, seen.file.executable, symbol, std::move(relocations),
+                                  libc_of_target, target_, trace_ ? &seen : nullptr);
+  set_parameters(spec, variable.spec, access.recipe);
+  publish(module, seen, std::move(access));
+}
+
+void Planner::Planning::tell_missing_variables() {
+  std::vector<const ThreadLocalNames*> there;
+  for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict.thread_locals);
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    if (!found_[i]) plan_.missing.push_back({i, missing_variable(variables_[i], there)});
+  }
+}
+
 void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
   access.recipe.source = static_cast<std::uint16_t>(seen.file.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
@@ -321,9 +399,13 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
                   "let one library publish the labels of all"});
     return;
   }
-  Publisher publisher{
-      module.path,  module.load_bias, best_of(seen.file.variable).value_or(ElfSymbol{}),
-      access.model, access.recipe,    std::move(access.findings)};
+  Publisher publisher{module.path,
+                      module.load_bias,
+                      best_of(seen.file.variable).value_or(ElfSymbol{}),
+                      access.model,
+                      access.recipe,
+                      std::move(access.findings),
+                      seen.named};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
@@ -342,7 +424,7 @@ void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
 Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
-  Planning planning(target, *mappings, verdicts_, trace, only_);
+  Planning planning(target, *mappings, verdicts_, trace, options_);
   std::size_t known_to_be_none = 0;
   std::size_t open = 0;
   std::set<FileId> unseen;
@@ -354,7 +436,9 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
     return !none;
   };
   const auto is_kept = [&](const Module& module) {
-    verdicts_[module.file].is_runtime = LibcTls::concerns(*module.image);
+    Verdict& verdict = verdicts_[module.file];
+    verdict.is_runtime = LibcTls::concerns(*module.image);
+    if (!options_.variables.empty()) verdict.thread_locals = thread_local_names(module);
     const bool concerns = planning.concerns(module);
     // A trace looks closer at the others, too, as far as there is room.
     if (!concerns && (trace == nullptr || open >= kMostOpen)) return false;
@@ -380,13 +464,14 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   for (const Module& module : list.modules) {
     unseen.contains(module.file) ? planning.refuse_unseen(module) : planning.look_at(module);
   }
+  planning.tell_missing_variables();
   ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;
   const bool has_records = std::ranges::any_of(plan.publishers, [](const Publisher& publisher) {
     return publisher.recipe.source == LS_SOURCE_OTEL_CONTEXT;
   });
-  plan.facts = read_process_facts(target, *mappings, has_records);
+  plan.facts = with_keys(options_.variables, read_process_facts(target, *mappings, has_records));
   forget_unmapped(*mappings);
   return plan;
 }

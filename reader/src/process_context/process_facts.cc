@@ -175,7 +175,7 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
 }
 
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory) {
-  if (facts.of_parent) return false;
+  if (facts.of_parent || !facts.has_context()) return false;
   const auto now = read_value<std::uint64_t>(memory, facts.header + offsetof(Header, published_ns));
   return now && *now != facts.published_ns;
 }

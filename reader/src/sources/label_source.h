@@ -9,15 +9,15 @@
 //   telling     the same reading once more, in sentences.
 //   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
-//                  |  custom_labels     thread_context    otel_context        go_labels
-//   ---------------+----------------------------------------------------------------------------
-//   publisher by   |  symbols           symbol            symbol              build information
-//   variable       |  a pointer         64 bytes          a pointer           a pointer
-//   version        |  symbol, value 1   in the name       in the name         of Go
-//   BPF sends      |  keys and values   the 64 bytes      the record          keys and values
-//   names of keys  |  in memory         fixed             the process's facts in memory
-//   torn states    |  none              told as such      none                none
-//   rules          |  LS001 to LS050    LS101 to LS110    none                none
+//                  |  custom_labels    thread_context   otel_context   go_labels        variable
+//   ---------------+-----------------------------------------------------------------------------
+//   publisher by   |  symbols          symbol           symbol         build info       the user
+//   variable       |  a pointer        64 bytes         a pointer      a pointer        as told
+//   version        |  symbol, value 1  in the name      in the name    of Go            none
+//   BPF sends      |  keys and values  the 64 bytes     the record     keys and values  value, type
+//   names of keys  |  in memory        fixed            process facts  in memory        the user's
+//   torn states    |  none             told as such     none           none             not told
+//   rules          |  LS001 to LS050   LS101 to LS110   none           none             none
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
@@ -145,7 +145,7 @@ class LabelSource {
   bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
 };
 
-// By their numbers in enum ls_source.
+// Those whose symbols make a publisher, by their numbers in enum ls_source.
 std::span<const LabelSource* const> label_sources();
 // Of the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);

@@ -8,21 +8,33 @@
 #include "sources/label_source.h"
 #include "sources/otel_context/otel_context.h"
 #include "sources/thread_context/thread_context.h"
+#include "sources/variable/variable.h"
 
 namespace labelscope {
 
-std::span<const LabelSource* const> label_sources() {
+namespace {
+
+std::span<const LabelSource* const> all_sources() {
   static const CustomLabels custom_labels;
   static const ThreadContext thread_context;
   static const OtelContext otel_context;
   static const GoLabels go_labels;
-  static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{&custom_labels, &thread_context,
-                                                                   &otel_context, &go_labels};
+  static const Variable variable;
+  static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{
+      &custom_labels, &thread_context, &otel_context, &go_labels, &variable};
   return all;
 }
 
+}  // namespace
+
+// The last one has no symbols of its own.
+std::span<const LabelSource* const> label_sources() {
+  static_assert(LS_SOURCE_VARIABLE == LS_SOURCE_COUNT - 1);
+  return all_sources().first(LS_SOURCE_VARIABLE);
+}
+
 const LabelSource* find_source(unsigned number) {
-  return number < LS_SOURCE_COUNT ? label_sources()[number] : nullptr;
+  return number < LS_SOURCE_COUNT ? all_sources()[number] : nullptr;
 }
 
 std::span<const Rule> all_rules() {

@@ -55,4 +55,46 @@ static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* 
   return 0;
 }
 
+/* Text is read up to so many bytes, its NUL included. */
+#define LS_TEXT_SIZE 257
+
+/* A C string: returns its bytes with its NUL, or LS_TEXT_SIZE + 1 if it is longer (then the last of
+ * LS_TEXT_SIZE bytes is a NUL of ours); 0: it cannot be read. Nothing behind the NUL has to be there. */
+#ifdef LS_READ_TASK
+/* There is no helper for this before Linux 6.15. So: to the end of the page, and then the rest. */
+static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* out, __u64 address) {
+  __u32 first = 4096 - (address & 4095);
+  __u32 size = 0;
+
+  if (first > LS_TEXT_SIZE) first = LS_TEXT_SIZE;
+  if (!ls_read_user(memory, out, first, address)) return 0;
+  _Bool rest = first == LS_TEXT_SIZE;
+  for (; size < LS_TEXT_SIZE; size++) {
+    if (size == first && !rest) {
+      ls_keep_together(first);
+      if (first >= LS_TEXT_SIZE) return 0; /* for the verifier */
+      if (!ls_read_user(memory, out + first, LS_TEXT_SIZE - first, address + first)) return 0;
+      rest = 1;
+    }
+    if (out[size] == 0) return size + 1;
+  }
+  out[LS_TEXT_SIZE - 1] = 0;
+  return LS_TEXT_SIZE + 1;
+}
+#else
+static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* out, __u64 address) {
+  /* One more: the helper does not tell text that just fits from text that it has cut. */
+  long size = bpf_probe_read_user_str(out, LS_TEXT_SIZE + 1, (const void*)(unsigned long)address);
+  if (size > 0) {
+    out[LS_TEXT_SIZE - 1] = 0;
+    return size;
+  }
+  /* The page that is missing: of its first byte, or the next one. */
+  if (ls_copy(memory, out, 1, address) == 0) address = (LS_UNTAGGED(address) | 4095) + 1;
+  memory->fault->address = LS_UNTAGGED(address);
+  memory->fault->size = 1;
+  return 0;
+}
+#endif
+
 #endif /* LABELSCOPE_READ_USER_BPF_H */

@@ -8,6 +8,7 @@
 #include "labelscope/bpf/go_labels.bpf.h"
 #include "labelscope/bpf/otel_context.bpf.h"
 #include "labelscope/bpf/thread_context.bpf.h"
+#include "labelscope/bpf/variable.bpf.h"
 #include "labelscope/tls_recipe.h"
 
 /* Appends the block of one publisher to `out`; or nothing, and says why. */
@@ -29,6 +30,9 @@ static __always_inline __u32 ls_walk_source(const struct ls_memory* memory, stru
     case LS_SOURCE_GO:
       outcome = ls_walk_go(memory, walk, go, &out->head, recipe, variable);
       break;
+    case LS_SOURCE_VARIABLE:
+      return ls_walk_variable(memory, out, (const struct ls_variable*)recipe->parameters, variable,
+                              publisher);
     default:
       return LS_UNREADABLE_NO_RECIPE;
   }

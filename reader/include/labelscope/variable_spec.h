@@ -1,0 +1,37 @@
+// A thread-local variable that the user names as a label, for programs that know no label ABI:
+//
+//   [MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]
+//
+//   request_id:u64                     a number
+//   libshop.so:current->+16:cstr=user  *(char**)(current + 16), where `current` is a pointer
+//
+// Planner finds the variable (plan.h), and its value is a label like any other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/result.h"
+#include "labelscope/variable_type.h"
+
+namespace labelscope {
+
+struct VariableSpec {
+  std::string module;  // the file's name, with or without its version, or its path; empty: any file
+  std::string symbol;  // as the symbol table has it
+  ls_variable walk{};  // `index` is the planner's
+  std::string key;     // of the label
+  std::string text;    // without module and key: "current->+16:cstr"
+};
+
+// kMalformed: what is wrong, and what there is.
+Result<VariableSpec> parse_variable_spec(std::string_view text);
+
+// The types, for a help text: "u8, u16, ..."
+std::string variable_types();
+
+// Where a label's key is looked up by ls_variable::index.
+using VariableKeys = std::vector<std::string>;
+
+}  // namespace labelscope

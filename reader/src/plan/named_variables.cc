@@ -1,0 +1,140 @@
+// Finding what the user has named, and names that are like it.
+#include "plan/named_variables.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/text.h"
+
+namespace labelscope {
+namespace {
+
+// So many are told. Nobody reads more.
+constexpr std::size_t kMostTold = 5;
+// For the likeness of names; what follows is told, and not compared.
+constexpr std::size_t kMostCompared = 128;
+
+// "libshop.so" is libshop.so and libshop.so.1.
+bool is_meant(const VariableSpec& spec, std::string_view path) {
+  if (spec.module.empty() || path == spec.module) return true;
+  const std::string_view name = base_name(path);
+  return name == spec.module || name.starts_with(spec.module + ".");
+}
+
+Result<std::optional<ElfSymbol>> find_symbol(const ElfImage& image, const std::string& name) {
+  auto dynamic = image.find_dynamic_symbol(name);
+  if (!dynamic || (*dynamic && (*dynamic)->defined)) return dynamic;
+  if (!image.tls()) return std::optional<ElfSymbol>{};
+  return image.find_symtab_symbol(name);
+}
+
+// What is read in the block itself must lie in it.
+bool lies_in_block(const ElfImage& image, const ElfSymbol& symbol, const ls_variable& walk) {
+  const std::uint64_t block = image.tls() ? image.tls()->memory_size : 0;
+  const std::uint64_t size = walk.hops == 0 ? walk.size : sizeof(Address);
+  const std::uint64_t offset = static_cast<std::uint32_t>(walk.offset[0]);
+  return symbol.value <= block && offset <= block - symbol.value &&
+         size <= block - symbol.value - offset;
+}
+
+// By so many changes of a letter the one becomes the other (Levenshtein).
+std::size_t distance(std::string_view one, std::string_view other) {
+  one = one.substr(0, kMostCompared);
+  other = other.substr(0, kMostCompared);
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t above = row[j + 1];
+      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (one[i] == other[j] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+struct Candidate {
+  bool same = false;      // the very name, in another module than the one that is meant
+  bool contains = false;  // a part of a mangled name, say
+  std::size_t distance = 0;
+  std::string text;
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    return std::tuple(!a.same, !a.contains, a.distance, a.text) <
+           std::tuple(!b.same, !b.contains, b.distance, b.text);
+  }
+};
+
+}  // namespace
+
+Result<std::vector<NamedVariable>> find_variables(std::span<const VariableSpec> specs,
+                                                  const Module& module) {
+  std::vector<NamedVariable> found;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const VariableSpec& spec = specs[i];
+    if (!is_meant(spec, module.path)) continue;
+    auto symbol = find_symbol(*module.image, spec.symbol);
+    if (!symbol) return std::move(symbol).error();
+    if (!*symbol) continue;
+    NamedVariable one{i, **symbol, {}};
+    if (one.symbol.type != STT_TLS) {
+      one.refused = {FindingCode::kNotThreadLocal, spec.symbol + " is not thread-local",
+                     "name a variable that each thread has of its own"};
+    } else if (!lies_in_block(*module.image, one.symbol, spec.walk)) {
+      one.refused = {
+          FindingCode::kOutsideBlock,
+          spec.text + " lies outside of the module's TLS block, which has " +
+              std::to_string(module.image->tls() ? module.image->tls()->memory_size : 0) +
+              " bytes; the variable is at " + hex(one.symbol.value),
+          "compare offset and type with the program"};
+    }
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+ThreadLocalNames thread_local_names(const Module& module) {
+  ThreadLocalNames there{module.path, {}};
+  if (module.image->tls()) there.names = module.image->thread_local_names();
+  return there;
+}
+
+Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNames* const> there) {
+  std::vector<Candidate> all;
+  bool module_seen = spec.module.empty();
+  for (const ThreadLocalNames* file : there) {
+    module_seen |= is_meant(spec, file->path);
+    for (const std::string& name : file->names) {
+      const bool contains = name.find(spec.symbol) != std::string::npos;
+      all.push_back(
+          {name == spec.symbol, contains, distance(spec.symbol, name), name + " in " + file->path});
+    }
+  }
+  const std::size_t told = std::min(all.size(), kMostTold);
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(told), all.end());
+  Finding missing{FindingCode::kNoVariable, {}, {}};
+  missing.text = (module_seen ? "no file that it has loaded has a thread-local variable "
+                              : "it has loaded no file " + spec.module + " for the variable ") +
+                 spec.symbol;
+  if (all.empty()) {
+    missing.text += "; the symbol tables of its files name no thread-local variable at all";
+    missing.fix = "look at a file that is not stripped";
+    return missing;
+  }
+  missing.text += "; of " + std::to_string(all.size()) + " that there are, these are closest: ";
+  for (std::size_t i = 0; i < told; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
+  missing.fix = "name one of these, as nm(1) shows it; a variable of a stripped file has no name";
+  return missing;
+}
+
+void set_parameters(const VariableSpec& spec, std::size_t index, ls_tls_recipe& recipe) {
+  ls_variable walk = spec.walk;
+  walk.index = static_cast<std::uint8_t>(index);
+  std::memcpy(recipe.parameters, &walk, sizeof walk);
+}
+
+}  // namespace labelscope

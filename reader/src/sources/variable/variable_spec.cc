@@ -1,0 +1,129 @@
+// Parsing. The key comes last and may hold anything; a module's name may hold "+" (libstdc++.so.6),
+// so it is split off before the offsets are looked for. No symbol has a colon in a symbol table.
+#include "labelscope/variable_spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+
+namespace labelscope {
+namespace {
+
+struct Type {
+  std::string_view name;
+  ls_variable_kind kind;
+  std::uint32_t size;  // 0: a number of bytes follows the name
+};
+constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE_UNSIGNED, 2},
+                           {"u32", LS_VARIABLE_UNSIGNED, 4}, {"u64", LS_VARIABLE_UNSIGNED, 8},
+                           {"i8", LS_VARIABLE_SIGNED, 1},    {"i16", LS_VARIABLE_SIGNED, 2},
+                           {"i32", LS_VARIABLE_SIGNED, 4},   {"i64", LS_VARIABLE_SIGNED, 8},
+                           {"f32", LS_VARIABLE_FLOAT, 4},    {"f64", LS_VARIABLE_FLOAT, 8},
+                           {"bool", LS_VARIABLE_BOOL, 1},    {"hex", LS_VARIABLE_HEX, 0},
+                           {"str", LS_VARIABLE_ARRAY, 0},    {"cstr", LS_VARIABLE_CSTRING, 8},
+                           {"*str", LS_VARIABLE_CSTRING, 8}, {"ptrlen", LS_VARIABLE_SLICE, 16},
+                           {"lenptr", LS_VARIABLE_VIEW, 16}};
+
+Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
+
+// Decimal, or hexadecimal behind 0x.
+template <class T>
+std::optional<T> number(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (hexadecimal) text.remove_prefix(2);
+  T value{};
+  const auto [end, problem] =
+      std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+  if (problem != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+Status parse_type(std::string_view text, ls_variable& walk) {
+  for (const Type& type : kTypes) {
+    if (type.size != 0 ? text != type.name : !text.starts_with(type.name)) continue;
+    walk.kind = static_cast<std::uint8_t>(type.kind);
+    walk.size = type.size;
+    if (type.size != 0) return {};
+    const auto size = number<std::int32_t>(text.substr(type.name.size()));
+    if (!size || *size == 0 || *size > LS_VARIABLE_MAX_BYTES) {
+      return malformed("the type " + std::string(type.name) +
+                       "N wants a number of bytes from 1 to " +
+                       std::to_string(LS_VARIABLE_MAX_BYTES));
+    }
+    walk.size = static_cast<std::uint32_t>(*size);
+    return {};
+  }
+  return malformed((text.empty() ? "the type is missing" : "there is no such type") +
+                   std::string("; the types are ") + variable_types());
+}
+
+// "+8->->+16": what is added before the first pointer is read, and behind each.
+Status parse_way(std::string_view text, ls_variable& walk) {
+  constexpr std::string_view kArrow = "->";
+  for (;;) {
+    const std::size_t arrow = std::min(text.find(kArrow), text.size());
+    std::string_view offset = text.substr(0, arrow);
+    if (offset.starts_with('+')) offset.remove_prefix(1);
+    if (arrow != 0) {
+      const auto value = number<std::int32_t>(offset);
+      if (!value) {
+        return malformed("\"" + std::string(text.substr(0, arrow)) +
+                         "\" is no offset: +N or ->N with a number of bytes, like +8 or ->0x10");
+      }
+      walk.offset[walk.hops] = *value;
+    }
+    text.remove_prefix(arrow);
+    if (text.empty()) return {};
+    text.remove_prefix(kArrow.size());
+    if (walk.hops == LS_VARIABLE_HOPS) {
+      return malformed("more than " + std::to_string(LS_VARIABLE_HOPS) + " pointers (->)");
+    }
+    ++walk.hops;
+  }
+}
+
+}  // namespace
+
+std::string variable_types() {
+  std::string names;
+  for (const Type& type : kTypes) {
+    names += (names.empty() ? "" : ", ") + std::string(type.name) + (type.size == 0 ? "N" : "");
+  }
+  return names;
+}
+
+Result<VariableSpec> parse_variable_spec(std::string_view text) {
+  VariableSpec spec;
+  std::string_view rest = text.substr(0, text.find('='));
+  if (rest.size() < text.size()) {
+    spec.key = text.substr(rest.size() + 1);
+    if (spec.key.empty()) return malformed("the label key behind = is empty");
+  }
+  const std::size_t last = rest.rfind(':');
+  if (last == std::string_view::npos) {
+    return malformed("the type is missing: SYMBOL:TYPE is wanted; the types are " +
+                     variable_types());
+  }
+  if (Status type = parse_type(rest.substr(last + 1), spec.walk); !type) {
+    return std::move(type).error();
+  }
+  const std::string_view type = rest.substr(last);
+  rest = rest.substr(0, last);
+  if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+    spec.module = rest.substr(0, colon);
+    if (spec.module.empty()) return malformed("the module in front of the first : is empty");
+    rest.remove_prefix(colon + 1);
+  }
+  spec.text.append(rest).append(type);
+  const std::size_t way = std::min({rest.find('+'), rest.find("->"), rest.size()});
+  spec.symbol = rest.substr(0, way);
+  if (spec.symbol.empty()) return malformed("the symbol is missing: SYMBOL:TYPE is wanted");
+  if (Status steps = parse_way(rest.substr(way), spec.walk); !steps) {
+    return std::move(steps).error();
+  }
+  if (spec.key.empty()) spec.key = spec.symbol;
+  return spec;
+}
+
+}  // namespace labelscope
