@@ -72,7 +72,7 @@ for file in "${order[@]}"; do
 done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 # The rooms of the command line, likewise; cmd_*.cc uses them all.
-rooms=(profile format host options worker symbol unwind inspect report record dump step check)
+rooms=(profile format host process options worker symbol unwind inspect report record dump step check)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
   forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \

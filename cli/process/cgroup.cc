@@ -1,0 +1,107 @@
+// One line of /proc/PID/cgroup is "hierarchy:controllers:path". (A path may have colons, too.)
+#include "cli/process/cgroup.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::size_t kIdDigits = 64;
+constexpr std::size_t kUuidLength = 36;
+constexpr std::size_t kStaticPodDigits = 32;
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+bool all_hex(std::string_view text) { return std::ranges::all_of(text, is_hex); }
+
+// A UUID with "-" or "_" between its parts.
+bool is_uuid(std::string_view text) {
+  if (text.size() != kUuidLength) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool between = i == 8 || i == 13 || i == 18 || i == 23;
+    if (between ? text[i] != '-' && text[i] != '_' : !is_hex(text[i])) return false;
+  }
+  return true;
+}
+
+std::string_view without_suffix(std::string_view text, std::string_view suffix) {
+  if (text.ends_with(suffix)) text.remove_suffix(suffix.size());
+  return text;
+}
+
+// conmon, which watches over a container of podman or CRI-O, is outside of it, in a cgroup that is
+// named after it.
+std::string_view container_in(std::string_view component) {
+  component = without_suffix(component, ".scope");
+  if (component.size() < kIdDigits || component.find("conmon") != std::string_view::npos) return {};
+  const std::size_t start = component.size() - kIdDigits;
+  const bool begins = start == 0 || component[start - 1] == '-' || component[start - 1] == ':';
+  const std::string_view id = component.substr(start);
+  return begins && all_hex(id) ? id : std::string_view{};
+}
+
+std::string_view pod_in(std::string_view component) {
+  constexpr std::string_view kPod = "pod";
+  for (std::size_t at = component.find(kPod); at != std::string_view::npos;
+       at = component.find(kPod, at + 1)) {
+    if (at != 0 && component[at - 1] != '-') continue;
+    std::string_view uid = component.substr(at + kPod.size());
+    uid = uid.substr(0, uid.find(':'));
+    uid = without_suffix(uid, ".slice");
+    if (is_uuid(uid) || (uid.size() == kStaticPodDigits && all_hex(uid))) return uid;
+  }
+  return {};
+}
+
+bool is_unit(std::string_view component) {
+  for (const std::string_view suffix : {".service", ".scope"}) {
+    if (component.size() > suffix.size() && component.ends_with(suffix)) return true;
+  }
+  return false;
+}
+
+void look_into(std::string_view path, CgroupFacts& facts) {
+  CgroupFacts found;
+  for (std::size_t start = 0; start < path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view component = path.substr(start, end - start);
+    if (const auto id = container_in(component); !id.empty()) found.container = id;
+    if (const auto uid = pod_in(component); !uid.empty()) found.pod = uid;
+    if (is_unit(component)) found.unit = component;
+    start = end + 1;
+  }
+  std::ranges::replace(found.pod, '_', '-');
+  if (facts.container.empty()) facts.container = std::move(found.container);
+  if (facts.pod.empty()) facts.pod = std::move(found.pod);
+  if (facts.unit.empty()) facts.unit = std::move(found.unit);
+  if (facts.path.empty()) facts.path = path;
+}
+
+}  // namespace
+
+CgroupFacts parse_cgroup(std::string_view text) {
+  std::array<std::vector<std::string_view>, 3> by_rank;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    // The kernel says so of a cgroup that was removed while the process was in it.
+    const std::string_view path = without_suffix(line.substr(second + 1), " (deleted)");
+    // On a system with both versions, that of version 2 may be empty.
+    if (path.size() <= 1) continue;
+    const std::size_t rank = controllers.empty() ? 0 : controllers == "name=systemd" ? 1 : 2;
+    by_rank[rank].push_back(path);
+  }
+  CgroupFacts facts;
+  for (const auto& paths : by_rank) {
+    for (const std::string_view path : paths) look_into(path, facts);
+  }
+  return facts;
+}
+
+}  // namespace labelscope::cli

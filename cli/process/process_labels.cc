@@ -1,0 +1,275 @@
+// What is read, and the bounds of it.
+#include "cli/process/process_labels.h"
+
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "cli/process/cgroup.h"
+#include "process/proc_fs.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr const char* kListVariable = "LABELSCOPE_LABELS";
+// The kernel lets nobody start a program with more than 6 MiB of arguments and environment. But a
+// program may tell it later that its environment is somewhere else, and longer (prctl(2)).
+constexpr std::size_t kMostEnvironment = std::size_t{6} << 20;
+// Some hierarchies of version 1, each with a path of 4,096 bytes at most.
+constexpr std::size_t kMostCgroup = std::size_t{64} << 10;
+constexpr std::size_t kMostStatus = std::size_t{64} << 10;
+// Longer values are cut: a label is to be told from others at a glance.
+constexpr std::size_t kMostValue = 1024;
+constexpr std::size_t kMostKey = 256;
+
+constexpr std::array<std::string_view, kProcessSources> kSourcePaths{"[environment]", "[cgroup]",
+                                                                     "[process]"};
+
+// The value of the first variable of that name, as getenv() takes it.
+std::optional<std::string_view> find_variable(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t");
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      bytes += static_cast<char>(value);
+      i += 2;
+    } else {
+      bytes += text[i];
+    }
+  }
+  return bytes;
+}
+
+// The user as whom it acts: real, effective, saved, of the file system.
+std::string effective_uid(std::string_view status) {
+  std::string_view numbers = status_field(status, "Uid");
+  numbers.remove_prefix(std::min(numbers.find('\t'), numbers.size()));
+  numbers = trimmed(numbers);
+  return std::string(numbers.substr(0, numbers.find('\t')));
+}
+
+bool is_cgroup_fact(ProcessFact fact) { return fact <= ProcessFact::kCgroup; }
+
+std::string value_in(const CgroupFacts& facts, ProcessFact fact) {
+  switch (fact) {
+    case ProcessFact::kContainer:
+      return facts.container;
+    case ProcessFact::kPod:
+      return facts.pod;
+    case ProcessFact::kUnit:
+      return facts.unit;
+    default:
+      return facts.path;
+  }
+}
+
+// What it is, for the sentence that it is missing.
+std::string missing_text(ProcessFact fact) {
+  switch (fact) {
+    case ProcessFact::kContainer:
+      return "no container ID is in the cgroup path";
+    case ProcessFact::kPod:
+      return "no pod UID is in the cgroup path";
+    case ProcessFact::kUnit:
+      return "no systemd unit is in the cgroup path";
+    case ProcessFact::kCgroup:
+      return "no path but the root is told as the cgroup";
+    case ProcessFact::kCommand:
+      return "there is no command line";
+    default:
+      return "the user cannot be told";
+  }
+}
+
+}  // namespace
+
+std::string_view source_path(ProcessSource source) {
+  return kSourcePaths[static_cast<std::size_t>(source)];
+}
+
+bool is_process_source(std::string_view publisher_path) {
+  return std::ranges::find(kSourcePaths, publisher_path) != kSourcePaths.end();
+}
+
+void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& labels) {
+  const std::size_t of_thread = labels.size();
+  for (const ProcessLabel& label : own) {
+    const auto end = labels.begin() + static_cast<std::ptrdiff_t>(of_thread);
+    if (std::find_if(labels.begin(), end, [&](const Label& its) { return its.key == label.key; }) !=
+        end) {
+      continue;
+    }
+    labels.push_back({label.key, label.value,
+                      static_cast<std::uint8_t>(first + static_cast<std::uint8_t>(label.source))});
+  }
+}
+
+PairList parse_pair_list(std::string_view text) {
+  PairList list;
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = trimmed(text.substr(0, comma));
+    more = comma != std::string_view::npos;
+    if (more) text.remove_prefix(comma + 1);
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const std::string_view key = trimmed(part.substr(0, equals));
+    if (equals == std::string_view::npos || key.empty()) {
+      ++list.malformed;
+      continue;
+    }
+    list.pairs.emplace_back(percent_decoded(key),
+                            percent_decoded(trimmed(part.substr(equals + 1))));
+  }
+  return list;
+}
+
+// Within the bounds of a thread's labels (outcome.h).
+void ProcessLabelReader::add(ProcessLabels& labels, std::string_view key, std::string value,
+                             ProcessSource source) {
+  std::size_t bytes = 0;
+  for (const ProcessLabel& label : labels) {
+    if (label.key == key) return;
+    bytes += label.key.size() + label.value.size();
+  }
+  if (value.size() > kMostValue) {
+    value.resize(kMostValue);
+    ++cut_;
+  }
+  if (labels.size() >= LS_MAX_LABELS || key.size() > kMostKey ||
+      bytes + key.size() + value.size() > LS_MAX_LABEL_BYTES) {
+    ++left_out_;
+    return;
+  }
+  labels.push_back({std::string(key), std::move(value), source});
+}
+
+void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabels& labels,
+                                         ProcessLabels& list) {
+  if (options_.variables.empty() && !options_.list) return;
+  const auto environment = read_proc_file(process.proc_path("environ"), kMostEnvironment);
+  if (!environment) {
+    ++missing_["the environment cannot be read (" + environment.error().context + ")"];
+    return;
+  }
+  for (const auto& [name, key] : options_.variables) {
+    if (const auto value = find_variable(*environment, name)) {
+      add(labels, key, std::string(*value), ProcessSource::kEnvironment);
+    } else {
+      ++missing_[name + " is not in the environment"];
+    }
+  }
+  if (!options_.list) return;
+  const auto text = find_variable(*environment, kListVariable);
+  if (!text) {
+    ++missing_[std::string(kListVariable) + " is not in the environment"];
+    return;
+  }
+  PairList read = parse_pair_list(*text);
+  malformed_ += read.malformed;
+  for (auto& [key, value] : read.pairs) {
+    add(list, key, std::move(value), ProcessSource::kEnvironment);
+  }
+}
+
+void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& labels) {
+  std::optional<CgroupFacts> cgroup;
+  for (const auto& [fact, key] : options_.facts) {
+    std::string value;
+    if (is_cgroup_fact(fact)) {
+      if (!cgroup) {
+        const auto text = read_proc_file(process.proc_path("cgroup"), kMostCgroup);
+        cgroup = text ? parse_cgroup(*text) : CgroupFacts{};
+      }
+      value = value_in(*cgroup, fact);
+    } else if (fact == ProcessFact::kCommand) {
+      value = process.command_line();
+    } else if (const auto status = read_proc_file(process.proc_path("status"), kMostStatus)) {
+      value = effective_uid(*status);
+      if (fact == ProcessFact::kUser && !value.empty()) value = user_name(value);
+    }
+    if (value.empty()) {
+      ++missing_[missing_text(fact)];
+    } else {
+      add(labels, key, std::move(value),
+          is_cgroup_fact(fact) ? ProcessSource::kCgroup : ProcessSource::kProcess);
+    }
+  }
+}
+
+// By the users of this machine, or of the container in which labelscope runs; else the number.
+std::string ProcessLabelReader::user_name(const std::string& uid) {
+  auto [known, fresh] = users_.try_emplace(uid, uid);
+  uid_t number = 0;
+  const char* end = uid.data() + uid.size();
+  if (fresh && std::from_chars(uid.data(), end, number).ptr == end) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> strings{};
+    if (::getpwuid_r(number, &entry, strings.data(), strings.size(), &found) == 0 &&
+        found != nullptr) {
+      known->second = found->pw_name;
+    }
+  }
+  return known->second;
+}
+
+ProcessLabels ProcessLabelReader::read(const LiveProcess& process) {
+  ProcessLabels labels;
+  if (!options_.any()) return labels;
+  ++processes_;
+  ProcessLabels list;
+  add_environment(process, labels, list);
+  add_facts(process, labels);
+  for (ProcessLabel& label : list) add(labels, label.key, std::move(label.value), label.source);
+  return labels;
+}
+
+std::vector<std::string> ProcessLabelReader::problems() const {
+  std::vector<std::string> lines;
+  const auto say = [&](std::string what) { lines.push_back(std::move(what)); };
+  const std::string all = std::to_string(processes_);
+  for (const auto& [what, count] : missing_) {
+    say((processes_ == 1 ? "" : "in " + std::to_string(count) + " of " + all + " processes: ") +
+        what);
+  }
+  if (malformed_ != 0) {
+    say(std::to_string(malformed_) + " parts of " + kListVariable +
+        " are no key=value, and were left out");
+  }
+  if (cut_ != 0) {
+    say(std::to_string(cut_) + " labels of processes were cut after " + std::to_string(kMostValue) +
+        " bytes");
+  }
+  if (left_out_ != 0) {
+    say(std::to_string(left_out_) + " labels of processes were left out: a process may have " +
+        std::to_string(LS_MAX_LABELS) + ", with " + std::to_string(LS_MAX_LABEL_BYTES) +
+        " bytes together and " + std::to_string(kMostKey) + " in a key");
+  }
+  return lines;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,110 @@
+// Labels of a whole process, for programs that nobody can change: from its environment, from its
+// cgroup, and from what the kernel knows of it. Nobody gets them who has not asked.
+//
+//   --env-label VAR           a variable of its environment     [environment]
+//   --env-labels              LABELSCOPE_LABELS=key=value,...   [environment]
+//   --process-label FACT      container, pod, unit, cgroup      [cgroup]
+//                             user, uid, command                [process]
+//
+// They are read once for each program that a process executes, and a forked child has its parent's
+// until it executes another one. The environment is the one that the program was started with:
+// what it sets later is in its own memory. Each sample of the process has them, but for keys that
+// the thread has a label of.
+//
+// All of it is hostile: a process may make its environment as long as it likes and put any bytes
+// into it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labelscope/label.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+
+enum class ProcessFact { kContainer, kPod, kUnit, kCgroup, kUser, kUid, kCommand };
+struct ProcessFactName {
+  std::string_view name;
+  ProcessFact value;
+};
+inline constexpr ProcessFactName kProcessFacts[] = {
+    {"container", ProcessFact::kContainer}, {"pod", ProcessFact::kPod},
+    {"unit", ProcessFact::kUnit},           {"cgroup", ProcessFact::kCgroup},
+    {"user", ProcessFact::kUser},           {"uid", ProcessFact::kUid},
+    {"command", ProcessFact::kCommand}};
+
+// What the user wants.
+struct ProcessLabelOptions {
+  struct Variable {
+    std::string name;
+    std::string key;
+  };
+  struct Fact {
+    ProcessFact fact{};
+    std::string key;
+  };
+  std::vector<Variable> variables;
+  std::vector<Fact> facts;
+  bool list = false;  // LABELSCOPE_LABELS
+
+  bool any() const { return list || !variables.empty() || !facts.empty(); }
+};
+
+// Where a label is from; formats show it as if it were a publisher's path.
+enum class ProcessSource : std::uint8_t { kEnvironment, kCgroup, kProcess };
+inline constexpr std::size_t kProcessSources = 3;
+std::string_view source_path(ProcessSource source);  // "[environment]"
+bool is_process_source(std::string_view publisher_path);
+
+struct ProcessLabel {
+  std::string key;
+  std::string value;
+  ProcessSource source{};
+  bool operator==(const ProcessLabel&) const = default;
+};
+using ProcessLabels = std::vector<ProcessLabel>;
+
+// Appends those whose keys are not there yet. Their publishers are `first` + number of the source.
+void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& labels);
+
+// The pairs of LABELSCOPE_LABELS: "key=value,key=value", as OTEL_RESOURCE_ATTRIBUTES is written.
+// Spaces around keys and values do not count; %2C in a value is a comma, and so on for each byte.
+// `malformed`: parts that are none ("x", "=y"), which are left out.
+struct PairList {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::size_t malformed = 0;
+};
+PairList parse_pair_list(std::string_view text);
+
+// Reads what is wanted, and remembers what was not to be had, for one sentence at the end.
+class ProcessLabelReader {
+ public:
+  explicit ProcessLabelReader(ProcessLabelOptions options) : options_(std::move(options)) {}
+
+  // Where two have one key, the first counts: --env-label, then --process-label, in the order in
+  // which they were given; then LABELSCOPE_LABELS.
+  ProcessLabels read(const LiveProcess& process);
+  // "in 2 of 5 processes: SLURM_JOB_ID is not in the environment"
+  std::vector<std::string> problems() const;
+
+ private:
+  void add(ProcessLabels& labels, std::string_view key, std::string value, ProcessSource source);
+  void add_environment(const LiveProcess& process, ProcessLabels& labels, ProcessLabels& list);
+  void add_facts(const LiveProcess& process, ProcessLabels& labels);
+  std::string user_name(const std::string& uid);
+
+  ProcessLabelOptions options_;
+  std::size_t processes_ = 0;                   // programs, where a process executes several
+  std::map<std::string, std::size_t> missing_;  // how often, by what it is
+  std::size_t malformed_ = 0;
+  std::size_t cut_ = 0;
+  std::size_t left_out_ = 0;
+  std::map<std::string, std::string> users_;  // names by number
+};
+
+}  // namespace labelscope::cli
