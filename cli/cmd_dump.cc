@@ -32,7 +32,8 @@ class Dumping {
   explicit Dumping(const DumpOptions& options)
       : options_(options),
         progress_(options.messages.progress),
-        namer_({.debug_folders = options.debug_folders}) {
+        namer_({.debug_folders = options.debug_folders}),
+        process_labels_(options.unpublished.of_process) {
     symbolizing_.progress = [this](std::size_t done, std::size_t all) {
       progress_.working("Naming addresses:", done, all);
     };
@@ -50,11 +51,13 @@ class Dumping {
   int dump_live(Pid pid);
   int dump_dead();
   void read_late_threads(ProcessDump& dump);
+  int show_live(ProcessDump& dump);
   int show(const ProcessDump& dump);
 
   const DumpOptions& options_;
   Progress progress_;
   FileNamer namer_;
+  ProcessLabelReader process_labels_;
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
   bool shown_any_ = false;
@@ -76,6 +79,7 @@ int Dumping::run() {
     const int one = dump_live(pid);
     if (status == kExitOk) status = one;
   }
+  for (const std::string& line : process_labels_.problems()) log::warning(escape_terminal(line));
   return status;
 }
 
@@ -90,7 +94,7 @@ int Dumping::dump_live(Pid pid) {
                                  : dump_by_ptrace(pid, options_, namer_, symbolizing_);
   if (dump) {
     read_late_threads(*dump);
-    return show(*dump);
+    return show_live(*dump);
   }
   const Error first = dump.error();
   const std::string reason = escape_terminal(first.context);
@@ -110,7 +114,7 @@ int Dumping::dump_live(Pid pid) {
   dump->refusal = first.context;
   log::warning("ptrace is refused, so process " + number + " is read by BPF (" + reason + ")");
   if (options_.stacks) log::warning("there are no stacks: BPF stops no thread to unwind it");
-  return show(*dump);
+  return show_live(*dump);
 }
 
 // Some threads did not stop for ptrace in time. Reads them by BPF, if the user wants that and the
@@ -147,6 +151,13 @@ int Dumping::dump_dead() {
   const Error& error = dump.error();
   log::error("cannot read the core file: " + escape_terminal(error.context));
   return status_of(error);
+}
+
+int Dumping::show_live(ProcessDump& dump) {
+  if (auto process = LiveProcess::open(dump.snapshot.pid)) {
+    dump.process_labels = process_labels_.read(**process);
+  }
+  return show(dump);
 }
 
 int Dumping::show(const ProcessDump& dump) {

@@ -72,6 +72,7 @@ class Recording {
   Error failure(ExitStatus status, std::string what);
   void announce() const;
   void announce_publishers();
+  void warn_of_missing_variables() const;
   void watch_holds();
   bool targets_ended();
   void finish_profile();
@@ -197,7 +198,9 @@ Status Recording::add_targets() {
       Recorder::Options{.timed_samples = outputs_->timed_samples(),
                         .cpu_time = options_.mode == SampleMode::kCpu,
                         .period_ns = 1'000'000'000 / options_.frequency_hz,
-                        .labels = options_.labels});
+                        .labels = options_.labels,
+                        .process_labels = options_.unpublished.of_process,
+                        .variables = options_.unpublished.variables});
   for (Pid pid : pids_) {
     Status status = child_ ? recorder_->add_before_exec(pid, open_program(options_.command.front()))
                            : recorder_->add(pid);
@@ -253,10 +256,32 @@ void Recording::announce_publishers() {
   }
 }
 
+// Those that no process has: at the beginning, where it can be told.
+void Recording::warn_of_missing_variables() const {
+  const auto& variables = options_.unpublished.variables;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Finding* missing = nullptr;
+    bool found = false;
+    for (const auto& [pid, process] : recorder_->processes()) {
+      const ProcessPlan& plan = process->plan();
+      const auto one = std::ranges::find(plan.missing, i, &MissingVariable::index);
+      if (one != plan.missing.end()) {
+        missing = &one->finding;
+      } else {
+        found |= plan.modules != 0;
+      }
+    }
+    if (missing != nullptr && !found) {
+      log::warning(escape_terminal("--tls " + variables[i].text + ": " + finding_clause(*missing)));
+    }
+  }
+}
+
 Status Recording::record() {
   if (!child_) {
     announce();
     announce_publishers();
+    warn_of_missing_variables();
   }
   if (Status status = recorder_->start(); !status) return status;
   start_unix_ = std::chrono::system_clock::now();
@@ -307,6 +332,7 @@ Status Recording::record() {
     log::error("reading samples failed: " + status.error().context);
   if (opened_.tables) opened_.tables->stop();
   announce_publishers();
+  if (child_) warn_of_missing_variables();  // when it began, it had loaded nothing
   watch_.reset();
   return {};
 }

@@ -42,6 +42,7 @@ Json recipe_json(const ls_tls_recipe& recipe) {
 
 // Not every source has a symbol for it.
 Json variable_json(const Publisher& publisher) {
+  if (!publisher.named.empty()) return publisher.named;
   const char* symbol = find_source(publisher.recipe.source)->about.variable_symbol;
   return symbol != nullptr ? Json(symbol) : Json(nullptr);
 }
@@ -139,7 +140,14 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   json["refused"] = array_json(plan.refusals, [](const Refusal& refusal) {
     return Json{{"path", bytes_json(refusal.path)}, {"finding", finding_json(refusal.finding)}};
   });
+  json["missing_variables"] = array_json(
+      plan.missing, [](const MissingVariable& missing) { return finding_json(missing.finding); });
   json["absence"] = bytes_json(plan.absence());
+  json["process_labels"] = array_json(dump.process_labels, [](const ProcessLabel& label) {
+    return Json{{"key", bytes_json(label.key)},
+                {"value", bytes_json(label.value)},
+                {"source", source_path(label.source)}};
+  });
   if (dump.explanation) json["explanation"] = explanation_json(*dump.explanation);
   if (dump.stacks) json["modules"] = array_json(dump.stacks->profile.modules, module_fields);
   json["threads"] = Json::array();

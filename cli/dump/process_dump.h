@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/process/process_labels.h"
 #include "cli/profile/profile.h"
 #include "cli/unwind/table_worker.h"
 #include "labelscope/core_file.h"
@@ -31,6 +32,7 @@ struct NamedStacks {
 struct ProcessDump {
   ProcessSnapshot snapshot;
   std::string command_line;
+  ProcessLabels process_labels;  // that the user wants
   std::optional<CoreOrigin> core;
   std::string refusal;  // why ptrace could not read it; empty if ptrace did, or was not wanted
   // The number of threads that did not stop in time for ptrace, because they waited for a

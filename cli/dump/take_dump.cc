@@ -67,10 +67,12 @@ class StackNamer {
 // A process may execute another program while it is looked at; not many times in a row.
 constexpr int kMostAttempts = 3;
 
-Result<ProcessPlan> plan_target(const Target& target, bool explain, ProcessDump& dump) {
+Result<ProcessPlan> plan_target(const Target& target, const DumpOptions& options,
+                                ProcessDump& dump) {
   PlanTrace trace;
-  auto plan = Planner().plan(target, explain ? &trace : nullptr);
-  if (plan && explain) dump.explanation = explain_plan(*plan, trace);
+  Planner planner({.variables = options.unpublished.variables});
+  auto plan = planner.plan(target, options.explain ? &trace : nullptr);
+  if (plan && options.explain) dump.explanation = explain_plan(*plan, trace);
   return plan;
 }
 
@@ -99,7 +101,7 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   if (!process) return std::move(process).error();
   ProcessDump dump;
   dump.command_line = (*process)->command_line();
-  auto plan = plan_target(**process, options.explain, dump);
+  auto plan = plan_target(**process, options, dump);
   if (!plan) {
     const bool refused = plan.error().code == ErrorCode::kPermission;
     return refused ? StoppedThread::refusal((*process)->seen_through()) : std::move(plan).error();
@@ -123,7 +125,7 @@ Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options) {
   auto process = BpfProcess::open(pid);
   if (!process) return std::move(process).error();
   ProcessDump dump;
-  auto plan = plan_target(**process, options.explain, dump);
+  auto plan = plan_target(**process, options, dump);
   if (!plan) return std::move(plan).error();
   if (auto live = LiveProcess::open(pid)) dump.command_line = (*live)->command_line();
   auto snapshot = snapshot_by_bpf(**process, *std::move(plan));
@@ -184,7 +186,9 @@ Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
   const auto& publishers = dump.snapshot.plan.publishers;
   const auto& now = read->snapshot.plan.publishers;
   if (!std::equal(publishers.begin(), publishers.end(), now.begin(), now.end(),
-                  [](const Publisher& a, const Publisher& b) { return a.path == b.path; })) {
+                  [](const Publisher& a, const Publisher& b) {
+                    return publisher_title(a) == publisher_title(b);
+                  })) {
     return Error{ErrorCode::kVanished, "its libraries have changed meanwhile"};
   }
   std::map<Tid, const ThreadSnapshot*> found;
@@ -206,7 +210,7 @@ Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& files,
   auto core = CoreFile::open(options.core, options.core_files);
   if (!core) return std::move(core).error();
   ProcessDump dump;
-  auto plan = plan_target(**core, options.explain, dump);
+  auto plan = plan_target(**core, options, dump);
   if (!plan) return std::move(plan).error();
   dump.command_line = (*core)->command_line();
   StackNamer namer;

@@ -99,6 +99,7 @@ class Renderer {
     const std::string start = "Process " + std::to_string(raw(snapshot.pid)) + ":";
     out_ << paint(kBold, start) << ' ' << one_line(escape_terminal(what), start.size() + 1) << '\n';
     render_publishers();
+    render_process_labels();
     if (snapshot.source == SnapshotSource::kBpf) {
       note(
           "read by BPF, nothing was stopped: a thread that ran may have been in the middle of an "
@@ -142,11 +143,18 @@ class Renderer {
       }
       for (const Finding& finding : plan.facts->findings) note(finding_clause(finding));
     }
+    for (const MissingVariable& missing : plan.missing) note(finding_clause(missing.finding));
     if (plan.publishers.empty()) note("no labels: " + plan.absence());
     for (const Refusal& refusal : plan.refusals) {
       // The absence has said it already.
       if (plan.publishers.empty() && plan.modules != 0) break;
       note("not from " + refusal.path + ": " + finding_clause(refusal.finding));
+    }
+  }
+
+  void render_process_labels() const {
+    for (const auto& [key, word] : process_label_words(dump_)) {
+      out_ << "  of the process: " << paint(kCyan, key) << '=' << word << '\n';
     }
   }
 

@@ -133,7 +133,7 @@ std::string stops_text(const ProcessSnapshot& snapshot, const DumpTotals& totals
 std::string publisher_name(const ProcessDump& dump, std::size_t publisher) {
   Process process;
   for (const Publisher& each : dump.snapshot.plan.publishers)
-    process.publishers.push_back(each.path);
+    process.publishers.push_back(publisher_title(each));
   return RowLabels::publisher_name(&process, static_cast<std::uint8_t>(publisher));
 }
 
@@ -149,6 +149,15 @@ std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot
     }
   }
   append_flags(thread, words);
+  return words;
+}
+
+std::vector<std::pair<std::string, std::string>> process_label_words(const ProcessDump& dump) {
+  std::vector<std::pair<std::string, std::string>> words;
+  for (const ProcessLabel& label : dump.process_labels) {
+    words.emplace_back(shown(label.key),
+                       shown(label.value) + "@" + std::string(source_path(label.source)));
+  }
   return words;
 }
 

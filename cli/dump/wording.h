@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/dump/process_dump.h"
@@ -25,6 +26,9 @@ struct LabelWord {
 
 // Never empty: a thread without labels has a remark that says so.
 std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot& thread);
+
+// The labels of the process: escaped keys, and values with their sources.
+std::vector<std::pair<std::string, std::string>> process_label_words(const ProcessDump& dump);
 
 // The numbers under a dump: what became of the threads, and how long they were stopped.
 struct DumpTotals {

@@ -41,6 +41,7 @@ void DumpOptions::declare(OptionList& list) {
   list.words("--debug-dir", "DIR",
              "With --stacks: folder with debug files, beside /usr/lib/debug (repeatable)",
              debug_folders, read_folders);
+  unpublished.declare(list);
   list.group("Of a process");
   list.word("--backend", "auto|ptrace|bpf",
             "ptrace stops each thread for a moment, bpf stops none; auto is ptrace, or bpf "
@@ -72,7 +73,8 @@ void DumpOptions::check(const OptionList& list, const CommandTail& /*tail*/) {
   }
   if (!pids.empty() && of_core) refuse("-p and --core exclude each other");
   if (of_core) {
-    refuse_any(list, {"--backend", "--max-stop"}, " has no meaning with --core");
+    refuse_any(list, {"--backend", "--max-stop", "--env-label", "--env-labels", "--process-label"},
+               " has no meaning with --core");
   } else {
     refuse_any(list, {"--exe", "--sysroot", "--files"}, " has a meaning with --core only");
   }

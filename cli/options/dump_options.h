@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/host/rights.h"
+#include "cli/options/label_options.h"
 #include "cli/options/message_options.h"
 #include "cli/options/values.h"
 #include "labelscope/core_file.h"
@@ -18,6 +19,7 @@ struct DumpOptions {
   std::vector<Pid> pids;  // either these
   std::string core;       // or this
   CoreOptions core_files;
+  LabelOptions unpublished;                // labels that no program publishes
   std::vector<std::string> debug_folders;  // to be trusted with debug files
   bool json = false;
   bool stacks = false;

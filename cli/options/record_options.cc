@@ -112,6 +112,7 @@ void RecordOptions::declare(OptionList& list) {
   list.group("Target (one of)");
   list.words("-p,--pid", "PID[,PID]", "Processes to record, by ID", pids, parse_pids);
   declare_sampling(list, *this);
+  unpublished.declare(list);
   list.group("Names");
   list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
              debug_folders, read_folders);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/host/rights.h"
+#include "cli/options/label_options.h"
 #include "cli/options/output_options.h"
 #include "cli/options/values.h"
 #include "labelscope/ids.h"
@@ -27,6 +28,7 @@ struct RecordOptions : OutputOptions {
   std::string call_graph;                                            // for find_call_graph()
   bool kernel_stacks = true;
   bool follow_children = true;
+  LabelOptions unpublished;                // labels that no program publishes
   std::vector<std::string> debug_folders;  // to be trusted with debug files
   std::uint32_t max_processes = 4096;
   std::uint32_t ring_mib = 8;

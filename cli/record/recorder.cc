@@ -12,14 +12,15 @@ namespace labelscope::cli {
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
+      process_labels_(options.process_labels),
       builder_(options.timed_samples, options.period_ns, options.labels) {}
 
 Status Recorder::add(Pid pid) {
-  auto process = std::make_unique<TrackedProcess>(pid, modules_);
+  auto process = track(pid);
   // The sampler must know it before it is planned: otherwise an exec between the plan and its use
   // would be missed.
   if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
-  Status status = process->refresh();
+  Status status = process->refresh(process_labels_);
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.
@@ -40,7 +41,7 @@ Status Recorder::add(Pid pid) {
 Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
   if (Status status = sampler_->set_before_exec(pid, std::move(program)); !status) return status;
   if (processes_.empty()) first_ = pid;
-  auto process = std::make_unique<TrackedProcess>(pid, modules_);
+  auto process = track(pid);
   process->note_no_publisher();
   processes_[pid] = std::move(process);
   return {};
@@ -113,7 +114,7 @@ void Recorder::note_time(Pid pid) {
 
 void Recorder::plan(TrackedProcess& process) {
   ++plans_;
-  if (Status status = process.refresh(); !status) {
+  if (Status status = process.refresh(process_labels_); !status) {
     // The process has ended since the event. What we know of it stays.
     if (status.error().code == ErrorCode::kVanished) return;
     ++counters_[status.error().code == ErrorCode::kTooManyFiles
@@ -133,6 +134,10 @@ void Recorder::plan(TrackedProcess& process) {
   }
 }
 
+std::unique_ptr<TrackedProcess> Recorder::track(Pid pid) {
+  return std::make_unique<TrackedProcess>(pid, modules_, options_.variables);
+}
+
 TrackedProcess* Recorder::find(Pid pid) {
   if (last_process_ != nullptr && last_pid_ == pid) return last_process_;
   auto found = processes_.find(pid);
@@ -148,7 +153,7 @@ void Recorder::on_sample(const Sample& sample) {
     // The record of its fork was lost. The BPF programs sample it all the same; plan it as a new
     // one.
     auto [entry, fresh] = processes_.try_emplace(sample.pid);
-    if (fresh) entry->second = std::make_unique<TrackedProcess>(sample.pid, modules_);
+    if (fresh) entry->second = track(sample.pid);
     process = entry->second.get();
     ++counters_["processes whose fork was not seen"];
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
@@ -165,8 +170,7 @@ void Recorder::on_sample(const Sample& sample) {
 
 void Recorder::on_fork(Pid parent, Pid child) {
   TrackedProcess* known = find(parent);
-  auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known)
-                                  : std::make_unique<TrackedProcess>(child, modules_);
+  auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
   last_process_ = nullptr;
   processes_[child] = std::move(process);
 }

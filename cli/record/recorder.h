@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
 #include "cli/record/tracked_process.h"
 #include "sampling/sampler.h"
@@ -30,6 +31,8 @@ class Recorder final : private EventHandler {
     bool cpu_time = true;           // samples stand for CPU time; false: for all time
     std::uint64_t period_ns = 0;    // between two samples of a thread that runs, on average
     LabelRules labels{};            // which are kept
+    ProcessLabelOptions process_labels{};
+    std::vector<VariableSpec> variables{};  // that are labels
   };
 
   // Nothing is sampled yet.
@@ -60,6 +63,7 @@ class Recorder final : private EventHandler {
   bool in_kernel() const { return in_kernel_; }
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   const Sampler& sampler() const { return *sampler_; }
+  const ProcessLabelReader& process_labels() const { return process_labels_; }
 
   // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files`:
   // parallel to the modules. `time_ns`: CPU time of everything that was to be sampled, if the
@@ -77,11 +81,13 @@ class Recorder final : private EventHandler {
 
   void note_time(Pid pid);
   TrackedProcess* find(Pid pid);
+  std::unique_ptr<TrackedProcess> track(Pid pid);
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
 
   std::unique_ptr<Sampler> sampler_;
   Options options_;
+  ProcessLabelReader process_labels_;
   // The CPU time of a process before its sampling began.
   std::map<Pid, std::uint64_t> time_before_;
   // The CPU time of ended processes for which we could read it in time.

@@ -40,6 +40,9 @@ void RecordReport::say_problems() const {
                  " samples two publishers set one key to different values: each value is shown "
                  "with its publisher");
   }
+  for (const std::string& line : recorder_.process_labels().problems()) {
+    log::warning(escape_terminal(line));
+  }
   for (const auto& [name, count] : profile().ledger.counters) {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }
@@ -52,7 +55,7 @@ void RecordReport::explain_missing_labels() const {
   if (profile().ledger.outcomes[LS_LABELLED] > 0) return;
   const auto& processes = recorder_.processes();
   const auto publishing = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
-    return !entry.second->publisher_paths().empty();
+    return !std::ranges::all_of(entry.second->publisher_paths(), is_process_source);
   });
   const auto refused = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
     return !entry.second->plan().refusals.empty();

@@ -42,7 +42,7 @@ std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& pu
   for (const bool same_place : {true, false}) {
     for (std::size_t i = 0; i < publishers.size(); ++i) {
       for (std::size_t known = 0; known < paths_.size() && !chosen[i]; ++known) {
-        if (taken[known] || paths_[known] != publishers[i].path) continue;
+        if (taken[known] || paths_[known] != publisher_title(publishers[i])) continue;
         if (same_place && load_biases_[known] != publishers[i].load_bias) continue;
         chosen[i] = known;
         taken[known] = true;
@@ -53,7 +53,7 @@ std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& pu
   for (std::size_t i = 0; i < publishers.size(); ++i) {
     std::size_t index = chosen[i].value_or(paths_.size());
     if (index == paths_.size() && index <= kLastIndex) {
-      paths_.push_back(publishers[i].path);
+      paths_.push_back(publisher_title(publishers[i]));
       load_biases_.push_back(0);
     }
     index = std::min(index, kLastIndex);
@@ -63,8 +63,20 @@ std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& pu
   return indices;
 }
 
-TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules)
-    : pid_(pid), modules_(&modules), space_(modules, pid), planner_(std::make_shared<Planner>()) {}
+std::uint8_t PublisherTable::adopt(ProcessSource source) {
+  Publisher stand_in;
+  stand_in.path = source_path(source);
+  const auto known = std::ranges::find(paths_, stand_in.path);
+  if (known != paths_.end()) return static_cast<std::uint8_t>(known - paths_.begin());
+  return adopt({stand_in}).front();
+}
+
+TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules,
+                               const std::vector<VariableSpec>& variables)
+    : pid_(pid),
+      modules_(&modules),
+      space_(modules, pid),
+      planner_(std::make_shared<Planner>(PlannerOptions{.variables = variables})) {}
 
 TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
     : pid_(pid),
@@ -76,6 +88,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       recipes_(parent.recipes_),
       publishers_(parent.publishers_),
       publisher_of_recipe_(parent.publisher_of_recipe_),
+      own_labels_(parent.own_labels_),
       looked_at_(parent.looked_at_),
       may_have_published_(parent.may_have_published_) {
   space_.set_owner(pid);
@@ -89,7 +102,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
 }
 
-Status TrackedProcess::refresh() {
+Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   plan_later();
   last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
@@ -98,6 +111,7 @@ Status TrackedProcess::refresh() {
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
+  if (!own_labels_) adopt(labels.read(**process));
   auto plan = planner_->plan(**process);
   if (!plan) return std::move(plan).error();
   adopt(*std::move(plan));
@@ -112,10 +126,11 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   if (!plan_.publishers.empty() || !plan_.refusals.empty()) may_have_published_ = true;
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
   recipes_.clear();
-  std::array<std::uint8_t, LS_MAX_PUBLISHERS> order{};
+  auto order = publisher_of_recipe_;
   for (const Publisher& publisher : plan_.publishers) recipes_.push_back(publisher.recipe);
   const std::vector<std::uint8_t> indices = publishers_.adopt(plan_.publishers);
-  std::copy_n(indices.begin(), std::min(indices.size(), order.size()), order.begin());
+  std::copy_n(indices.begin(), std::min<std::size_t>(indices.size(), LS_MAX_PUBLISHERS),
+              order.begin());
   if (order != publisher_of_recipe_) {
     publisher_of_recipe_ = order;
     ++publisher_epoch_;
@@ -127,6 +142,11 @@ void TrackedProcess::adopt(ProcessPlan plan) {
 bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   if (!facts || (plan_.facts && facts->published_ns == 0)) return false;
   const bool news = !plan_.facts || !say_the_same(*plan_.facts, *facts);
+  if (plan_.facts && facts->variable_keys.empty() && !plan_.facts->variable_keys.empty()) {
+    auto with_keys = std::make_shared<ProcessFacts>(*facts);
+    with_keys->variable_keys = plan_.facts->variable_keys;  // which the process does not know
+    facts = std::move(with_keys);
+  }
   plan_.facts = std::move(facts);
   if (news) ++publisher_epoch_;
   return news;
@@ -149,7 +169,7 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
 
 void TrackedProcess::watch_facts(Clock::time_point now) {
   if (ended_ || now < next_facts_) return;
-  const bool own = plan_.facts && !plan_.facts->of_parent;
+  const bool own = plan_.facts && plan_.facts->has_context() && !plan_.facts->of_parent;
   next_facts_ = now + (own ? kWatchInterval : kSearchInterval);
   if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : has_records()) renew_facts(now);
 }
@@ -157,7 +177,18 @@ void TrackedProcess::watch_facts(Clock::time_point now) {
 Observation TrackedProcess::decode(std::span<const std::byte> bytes) {
   Observation seen = decode_label_bytes(bytes, facts());
   const bool unknown = (seen.flags & LS_UNKNOWN_KEY) != 0;
-  return unknown && renew_facts(Clock::now()) ? decode_label_bytes(bytes, facts()) : seen;
+  if (unknown && renew_facts(Clock::now())) seen = decode_label_bytes(bytes, facts());
+  if (own_labels_) add_process_labels(*own_labels_, LS_MAX_PUBLISHERS, seen.labels);
+  return seen;
+}
+
+void TrackedProcess::adopt(ProcessLabels labels) {
+  for (const ProcessLabel& label : labels) {
+    const std::size_t place = LS_MAX_PUBLISHERS + static_cast<std::size_t>(label.source);
+    publisher_of_recipe_[place] = publishers_.adopt(label.source);
+  }
+  own_labels_ = std::move(labels);
+  ++publisher_epoch_;  // what was decoded has other labels of the process
 }
 
 void TrackedProcess::on_mapping(const Mapping& mapping) {
@@ -172,6 +203,7 @@ void TrackedProcess::on_exec() {
   ++own_epoch_;
   if (!looked_at_) may_have_published_ = true;  // the old program was never planned
   looked_at_ = false;
+  own_labels_.reset();
   recipes_.clear();
   plan_ = {};
   ++publisher_epoch_;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/process/process_labels.h"
 #include "cli/profile/address_space.h"
 #include "cli/profile/profile_builder.h"
 #include "labelscope/ids.h"
@@ -22,7 +24,9 @@ class PublisherTable {
   // Returns the index of each publisher of the plan, in the plan's order. Copies of one file
   // (dlmopen) have an index each. A library that is loaded again has its old index.
   std::vector<std::uint8_t> adopt(const std::vector<Publisher>& publishers);
-  // Paths by index. A file with several copies is there several times.
+  // The index of labels that come from no file.
+  std::uint8_t adopt(ProcessSource source);
+  // Titles by index: paths, mostly. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
 
  private:
@@ -34,7 +38,8 @@ class TrackedProcess final : public ProcessContext {
  public:
   using Clock = std::chrono::steady_clock;
 
-  TrackedProcess(Pid pid, ModuleTable& modules);
+  // `variables`: that the user has named as labels.
+  TrackedProcess(Pid pid, ModuleTable& modules, const std::vector<VariableSpec>& variables = {});
   // A child right after fork: the same mappings and recipes as its parent.
   TrackedProcess(Pid pid, const TrackedProcess& parent);
 
@@ -51,9 +56,9 @@ class TrackedProcess final : public ProcessContext {
   // AddressSpace::program
   Index program();
 
-  // Reads the mappings and plans. kVanished: the process has ended. kPermission: the kernel does
+  // Reads the mappings and plans; of a new program also the labels of the process. kVanished: the process has ended. kPermission: the kernel does
   // not let us read it.
-  Status refresh();
+  Status refresh(ProcessLabelReader& labels);
   void on_mapping(const Mapping& mapping);
   void on_exec();
   void on_exit() {
@@ -79,6 +84,7 @@ class TrackedProcess final : public ProcessContext {
   std::uint64_t address_epoch() const override { return space_.epoch() + own_epoch_; }
   std::uint64_t publisher_epoch() const override { return publisher_epoch_; }
   std::uint8_t publisher(std::uint8_t index) const override;
+  // With those of the process.
   Observation decode(std::span<const std::byte> bytes) override;
 
  private:
@@ -92,6 +98,7 @@ class TrackedProcess final : public ProcessContext {
   void adopt(ProcessPlan plan);
   bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);
   bool has_records() const;
+  void adopt(ProcessLabels labels);
 
   Pid pid_;
   ModuleTable* modules_;
@@ -101,7 +108,9 @@ class TrackedProcess final : public ProcessContext {
   ProcessPlan plan_;
   std::vector<ls_tls_recipe> recipes_;
   PublisherTable publishers_;
-  std::array<std::uint8_t, LS_MAX_PUBLISHERS> publisher_of_recipe_{};
+  // By the publisher's place in the plan; behind these, by ProcessSource.
+  std::array<std::uint8_t, LS_MAX_PUBLISHERS + kProcessSources> publisher_of_recipe_{};
+  std::optional<ProcessLabels> own_labels_;  // none: not read yet, of the program that it runs now
   std::uint64_t publisher_epoch_ = 0;
   std::uint64_t own_epoch_ = 0;
   std::optional<Clock::time_point> next_plan_;

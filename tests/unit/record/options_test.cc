@@ -135,3 +135,39 @@ TEST_CASE("options: what is named fits into what may be followed") {
   CHECK(refused({"-p", "1,2", "--max-processes", "1"}).find("--max-processes 1") !=
         std::string::npos);
 }
+
+TEST_CASE("options: labels of the process are names, or names and keys") {
+  const LabelOptions labels = accepted({"-p", "1", "--env-label", "A,B=b", "--env-label", "C",
+                                        "--process-label", "pod=k8s.pod,unit", "--env-labels"})
+                                  .unpublished;
+  const auto& [variables, facts, list] = labels.of_process;
+  CHECK(list);
+  REQUIRE(variables.size() == 3);
+  CHECK(variables[0].key == "A");
+  CHECK(variables[1].name == "B");
+  CHECK(variables[1].key == "b");
+  REQUIRE(facts.size() == 2);
+  CHECK(facts[0].fact == ProcessFact::kPod);
+  CHECK(facts[0].key == "k8s.pod");
+  CHECK(facts[1].key == "unit");
+  CHECK_FALSE(accepted({"-p", "1"}).unpublished.of_process.any());
+}
+
+TEST_CASE("options: a label of the process that means nothing says what there is") {
+  const auto says = [](std::vector<const char*> words, const std::string& part) {
+    words.insert(words.begin(), {"-p", "1"});
+    const std::string error = refused(std::move(words));
+    INFO(error);
+    CHECK(error.find(part) != std::string::npos);
+  };
+  says({"--process-label", "node"},
+       "container, pod, unit, cgroup, user, uid and command are known");
+  says({"--env-label", "=x"}, "the name of a variable is wanted");
+  says({"--env-label", "A="}, "the label key behind = is empty");
+  says({"--tls", "x"}, "SYMBOL:TYPE is wanted");
+  says({"--tls", "x:int"}, "there is no such type; the types are u8, u16");
+  says({"--tls", "x:u8", "--tls", "libx.so:x:u16"}, "another variable has the label key x already");
+  says({"--tls", "a:u8", "--tls", "b:u8", "--tls", "c:u8", "--tls", "d:u8", "--tls", "e:u8",
+        "--tls", "f:u8", "--tls", "g:u8"},
+       "more than 6 variables");
+}

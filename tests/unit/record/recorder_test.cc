@@ -104,7 +104,8 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
 TEST_CASE("recorder: after an exec no address is what it was, and nothing has a plan") {
   ModuleTable modules;
   TrackedProcess process(Pid{getpid()}, modules);
-  REQUIRE(process.refresh());
+  ProcessLabelReader none({});
+  REQUIRE(process.refresh(none));
   const std::uint64_t before = process.address_epoch();
   process.on_exec();
   CHECK(process.address_epoch() != before);

@@ -1,0 +1,83 @@
+// How they are typed. Names are NAME or NAME=KEY, with commas in between; a variable stands alone.
+#include "cli/options/label_options.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options/values.h"
+
+namespace labelscope::cli {
+namespace {
+
+struct NameAndKey {
+  std::string name;
+  std::string key;  // the name, where none is typed
+};
+
+NameAndKey split_key(const std::string& option, const std::string& word, const std::string& what) {
+  const std::size_t equals = word.find('=');
+  NameAndKey made{word.substr(0, equals),
+                  word.substr(equals == std::string::npos ? 0 : equals + 1)};
+  if (made.name.empty()) refuse(option, word, what + " is wanted, or " + what + " and =KEY");
+  if (made.key.empty()) refuse(option, word, "the label key behind = is empty");
+  return made;
+}
+
+using Variables = std::vector<ProcessLabelOptions::Variable>;
+Variables parse_variables(const std::string& option, const std::vector<std::string>& typed) {
+  Variables variables;
+  for (const std::string& word : parse_keys(option, typed)) {
+    auto [name, key] = split_key(option, word, "the name of a variable");
+    variables.push_back({std::move(name), std::move(key)});
+  }
+  return variables;
+}
+
+using Facts = std::vector<ProcessLabelOptions::Fact>;
+Facts parse_facts(const std::string& option, const std::vector<std::string>& typed) {
+  Facts facts;
+  for (const std::string& word : parse_keys(option, typed)) {
+    auto [name, key] = split_key(option, word, "a fact");
+    facts.push_back({find_named(kProcessFacts, option, name).value, std::move(key)});
+  }
+  return facts;
+}
+
+std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
+                                                     const std::vector<std::string>& typed) {
+  std::vector<VariableSpec> variables;
+  for (const std::string& word : typed) {
+    auto parsed = parse_variable_spec(word);
+    if (!parsed) refuse(option, word, parsed.error().context);
+    for (const VariableSpec& other : variables) {
+      if (other.key != parsed->key) continue;
+      refuse(option, word,
+             "another variable has the label key " + parsed->key + " already: put another =KEY");
+    }
+    variables.push_back(*std::move(parsed));
+  }
+  if (variables.size() > LS_MAX_PUBLISHERS) {
+    refuse(option + ": more than " + std::to_string(LS_MAX_PUBLISHERS) + " variables");
+  }
+  return variables;
+}
+
+}  // namespace
+
+void LabelOptions::declare(OptionList& list) {
+  list.group("Labels that no program publishes");
+  list.words("--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
+             "A thread-local variable as a label (repeatable). TYPE: " + variable_types(),
+             variables, parse_variables_of_threads);
+  list.words("--env-label", "VAR[=KEY]",
+             "A variable of the process's environment (repeatable, or with commas)",
+             of_process.variables, parse_variables);
+  list.flag("--env-labels", "The labels that its LABELSCOPE_LABELS=KEY=VALUE,... names",
+            of_process.list);
+  list.words("--process-label", "FACT[=KEY]",
+             names_in(kProcessFacts, " or ") + " of the process (repeatable, or with commas)",
+             of_process.facts, parse_facts);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,20 @@
+// Labels that no program publishes, of record and dump: variables that the user names (--tls), and
+// what is known of the process (--env-label, --env-labels, --process-label).
+#pragma once
+
+#include <vector>
+
+#include "cli/options/option_list.h"
+#include "cli/process/process_labels.h"
+#include "labelscope/variable_spec.h"
+
+namespace labelscope::cli {
+
+struct LabelOptions {
+  std::vector<VariableSpec> variables;
+  ProcessLabelOptions of_process;
+
+  void declare(OptionList& list);
+};
+
+}  // namespace labelscope::cli

@@ -1,0 +1,45 @@
+// A program that knows no label ABI: thread-local variables of its own and of a library that it
+// loads with dlopen(). Its threads compute; it prints "tid N" for each, in the order of their
+// numbers, 0 and 1, then "ready". Ends when its stdin closes.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PREFIX exe_
+#include "variables.h"
+
+// With a name that another file has, too, and no thread-local one.
+int not_thread_local = 1;
+
+static void (*set_library_variables)(int number);
+static pthread_barrier_t in_turn;
+
+static void* work(void* argument) {
+  const int number = *(const int*)argument;
+  exe_set(number);
+  set_library_variables(number);
+  printf("{\"tid\":%ld,\"number\":%d}\n", syscall(SYS_gettid), number);
+  pthread_barrier_wait(&in_turn);
+  for (volatile unsigned long turns = 0;; turns = turns + 1) continue;
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  static const int numbers[] = {0, 1};
+  void* library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW);
+  if (library == NULL) return 2;
+  *(void**)&set_library_variables = dlsym(library, "set_library_variables");
+  if (set_library_variables == NULL) return 2;
+  pthread_barrier_init(&in_turn, NULL, 2);
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, (void*)&numbers[i]) != 0) return 2;
+    pthread_barrier_wait(&in_turn);
+  }
+  puts("ready");
+  fflush(stdout);
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0) continue;
+  return not_thread_local - 1;
+}

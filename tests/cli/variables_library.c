@@ -1,0 +1,5 @@
+// A library with thread-local variables, hidden ones too; loaded with dlopen().
+#define PREFIX lib_
+#include "variables.h"
+
+__attribute__((visibility("default"))) void set_library_variables(int number) { lib_set(number); }
