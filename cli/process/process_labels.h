@@ -48,8 +48,8 @@ struct ProcessLabelOptions {
     ProcessFact fact{};
     std::string key;
   };
-  std::vector<Variable> variables;
-  std::vector<Fact> facts;
+  std::vector<Variable> variables{};
+  std::vector<Fact> facts{};
   bool list = false;  // LABELSCOPE_LABELS
 
   bool any() const { return list || !variables.empty() || !facts.empty(); }

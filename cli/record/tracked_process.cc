@@ -63,7 +63,7 @@ std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& pu
   return indices;
 }
 
-std::uint8_t PublisherTable::adopt(ProcessSource source) {
+std::uint8_t PublisherTable::adopt_source(ProcessSource source) {
   Publisher stand_in;
   stand_in.path = source_path(source);
   const auto known = std::ranges::find(paths_, stand_in.path);
@@ -185,7 +185,7 @@ Observation TrackedProcess::decode(std::span<const std::byte> bytes) {
 void TrackedProcess::adopt(ProcessLabels labels) {
   for (const ProcessLabel& label : labels) {
     const std::size_t place = LS_MAX_PUBLISHERS + static_cast<std::size_t>(label.source);
-    publisher_of_recipe_[place] = publishers_.adopt(label.source);
+    publisher_of_recipe_[place] = publishers_.adopt_source(label.source);
   }
   own_labels_ = std::move(labels);
   ++publisher_epoch_;  // what was decoded has other labels of the process

@@ -25,7 +25,7 @@ class PublisherTable {
   // (dlmopen) have an index each. A library that is loaded again has its old index.
   std::vector<std::uint8_t> adopt(const std::vector<Publisher>& publishers);
   // The index of labels that come from no file.
-  std::uint8_t adopt(ProcessSource source);
+  std::uint8_t adopt_source(ProcessSource source);
   // Titles by index: paths, mostly. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
 

@@ -56,3 +56,16 @@ TEST_CASE("publisher_table: more publishers than a label can name share the last
   }
   CHECK(table.paths().size() == 256);
 }
+
+TEST_CASE(
+    "publisher_table: what is no file and what the user has named have indices of their own") {
+  PublisherTable table;
+  Publisher named = publisher("/a", 0x1000);
+  named.named = "id:u64";
+  CHECK(table.adopt({publisher("/a", 0x1000), named}) == Indices{0, 1});
+  CHECK(table.adopt_source(ProcessSource::kCgroup) == 2);
+  CHECK(table.adopt_source(ProcessSource::kEnvironment) == 3);
+  CHECK(table.adopt_source(ProcessSource::kCgroup) == 2);
+  CHECK(table.adopt({named}) == Indices{1});
+  CHECK(table.paths() == std::vector<std::string>{"/a", "/a:id:u64", "[cgroup]", "[environment]"});
+}
