@@ -19,6 +19,7 @@
 #include "cli/format/format.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 #include "cli/format/shown_frames.h"
 #include "cli/format/text.h"
 
@@ -62,8 +63,9 @@ class CsvRenderer {
   }
 
   Status render(std::ostream& out) {
-    for (std::size_t i = 0; i < kOwn.size(); ++i) out << (i == 0 ? "" : ",") << kOwn[i];
-    std::set<std::string> used(kOwn.begin(), kOwn.end());
+    std::set<std::string> used{amount_column()};
+    out << cell(amount_column());
+    for (const std::string_view own : kOwn) out << ',' << *used.emplace(own).first;
     for (const std::string& key : keys_) {
       // A column that a user asks for by our name is ours.
       std::string name = escape_folded(key);
@@ -80,14 +82,23 @@ class CsvRenderer {
   }
 
  private:
-  static constexpr std::array<std::string_view, 10> kOwn{
-      "time_ns", "samples", "function", "module",      "stack_end",
-      "outcome", "comm",    "pid",      "thread_name", "thread_id"};
+  static constexpr std::array<std::string_view, 9> kOwn{
+      "samples", "function", "module",      "stack_end", "outcome",
+      "comm",    "pid",      "thread_name", "thread_id"};
 
   struct Amount {
     std::uint64_t weight_ns = 0;
     std::uint64_t count = 0;
   };
+
+  // A profile of another tool may be of bytes or of calls.
+  std::string amount_column() const {
+    const ValueType values = value_type(profile_.mode);
+    if (values.is_time()) return "time_ns";
+    std::string name = escape_folded(values.type + "_" + values.unit);
+    if (std::ranges::find(kOwn, name) != kOwn.end()) name.insert(0, "value.");
+    return name;
+  }
 
   // Rows that look the same are one, wherever they differ otherwise.
   void add_up() {

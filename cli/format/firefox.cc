@@ -32,6 +32,7 @@
 #include "cli/format/json_values.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 #include "cli/format/shown_frames.h"
 #include "cli/format/text.h"
 #include "cli/profile/identity.h"
@@ -248,6 +249,16 @@ class FirefoxRenderer {
             {"extra", Json::array({{{"label", "Recording"}, {"entries", std::move(extra)}}})}};
   }
 
+  // What the viewer knows: times, bytes, and numbers of something.
+  std::string_view weight_type() const {
+    if (values_.is_time()) return "tracing-ms";
+    return values_.unit == "bytes" ? "bytes" : "samples";
+  }
+
+  std::string weight_text(std::uint64_t weight) const {
+    return values_.is_time() ? ms_text(weight) : std::to_string(weight);
+  }
+
   void write_track(const Track& track, std::ostream& out) {
     const RowLabels& labels = shown_.rows();
     SampleRow any;
@@ -271,14 +282,14 @@ class FirefoxRenderer {
     std::string text = head.dump();
     text.pop_back();
     text += ",\n\"samples\":{\"length\":" + std::to_string(track.rows.size()) +
-            ",\"weightType\":\"tracing-ms\"";
+            ",\"weightType\":\"" + std::string(weight_type()) + '"';
     const std::size_t count = track.rows.size();
     append_array(text, "stack", count,
                  [&](std::size_t i) { return std::to_string(track.stacks[i]); });
     append_array(text, "time", count,
                  [&](std::size_t i) { return ms_text(track.rows[i].time_ns); });
     append_array(text, "weight", count,
-                 [&](std::size_t i) { return ms_text(track.rows[i].weight_ns); });
+                 [&](std::size_t i) { return weight_text(track.rows[i].weight_ns); });
     if (profile_.mode == "cpu") {
       append_array(text, "threadCPUDelta", count,
                    [&](std::size_t i) { return std::to_string(track.rows[i].weight_ns); });
@@ -306,6 +317,7 @@ class FirefoxRenderer {
 
   const Profile& profile_;
   const RenderOptions& options_;
+  const ValueType values_ = value_type(profile_.mode);
   ShownFrames shown_;
   FirefoxTables tables_;
   std::vector<Track> tracks_;

@@ -91,6 +91,16 @@ TEST_CASE(
                        {"tenant", "42"}});
 }
 
+TEST_CASE("csv: what another tool has counted is no time") {
+  SmallProfile small;
+  small.labelled({});
+  small.profile.mode = "inuse_space/bytes";
+  const auto rows = csv(small.profile);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].at("inuse_space_bytes") == "10");
+  CHECK_FALSE(rows[0].contains("time_ns"));
+}
+
 TEST_CASE("csv: a label that is not there, could not be read, or is empty") {
   SmallProfile small;
   small.labelled({{"a", ""}});

@@ -79,6 +79,22 @@ TEST_CASE("firefox: samples have their time and weight in milliseconds, and a st
   CHECK_FALSE(firefox(small.profile)["threads"][0]["samples"].contains("threadCPUDelta"));
 }
 
+TEST_CASE("firefox: what another tool has counted is no time") {
+  SmallProfile small;
+  small.labelled({}).count = 3;
+  const auto samples = [&](const char* mode) {
+    small.profile.mode = mode;
+    return firefox(small.profile)["threads"][0]["samples"];
+  };
+  const json bytes = samples("inuse_space/bytes");
+  CHECK(bytes["weightType"] == "bytes");
+  CHECK(bytes["weight"] == json::parse("[4500000]"));
+  const json calls = samples("contentions/count");
+  CHECK(calls["weightType"] == "samples");
+  CHECK(calls["weight"] == json::parse("[4500000]"));
+  CHECK(samples("wall")["weightType"] == "tracing-ms");
+}
+
 TEST_CASE("firefox: a marker for each label and run of samples, up to the sample without it") {
   SmallProfile small;
   small.labelled({{"tenant", "1"}, {"type", "x"}});
