@@ -30,7 +30,7 @@ readonly tools='awk base64 basename bash capsh cat chmod chown chrt cmp comm cp 
 dpkg-deb dpkg-split dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
 mktemp mount mv nice nproc od paste pgrep printf prlimit ps readelf readlink realpath rm rmdir sed seq setpriv setsid sh
 sha256sum sleep sort split stat stty sync tail tar taskset tee test timeout touch tr true truncate umount uname uniq
-unshare wc xargs jq file which'
+unshare wc xargs jq file which xz sqlite3 perl'
 # From busybox, which needs nothing of a system around it.
 readonly small_tools='ip hostname poweroff'
 

@@ -14,7 +14,7 @@ readonly folder=$vm_build/$arch/userland
 readonly sysroot=$root_dir/build/sysroot/$arch
 readonly suite=bookworm
 readonly packages=(bash binutils busybox-static coreutils dash diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
-  mount procps sed tar util-linux)
+  mount procps sed sqlite3 tar util-linux xz-utils)
 
 tell_folders() {
   [[ ! -d $sysroot ]] || echo "$sysroot"
