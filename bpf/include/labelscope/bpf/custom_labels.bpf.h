@@ -78,20 +78,6 @@ static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labe
   walk->label_count++;
 }
 
-/* ls_each() calls `round` for 0, 1, ... until it returns 1. With bpf_loop() (Linux 5.17) the
- * verifier looks at the body once, not once for each round, and a program loads several times as
- * fast. Without LS_BPF_LOOP it is a plain loop. */
-#ifdef LS_BPF_LOOP
-#define LS_ROUND static __attribute__((noinline)) long
-#define ls_each(most, round, argument) bpf_loop(most, round, argument, 0)
-#else
-#define LS_ROUND static __always_inline long
-#define ls_each(most, round, argument)  \
-  for (__u32 i = 0; i < (most); i++) {  \
-    if (round(i, argument) != 0) break; \
-  }
-#endif
-
 /* The argument of a round. */
 struct ls_rounds_of_walk {
   const struct ls_memory* memory;

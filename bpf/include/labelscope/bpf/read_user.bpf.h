@@ -20,6 +20,20 @@
  * the number and using another. */
 #define ls_keep_together(number) __asm__ volatile("" : "+r"(number))
 
+/* ls_each() calls `round` for 0, 1, ... until it returns 1. With bpf_loop() (Linux 5.17) the
+ * verifier looks at the body once, not once for each round, and a program loads several times as
+ * fast. Without LS_BPF_LOOP it is a plain loop. */
+#ifdef LS_BPF_LOOP
+#define LS_ROUND static __attribute__((noinline)) long
+#define ls_each(most, round, argument) bpf_loop(most, round, argument, 0)
+#else
+#define LS_ROUND static __always_inline long
+#define ls_each(most, round, argument)  \
+  for (__u32 i = 0; i < (most); i++) {  \
+    if (round(i, argument) != 0) break; \
+  }
+#endif
+
 /* The last read that failed; size 0: none did. */
 struct ls_fault {
   __u64 address;
@@ -61,23 +75,41 @@ static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* 
 /* A C string: returns its bytes with its NUL, or LS_TEXT_SIZE + 1 if it is longer (then the last of
  * LS_TEXT_SIZE bytes is a NUL of ours); 0: it cannot be read. Nothing behind the NUL has to be there. */
 #ifdef LS_READ_TASK
+/* The argument of a round. */
+struct ls_rounds_of_text {
+  const __u8* text;
+  __u64 limit;
+  __u64 length;
+};
+
+LS_ROUND ls_count_byte(__u32 i, void* argument) {
+  struct ls_rounds_of_text* rounds = (struct ls_rounds_of_text*)argument;
+  if (i >= LS_TEXT_SIZE || i >= rounds->limit || rounds->text[i] == 0) return 1;
+  rounds->length = i + 1;
+  return 0;
+}
+
+/* Bytes before the first NUL, but at most `limit`. */
+static __always_inline __u64 ls_length_up_to(const __u8* text, __u64 limit) {
+  struct ls_rounds_of_text rounds = {text, limit, 0};
+  ls_each(LS_TEXT_SIZE, ls_count_byte, &rounds);
+  return rounds.length;
+}
+
 /* There is no helper for this before Linux 6.15. So: to the end of the page, and then the rest. */
 static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* out, __u64 address) {
-  __u32 first = 4096 - (address & 4095);
-  __u32 size = 0;
+  __u64 first = 4096 - (address & 4095);
 
   if (first > LS_TEXT_SIZE) first = LS_TEXT_SIZE;
   if (!ls_read_user(memory, out, first, address)) return 0;
-  _Bool rest = first == LS_TEXT_SIZE;
-  for (; size < LS_TEXT_SIZE; size++) {
-    if (size == first && !rest) {
-      ls_keep_together(first);
-      if (first >= LS_TEXT_SIZE) return 0; /* for the verifier */
-      if (!ls_read_user(memory, out + first, LS_TEXT_SIZE - first, address + first)) return 0;
-      rest = 1;
-    }
-    if (out[size] == 0) return size + 1;
+  __u64 length = ls_length_up_to(out, first);
+  if (length == first && first < LS_TEXT_SIZE) {
+    ls_keep_together(first);
+    if (first >= LS_TEXT_SIZE) return 0; /* for the verifier */
+    if (!ls_read_user(memory, out + first, LS_TEXT_SIZE - first, address + first)) return 0;
+    length = ls_length_up_to(out, LS_TEXT_SIZE);
   }
+  if (length < LS_TEXT_SIZE) return length + 1;
   out[LS_TEXT_SIZE - 1] = 0;
   return LS_TEXT_SIZE + 1;
 }
