@@ -156,6 +156,8 @@ int Dumping::dump_dead() {
 int Dumping::show_live(ProcessDump& dump) {
   if (auto process = LiveProcess::open(dump.snapshot.pid)) {
     dump.process_labels = process_labels_.read(**process);
+  } else {
+    process_labels_.note_gone();
   }
   return show(dump);
 }

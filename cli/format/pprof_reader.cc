@@ -12,7 +12,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <charconv>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -54,6 +56,7 @@ class PprofReader {
   PprofLabel label(std::string_view message);
   Index stack_of(std::vector<Index> frames);
   void take_comments();
+  void take_attribute(std::string_view comment);
   std::string_view text(std::int64_t number);
   void say_lost();
   Status within_limits() const;
@@ -72,6 +75,8 @@ class PprofReader {
   IndexTable stacks_;
   PprofSampleLabels labels_{read_.profile};
   std::unordered_map<std::string, SampleRow> label_rows_;  // by the bytes of the labels
+  std::unordered_map<std::int32_t, std::size_t> by_pid_;  // processes, for their attributes
+  std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
   std::size_t frames_ = 0;
   std::size_t copied_text_ = 0;  // of names and labels, each time that they are used
 
@@ -395,11 +400,35 @@ void PprofReader::take_comments() {
   const bool ours = !comments_.empty() && text(comments_.front()).starts_with(kOurs[0].first);
   for (const std::int64_t comment : comments_) {
     const std::string_view line = text(comment);
+    if (ours) take_attribute(line);
     for (const auto& [name, field] : kOurs) {
       if (ours && field->empty() && line.starts_with(name)) *field = line.substr(name.size());
     }
   }
   if (profile.event.empty()) profile.event = "another tool";
+}
+
+// "attribute of process 42: service.name=shop"
+void PprofReader::take_attribute(std::string_view comment) {
+  constexpr std::string_view kBegin = "attribute of process ";
+  if (!comment.starts_with(kBegin)) return;
+  comment.remove_prefix(kBegin.size());
+  std::int32_t pid = 0;
+  const char* end = comment.data() + comment.size();
+  const auto [after, error] = std::from_chars(comment.data(), end, pid);
+  const std::string_view attribute(after, static_cast<std::size_t>(end - after));
+  const std::size_t equals = attribute.find('=');
+  if (error != std::errc() || !attribute.starts_with(": ") || equals == attribute.npos) return;
+  std::vector<Process>& processes = read_.profile.processes;
+  if (by_pid_.empty()) {
+    for (std::size_t i = 0; i < processes.size(); ++i) by_pid_.try_emplace(raw(processes[i].pid), i);
+  }
+  const auto process = by_pid_.find(pid);
+  if (process == by_pid_.end()) return;
+  const std::string_view key = attribute.substr(2, equals - 2);
+  if (!attribute_keys_.emplace(pid, key).second) return;
+  copied_text_ += attribute.size();
+  processes[process->second].attributes.emplace_back(key, attribute.substr(equals + 1));
 }
 
 void PprofReader::say_lost() {
@@ -442,6 +471,7 @@ Result<ReadRecording> PprofReader::read(std::string_view bytes) {
     if (Status status = within_limits(); !status) return std::move(status).error();
   }
   take_comments();
+  if (Status status = within_limits(); !status) return std::move(status).error();
   say_lost();
   read_.profile.ledger = ledger_of_rows(read_.profile);
   if (Status status = check_tables(read_.profile); !status) return std::move(status).error();

@@ -48,9 +48,11 @@ std::string take_text(std::vector<PprofLabel>& labels, std::string_view name,
   return text;
 }
 
-std::optional<std::uint8_t> unreadable_outcome(std::string_view name) {
+// What a sample's labels do not say themselves.
+std::optional<std::uint8_t> told_outcome(std::string_view name) {
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
-    if (is_unreadable(i) && outcome_name(i) == name) return static_cast<std::uint8_t>(i);
+    const bool told = is_unreadable(i) || i == LS_UNLABELLED;
+    if (told && outcome_name(i) == name) return static_cast<std::uint8_t>(i);
   }
   return std::nullopt;
 }
@@ -113,7 +115,7 @@ Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
 
 bool PprofSampleLabels::set(std::vector<PprofLabel> labels, SampleRow& row) {
   row.thread = thread_of(labels);
-  const std::string outcome = take_text(labels, "labelscope.outcome", unreadable_outcome);
+  const std::string outcome = take_text(labels, "labelscope.outcome", told_outcome);
   const std::string truncated = take_text(labels, "labelscope.truncated", [](const auto& words) {
     return flags_of(words, truncated_flag).has_value();
   });
@@ -130,7 +132,7 @@ bool PprofSampleLabels::set(std::vector<PprofLabel> labels, SampleRow& row) {
   std::uint32_t repeated = 0;
   keep_first_keys(set, repeated);
   row.flags |= static_cast<std::uint16_t>(repeated);
-  row.outcome = unreadable_outcome(outcome).value_or(set.empty() ? LS_UNLABELLED : LS_LABELLED);
+  row.outcome = told_outcome(outcome).value_or(set.empty() ? LS_UNLABELLED : LS_LABELLED);
   row.label_set = index_of(std::move(set));
   return true;
 }

@@ -56,6 +56,10 @@ class RowLabels {
   Index account(const SampleRow& row) const;
   // The empty set where the row has none.
   const LabelSet& label_set(const SampleRow& row) const;
+  // Whether its labels do not say its outcome: it is unreadable, or has those of its process alone.
+  bool tells_outcome(const SampleRow& row) const {
+    return is_unreadable(row.outcome) || (row.outcome == LS_UNLABELLED && !label_set(row).empty());
+  }
 
   // By what a publisher's labels are told from another's: the name of its file, from the second
   // file of that name on with "#2", "#3"; its number if the profile does not know it.

@@ -9,8 +9,8 @@
 
 namespace labelscope::cli {
 
-// As many as a process can set.
-inline constexpr std::size_t kMostLabels = std::size_t{LS_MAX_LABELS} * LS_MAX_PUBLISHERS;
+// As many as the publishers of a process can set, and those of the process itself.
+inline constexpr std::size_t kMostLabels = std::size_t{LS_MAX_LABELS} * (LS_MAX_PUBLISHERS + 1);
 
 // Every index is inside its table or kNoIndex (where a row, stack or module is missing), and no
 // label set is longer than a process can have. kMalformed names the first thing that is not so.

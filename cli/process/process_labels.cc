@@ -86,6 +86,13 @@ std::string value_in(const CgroupFacts& facts, ProcessFact fact) {
   }
 }
 
+// The same for every process: the sentence is said once.
+std::string cannot_be_read(const char* what, const Error& error) {
+  std::string_view why = error.context;
+  why.remove_prefix(std::min(why.rfind(": ") == std::string_view::npos ? 0 : why.rfind(": ") + 2, why.size()));
+  return std::string(what) + " cannot be read (" + std::string(why) + ")";
+}
+
 // What it is, for the sentence that it is missing.
 std::string missing_text(ProcessFact fact) {
   switch (fact) {
@@ -141,6 +148,10 @@ PairList parse_pair_list(std::string_view text) {
       ++list.malformed;
       continue;
     }
+    if (list.pairs.size() == LS_MAX_LABELS) {
+      ++list.left_out;
+      continue;
+    }
     list.pairs.emplace_back(percent_decoded(key),
                             percent_decoded(trimmed(part.substr(equals + 1))));
   }
@@ -172,7 +183,7 @@ void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabe
   if (options_.variables.empty() && !options_.list) return;
   const auto environment = read_proc_file(process.proc_path("environ"), kMostEnvironment);
   if (!environment) {
-    ++missing_["the environment cannot be read (" + environment.error().context + ")"];
+    ++missing_[cannot_be_read("the environment", environment.error())];
     return;
   }
   for (const auto& [name, key] : options_.variables) {
@@ -190,24 +201,31 @@ void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabe
   }
   PairList read = parse_pair_list(*text);
   malformed_ += read.malformed;
+  left_out_ += read.left_out;
   for (auto& [key, value] : read.pairs) {
     add(list, key, std::move(value), ProcessSource::kEnvironment);
   }
 }
 
 void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& labels) {
-  std::optional<CgroupFacts> cgroup;
+  std::optional<Result<std::string>> cgroup;
   for (const auto& [fact, key] : options_.facts) {
     std::string value;
     if (is_cgroup_fact(fact)) {
-      if (!cgroup) {
-        const auto text = read_proc_file(process.proc_path("cgroup"), kMostCgroup);
-        cgroup = text ? parse_cgroup(*text) : CgroupFacts{};
+      if (!cgroup) cgroup = read_proc_file(process.proc_path("cgroup"), kMostCgroup);
+      if (!*cgroup) {
+        ++missing_[cannot_be_read("the cgroup", cgroup->error())];
+        continue;
       }
-      value = value_in(*cgroup, fact);
+      value = value_in(parse_cgroup(**cgroup), fact);
     } else if (fact == ProcessFact::kCommand) {
       value = process.command_line();
-    } else if (const auto status = read_proc_file(process.proc_path("status"), kMostStatus)) {
+    } else {
+      const auto status = read_proc_file(process.proc_path("status"), kMostStatus);
+      if (!status) {
+        ++missing_[cannot_be_read("the user", status.error())];
+        continue;
+      }
       value = effective_uid(*status);
       if (fact == ProcessFact::kUser && !value.empty()) value = user_name(value);
     }
@@ -255,6 +273,10 @@ std::vector<std::string> ProcessLabelReader::problems() const {
   for (const auto& [what, count] : missing_) {
     say((processes_ == 1 ? "" : "in " + std::to_string(count) + " of " + all + " processes: ") +
         what);
+  }
+  if (gone_ != 0) {
+    say(std::to_string(gone_) + (gone_ == 1 ? " program was" : " programs were") +
+        " over before labelscope could look at it: its samples have no labels of the process");
   }
   if (malformed_ != 0) {
     say(std::to_string(malformed_) + " parts of " + kListVariable +

@@ -76,8 +76,9 @@ void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& 
 // Spaces around keys and values do not count; %2C in a value is a comma, and so on for each byte.
 // `malformed`: parts that are none ("x", "=y"), which are left out.
 struct PairList {
-  std::vector<std::pair<std::string, std::string>> pairs;
+  std::vector<std::pair<std::string, std::string>> pairs;  // LS_MAX_LABELS at most
   std::size_t malformed = 0;
+  std::size_t left_out = 0;
 };
 PairList parse_pair_list(std::string_view text);
 
@@ -91,6 +92,10 @@ class ProcessLabelReader {
   ProcessLabels read(const LiveProcess& process);
   // "in 2 of 5 processes: SLURM_JOB_ID is not in the environment"
   std::vector<std::string> problems() const;
+  // A program has ended, or executed another one, before it could be asked.
+  void note_gone() {
+    if (options_.any()) ++gone_;
+  }
 
  private:
   void add(ProcessLabels& labels, std::string_view key, std::string value, ProcessSource source);
@@ -102,6 +107,7 @@ class ProcessLabelReader {
   std::size_t processes_ = 0;                   // programs, where a process executes several
   std::map<std::string, std::size_t> missing_;  // how often, by what it is
   std::size_t malformed_ = 0;
+  std::size_t gone_ = 0;
   std::size_t cut_ = 0;
   std::size_t left_out_ = 0;
   std::map<std::string, std::string> users_;  // names by number

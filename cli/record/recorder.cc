@@ -116,7 +116,10 @@ void Recorder::plan(TrackedProcess& process) {
   ++plans_;
   if (Status status = process.refresh(process_labels_); !status) {
     // The process has ended since the event. What we know of it stays.
-    if (status.error().code == ErrorCode::kVanished) return;
+    if (status.error().code == ErrorCode::kVanished) {
+      if (!process.knows_own_labels()) process_labels_.note_gone();
+      return;
+    }
     ++counters_[status.error().code == ErrorCode::kTooManyFiles
                     ? "plans-without-files"
                     : "times that a process could not be looked at again"];
@@ -128,8 +131,13 @@ void Recorder::plan(TrackedProcess& process) {
     return;
   }
   Status status = sampler_->set_process(process.pid(), process.recipes());
-  // kVanished: the process has executed another program meanwhile. Its on_exec() will plan again.
-  if (!status && status.error().code != ErrorCode::kVanished) {
+  if (status) return;
+  if (status.error().code == ErrorCode::kVanished) {
+    // It has executed another program meanwhile, which may be the one that was looked at. Its
+    // on_exec() will plan again.
+    process.forget_own_labels();
+    process_labels_.note_gone();
+  } else {
     ++counters_["processes whose recipes could not be stored"];
   }
 }
@@ -171,6 +179,7 @@ void Recorder::on_sample(const Sample& sample) {
 void Recorder::on_fork(Pid parent, Pid child) {
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
+  if (known == nullptr) process->on_mappings_lost();  // nothing else would have it planned
   last_process_ = nullptr;
   processes_[child] = std::move(process);
 }

@@ -76,7 +76,12 @@ TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules,
     : pid_(pid),
       modules_(&modules),
       space_(modules, pid),
-      planner_(std::make_shared<Planner>(PlannerOptions{.variables = variables})) {}
+      planner_(std::make_shared<Planner>(PlannerOptions{.variables = variables})) {
+  if (variables.empty()) return;
+  auto facts = std::make_shared<ProcessFacts>();
+  for (const VariableSpec& variable : variables) facts->variable_keys.push_back(variable.key);
+  user_facts_ = std::move(facts);
+}
 
 TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
     : pid_(pid),
@@ -84,6 +89,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       space_(parent.space_),
       comm_(parent.comm_),
       planner_(parent.planner_),
+      user_facts_(parent.user_facts_),
       plan_(parent.plan_),
       recipes_(parent.recipes_),
       publishers_(parent.publishers_),
@@ -152,6 +158,7 @@ bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   return news;
 }
 
+
 bool TrackedProcess::has_records() const {
   return std::ranges::any_of(recipes_, [](const ls_tls_recipe& recipe) {
     return recipe.source == LS_SOURCE_OTEL_CONTEXT;
@@ -175,7 +182,7 @@ void TrackedProcess::watch_facts(Clock::time_point now) {
 }
 
 Observation TrackedProcess::decode(std::span<const std::byte> bytes) {
-  Observation seen = decode_label_bytes(bytes, facts());
+  Observation seen = decode_label_bytes(bytes, facts() != nullptr ? facts() : user_facts_.get());
   const bool unknown = (seen.flags & LS_UNKNOWN_KEY) != 0;
   if (unknown && renew_facts(Clock::now())) seen = decode_label_bytes(bytes, facts());
   if (own_labels_) add_process_labels(*own_labels_, LS_MAX_PUBLISHERS, seen.labels);

@@ -71,6 +71,13 @@ class TrackedProcess final : public ProcessContext {
   // Whether it is time to plan (again), some time after a change.
   bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
 
+  // Labels of the process (process_labels.h), of the program that it runs now.
+  bool knows_own_labels() const { return own_labels_.has_value(); }
+  void forget_own_labels() {
+    if (own_labels_) ++publisher_epoch_;
+    own_labels_.reset();
+  }
+
   // What the process has published of itself (process_facts.h); null: nothing.
   const ProcessFacts* facts() const { return plan_.facts.get(); }
   // Looks whether that has changed, if it is time to.
@@ -105,6 +112,8 @@ class TrackedProcess final : public ProcessContext {
   AddressSpace space_;
   std::string comm_;
   std::shared_ptr<Planner> planner_;  // shared with children: the same files
+  // That the user has given to variables: known before there is a plan.
+  std::shared_ptr<const ProcessFacts> user_facts_;
   ProcessPlan plan_;
   std::vector<ls_tls_recipe> recipes_;
   PublisherTable publishers_;

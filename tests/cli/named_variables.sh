@@ -68,6 +68,10 @@ run dump -p "$target" --tls libnone.so:exe_u8:u8
 expect_shown 'it has loaded no file libnone\.so for the variable exe_u8; .*closest: exe_u8 in '
 run dump -p "$target" --tls not_thread_local:u32
 expect_shown 'not_thread_local is not thread-local'
+run dump -p "$target" --tls exe_twin:i32
+expect_shown 'there are 2 thread-local variables named exe_twin in .*/variables, static ones of several source files'
+run dump --json -p "$target" --tls exe_shadowed:i32
+expect_threads "a name that something else has, too" 'exe_shadowed=3000' 'exe_shadowed=3001'
 run dump -p "$target" --tls exe_u8+100000:u8
 expect_shown 'lies outside of the module.s TLS block'
 run dump -p "$target" --tls exe_u8:int
@@ -112,12 +116,15 @@ if command -v strip >/dev/null; then
   cp "$VARIABLES" "$work/stripped"
   cp "$VARIABLES_LIBRARY" "$work/stripped.so"
   strip "$work/stripped" "$work/stripped.so" || fail "strip"
-  rm -f "$work/stdin"
   start_target "$work/stripped" "$work/stripped.so"
   read -r zero one < <(true_tids | tr '\n' ' ')
   run dump --json -p "$target" "${numbers[@]}"
   expect_threads "stripped" "$numbers_0" "$numbers_1"
   run dump -p "$target" --tls lib_hidden:i32
   expect_shown 'no file that it has loaded has a thread-local variable lib_hidden; .*closest: '
+  # Another file in their places, as an upgrade leaves it: they are still meant by their names.
+  rm "$work/stripped" "$work/stripped.so"
+  run dump --json -p "$target" --tls stripped:exe_u8:u8=a --tls stripped.so:lib_i16:i16=b
+  expect_threads "deleted files" 'a=200 b=-300' 'a=201 b=-301'
 fi
 expect_no_files

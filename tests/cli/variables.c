@@ -12,12 +12,20 @@
 // With a name that another file has, too, and no thread-local one.
 int not_thread_local = 1;
 
+// variables_twin.c has these names, too.
+static __thread volatile int exe_twin;
+static volatile int exe_shadowed;
+void set_twins(int number);
+
 static void (*set_library_variables)(int number);
 static pthread_barrier_t in_turn;
 
 static void* work(void* argument) {
   const int number = *(const int*)argument;
   exe_set(number);
+  set_twins(number);
+  exe_twin = 1000 + number;
+  exe_shadowed = 0;
   set_library_variables(number);
   printf("{\"tid\":%ld,\"number\":%d}\n", syscall(SYS_gettid), number);
   pthread_barrier_wait(&in_turn);

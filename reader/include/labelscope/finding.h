@@ -54,6 +54,7 @@ enum class FindingCode {
   kGoSlot,               // a Go runtime, and no way to the goroutine that runs
   kGoChain,              // what should be goroutines does not hold together
   kNoVariable,           // the user has named a variable that no file has
+  kSeveralVariables,     // the user has named several variables, which cannot be told apart
   kOutsideBlock,         // the user has named a place outside of the module's TLS block
 };
 

@@ -15,6 +15,7 @@
 #include "labelscope/elf_types.h"
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
+#include "labelscope/inspect.h"
 #include "labelscope/plan_trace.h"
 #include "labelscope/process_facts.h"
 #include "labelscope/target.h"
@@ -94,6 +95,8 @@ class Planner {
     bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
     // Asked only where the user has named variables: what else is there.
     ThreadLocalNames thread_locals{};
+    // What sources have found in it, by their numbers: some search the code for it.
+    std::map<unsigned, FileInspection> studied{};
   };
   class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);

@@ -234,6 +234,13 @@ Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view n
   return found;
 }
 
+Result<std::vector<ElfSymbol>> ElfImage::find_symtab_thread_locals(std::string_view name) const {
+  auto symbols = StaticSymbols::find(file_, header_);
+  if (!symbols) return std::move(symbols).error();
+  if (!*symbols) return std::vector<ElfSymbol>();
+  return (*symbols)->look_up_thread_locals(file_, name);
+}
+
 std::vector<std::string> ElfImage::thread_local_names() const {
   std::vector<std::string> names;
   for (const std::uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {

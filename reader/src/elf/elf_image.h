@@ -52,6 +52,10 @@ class ElfImage {
   // A linear search of .symtab for a defined symbol: slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
 
+  // The same, of thread-local variables alone; several if they are static ones of several source
+  // files, and none of that name is global.
+  Result<std::vector<ElfSymbol>> find_symtab_thread_locals(std::string_view name) const;
+
   // Names of the thread-local variables that the file defines, as its two symbol tables have them,
   // each once; the first ones of very many, and none where a table cannot be read.
   std::vector<std::string> thread_local_names() const;

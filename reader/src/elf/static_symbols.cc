@@ -133,15 +133,14 @@ void StaticSymbols::list_thread_locals(const LoadedFile& file,
   }
 }
 
-Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
-                                                        std::string_view name) const {
+template <class Use>
+Status StaticSymbols::for_each(const LoadedFile& file, std::string_view name, Use use) const {
   if (size > kMaxTableBytes || strings_size > kMaxTableBytes) {
     return Error{ErrorCode::kLimit, "a symbol table of more than 1 GiB"};
   }
   auto places = find_places(file, *this, name);
   if (!places) return std::move(places).error();
-  std::optional<ElfSymbol> local;
-  if (places->empty()) return local;
+  if (places->empty()) return {};
   std::vector<Elf64_Sym> some;
   const std::uint64_t count = size / sizeof(Elf64_Sym);
   for (std::uint64_t done = 0; done < count; done += some.size()) {
@@ -154,14 +153,38 @@ Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
       const Elf64_Sym& sym = some[i];
       if (sym.st_shndx == SHN_UNDEF) continue;
       if (!std::ranges::binary_search(*places, sym.st_name)) continue;
-      const ElfSymbol found =
-          to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab);
-      // A hidden variable is local in a linked file; a global one of that name is the one meant.
-      if (found.binding != STB_LOCAL) return std::optional(found);
-      if (!local) local = found;
+      if (use(to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab))) return {};
     }
   }
-  return local;
+  return {};
+}
+
+Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
+                                                        std::string_view name) const {
+  std::optional<ElfSymbol> best;
+  Status status = for_each(file, name, [&](const ElfSymbol& found) {
+    // A hidden variable is local in a linked file; a global one of that name is the one meant.
+    const bool global = found.binding != STB_LOCAL;
+    if (global || !best) best = found;
+    return global;
+  });
+  if (!status) return std::move(status).error();
+  return best;
+}
+
+Result<std::vector<ElfSymbol>> StaticSymbols::look_up_thread_locals(const LoadedFile& file,
+                                                                    std::string_view name) const {
+  std::vector<ElfSymbol> all;
+  Status status = for_each(file, name, [&](const ElfSymbol& found) {
+    if (found.type != STT_TLS) return false;
+    const bool global = found.binding != STB_LOCAL;
+    if (global) all.clear();
+    const bool known = std::ranges::find(all, found.value, &ElfSymbol::value) != all.end();
+    if (!known && all.size() < kMaxListed) all.push_back(found);
+    return global;
+  });
+  if (!status) return std::move(status).error();
+  return all;
 }
 
 }  // namespace labelscope

@@ -33,9 +33,19 @@ struct StaticSymbols {
   // A defined symbol, a global one rather than a local one. kMalformed: a table lies outside of the
   // file; kLimit: it is impossibly large.
   Result<std::optional<ElfSymbol>> look_up(const LoadedFile& file, std::string_view name) const;
+  // Defined thread-local symbols of that name: the global one alone where there is one, else all
+  // local ones (static variables of several source files) that stand at different places. Errors as
+  // above.
+  Result<std::vector<ElfSymbol>> look_up_thread_locals(const LoadedFile& file,
+                                                       std::string_view name) const;
   // Adds the names of defined thread-local symbols, as far as they can be read: some thousand, and
   // none that is very long.
   void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;
+
+ private:
+  // Calls `use` for each defined symbol of that name, until it returns true.
+  template <class Use>
+  Status for_each(const LoadedFile& file, std::string_view name, Use use) const;
 };
 
 ElfSymbol to_symbol(const Elf64_Sym& sym, std::uint32_t index, SymbolTable table);

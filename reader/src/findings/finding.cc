@@ -49,6 +49,7 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kGoSlot, "go-slot"},
     {kGoChain, "go-chain"},
     {kNoVariable, "no-variable"},
+    {kSeveralVariables, "several-variables"},
     {kOutsideBlock, "outside-block"},
 };
 

@@ -17,18 +17,26 @@ constexpr std::size_t kMostTold = 5;
 // For the likeness of names; what follows is told, and not compared.
 constexpr std::size_t kMostCompared = 128;
 
-// "libshop.so" is libshop.so and libshop.so.1.
+// "libshop.so" is libshop.so and libshop.so.1, and one that was replaced while it is loaded.
 bool is_meant(const VariableSpec& spec, std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   if (spec.module.empty() || path == spec.module) return true;
   const std::string_view name = base_name(path);
   return name == spec.module || name.starts_with(spec.module + ".");
 }
 
-Result<std::optional<ElfSymbol>> find_symbol(const ElfImage& image, const std::string& name) {
+// Thread-local variables of that name, and else what has it instead.
+Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::string& name) {
   auto dynamic = image.find_dynamic_symbol(name);
-  if (!dynamic || (*dynamic && (*dynamic)->defined)) return dynamic;
-  if (!image.tls()) return std::optional<ElfSymbol>{};
-  return image.find_symtab_symbol(name);
+  if (!dynamic) return std::move(dynamic).error();
+  std::vector<ElfSymbol> exported;
+  if (*dynamic && (*dynamic)->defined) exported.push_back(**dynamic);
+  const bool found = !exported.empty() && exported.front().type == STT_TLS;
+  if (found || !image.tls()) return exported;
+  auto local = image.find_symtab_thread_locals(name);
+  if (!local || !local->empty()) return local;
+  return exported;
 }
 
 // What is read in the block itself must lie in it.
@@ -77,11 +85,17 @@ Result<std::vector<NamedVariable>> find_variables(std::span<const VariableSpec> 
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const VariableSpec& spec = specs[i];
     if (!is_meant(spec, module.path)) continue;
-    auto symbol = find_symbol(*module.image, spec.symbol);
-    if (!symbol) return std::move(symbol).error();
-    if (!*symbol) continue;
-    NamedVariable one{i, **symbol, {}};
-    if (one.symbol.type != STT_TLS) {
+    auto symbols = find_symbols(*module.image, spec.symbol);
+    if (!symbols) return std::move(symbols).error();
+    if (symbols->empty()) continue;
+    NamedVariable one{i, symbols->front(), {}};
+    if (symbols->size() > 1) {
+      one.refused = {FindingCode::kSeveralVariables,
+                     "there are " + std::to_string(symbols->size()) +
+                         " thread-local variables named " + spec.symbol + " in " + module.path +
+                         ", static ones of several source files",
+                     "give the one that is meant a name of its own"};
+    } else if (one.symbol.type != STT_TLS) {
       one.refused = {FindingCode::kNotThreadLocal, spec.symbol + " is not thread-local",
                      "name a variable that each thread has of its own"};
     } else if (!lies_in_block(*module.image, one.symbol, spec.walk)) {
@@ -97,9 +111,10 @@ Result<std::vector<NamedVariable>> find_variables(std::span<const VariableSpec> 
   return found;
 }
 
-ThreadLocalNames thread_local_names(const Module& module) {
+ThreadLocalNames thread_local_names(const Module& module, std::size_t most) {
   ThreadLocalNames there{module.path, {}};
-  if (module.image->tls()) there.names = module.image->thread_local_names();
+  if (module.image->tls() && most != 0) there.names = module.image->thread_local_names();
+  if (there.names.size() > most) there.names.resize(most);
   return there;
 }
 

@@ -26,8 +26,10 @@ struct NamedVariable {
 Result<std::vector<NamedVariable>> find_variables(std::span<const VariableSpec> specs,
                                                   const Module& module);
 
-// All thread-local variables that the file's symbol tables name, each once.
-ThreadLocalNames thread_local_names(const Module& module);
+// Thread-local variables that the file's symbol tables name, each once.
+ThreadLocalNames thread_local_names(const Module& module, std::size_t most);
+// Names that are kept of all files of a process together: each is compared with what is missing.
+inline constexpr std::size_t kMostNames = 5000;
 
 // Why nothing is read for a variable that no module has, with those that are most like it.
 Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNames* const> there);

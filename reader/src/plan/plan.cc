@@ -139,7 +139,8 @@ class Planner::Planning {
         program_headers_(target.program_headers_address()),
         sources_(sources_to_look_for(options.only)),
         variables_(options.variables),
-        found_(options.variables.size()) {
+        found_(options.variables.size()),
+        refused_(options.variables.size()) {
     const auto add = [&](std::string_view name) {
       plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(name);
     };
@@ -179,7 +180,9 @@ class Planner::Planning {
   std::optional<Address> program_headers_;
   std::vector<const LabelSource*> sources_;
   std::span<const VariableSpec> variables_;
-  std::vector<bool> found_;  // of variables_, in some module
+  // Of variables_, in some module; and why not, where only the name is there.
+  std::vector<bool> found_;
+  std::vector<std::optional<Finding>> refused_;
   std::optional<LibcTls> libc_;
   ProcessPlan plan_;
 };
@@ -279,8 +282,17 @@ Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
   seen.file.source = source.about.number;
   seen.file.abi_name = source.is_publisher_name(module.path);
   Found result = Found::kNothing;
-  Status found = source.find(*module.image, /*everything=*/false, seen.file);
-  if (found && source.declares(seen.file)) found = source.study(*module.image, seen.file);
+  Status found;
+  auto& studied = verdicts_[module.file].studied;
+  if (const auto known = studied.find(source.about.number); known != studied.end()) {
+    seen.file = known->second;
+  } else {
+    found = source.find(*module.image, /*everything=*/false, seen.file);
+    if (found && source.declares(seen.file)) {
+      found = source.study(*module.image, seen.file);
+      if (found) studied.emplace(source.about.number, seen.file);
+    }
+  }
   if (!found) {
     refuse(seen, {FindingCode::kUnreadableFile, found.error().context, {}});
     result = Found::kUnreadable;
@@ -348,7 +360,6 @@ bool Planner::Planning::look_for_variables(const Module& module, const ModuleTra
     return true;
   }
   for (const NamedVariable& variable : *named) {
-    found_[variable.spec] = true;
     ModuleTrace seen = begun;
     plan_variable(variable, module, seen);
     if (trace_ != nullptr) trace_->modules.push_back(std::move(seen));
@@ -364,7 +375,12 @@ void Planner::Planning::plan_variable(const NamedVariable& variable, const Modul
   seen.file.source = LS_SOURCE_VARIABLE;
   (symbol.table == SymbolTable::kDynamic ? seen.file.variable.dynamic : seen.file.variable.symtab) =
       symbol;
-  if (variable.refused) return refuse(seen, *variable.refused);
+  if (variable.refused) {
+    if (!refused_[variable.spec]) refused_[variable.spec] = variable.refused;
+    seen.refused = variable.refused;
+    return;
+  }
+  found_[variable.spec] = true;
   auto libc_of_target = [&]() -> const LibcTls& { return libc(module.image->machine()); };
   Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
   if (!seen.file.executable) relocations = module.image->tls_relocations(spec.symbol);
@@ -378,7 +394,8 @@ void Planner::Planning::tell_missing_variables() {
   std::vector<const ThreadLocalNames*> there;
   for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict.thread_locals);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    if (!found_[i]) plan_.missing.push_back({i, missing_variable(variables_[i], there)});
+    if (found_[i]) continue;
+    plan_.missing.push_back({i, refused_[i] ? *refused_[i] : missing_variable(variables_[i], there)});
   }
 }
 
@@ -425,6 +442,9 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   auto mappings = target.mappings();
   if (!mappings) return std::move(mappings).error();
   Planning planning(target, *mappings, verdicts_, trace, options_);
+  forget_unmapped(*mappings);
+  std::size_t names = 0;  // of thread-local variables
+  for (const auto& [file, verdict] : verdicts_) names += verdict.thread_locals.names.size();
   std::size_t known_to_be_none = 0;
   std::size_t open = 0;
   std::set<FileId> unseen;
@@ -438,7 +458,10 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   const auto is_kept = [&](const Module& module) {
     Verdict& verdict = verdicts_[module.file];
     verdict.is_runtime = LibcTls::concerns(*module.image);
-    if (!options_.variables.empty()) verdict.thread_locals = thread_local_names(module);
+    if (!options_.variables.empty() && verdict.thread_locals.path.empty()) {
+      verdict.thread_locals = thread_local_names(module, kMostNames - std::min(kMostNames, names));
+      names += verdict.thread_locals.names.size();
+    }
     const bool concerns = planning.concerns(module);
     // A trace looks closer at the others, too, as far as there is room.
     if (!concerns && (trace == nullptr || open >= kMostOpen)) return false;
@@ -472,7 +495,6 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
     return publisher.recipe.source == LS_SOURCE_OTEL_CONTEXT;
   });
   plan.facts = with_keys(options_.variables, read_process_facts(target, *mappings, has_records));
-  forget_unmapped(*mappings);
   return plan;
 }
 

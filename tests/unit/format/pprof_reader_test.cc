@@ -196,6 +196,39 @@ TEST_CASE(
   CHECK(totals_of(twice.profile) == totals_of(before));
 }
 
+TEST_CASE("pprof_reader: what processes have said of themselves is theirs again") {
+  SmallProfile small;
+  small.labelled({});
+  Attributes& attributes = small.profile.processes[0].attributes;
+  attributes = {{"service.name", "shop"}, {"odd = key: ", "a=b\xff"}, {"empty", ""}};
+  const Profile once = good(rendered(small.profile)).profile;
+  REQUIRE(once.processes.size() == 1);
+  CHECK(once.processes[0].attributes ==
+        Attributes{{"service.name", "shop"}, {"odd ", " key: =a=b\xff"}, {"empty", ""}});
+}
+
+TEST_CASE("pprof_reader: a thread without labels stays one, whatever labels its process has") {
+  SmallProfile small;
+  small.sample(small.shop_thread, small.work_stack, small.labels({{"uid", "7"}}), LS_UNLABELLED);
+  const Profile once = good(rendered(small.profile)).profile;
+  REQUIRE(once.rows.size() == 1);
+  CHECK(once.rows[0].outcome == LS_UNLABELLED);
+  CHECK(once.label_sets[once.rows[0].label_set] == LabelSet{{"uid", "7", 0}});
+}
+
+TEST_CASE("pprof_reader: the labels of six publishers and of their process are one row") {
+  SmallProfile small;
+  std::vector<std::pair<std::string, std::string>> all;
+  for (unsigned i = 0; i < LS_MAX_LABELS * (LS_MAX_PUBLISHERS + 1); ++i) {
+    all.emplace_back("key" + std::to_string(i), "v");
+  }
+  small.labelled(all);
+  const ReadRecording once = good(rendered(small.profile));
+  CHECK(once.lost.empty());
+  REQUIRE(once.profile.rows.size() == 1);
+  CHECK(once.profile.label_sets[once.profile.rows[0].label_set].size() == all.size());
+}
+
 TEST_CASE("pprof_reader: what it has read can be written in every format and read again") {
   for (const Profile& profile :
        {good(rendered(of_everything())).profile, good(heap().bytes).profile}) {

@@ -80,6 +80,11 @@ TEST_CASE("process_labels: a list of pairs") {
   const PairList odd = parse_pair_list(",x,=y, ,a=1,");
   CHECK(odd.pairs == Pairs{{"a", "1"}});
   CHECK(odd.malformed == 2);
+  std::string many;
+  for (unsigned i = 0; i < 1000; ++i) many += "k" + std::to_string(i) + "=,";
+  const PairList cut = parse_pair_list(many);
+  CHECK(cut.pairs.size() == LS_MAX_LABELS);
+  CHECK(cut.left_out == 1000 - LS_MAX_LABELS);
 }
 
 TEST_CASE("process_labels: variables of the environment, exactly these") {

@@ -24,7 +24,10 @@ constexpr std::size_t kMostVersion = 80;
 // own linker puts it first.
 constexpr std::uint64_t kMostSearched = 4ULL << 20;
 // The largest Go programs have some hundred megabytes of code.
-constexpr std::uint64_t kMostCode = 1ULL << 30;
+// The largest programs of Go have some hundred megabytes of code; the store is among the first.
+constexpr std::uint64_t kMostCode = 256UL << 20;
+// Places that look like the store at first: some hundred in a real program.
+constexpr std::size_t kMostTried = 1 << 16;
 constexpr std::size_t kPiece = 1 << 20;
 
 template <class T>
@@ -101,6 +104,7 @@ template <class Use>
 Status search_code(const ElfImage& image, std::string_view bytes, std::size_t before,
                    std::size_t after, GoRuntime& go, Use use) {
   std::uint64_t left = kMostCode;
+  std::size_t tried = 0;
   for (const LoadSegment& load : image.load_segments()) {
     if (!load.executable) continue;
     const std::uint64_t size = std::min(load.file_size, left);
@@ -119,6 +123,7 @@ Status search_code(const ElfImage& image, std::string_view bytes, std::size_t be
       for (std::size_t at = code.find(bytes, before); at != std::string::npos;
            at = code.find(bytes, at + 1)) {
         if (at + bytes.size() + after > code.size()) break;
+        if (++tried > kMostTried) return {};
         if (!use(std::string_view(code), at, start + at)) continue;
         go.text = load.vaddr;
         go.text_size = load.memory_size;

@@ -41,7 +41,7 @@ struct GoLayout {
   std::uint16_t least_mark = 0;
 };
 // The versions whose layout is known.
-inline constexpr unsigned kOldestGo = 10;
+inline constexpr unsigned kOldestGo = 11;
 inline constexpr unsigned kNewestGo = 27;
 // nullopt: not one of these.
 std::optional<GoLayout> go_layout(unsigned minor);

@@ -155,13 +155,12 @@ TEST_CASE("named_variables: outside of the block, or not thread-local, is refuse
     const ProcessPlan plan = plan_of(Library(), {variable(rest)});
     INFO(rest);
     CHECK(plan.publishers.empty());
-    CHECK(plan.missing.empty());
-    REQUIRE(plan.refusals.size() == 1);
-    CHECK(plan.refusals[0].finding.code == FindingCode::kOutsideBlock);
+    REQUIRE(plan.missing.size() == 1);
+    CHECK(plan.missing[0].finding.code == FindingCode::kOutsideBlock);
   }
   const ProcessPlan plan = plan_of(Library(), {"custom_labels_abi_version:u32"});
-  REQUIRE(plan.refusals.size() == 1);
-  CHECK(plan.refusals[0].finding.code == FindingCode::kNotThreadLocal);
+  REQUIRE(plan.missing.size() == 1);
+  CHECK(plan.missing[0].finding.code == FindingCode::kNotThreadLocal);
 }
 
 TEST_CASE("named_variables: a slot that is still empty is planned again") {
