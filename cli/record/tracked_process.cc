@@ -158,10 +158,15 @@ bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   return news;
 }
 
+// A walk may depend on it: then there is another recipe.
+bool TrackedProcess::has_adapted_recipes() const {
+  return std::ranges::any_of(
+      recipes_, [](const ls_tls_recipe& recipe) { return recipe.source == LS_SOURCE_NODE; });
+}
 
 bool TrackedProcess::has_records() const {
   return std::ranges::any_of(recipes_, [](const ls_tls_recipe& recipe) {
-    return recipe.source == LS_SOURCE_OTEL_CONTEXT;
+    return (LS_FACT_SOURCES & 1U << recipe.source) != 0;
   });
 }
 
@@ -171,7 +176,10 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
   auto process = LiveProcess::open(pid_);
   if (!process) return false;
   auto mappings = (*process)->mappings();
-  return mappings && adopt_facts(read_process_facts(**process, *mappings, has_records()));
+  if (!mappings) return false;
+  if (!adopt_facts(read_process_facts(**process, *mappings, has_records()))) return false;
+  if (has_adapted_recipes() && !next_plan_) next_plan_ = now;
+  return true;
 }
 
 void TrackedProcess::watch_facts(Clock::time_point now) {

@@ -117,14 +117,20 @@ start_busy_target() {
 }
 
 # start_target <program> <argument...>: one that prints its truth (tests/README.md) and ends when its stdin closes; its
-# pid in $target, its truth in $work/truth.
+# pid in $target, its truth in $work/truth. One after another: stop_target.
 start_target() {
+  rm -f "$work/stdin" "$work/truth"
   mkfifo "$work/stdin" || fail "no fifo"
   "$@" <"$work/stdin" >"$work/truth" 2>/dev/null &
   target=$!
   children+=("$target")
   exec 8>"$work/stdin"
   wait_until "the target is ready" grep -qsx ready "$work/truth"
+}
+stop_target() {
+  exec 8>&-
+  kill -KILL "$target"
+  wait "$target" 2>/dev/null
 }
 # The thread IDs that it told.
 true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }

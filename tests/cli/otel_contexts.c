@@ -13,16 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
-#define PR_SET_VMA_ANON_NAME 0
-#endif
+#include "otel_publish.h"
 
 struct record {
   unsigned char trace[16];
@@ -113,53 +108,6 @@ static void* work(void* argument) {
 
 // ---- the process context
 
-struct header {
-  char signature[8];
-  uint32_t version;
-  uint32_t size;
-  uint64_t published_ns;
-  const unsigned char* payload;
-};
-static struct header* context;
-
-struct message {
-  unsigned char* bytes;
-  size_t size;
-};
-
-static void put(struct message* to, const void* bytes, size_t size) {
-  to->bytes = realloc(to->bytes, to->size + size);
-  memcpy(to->bytes + to->size, bytes, size);
-  to->size += size;
-}
-static void put_varint(struct message* to, uint64_t value) {
-  do {
-    const unsigned char byte = (unsigned char)((value & 127) | (value > 127 ? 128 : 0));
-    put(to, &byte, 1);
-    value >>= 7;
-  } while (value != 0);
-}
-static void put_field(struct message* to, unsigned field, const void* bytes, size_t size) {
-  put_varint(to, field << 3 | 2);
-  put_varint(to, size);
-  put(to, bytes, size);
-}
-static void put_message(struct message* to, unsigned field, struct message message) {
-  put_field(to, field, message.bytes, message.size);
-  free(message.bytes);
-}
-static struct message text(const char* value) {
-  struct message message = {NULL, 0};
-  put_field(&message, 1, value, strlen(value));
-  return message;
-}
-static struct message key_value(const char* key, struct message value) {
-  struct message message = {NULL, 0};
-  put_field(&message, 1, key, strlen(key));
-  put_message(&message, 2, value);
-  return message;
-}
-
 static struct message payload(int keys) {
   static const char* const all[] = {"datadog.local_root_span_id",
                                     "http.route",
@@ -171,44 +119,13 @@ static struct message payload(int keys) {
                                     "k7",
                                     "k8",
                                     "late.key"};
-  struct message resource = {NULL, 0}, values = {NULL, 0}, array = {NULL, 0}, message = {NULL, 0};
+  struct message resource = {NULL, 0}, message = {NULL, 0};
   put_message(&resource, 1, key_value("service.name", text("shop")));
   put_message(&resource, 1, key_value("service.version", text("1.2\x1b[31m")));
   put_message(&message, 1, resource);
-  for (int i = 0; i < keys; ++i) put_message(&values, 1, text(all[i]));
-  put_message(&array, 5, values);
   put_message(&message, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
-  put_message(&message, 2, key_value("threadlocal.attribute_key_map", array));
+  put_message(&message, 2, key_value("threadlocal.attribute_key_map", array_of(all, keys)));
   return message;
-}
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
-static void publish(int keys) {
-  const struct message message = payload(keys);
-  if (context == NULL) {
-    const int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || ftruncate(fd, sizeof *context) != 0) exit(2);
-    context = mmap(NULL, sizeof *context, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (context == MAP_FAILED) exit(2);
-    madvise(context, sizeof *context, MADV_DONTFORK);
-    context->version = 2;
-  }
-  const uint64_t before = context->published_ns;
-  __atomic_store_n(&context->published_ns, 0, __ATOMIC_SEQ_CST);
-  free((void*)context->payload);
-  context->payload = message.bytes;
-  context->size = (uint32_t)message.size;
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  memcpy(context->signature, "OTEL_CTX", 8);
-  const uint64_t now = now_ns();
-  __atomic_store_n(&context->published_ns, now == before ? now + 1 : now, __ATOMIC_SEQ_CST);
-  prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, sizeof *context, "OTEL_CTX");
 }
 
 static void spoil(const char* fault) {
@@ -233,7 +150,7 @@ static void start_child(void) {
 int main(int argc, char** argv) {
   static const enum Part parts[PARTS] = {WHOLE,      DUPLICATE, UNKNOWN, BARE,
                                          INCOMPLETE, OVERSIZE,  INVALID, NONE};
-  publish(9);
+  publish(payload(9));
   if (argc > 1) spoil(argv[1]);
   pthread_barrier_init(&in_turn, NULL, 2);
   for (int i = 0; i < PARTS; ++i) {
@@ -247,7 +164,7 @@ int main(int argc, char** argv) {
   while (fgets(line, sizeof line, stdin) != NULL) {
     if (strcmp(line, "fork\n") == 0) start_child();
     if (strcmp(line, "grow\n") != 0) continue;
-    publish(10);
+    publish(payload(10));
     puts("grown");
     fflush(stdout);
   }

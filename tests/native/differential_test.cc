@@ -91,6 +91,48 @@ void put_random_record(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : at);
 }
 
+// Objects of JavaScript that mostly lead to a record, of a writer of one kind or the other.
+void put_random_node(Chance& chance, FakeMemory& memory, Address variable, ls_tls_recipe& recipe) {
+  const auto place = [&] { return chance.in_arena() & ~Address{7}; };
+  const auto object = [&](Address at) { return chance.one_in(30) ? at : at + 1; };
+  const auto small = [&](std::uint64_t number) {
+    return chance.one_in(60) ? place() : number << 32;
+  };
+  const Address slot = place(), key_handle = place(), map = place(), table = place();
+  const Address wrapper = place(), handle_of_undefined = place();
+  const std::uint64_t key = place() + 1, undefined = 0x21, buckets = 1ULL << chance.below(3);
+  const bool two_steps = chance.one_in(2);
+  const std::uint64_t hash = chance.below(~0U);
+  recipe.parameters[0] = 24 | 16ULL << 16 | 32ULL << 32 | (two_steps ? 25ULL : 0) << 48;
+  if (chance.one_in(30)) recipe.parameters[0] = chance.below(~0ULL);
+  const Address record = place();
+  put_random_record(chance, memory, two_steps ? wrapper + 24 : wrapper);
+  memory.put(wrapper + 32, two_steps ? wrapper : record);
+  otel::Record made;
+  memory.put_text(record, made.add(0, "node").bytes());
+  memory.put(table + 16, small(3));
+  memory.put(table + 24, small(1));
+  memory.put(table + 32, small(chance.one_in(20) ? 3 : buckets));
+  for (std::uint64_t i = 0; i < buckets; ++i) {
+    memory.put(table + 40 + 8 * i, small(chance.one_in(4) ? 0xffffffff : chance.below(4)));
+  }
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const Address entry = table + 40 + 8 * buckets + 24 * i;
+    memory.put(entry, chance.one_in(2) ? key : place());
+    memory.put(entry + 8, chance.one_in(10) ? undefined : object(wrapper));
+    memory.put(entry + 16, small(chance.one_in(2) ? 0xffffffff : chance.below(5)));
+  }
+  memory.put(map + 24, object(table));
+  memory.put(slot, chance.one_in(10) ? undefined : object(map));
+  memory.put(key_handle, key);
+  memory.put(variable, chance.one_in(20) ? Address{0} : slot);
+  memory.put(variable + 8, key_handle);
+  memory.put(variable + 16, hash | (chance.one_in(2) ? 32ULL << 32 : 0));
+  const bool handle = chance.one_in(2);
+  if (handle) memory.put(handle_of_undefined, undefined);
+  memory.put(variable + 24, handle ? handle_of_undefined : undefined);
+}
+
 // A user who is mostly right about it: pointers into the arena, and text there.
 void put_random_variable(Chance& chance, FakeMemory& memory, Address variable,
                          ls_tls_recipe& recipe) {
@@ -159,6 +201,9 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
     recipe.source =
         static_cast<std::uint16_t>(chance.one_in(30) ? LS_SOURCE_COUNT : LS_SOURCE_THREAD_CONTEXT);
     put_random_context(chance, memory, variable);
+  } else if (chance.one_in(4)) {
+    recipe.source = LS_SOURCE_NODE;
+    put_random_node(chance, memory, variable, recipe);
   } else if (chance.one_in(3)) {
     recipe.source = LS_SOURCE_OTEL_CONTEXT;
     put_random_record(chance, memory, variable);
@@ -178,6 +223,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   ProcessFacts facts;
   facts.keys = {"route", "user", "", "tenant"};
   unsigned variables = 0;
+  unsigned of_node = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Chance chance(seed);
     FakeMemory memory;
@@ -210,6 +256,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     unreadable += is_unreadable(reader.outcome);
     torn += reader.outcome == LS_UNREADABLE_TORN;
     without_name += (reader.flags & LS_UNKNOWN_KEY) != 0;
+    of_node += std::ranges::find(reader.labels, "node", &Label::value) != reader.labels.end();
     variables += std::ranges::any_of(
         reader.labels, [](const Label& label) { return label.key.starts_with("variable"); });
   }
@@ -219,4 +266,5 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   REQUIRE(torn > 50);
   REQUIRE(without_name > 200);
   REQUIRE(variables > 500);
+  REQUIRE(of_node > 50);
 }

@@ -30,10 +30,12 @@ namespace labelscope {
 
 // By key; each key once.
 using Attributes = std::vector<std::pair<std::string, std::string>>;
+using Numbers = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct ProcessFacts {
   Attributes attributes;          // of the process: service.name, ...
   std::vector<std::string> keys;  // of its threads' records, by number; empty where one is unusable
+  Numbers numbers;  // about the records: "tagged_size" is threadlocal.tagged_size there
   std::vector<Finding> findings;  // why there is less than the process says
   Address header = 0;
   std::uint64_t published_ns = 0;  // CLOCK_BOOTTIME; 0: it could not be read while it was whole
@@ -47,7 +49,7 @@ struct ProcessFacts {
 
 // Whether both say the same.
 inline bool say_the_same(const ProcessFacts& a, const ProcessFacts& b) {
-  return a.attributes == b.attributes && a.keys == b.keys;
+  return a.attributes == b.attributes && a.keys == b.keys && a.numbers == b.numbers;
 }
 
 // Null if the process has no context. `wanted`: its threads have records. Then mappings without a

@@ -42,11 +42,14 @@ enum ls_source {
   LS_SOURCE_THREAD_CONTEXT = 1, /* 64 bytes: context_tls_v1 (customlabels/thread_context.h) */
   LS_SOURCE_OTEL_CONTEXT = 2,   /* pointer to a record: OpenTelemetry's otel_thread_ctx_v1 */
   LS_SOURCE_GO = 3,             /* pointer to the goroutine that runs: labels of runtime/pprof */
-  LS_SOURCE_VARIABLE = 4,       /* what the user says: parameters are a struct ls_variable */
-  LS_SOURCE_COUNT = 5
+  LS_SOURCE_NODE = 4,           /* 32 bytes: OpenTelemetry's otel_thread_ctx_nodejs_v1 */
+  LS_SOURCE_VARIABLE = 5,       /* what the user says: parameters are a struct ls_variable */
+  LS_SOURCE_COUNT = 6
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)
+/* A bit for each source whose labels need what the process says of itself (process_facts.h). */
+#define LS_FACT_SOURCES (1U << LS_SOURCE_OTEL_CONTEXT | 1U << LS_SOURCE_NODE)
 
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */

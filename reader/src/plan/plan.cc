@@ -492,9 +492,12 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   plan.modules = modules;
   plan.plan_again |= list.loading;
   const bool has_records = std::ranges::any_of(plan.publishers, [](const Publisher& publisher) {
-    return publisher.recipe.source == LS_SOURCE_OTEL_CONTEXT;
+    return (LS_FACT_SOURCES & 1U << publisher.recipe.source) != 0;
   });
   plan.facts = with_keys(options_.variables, read_process_facts(target, *mappings, has_records));
+  for (Publisher& publisher : plan.publishers) {
+    find_source(publisher.recipe.source)->adapt(plan.facts.get(), publisher.recipe);
+  }
   return plan;
 }
 

@@ -55,6 +55,7 @@ bool add_values(Bytes resource, Values& values) {
 
 struct Value {
   std::optional<std::string> text;
+  std::optional<std::int64_t> number;
   std::optional<Bytes> array;
 };
 
@@ -70,7 +71,10 @@ std::optional<Value> parse_value(Bytes message) {
       if (fields.field == 7) value.text = hex_bytes(fields.bytes);
     } else {
       if (fields.field == 2) value.text = fields.number != 0 ? "true" : "false";
-      if (fields.field == 3) value.text = std::to_string(static_cast<std::int64_t>(fields.number));
+      if (fields.field == 3) {
+        value.number = static_cast<std::int64_t>(fields.number);
+        value.text = std::to_string(*value.number);
+      }
       if (fields.field == 4) value.text = double_text(fields.number);
     }
   }
@@ -119,7 +123,10 @@ std::optional<ContextMessage> parse_context_message(std::span<const std::byte> p
       if (!value->array) return std::nullopt;
       said.key_map = parse_key_map(*value->array, said.left_out);
       if (!said.key_map) return std::nullopt;
-    } else if (!key.starts_with(kOfThreads) && value->text) {
+    } else if (key.starts_with(kOfThreads)) {
+      const bool kept = value->number && key.size() <= kLongestText;
+      if (kept) said.numbers.emplace_back(key.substr(kOfThreads.size()), *value->number);
+    } else if (value->text) {
       if (key.size() > kLongestText || value->text->size() > kLongestText) {
         ++said.left_out;
       } else {

@@ -7,7 +7,7 @@
 //   AnyValue         1 string  2 bool  3 int  4 double  5 ArrayValue (1 AnyValue*)  7 bytes
 //
 // The attributes of threads are described by two keys among these: threadlocal.schema_version and
-// threadlocal.attribute_key_map. They belong into field 2 of ProcessContext; some writers have put
+// threadlocal.attribute_key_map. Others that begin in this way are numbers. They belong into field 2 of ProcessContext; some writers have put
 // them into the resource. Where two writers share one context, the second appends to what the first
 // has written: so the last of equal keys counts, and field 2 counts more than the resource.
 #pragma once
@@ -26,6 +26,7 @@ struct ContextMessage {
   Attributes attributes;              // by key; numbers and truth values as text, lists left out
   std::optional<std::string> schema;  // threadlocal.schema_version
   std::optional<std::vector<std::string>> key_map;
+  Numbers numbers;  // the other numbers among the keys that begin with threadlocal.
   std::size_t left_out = 0;  // attributes and keys that are too long
 };
 

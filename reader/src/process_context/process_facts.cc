@@ -75,6 +75,7 @@ void adopt(ContextMessage said, ProcessFacts& facts) {
              "texts, or longer than " +
              std::to_string(kLongestText) + " bytes, or too many");
   }
+  facts.numbers = std::move(said.numbers);
   if (!said.key_map) return;
   // What the numbers of a kind of records that nobody here knows mean, nobody here knows.
   if (said.schema && std::ranges::find(kSchemas, *said.schema) == std::end(kSchemas)) {

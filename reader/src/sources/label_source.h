@@ -19,6 +19,9 @@
 //   torn states    |  none             told as such     none           none             not told
 //   rules          |  LS001 to LS050   LS101 to LS110   none           none             none
 //
+// node_context is as otel_context, but 32 bytes from which a walk through objects of JavaScript leads
+// to the record; how, the process facts may say.
+//
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
 // Sources that need more of a thread than the address of a variable (registers, names that the
@@ -128,6 +131,8 @@ class LabelSource {
   virtual void judge(std::string_view path, FileInspection& file) const = 0;
   // How each thread's variable is reached, with the parameters of the walk.
   virtual AccessPlan reach(const Reachable& publisher) const;
+  // What the process says of itself (may be null) changes the walk.
+  virtual void adapt(const ProcessFacts*, ls_tls_recipe&) const {}
   // What is not told by symbols.
   virtual std::vector<SourceFact> facts(const FileInspection&) const { return {}; }
 

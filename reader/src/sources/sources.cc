@@ -6,6 +6,7 @@
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/go_labels/go_labels.h"
 #include "sources/label_source.h"
+#include "sources/node_context/node_context.h"
 #include "sources/otel_context/otel_context.h"
 #include "sources/thread_context/thread_context.h"
 #include "sources/variable/variable.h"
@@ -19,9 +20,10 @@ std::span<const LabelSource* const> all_sources() {
   static const ThreadContext thread_context;
   static const OtelContext otel_context;
   static const GoLabels go_labels;
+  static const NodeContext node_context;
   static const Variable variable;
   static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{
-      &custom_labels, &thread_context, &otel_context, &go_labels, &variable};
+      &custom_labels, &thread_context, &otel_context, &go_labels, &node_context, &variable};
   return all;
 }
 

@@ -26,16 +26,14 @@ static __always_inline _Bool ls_is_empty_otel_head(const struct ls_otel_head* he
   return any == 0;
 }
 
-static __always_inline __u32 ls_walk_otel_context(const struct ls_memory* memory,
-                                                  struct ls_labels* out, __u64 variable,
-                                                  __u32 publisher) {
+static __always_inline __u32 ls_read_otel_record(const struct ls_memory* memory,
+                                                 struct ls_labels* out, __u64 record,
+                                                 __u32 publisher, __u32 source) {
   __u64 start = out->head.size;
   __u64 attributes = start + sizeof(struct ls_label_block) + sizeof(struct ls_otel_head);
   struct ls_label_block* block = (struct ls_label_block*)ls_at(out, start);
   struct ls_otel_head* head = (struct ls_otel_head*)(block + 1);
-  __u64 record = 0;
 
-  if (!ls_read_user(memory, &record, sizeof(record), variable)) return LS_UNREADABLE_NOT_RESIDENT;
   if (record == 0) return LS_UNLABELLED;
   if (!ls_read_user(memory, head, sizeof(*head), record)) return LS_UNREADABLE_NOT_RESIDENT;
   if (head->valid != 1 || ls_is_empty_otel_head(head)) return LS_UNLABELLED;
@@ -53,11 +51,20 @@ static __always_inline __u32 ls_walk_otel_context(const struct ls_memory* memory
   ls_reload();
   block = (struct ls_label_block*)ls_at(out, start);
   block->publisher = publisher;
-  block->source = LS_SOURCE_OTEL_CONTEXT;
+  block->source = source;
   block->label_count = 0;
   block->byte_count = sizeof(*head) + size;
   ls_end_block(out, attributes + size);
   return LS_LABELLED;
+}
+
+static __always_inline __u32 ls_walk_otel_context(const struct ls_memory* memory,
+                                                  struct ls_labels* out, __u64 variable,
+                                                  __u32 publisher) {
+  __u64 record = 0;
+
+  if (!ls_read_user(memory, &record, sizeof(record), variable)) return LS_UNREADABLE_NOT_RESIDENT;
+  return ls_read_otel_record(memory, out, record, publisher, LS_SOURCE_OTEL_CONTEXT);
 }
 
 #endif /* LABELSCOPE_OTEL_CONTEXT_BPF_H */

@@ -6,6 +6,7 @@
 
 #include "labelscope/bpf/custom_labels.bpf.h"
 #include "labelscope/bpf/go_labels.bpf.h"
+#include "labelscope/bpf/node_context.bpf.h"
 #include "labelscope/bpf/otel_context.bpf.h"
 #include "labelscope/bpf/thread_context.bpf.h"
 #include "labelscope/bpf/variable.bpf.h"
@@ -30,6 +31,8 @@ static __always_inline __u32 ls_walk_source(const struct ls_memory* memory, stru
     case LS_SOURCE_GO:
       outcome = ls_walk_go(memory, walk, go, &out->head, recipe, variable);
       break;
+    case LS_SOURCE_NODE:
+      return ls_walk_node_context(memory, out, recipe, variable, publisher);
     case LS_SOURCE_VARIABLE:
       return ls_walk_variable(memory, out, (const struct ls_variable*)recipe->parameters, variable,
                               publisher);

@@ -22,6 +22,55 @@ void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publish
   if (set) labels.push_back({key, hex_bytes(id), publisher});
 }
 
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The attributes one by one, those that become no label included.
+void tell_attributes(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
+  Attribute attribute;
+  AttributeReader reader(attributes_of(seen.head, seen.raw.bytes));
+  while (reader.next(attribute)) {
+    const std::string number = "attribute with key " + std::to_string(attribute.key);
+    const bool named = facts != nullptr && attribute.key < facts->keys.size() &&
+                       !facts->keys[attribute.key].empty();
+    told.steps.push_back(number + (named ? ", " + facts->keys[attribute.key] : std::string()) +
+                         "=" + text_of(attribute.value));
+    if (named) continue;
+    told.findings.push_back(
+        facts == nullptr || facts->keys.empty()
+            ? Finding{FindingCode::kKeyMapMissing,
+                      "an " + number + " has no name: the process publishes no names of keys",
+                      "publish a process context with threadlocal.attribute_key_map", RuleId::kNone,
+                      Harm::kSlight}
+            : Finding{FindingCode::kUnknownKey,
+                      "an " + number + " has no name: the process names the keys below " +
+                          std::to_string(facts->keys.size()),
+                      "publish the new names before a record uses them", RuleId::kNone,
+                      Harm::kSlight});
+  }
+  if (reader.left() != 0 && (seen.raw.flags & LS_TRUNCATED_BYTES) == 0) {
+    told.findings.push_back({FindingCode::kIncompleteAttribute,
+                             "the last " + std::to_string(reader.left()) +
+                                 " bytes of the attributes are no whole attribute",
+                             "let the size of the attributes be what is written of them",
+                             RuleId::kNone, Harm::kSlight});
+  }
+}
+
+void tell_not_valid(const Head& head, ReadingStory& told) {
+  if (head.valid == 0) {
+    told.steps.emplace_back(
+        "its mark is 0: the thread has no span now, or just changes the record");
+    return;
+  }
+  told.steps.push_back("its mark is " + std::to_string(head.valid) + ", so it is no record");
+  told.findings.push_back({FindingCode::kRecordInvalid,
+                           "the mark of the record is " + std::to_string(head.valid) +
+                               ", neither that of a record (1) nor of none (0)",
+                           "let the variable point to a record of OTEP 4947"});
+}
+
 }  // namespace
 
 bool AttributeReader::next(Attribute& attribute) {
@@ -37,6 +86,72 @@ bool AttributeReader::next(Attribute& attribute) {
 std::span<const std::byte> attributes_of(const Head& head, std::span<const std::byte> raw) {
   const auto behind = raw.subspan(sizeof head);
   return behind.first(std::min<std::size_t>(behind.size(), head.attribute_bytes));
+}
+
+RecordReading read_record(const MemorySource& memory, Address record) {
+  using End = RecordReading::End;
+  RecordReading seen;
+  seen.record = record;
+  const auto stop = [&](End end, ls_outcome outcome) {
+    seen.end = end;
+    seen.raw.outcome = outcome;
+    return seen;
+  };
+  if (record == 0) return stop(End::kNull, LS_UNLABELLED);
+  const auto head = read_value<Head>(memory, record);
+  if (!head) return stop(End::kHead, LS_UNREADABLE_NOT_RESIDENT);
+  seen.head = *head;
+  if (head->valid != kValid) return stop(End::kNotValid, LS_UNLABELLED);
+
+  const std::size_t size = std::min<std::size_t>(head->attribute_bytes, kMostAttributeBytes);
+  if (size < head->attribute_bytes) seen.raw.flags |= LS_TRUNCATED_BYTES;
+  seen.raw.bytes.resize(sizeof *head + size);
+  std::memcpy(seen.raw.bytes.data(), &*head, sizeof *head);
+  const auto attributes = std::span(seen.raw.bytes).subspan(sizeof *head);
+  if (size != 0 && !memory.read(record + sizeof *head, attributes)) {
+    return stop(End::kAttributes, LS_UNREADABLE_NOT_RESIDENT);
+  }
+  const Head none{{}, {}, kValid, head->trace_flags, 0};
+  const bool empty = std::memcmp(&none, &*head, sizeof none) == 0;
+  return stop(End::kWhole, empty ? LS_UNLABELLED : LS_LABELLED);
+}
+
+void tell_unreadable(const std::string& what, Address address, ReadingStory& told) {
+  told.steps.push_back(what + " at " + hex(address) + " cannot be read");
+  told.findings.push_back(
+      {FindingCode::kBadPointer,
+       "the memory of " + what + ", " + hex(address) + ", is not there or not resident",
+       {}});
+}
+
+bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
+  using End = RecordReading::End;
+  if (seen.end == End::kNull) {
+    told.steps.emplace_back("the pointer is null: the thread has no record now");
+    return false;
+  }
+  told.steps.push_back("the pointer leads to a record at " + hex(seen.record));
+  if (seen.end == End::kHead) {
+    tell_unreadable("the record", seen.record, told);
+    return false;
+  }
+  told.steps.push_back("the record has trace " + hex_bytes(seen.head.trace_id) + ", span " +
+                       hex_bytes(seen.head.span_id) + ", flags " + hex(seen.head.trace_flags) +
+                       ", " + std::to_string(seen.head.attribute_bytes) + " bytes of attributes");
+  if (seen.end == End::kNotValid) {
+    tell_not_valid(seen.head, told);
+    return false;
+  }
+  if (seen.end == End::kAttributes) {
+    tell_unreadable("the attributes", seen.record + sizeof seen.head, told);
+    return false;
+  }
+  if ((seen.raw.flags & LS_TRUNCATED_BYTES) != 0) {
+    told.steps.push_back("of its attributes, " + std::to_string(kMostAttributeBytes) +
+                         " bytes are read");
+  }
+  tell_attributes(seen, facts, told);
+  return true;
 }
 
 Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,

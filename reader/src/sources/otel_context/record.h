@@ -15,9 +15,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "labelscope/label.h"
+#include "labelscope/memory.h"
 #include "labelscope/process_facts.h"
+#include "sources/label_source.h"
 
 namespace labelscope::otel {
 
@@ -52,6 +55,19 @@ class AttributeReader {
 
 // The attributes of a raw block: a head, and as many bytes behind it as were read.
 std::span<const std::byte> attributes_of(const Head& head, std::span<const std::byte> raw);
+
+// What there is at an address: the head and its attributes as a raw block, or where the reading ended.
+struct RecordReading {
+  enum class End { kNull, kHead, kNotValid, kAttributes, kWhole };
+  End end = End::kNull;
+  Address record = 0;
+  Head head{};
+  RawReading raw;
+};
+RecordReading read_record(const MemorySource& memory, Address record);
+void tell_unreadable(const std::string& what, Address address, ReadingStory& told);
+// The same in sentences. False: there is no whole record, and all is said.
+bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told);
 
 // Labels of a raw block, as both walks make it. `facts` may be null.
 Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,

@@ -1,0 +1,24 @@
+// OpenTelemetry's thread context of node, otel_thread_ctx_nodejs_v1 (design document 01861 of the eBPF
+// profiler; not merged in September 2026): the record of OTEP 4947 (otel_context/record.h), found through
+// objects of JavaScript. The writer is the addon of npm's @datadog/pprof, from version 5.16 on.
+#pragma once
+
+#include "sources/label_source.h"
+
+namespace labelscope {
+
+class NodeContext final : public LabelSource {
+ public:
+  NodeContext();
+  bool is_publisher_name(std::string_view path) const override;
+  void judge(std::string_view path, FileInspection& file) const override;
+  void adapt(const ProcessFacts* facts, ls_tls_recipe& recipe) const override;
+  Observation read(const ThreadView& thread) const override;
+  RawReading take(const ThreadView& thread) const override;
+  ReadingStory explain(const ThreadView& thread) const override;
+  SetCheck check(const MemorySource& memory, Address variable) const override;
+  Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
+                     const ProcessFacts* facts) const override;
+};
+
+}  // namespace labelscope
