@@ -102,6 +102,7 @@ std::vector<ComparedRow> compared(Parts a, const Parts& b, const ComparedRow::Si
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& x, const ComparedRow& y) {
+    if (x.is_noise() != y.is_noise()) return y.is_noise();
     const double of_x = std::abs(x.difference);
     const double of_y = std::abs(y.difference);
     return of_x != of_y ? of_x > of_y : x.a.weight_ns > y.a.weight_ns;

@@ -25,7 +25,7 @@ std::string title_of(const ComparedTable& table) {
   return table.by == By::kFunctionAlone ? "function (alone)" : "function (and below)";
 }
 
-std::string name_of(const ComparedTable& table, const ComparedRow& row) {
+std::string name_of(const ComparedTable& table, const ComparedRow& row, const ShortNames& names) {
   switch (row.kind) {
     case ComparedRow::Kind::kWithout:
       return "(no such label)";
@@ -34,7 +34,7 @@ std::string name_of(const ComparedTable& table, const ComparedRow& row) {
     case ComparedRow::Kind::kValue:
       break;
   }
-  return table.by == By::kLabel ? shown_value(row.name) : escape_terminal(row.name);
+  return table.by == By::kLabel ? shown_value(row.name) : escape_terminal(names.of(row.name));
 }
 
 // "+1.2", "-0.3"; "0.0" has no sign.
@@ -60,9 +60,11 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
   constexpr std::size_t kLeastWidth = 16;
   const ValueType values = value_type(comparison.mode);
   const std::size_t shown = std::min(table.rows.size(), style.max_values);
+  ShortNames names;
+  for (const ComparedRow& row : table.rows) names.add(row.name);
   std::size_t width = std::max(count_columns(title_of(table)), kLeastWidth);
   for (std::size_t i = 0; i < shown; ++i) {
-    width = std::max(width, count_columns(name_of(table, table.rows[i])));
+    width = std::max(width, count_columns(name_of(table, table.rows[i], names)));
   }
   const std::size_t free = style.width > kNumbersWidth ? style.width - kNumbersWidth : 0;
   if (style.width != 0) width = std::max(kLeastWidth, std::min(width, free));
@@ -75,20 +77,20 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
     const ComparedRow& row = table.rows[i];
     const bool noise = row.is_noise();
     const std::string_view color = noise ? kDim : row.errors > 0 ? kRed : kGreen;
-    std::string line = cell(name_of(table, row), width, style.unicode);
+    std::string line = cell(name_of(table, row, names), width, style.unicode);
     if (row.kind != ComparedRow::Kind::kValue) line = paint(style.color, kDim, std::move(line));
     out << line << right(share_text(row.a, comparison.a), kShareWidth)
         << right(share_text(row.b, comparison.b), kShareWidth)
         << paint(style.color, color,
-                 right(points(row.difference), kShareWidth) + (noise ? " ~" : "  "))
+                 right(points(row.difference), kShareWidth) +
+                     (noise && row.difference != 0 ? " ~" : "  "))
         << right(amount_text(row.a.weight_ns, values), kAmountWidth)
         << right(amount_text(row.b.weight_ns, values), kAmountWidth)
         << right(amount_difference(row, values), kAmountWidth) << '\n';
   }
   if (shown < table.rows.size()) {
     out << paint(style.color, kDim,
-                 "(" + with_thousands(table.rows.size() - shown) +
-                     " more with smaller differences: --json has all)")
+                 "(" + with_thousands(table.rows.size() - shown) + " more: --json has all)")
         << '\n';
   }
 }
@@ -114,8 +116,9 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
     render_table(comparison, table, style, out);
     const auto end = table.rows.begin() +
                      static_cast<std::ptrdiff_t>(std::min(table.rows.size(), style.max_values));
-    any_noise |=
-        std::any_of(table.rows.begin(), end, [](const ComparedRow& row) { return row.is_noise(); });
+    any_noise |= std::any_of(table.rows.begin(), end, [](const ComparedRow& row) {
+      return row.is_noise() && row.difference != 0;
+    });
   }
   out << '\n';
   if (any_noise) {

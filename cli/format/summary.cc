@@ -150,13 +150,19 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   constexpr std::size_t kNumbersWidth = kShareWidth + kErrorWidth + kTimeWidth + kCountWidth + 2;
   constexpr std::size_t kLeastWidth = 16;
   constexpr const char* kIndent = "    ";
+  ShortNames names;
+  for (const TableRow& row : table) {
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      names.add(functions.text(name));
+    }
+  }
   std::size_t widest = std::max(count_columns(title), kLeastWidth);
   std::uint64_t largest = 0;
   std::vector<std::uint64_t> times;
   for (const TableRow& row : table) {
     widest = std::max(widest, count_columns(row.value));
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
-      widest = std::max(widest, 4 + count_columns(escape_terminal(functions.text(name))));
+      widest = std::max(widest, 4 + count_columns(escape_terminal(names.of(functions.text(name)))));
     }
     largest = std::max(largest, row.amount.weight_ns);
     times.push_back(row.amount.weight_ns);
@@ -189,7 +195,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
-      const std::string text = kIndent + escape_terminal(functions.text(name));
+      const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
       out << paint(style.color, kDim, cell(text, value_width, style.unicode))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
           << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, values), kTimeWidth)

@@ -5,6 +5,43 @@
 #include "cli/format/escape.h"
 
 namespace labelscope::cli {
+namespace {
+
+// Without what is in such brackets, outermost ones; unchanged if these belong to the name itself:
+// "operator<", "<impl as Trait>".
+std::string without(const std::string& name, char open, char close) {
+  std::string out;
+  std::size_t depth = 0;
+  for (const char c : name) {
+    if (c == open) ++depth;
+    if (depth == 0) out += c;
+    if (c == close && depth > 0) --depth;
+  }
+  const bool is_name = depth == 0 && out.find_first_not_of(' ') != std::string::npos &&
+                       !out.starts_with("::") && !out.ends_with("operator");
+  return is_name ? out : name;
+}
+
+std::string short_name(std::string name) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (std::size_t at = 0; (at = name.find(kAnonymous, at)) != std::string::npos;) {
+    name.erase(at, kAnonymous.size());
+  }
+  return without(without(name, '(', ')'), '<', '>');
+}
+
+}  // namespace
+
+void ShortNames::add(const std::string& name) {
+  const auto [entry, added] = short_.try_emplace(name, short_name(name));
+  if (added) ++how_many_are_[entry->second];
+}
+
+const std::string& ShortNames::of(const std::string& name) const {
+  const auto found = short_.find(name);
+  if (found == short_.end() || how_many_are_.at(found->second) != 1) return name;
+  return found->second;
+}
 
 std::string shown_value(std::string_view value) {
   if (value.empty()) return std::string(kEmptyText);

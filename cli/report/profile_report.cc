@@ -121,7 +121,7 @@ std::string ProfileReport::next_step() const {
   });
   if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
   if (pprof == written_.end()) return {};
-  std::string key = telling_key(profile_);
+  std::string key = options_.group_by.empty() ? telling_key(profile_) : std::string();
   // A key comes from the target, and this line is there to be pasted into a shell.
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";

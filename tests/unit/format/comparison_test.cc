@@ -146,8 +146,10 @@ TEST_CASE("comparison: the table says what is noise, and no label byte reaches a
   const Profile odd = weighed(std::move(made.profile), 1'000'000);
   const std::string text = text_of(compare(odd, odd));
   CHECK(text.find('\x1b') == std::string::npos);
-  CHECK(text.find("0.0 ~") != std::string::npos);
-  CHECK(text.find("~ may be chance") != std::string::npos);
+  CHECK(text.find('~') == std::string::npos);  // no difference at all
+  const std::string few = text_of(compare(shop(6, 3, 1), shop(6, 2, 2)));
+  CHECK(few.find("-10.0 ~") != std::string::npos);
+  CHECK(few.find("~ may be chance") != std::string::npos);
   const std::string telling = text_of(compare(shop(600, 300, 100), shop(100, 300, 600)));
   CHECK(telling.find("-50.0  ") != std::string::npos);
 }

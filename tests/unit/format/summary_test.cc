@@ -325,6 +325,32 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
       R"({"value":"red","samples":18,"time_ns":180000000,"share_error":0.067)"));
 }
 
+TEST_CASE(
+    "summary: functions are named without what makes their names long, if that tells them apart") {
+  SmallProfile small;
+  const auto leaf = [&](const char* name) {
+    return small.stack({small.location(small.main_module, 0x403000, {name})});
+  };
+  const std::vector<std::pair<const char*, const char*>> names{
+      {"shop::(anonymous namespace)::pay(std::map<int, int> const&)", "shop::pay"},
+      {"vec<int>::push(int&&)", "vec<int>::push(int&&)"},
+      {"vec<char>::push(char&&)", "vec<char>::push(char&&)"},
+      {"operator<(A const&, B const&)", "operator<"},
+      {"<impl as Trait>::run", "<impl as Trait>::run"},
+      {"(unknown)", "(unknown)"}};
+  std::uint64_t count = 20;
+  for (const auto& [name, shown] : names) {
+    small.sample(small.shop_thread, leaf(name), small.labels({{"k", "v"}}), LS_LABELLED).count =
+        count--;
+  }
+  const auto lines = summary(small.profile, {"k"}, {.functions = 10});
+  REQUIRE(lines.size() == 2 + names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    INFO(lines[2 + i]);
+    CHECK(lines[2 + i].starts_with(std::string("    ") + names[i].second + " "));
+  }
+}
+
 TEST_CASE("summary: a value or a function cannot pass for the other on a terminal") {
   SmallProfile small;
   small.sample(small.shop_thread,
