@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/format/escape.h"
+#include "cli/format/shares.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/report/profile_report.h"
@@ -27,8 +28,9 @@ int run(const ReportOptions& options) {
   apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
-                                         : "no sample is left of the recording");
-    return kExitNoSample;
+                                         : "no sample is left of the recording, which is " +
+                                               time_text(all.profile->duration_ns) + " long");
+    return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
   }
   ProfileReport report(options, *all.profile);
   bool written = !outputs || report.write_files(*outputs);

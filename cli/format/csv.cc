@@ -82,9 +82,9 @@ class CsvRenderer {
   }
 
  private:
-  static constexpr std::array<std::string_view, 9> kOwn{
-      "samples", "function", "module",      "stack_end", "outcome",
-      "comm",    "pid",      "thread_name", "thread_id"};
+  static constexpr std::array<std::string_view, 9> kOwn{"samples",   "function",    "module",
+                                                        "stack_end", "outcome",     "comm",
+                                                        "pid",       "thread_name", "thread_id"};
 
   struct Amount {
     std::uint64_t weight_ns = 0;

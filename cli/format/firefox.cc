@@ -217,6 +217,7 @@ class FirefoxRenderer {
     }
     Json extra = Json::array();
     for (const auto& [label, value] : std::initializer_list<std::pair<const char*, std::string>>{
+             {"Part", remarks_line(profile_)},
              {"Samples", ledger_line(profile_)},
              {"Time", time_line(profile_)},
              {"Stacks", stacks_line(profile_.ledger)},

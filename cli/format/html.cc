@@ -105,6 +105,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"time_line", escape_terminal(time_line(profile))},
               {"ledger_line", escape_terminal(ledger_line(profile))},
               {"stacks", stacks_json(ledger)},
+              {"part", escape_terminal(remarks_line(profile))},
               {"counters", std::move(counters)},
               {"processes", processes_json(profile)},
               {"telling_key", escape_terminal(telling_key(profile))},

@@ -24,22 +24,24 @@ constexpr int kVersion = 1;
 Json header_json(const Profile& profile) {
   Json outcomes = Json::array();
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) outcomes.push_back(outcome_name(i));
-  return {{"type", "header"},
-          {"format", "labelscope-recording"},
-          {"version", kVersion},
-          {"tool_version", bytes_json(profile.tool_version)},
-          {"event", bytes_json(profile.event)},
-          {"mode", bytes_json(profile.mode)},
-          {"backend", bytes_json(profile.backend)},
-          {"call_graph", bytes_json(profile.call_graph)},
-          {"command_line", bytes_json(profile.command_line)},
-          {"kernel_release", bytes_json(profile.kernel_release)},
-          {"start_unix_ns", profile.start_unix_ns},
-          {"start_monotonic_ns", profile.start_monotonic_ns},
-          {"duration_ns", profile.duration_ns},
-          {"period_ns", profile.period_ns},
-          {"outcomes", std::move(outcomes)},
-          {"flags", flags_json((1U << kSampleFlagCount) - 1)}};
+  Json header = {{"type", "header"},
+                 {"format", "labelscope-recording"},
+                 {"version", kVersion},
+                 {"tool_version", bytes_json(profile.tool_version)},
+                 {"event", bytes_json(profile.event)},
+                 {"mode", bytes_json(profile.mode)},
+                 {"backend", bytes_json(profile.backend)},
+                 {"call_graph", bytes_json(profile.call_graph)},
+                 {"command_line", bytes_json(profile.command_line)},
+                 {"kernel_release", bytes_json(profile.kernel_release)},
+                 {"start_unix_ns", profile.start_unix_ns},
+                 {"start_monotonic_ns", profile.start_monotonic_ns},
+                 {"duration_ns", profile.duration_ns},
+                 {"period_ns", profile.period_ns},
+                 {"outcomes", std::move(outcomes)},
+                 {"flags", flags_json((1U << kSampleFlagCount) - 1)}};
+  if (!profile.remarks.empty()) header["remarks"] = array_json(profile.remarks, bytes_json);
+  return header;
 }
 
 Json process_fields(const Process& process) {

@@ -78,6 +78,11 @@ std::string time_line(const Profile& profile) {
   if (profile.backend.empty()) {  // a pprof file of another tool
     return amount_text(time.whole(), values) + " of " + values.type + " (" + values.unit + ")";
   }
+  // The kernel has counted all of it, and not what is left.
+  if (!profile.remarks.empty()) {
+    return time_text(time.whole()) + " of " + (profile.mode == "wall" ? "threads'" : "CPU") +
+           " time in these samples";
+  }
   return time_text(time.whole()) +
          (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
          " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
@@ -98,9 +103,17 @@ std::string ledger_line(const Profile& profile) {
   return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
          profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
          with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
-         with_thousands(unreadable) + " unreadable" + reasons + "; " +
-         with_thousands(ledger.written) + " written, " + with_thousands(ledger.dropped) +
-         " dropped" + stop_text(ledger);
+         with_thousands(unreadable) + " unreadable" + reasons +
+         (profile.remarks.empty()
+              ? "; " + with_thousands(ledger.written) + " written, " +
+                    with_thousands(ledger.dropped) + " dropped" + stop_text(ledger)
+              : std::string());
+}
+
+std::string remarks_line(const Profile& profile) {
+  std::string line;
+  for (const std::string& remark : profile.remarks) line += (line.empty() ? "" : "; ") + remark;
+  return line;
 }
 
 }  // namespace labelscope::cli

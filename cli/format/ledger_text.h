@@ -15,6 +15,8 @@ std::string time_line(const Profile& profile);
 // "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty where none
 // were asked for.
 std::string stacks_line(const Ledger& ledger);
+// Profile::remarks in one line; bytes.
+std::string remarks_line(const Profile& profile);
 // Whether taken = sum of outcomes, written = taken - dropped, and each stack has one end.
 bool adds_up(const Ledger& ledger);
 

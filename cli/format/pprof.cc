@@ -238,6 +238,7 @@ class PprofRenderer {
     add_comment("backend", profile_.backend);
     add_comment("call graph", profile_.call_graph);
     add_comment("kernel", profile_.kernel_release);
+    for (const std::string& remark : profile_.remarks) add_comment("part", remark);
     add_comment("ledger", ledger_text(profile_.ledger));
     add_comment("stacks", stacks_line(profile_.ledger));
     for (const Process& process : profile_.processes) {

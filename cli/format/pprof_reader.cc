@@ -35,6 +35,7 @@ namespace {
 constexpr std::size_t kMostSamples = 20'000'000;
 constexpr std::size_t kMostFrames = 200'000'000;
 constexpr std::size_t kMostCopiedText = std::size_t{1} << 30;
+constexpr std::size_t kMostRemarks = 64;
 
 // IDs are any numbers: an attacker's, too.
 using ById = std::unordered_map<std::uint64_t, Index>;
@@ -75,7 +76,7 @@ class PprofReader {
   IndexTable stacks_;
   PprofSampleLabels labels_{read_.profile};
   std::unordered_map<std::string, SampleRow> label_rows_;  // by the bytes of the labels
-  std::unordered_map<std::int32_t, std::size_t> by_pid_;  // processes, for their attributes
+  std::unordered_map<std::int32_t, std::size_t> by_pid_;   // processes, for their attributes
   std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
   std::size_t frames_ = 0;
   std::size_t copied_text_ = 0;  // of names and labels, each time that they are used
@@ -401,11 +402,15 @@ void PprofReader::take_comments() {
   for (const std::int64_t comment : comments_) {
     const std::string_view line = text(comment);
     if (ours) take_attribute(line);
+    constexpr std::string_view kPart = "part: ";
+    if (ours && line.starts_with(kPart) && profile.remarks.size() < kMostRemarks) {
+      profile.remarks.emplace_back(line.substr(kPart.size()));
+    }
     for (const auto& [name, field] : kOurs) {
       if (ours && field->empty() && line.starts_with(name)) *field = line.substr(name.size());
     }
   }
-  if (profile.event.empty()) profile.event = "another tool";
+  if (profile.event.empty()) profile.event = cut_ ? "a tool that is not known" : "another tool";
 }
 
 // "attribute of process 42: service.name=shop"
@@ -421,7 +426,8 @@ void PprofReader::take_attribute(std::string_view comment) {
   if (error != std::errc() || !attribute.starts_with(": ") || equals == attribute.npos) return;
   std::vector<Process>& processes = read_.profile.processes;
   if (by_pid_.empty()) {
-    for (std::size_t i = 0; i < processes.size(); ++i) by_pid_.try_emplace(raw(processes[i].pid), i);
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      by_pid_.try_emplace(raw(processes[i].pid), i);
   }
   const auto process = by_pid_.find(pid);
   if (process == by_pid_.end()) return;

@@ -30,12 +30,29 @@ Result<std::string> whole(std::istream& in) {
   return bytes;
 }
 
+// Both begin with a message as field 1: here it has messages itself, in pprof it has numbers.
+bool is_otlp(std::string_view bytes) {
+  constexpr char kFirstMessage = 0x0a;
+  constexpr char kSecondMessage = 0x12;
+  if (!bytes.starts_with(kFirstMessage)) return false;
+  std::size_t at = 1;  // of the length
+  while (at < bytes.size() && (bytes[at] & 0x80) != 0) ++at;
+  const bool empty = at == 1 && bytes.substr(1, 1) == std::string_view("\0", 1);
+  return !empty && at + 1 < bytes.size() &&
+         (bytes[at + 1] == kFirstMessage || bytes[at + 1] == kSecondMessage);
+}
+
 Result<ReadRecording> read_unpacked(std::istream& in) {
   const int first = in.peek();
   // A recording is lines of JSON. No field of a pprof file begins with this byte.
   if (first == '{' || first == std::istream::traits_type::eof()) return read_jsonl(in);
   auto bytes = whole(in);
   if (!bytes) return std::move(bytes).error();
+  if (is_otlp(*bytes)) {
+    return Error{ErrorCode::kUnsupported,
+                 "it has profiles of OpenTelemetry (OTLP), which labelscope writes and does not "
+                 "read; read the recording that they are from"};
+  }
   return read_pprof(*bytes);
 }
 

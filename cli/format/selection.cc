@@ -5,6 +5,7 @@
 
 #include "cli/format/row_labels.h"
 #include "cli/format/rows.h"
+#include "cli/format/shares.h"
 
 namespace labelscope::cli {
 
@@ -16,9 +17,13 @@ Result<Condition> Condition::parse(const std::string& text) {
     return Error{ErrorCode::kMalformed, "KEY=VALUE, KEY!=VALUE, KEY~REGEX or KEY!~REGEX is wanted"};
   }
   Condition made;
+  made.text_ = text;
   made.key_ = text.substr(0, key_size);
   made.value_ = text.substr(sign + 1);
   made.wanted_ = !negated;
+  // As tables and the page call these.
+  if (made.value_ == "(no such label)" || made.value_ == "(unset)") made.value_ = kNoneText;
+  if (made.value_ == "(unreadable)") made.value_ = kUnreadableText;
   if (text[sign] == '~') {
     auto expression = std::make_unique<regex_t>();
     const int problem = ::regcomp(expression.get(), made.value_.c_str(), REG_EXTENDED | REG_NOSUB);
@@ -37,6 +42,26 @@ bool Condition::holds(const std::string& value) const {
                                 : value == value_;
   return fits == wanted_;
 }
+
+namespace {
+
+// "with tenant=42 and http.route~^/pay, from 1 s to 2.5 s on"
+std::string words_of(const Selection& selection) {
+  std::string words;
+  for (const Condition& condition : selection.conditions) {
+    words += (words.empty() ? "with " : " and ") + condition.text();
+  }
+  const auto time = [&](const char* word, const auto& at) {
+    if (!at) return;
+    words +=
+        (words.empty() ? "" : " ") + (word + time_text(static_cast<std::uint64_t>(at->count())));
+  };
+  time("from ", selection.since);
+  time("up to ", selection.until);
+  return words;
+}
+
+}  // namespace
 
 Status select(Profile& profile, const Selection& selection) {
   if (selection.empty()) return {};
@@ -62,6 +87,7 @@ Status select(Profile& profile, const Selection& selection) {
   };
   std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
   profile.ledger = ledger_of_rows(profile);
+  profile.remarks.push_back("only samples " + words_of(selection));
   return {};
 }
 

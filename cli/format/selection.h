@@ -22,6 +22,7 @@ class Condition {
   static Result<Condition> parse(const std::string& text);
 
   const std::string& key() const { return key_; }
+  const std::string& text() const { return text_; }
   bool holds(const std::string& value) const;
 
  private:
@@ -32,6 +33,7 @@ class Condition {
       delete expression;
     }
   };
+  std::string text_;
   std::string key_;
   std::string value_;
   bool wanted_ = true;                   // false: with "!"

@@ -104,7 +104,10 @@ class SvgRenderer {
   std::string title() const {
     return escape_terminal(profile_.command_line.empty() ? "labelscope" : profile_.command_line);
   }
-  std::string times() const { return escape_terminal(time_line(profile_)); }
+  std::string times() const {
+    const std::string part = remarks_line(profile_);
+    return escape_terminal((part.empty() ? "" : part + ": ") + time_line(profile_));
+  }
   std::string samples() const {
     std::string text = escape_terminal(ledger_line(profile_));
     const std::string stacks = stacks_line(profile_.ledger);

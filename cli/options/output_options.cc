@@ -1,6 +1,8 @@
 #include "cli/options/output_options.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/format/escape.h"
 #include "cli/options/values.h"
@@ -43,6 +45,10 @@ void OutputOptions::check() const {
   for (const Format& one : kFormats) extensions.emplace_back(one.extension);
   for (const std::string& path : outputs) {
     if (path == "-") continue;
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none)) {
+      refuse("--output", path, "it is a directory; name a file in it");
+    }
     const auto by_name = format_from_path(path);
     if (!format && path.ends_with(".pb")) {
       refuse(

@@ -89,7 +89,8 @@ std::string value_in(const CgroupFacts& facts, ProcessFact fact) {
 // The same for every process: the sentence is said once.
 std::string cannot_be_read(const char* what, const Error& error) {
   std::string_view why = error.context;
-  why.remove_prefix(std::min(why.rfind(": ") == std::string_view::npos ? 0 : why.rfind(": ") + 2, why.size()));
+  why.remove_prefix(
+      std::min(why.rfind(": ") == std::string_view::npos ? 0 : why.rfind(": ") + 2, why.size()));
   return std::string(what) + " cannot be read (" + std::string(why) + ")";
 }
 

@@ -64,6 +64,11 @@ Status merge(Profile& to, Profile from) {
   join(to.kernel_release, from.kernel_release, ", ");
   join(to.tool_version, from.tool_version, ", ");
 
+  for (std::string& remark : from.remarks) {
+    const bool known = std::ranges::find(to.remarks, remark) != to.remarks.end();
+    if (!known) to.remarks.push_back(std::move(remark));
+  }
+
   append(to.processes, from.processes);
   const Index threads = append(to.threads, from.threads);
   for (auto thread = to.threads.begin() + threads; thread != to.threads.end(); ++thread) {

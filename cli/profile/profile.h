@@ -131,6 +131,8 @@ struct Profile {
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t duration_ns = 0;
+  // Why this is not all that was recorded, as clauses: "only samples with tenant=42". Bytes.
+  std::vector<std::string> remarks;
   std::uint64_t period_ns = 0;  // between two samples of a thread that runs, on average
 
   std::vector<Process> processes;

@@ -1,11 +1,15 @@
 #include "cli/report/read_recordings.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
+#include <system_error>
 
 #include "cli/format/escape.h"
 #include "cli/format/recording_reader.h"
+#include "cli/format/row_labels.h"
 #include "cli/host/log.h"
 #include "cli/profile/merge.h"
 
@@ -14,19 +18,58 @@ namespace {
 
 Result<ReadRecording> read(const std::string& path) {
   if (path == "-") return read_recording(std::cin);
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    return Error{ErrorCode::kSystem, "it is a directory"};
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error(errno, "cannot open it");
   return read_recording(file);
 }
 
+// Keys that conditions may name: our own, and those of labels.
+void add_keys(const Profile& profile, std::set<std::string>& keys) {
+  keys.insert({std::string(kPidKey), std::string(kThreadIdKey), std::string(kThreadNameKey),
+               std::string(kCommKey)});
+  for (const LabelSet& labels : profile.label_sets) {
+    for (const Label& label : labels) keys.insert(label.key);
+  }
+}
+
+// A condition on a key that no sample has leaves nothing, or all.
+void warn_of_unknown_keys(const Selection& selection, const std::set<std::string>& known) {
+  constexpr std::size_t kMostTold = 12;
+  for (const Condition& condition : selection.conditions) {
+    if (known.contains(condition.key())) continue;
+    std::string there;
+    std::size_t told = 0;
+    for (const std::string& key : known) {
+      if (++told > kMostTold) break;
+      there += (there.empty() ? "" : ", ") + escape_terminal(key);
+    }
+    if (known.size() > kMostTold) there += ", ...";
+    log::warning("no sample has the label " + escape_terminal(condition.key()) +
+                 " of --where; there are: " + there);
+  }
+}
+
+// Two files that say the same of when and how.
+bool is_same_recording(const Profile& one, const Profile& other) {
+  return one.start_unix_ns != 0 && one.start_unix_ns == other.start_unix_ns &&
+         one.start_monotonic_ns == other.start_monotonic_ns &&
+         one.command_line == other.command_line && one.duration_ns == other.duration_ns;
+}
+
 }  // namespace
 
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection) {
   ReadRecordings all;
+  std::set<std::string> keys;
   for (const std::string& path : paths) {
     const std::string name = path == "-" ? "stdin" : escape_terminal(path);
     auto recording = read(path);
+    if (recording) add_keys(recording->profile, keys);
     Status done =
         recording ? select(recording->profile, selection) : Status(std::move(recording).error());
     if (done) {
@@ -35,7 +78,11 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
       }
       for (const std::string& lost : recording->lost) {
         log::warning(name + ": " + escape_terminal(lost));
+        recording->profile.remarks.push_back("what could be read of a file: " + lost);
         all.status = kExitRuntimeError;
+      }
+      if (all.profile && is_same_recording(*all.profile, recording->profile)) {
+        log::warning(name + ": the same recording as the one before, so its samples count twice");
       }
       if (all.profile) {
         done = merge(*all.profile, std::move(recording->profile));
@@ -48,6 +95,7 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
       return {std::nullopt, status_of(done.error())};
     }
   }
+  warn_of_unknown_keys(selection, keys);
   return all;
 }
 

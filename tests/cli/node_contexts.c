@@ -26,8 +26,20 @@ __attribute__((visibility("default"))) __thread struct {
 
 enum Writer { V16, V17, V19, V20 } writer;
 
-enum Part { ALONE, COLLIDING, ABSENT, IDLE, CLOSED, UNSET, GARBAGE, REPLACED, CIRCLE, BEYOND, PARTS };
-static const char* const names[PARTS] = {"alone",   "colliding", "absent", "idle",   "closed",
+enum Part {
+  ALONE,
+  COLLIDING,
+  ABSENT,
+  IDLE,
+  CLOSED,
+  UNSET,
+  GARBAGE,
+  REPLACED,
+  CIRCLE,
+  BEYOND,
+  PARTS
+};
+static const char* const names[PARTS] = {"alone", "colliding", "absent",   "idle",   "closed",
                                          "unset", "garbage",   "replaced", "circle", "beyond"};
 
 static uint64_t undefined_object[4];
@@ -95,7 +107,8 @@ static void* work(void* argument) {
   uint64_t* handle = calloc(1, sizeof *handle);
   uint64_t* frame = calloc(1, sizeof *frame);
   *handle = object(calloc(4, 8));
-  const uint64_t value = part == UNSET ? object(undefined_object) : object(make_wrapper(make_record(part)));
+  const uint64_t value =
+      part == UNSET ? object(undefined_object) : object(make_wrapper(make_record(part)));
   *frame = part == IDLE      ? object(undefined_object)
            : part == GARBAGE ? small(7)
                              : object(make_map(part, *handle, value));

@@ -40,6 +40,31 @@ run report a.jsonl a.jsonl -o twice.jsonl
 (($(samples twice.jsonl) == 2 * all)) || fail "twice is not the double"
 
 # Nothing left; and recordings that are cut, damaged, none, of a later version, or not there.
+run report a.jsonl --where "$key=$value" -o one.html -o one.svg -o one.pb.gz --overwrite
+grep -q "\"part\":\"only samples with $key=$value\"" one.html || fail "the page does not say that it is a part"
+grep -q "only samples with $key=$value: .* time in these samples" one.svg || fail "the picture does not say that it is a part"
+for part in one.jsonl one.pb.gz; do
+  run report "$part"
+  expect_status "$exit_ok" "$part"
+  expect_said '^[0-9.]+ m?s of CPU time in these samples$'
+done
+run report a.jsonl --where tennant=acme
+expect_status "$exit_no_sample" "a key that is not there"
+expect_said 'no sample has the label tennant of --where; there are: .*thread_id'
+run report a.jsonl --where 'tennant!=acme'
+expect_status "$exit_ok" "a key that is not there, and no value"
+expect_said 'no sample has the label tennant of --where'
+run report a.jsonl a.jsonl
+expect_said 'a\.jsonl: the same recording as the one before, so its samples count twice'
+run report a.jsonl -o a.otlp
+run report a.otlp
+expect_status "$exit_error" "a file of another kind"
+expect_said 'OTLP\), which labelscope writes and does not read'
+run report .
+expect_said 'it is a directory'
+run report a.jsonl -o .
+expect_status "$exit_usage" "a directory for a file"
+rm -f one.html one.svg one.pb.gz a.otlp
 run report a.jsonl --where "$key=no such value"
 expect_status "$exit_no_sample" "no sample left"
 head -c $(($(stat -c %s a.jsonl) * 9 / 10)) a.jsonl >cut.jsonl

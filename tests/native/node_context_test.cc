@@ -20,10 +20,10 @@ const LabelSet kLabels{{"trace_id", "11111111111111111111111111111111", 0},
 Observation observe_both(const NodeMemory& node) {
   ProcessFacts facts;
   facts.keys = {"route"};
-  const Observation kernel = NativeReader(node.memory)
-                                 .observe({&node.recipe, 1}, NodeMemory::kThreadPointer, &facts);
-  const Observation seen = observe({&node.recipe, 1},
-                                   {NodeMemory::kThreadPointer, Tid{}, nullptr, &facts}, node.memory);
+  const Observation kernel =
+      NativeReader(node.memory).observe({&node.recipe, 1}, NodeMemory::kThreadPointer, &facts);
+  const Observation seen =
+      observe({&node.recipe, 1}, {NodeMemory::kThreadPointer, Tid{}, nullptr, &facts}, node.memory);
   CHECK(outcome_name(kernel.outcome) == outcome_name(seen.outcome));
   CHECK(kernel.labels == seen.labels);
   CHECK(kernel.flags == seen.flags);
@@ -49,7 +49,8 @@ TEST_CASE("node_context: each writer's way from an object to its record") {
   expect_labels(node);
   node.memory.put(NodeMemory::kObject + 32, Address{0});
   CHECK(outcome_of(node) == LS_UNLABELLED);
-  const Numbers newer{{"tagged_size", 8}, {"js_map_table_offset", 24}, {"ordered_hash_map_header_size", 16}};
+  const Numbers newer{
+      {"tagged_size", 8}, {"js_map_table_offset", 24}, {"ordered_hash_map_header_size", 16}};
   SECTION("5.16") {
     node.memory.put(NodeMemory::kObject + 40, NodeMemory::kNative);
     node.memory.put(NodeMemory::kNative + 24, NodeMemory::kRecord);
@@ -60,7 +61,8 @@ TEST_CASE("node_context: each writer's way from an object to its record") {
     node.memory.put(NodeMemory::kObject + 40, NodeMemory::kNative);
     node.memory.put(NodeMemory::kNative, NodeMemory::kRecord);
     Numbers numbers = newer;
-    numbers.insert(numbers.end(), {{"wrapped_object_offset", 40}, {"native_wrap_fields_offset", 0}});
+    numbers.insert(numbers.end(),
+                   {{"wrapped_object_offset", 40}, {"native_wrap_fields_offset", 0}});
     node.adapt(numbers);
     expect_labels(node);
     node.memory.put(NodeMemory::kObject + 40, Address{0});
@@ -95,7 +97,8 @@ TEST_CASE("node_context: each writer's way from an object to its record") {
 
 TEST_CASE("node_context: a bucket is followed to the key's entry") {
   NodeMemory node;
-  node.put_numbers(NodeMemory::small(2), NodeMemory::small(1), NodeMemory::small(NodeMemory::kBuckets));
+  node.put_numbers(NodeMemory::small(2), NodeMemory::small(1),
+                   NodeMemory::small(NodeMemory::kBuckets));
   node.put_head(NodeMemory::kHash % NodeMemory::kBuckets, NodeMemory::small(2));
   node.put_entry(2, 5, 5, NodeMemory::small(1));
   node.put_entry(1, 9, 9, NodeMemory::small(0));
@@ -129,8 +132,8 @@ TEST_CASE("node_context: no record, and what is no frame") {
     CHECK(outcome_of(node) == LS_UNLABELLED);
   }
   SECTION("an entry that was set to undefined") {
-    node.put_entry(0, NodeMemory::object(NodeMemory::kKey), NodeMemory::object(NodeMemory::kUndefined),
-                   NodeMemory::kEnd);
+    node.put_entry(0, NodeMemory::object(NodeMemory::kKey),
+                   NodeMemory::object(NodeMemory::kUndefined), NodeMemory::kEnd);
     CHECK(outcome_of(node) == LS_UNLABELLED);
   }
   SECTION("a record that is not valid") {

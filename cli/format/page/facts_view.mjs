@@ -27,9 +27,11 @@ export function showFacts(command, line, details, facts) {
   }
   if (facts.dropped > 0) chips.push(factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true));
   if (facts.truncated > 0) chips.push(factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true));
+  if (facts.part) chips.unshift(factChip("a part", facts.part, true));
   fill(line, ...chips);
 
   const rows = [
+    ["a part", facts.part ?? ""],
     ["time", facts.time_line], ["samples", facts.ledger_line],
     ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : "none taken"],
     ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],

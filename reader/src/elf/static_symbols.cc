@@ -153,7 +153,8 @@ Status StaticSymbols::for_each(const LoadedFile& file, std::string_view name, Us
       const Elf64_Sym& sym = some[i];
       if (sym.st_shndx == SHN_UNDEF) continue;
       if (!std::ranges::binary_search(*places, sym.st_name)) continue;
-      if (use(to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab))) return {};
+      if (use(to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab)))
+        return {};
     }
   }
   return {};

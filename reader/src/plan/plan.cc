@@ -395,7 +395,8 @@ void Planner::Planning::tell_missing_variables() {
   for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict.thread_locals);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (found_[i]) continue;
-    plan_.missing.push_back({i, refused_[i] ? *refused_[i] : missing_variable(variables_[i], there)});
+    plan_.missing.push_back(
+        {i, refused_[i] ? *refused_[i] : missing_variable(variables_[i], there)});
   }
 }
 
@@ -416,13 +417,10 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
                   "let one library publish the labels of all"});
     return;
   }
-  Publisher publisher{module.path,
-                      module.load_bias,
-                      best_of(seen.file.variable).value_or(ElfSymbol{}),
-                      access.model,
-                      access.recipe,
-                      std::move(access.findings),
-                      seen.named};
+  Publisher publisher{
+      module.path,  module.load_bias, best_of(seen.file.variable).value_or(ElfSymbol{}),
+      access.model, access.recipe,    std::move(access.findings),
+      seen.named};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;

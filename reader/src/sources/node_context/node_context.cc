@@ -131,9 +131,7 @@ class Walker {
   static Found malformed(const std::string& what, std::uint64_t word) {
     return {LS_UNREADABLE_MALFORMED, 0, what + ": " + hex(word)};
   }
-  static Found torn() {
-    return {LS_UNREADABLE_TORN, 0, "the map's table is just being replaced"};
-  }
+  static Found torn() { return {LS_UNREADABLE_TORN, 0, "the map's table is just being replaced"}; }
 
   // The value of the key, in `record`.
   Found find_in(Address numbers, std::uint64_t key, std::uint32_t hash) const {
@@ -241,8 +239,7 @@ void NodeContext::adapt(const ProcessFacts* facts, ls_tls_recipe& recipe) const 
   if (word != kWord || !table || !header || !direct || !wrapped || !fields) return;
   const bool two_steps = *direct == 0 && *wrapped != 0;
   const std::uint64_t first = two_steps ? *wrapped : *direct;
-  recipe.parameters[0] =
-      *table | *header << 16 | first << 32 | (two_steps ? *fields + 1 : 0) << 48;
+  recipe.parameters[0] = *table | *header << 16 | first << 32 | (two_steps ? *fields + 1 : 0) << 48;
 }
 
 RawReading NodeContext::take(const ThreadView& thread) const {
