@@ -61,7 +61,7 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
   const ValueType values = value_type(comparison.mode);
   const std::size_t shown = std::min(table.rows.size(), style.max_values);
   ShortNames names;
-  for (const ComparedRow& row : table.rows) names.add(row.name);
+  for (std::size_t i = 0; i < shown && table.by != By::kLabel; ++i) names.add(table.rows[i].name);
   std::size_t width = std::max(count_columns(title_of(table)), kLeastWidth);
   for (std::size_t i = 0; i < shown; ++i) {
     width = std::max(width, count_columns(name_of(table, table.rows[i], names)));

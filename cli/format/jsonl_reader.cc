@@ -122,8 +122,10 @@ Status Reader::take_header(Fields fields) {
   profile.start_monotonic_ns = fields.number("start_monotonic_ns");
   profile.duration_ns = fields.number("duration_ns");
   profile.period_ns = fields.number("period_ns");
-  fields.each("remarks",
-              [&](const Json& remark) { profile.remarks.push_back(fields.bytes_of(remark)); });
+  fields.each("remarks", [&](const Json& remark) {
+    if (profile.remarks.size() == kMostRemarks) return;
+    profile.remarks.push_back(fields.bytes_of(remark).substr(0, kLongestRemark));
+  });
   fields.each("outcomes", [&](const Json& name) {
     unsigned ours = 0;
     while (ours < LS_OUTCOME_COUNT && outcome_name(ours) != fields.bytes_of(name)) ++ours;

@@ -35,7 +35,6 @@ namespace {
 constexpr std::size_t kMostSamples = 20'000'000;
 constexpr std::size_t kMostFrames = 200'000'000;
 constexpr std::size_t kMostCopiedText = std::size_t{1} << 30;
-constexpr std::size_t kMostRemarks = 64;
 
 // IDs are any numbers: an attacker's, too.
 using ById = std::unordered_map<std::uint64_t, Index>;
@@ -404,7 +403,7 @@ void PprofReader::take_comments() {
     if (ours) take_attribute(line);
     constexpr std::string_view kPart = "part: ";
     if (ours && line.starts_with(kPart) && profile.remarks.size() < kMostRemarks) {
-      profile.remarks.emplace_back(line.substr(kPart.size()));
+      profile.remarks.emplace_back(line.substr(kPart.size(), kLongestRemark));
     }
     for (const auto& [name, field] : kOurs) {
       if (ours && field->empty() && line.starts_with(name)) *field = line.substr(name.size());

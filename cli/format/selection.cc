@@ -21,9 +21,6 @@ Result<Condition> Condition::parse(const std::string& text) {
   made.key_ = text.substr(0, key_size);
   made.value_ = text.substr(sign + 1);
   made.wanted_ = !negated;
-  // As tables and the page call these.
-  if (made.value_ == "(no such label)" || made.value_ == "(unset)") made.value_ = kNoneText;
-  if (made.value_ == "(unreadable)") made.value_ = kUnreadableText;
   if (text[sign] == '~') {
     auto expression = std::make_unique<regex_t>();
     const int problem = ::regcomp(expression.get(), made.value_.c_str(), REG_EXTENDED | REG_NOSUB);
@@ -33,6 +30,10 @@ Result<Condition> Condition::parse(const std::string& text) {
       return Error{ErrorCode::kMalformed, std::string("no regular expression: ") + why.data()};
     }
     made.expression_ = std::shared_ptr<regex_t>(expression.release(), Free());
+  } else if (made.value_ == "(no such label)" || made.value_ == "(unset)") {
+    made.value_ = kNoneText;  // as tables and the page call it
+  } else if (made.value_ == "(unreadable)") {
+    made.value_ = kUnreadableText;
   }
   return made;
 }

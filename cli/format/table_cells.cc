@@ -7,27 +7,34 @@
 namespace labelscope::cli {
 namespace {
 
-// Without what is in such brackets, outermost ones; unchanged if these belong to the name itself:
-// "operator<", "<impl as Trait>".
+// Without what is in such brackets, outermost ones; unchanged if one of these belongs to the name
+// itself: "operator<", "<impl as Trait>", "main.(*S).Run", "ArrayList.<init>", "decltype(auto) f".
 std::string without(const std::string& name, char open, char close) {
   std::string out;
   std::size_t depth = 0;
   for (const char c : name) {
-    if (c == open) ++depth;
+    const bool opens = c == open;
+    if (opens && depth == 0 &&
+        (out.empty() || out.back() == '.' || out.back() == ':' || out.ends_with("operator") ||
+         out.ends_with("decltype"))) {
+      return name;
+    }
+    if (opens) ++depth;
     if (depth == 0) out += c;
     if (c == close && depth > 0) --depth;
   }
-  const bool is_name = depth == 0 && out.find_first_not_of(' ') != std::string::npos &&
-                       !out.starts_with("::") && !out.ends_with("operator");
-  return is_name ? out : name;
+  return depth == 0 ? out : name;
 }
 
-std::string short_name(std::string name) {
+std::string short_name(std::string_view name) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (std::size_t at = 0; (at = name.find(kAnonymous, at)) != std::string::npos;) {
-    name.erase(at, kAnonymous.size());
+  std::string out;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t next = std::min(name.find(kAnonymous, at), name.size());
+    out.append(name.substr(at, next - at));
+    at = next == name.size() ? next : next + kAnonymous.size();
   }
-  return without(without(name, '(', ')'), '<', '>');
+  return without(without(out, '(', ')'), '<', '>');
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace labelscope::cli {
@@ -21,6 +22,24 @@ void move_by(Index& index, Index first) {
 // What both say stays; else both are told.
 void join(std::string& to, const std::string& from, const char* between) {
   if (to != from) to += between + from;
+}
+
+// What is true of one of them alone is true of a part of both.
+void join_remarks(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  constexpr std::string_view kInPart = "in part: ";
+  const auto has = [](const std::vector<std::string>& remarks, const std::string& remark) {
+    return std::ranges::find(remarks, remark) != remarks.end();
+  };
+  const auto in_part = [&](const std::string& remark) {
+    return remark.starts_with(kInPart) ? remark : std::string(kInPart) + remark;
+  };
+  std::vector<std::string> both;
+  for (const std::string& remark : to) both.push_back(has(from, remark) ? remark : in_part(remark));
+  for (const std::string& remark : from) {
+    std::string made = has(to, remark) ? remark : in_part(remark);
+    if (!has(both, made) && both.size() < kMostRemarks) both.push_back(std::move(made));
+  }
+  to = std::move(both);
 }
 
 void add(Ledger& to, const Ledger& from) {
@@ -64,10 +83,7 @@ Status merge(Profile& to, Profile from) {
   join(to.kernel_release, from.kernel_release, ", ");
   join(to.tool_version, from.tool_version, ", ");
 
-  for (std::string& remark : from.remarks) {
-    const bool known = std::ranges::find(to.remarks, remark) != to.remarks.end();
-    if (!known) to.remarks.push_back(std::move(remark));
-  }
+  join_remarks(to.remarks, from.remarks);
 
   append(to.processes, from.processes);
   const Index threads = append(to.threads, from.threads);

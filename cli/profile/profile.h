@@ -119,6 +119,10 @@ struct Ledger {
   TimeLedger time;
 };
 
+// Profile::remarks, of a file: so many, of so many bytes each.
+inline constexpr std::size_t kMostRemarks = 64;
+inline constexpr std::size_t kLongestRemark = 4096;
+
 struct Profile {
   // What was recorded and how; all of it goes into every file that has a place for it.
   std::string tool_version;

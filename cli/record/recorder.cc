@@ -114,6 +114,7 @@ void Recorder::note_time(Pid pid) {
 
 void Recorder::plan(TrackedProcess& process) {
   ++plans_;
+  const bool knew_labels = process.knows_own_labels();
   if (Status status = process.refresh(process_labels_); !status) {
     // The process has ended since the event. What we know of it stays.
     if (status.error().code == ErrorCode::kVanished) {
@@ -133,10 +134,12 @@ void Recorder::plan(TrackedProcess& process) {
   Status status = sampler_->set_process(process.pid(), process.recipes());
   if (status) return;
   if (status.error().code == ErrorCode::kVanished) {
-    // It has executed another program meanwhile, which may be the one that was looked at. Its
-    // on_exec() will plan again.
-    process.forget_own_labels();
-    process_labels_.note_gone();
+    // It has ended; or it has executed another program meanwhile, which may be the one that was
+    // looked at. Its on_exec() will plan again.
+    if (!knew_labels && process.knows_own_labels() && kill(raw(process.pid()), 0) == 0) {
+      process.forget_own_labels();
+      process_labels_.note_gone();
+    }
   } else {
     ++counters_["processes whose recipes could not be stored"];
   }

@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "sources/label_source.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -128,6 +130,10 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   std::shared_ptr<const ProcessFacts> facts = std::exchange(plan.facts, std::move(plan_.facts));
   plan_ = std::move(plan);
   adopt_facts(std::move(facts));
+  // The plan was made by what is to be read now, which may be less than what stays.
+  for (Publisher& publisher : plan_.publishers) {
+    find_source(publisher.recipe.source)->adapt(plan_.facts.get(), publisher.recipe);
+  }
   looked_at_ = true;
   if (!plan_.publishers.empty() || !plan_.refusals.empty()) may_have_published_ = true;
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
@@ -148,9 +154,9 @@ void TrackedProcess::adopt(ProcessPlan plan) {
 bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   if (!facts || (plan_.facts && facts->published_ns == 0)) return false;
   const bool news = !plan_.facts || !say_the_same(*plan_.facts, *facts);
-  if (plan_.facts && facts->variable_keys.empty() && !plan_.facts->variable_keys.empty()) {
+  if (user_facts_ && facts->variable_keys.empty()) {
     auto with_keys = std::make_shared<ProcessFacts>(*facts);
-    with_keys->variable_keys = plan_.facts->variable_keys;  // which the process does not know
+    with_keys->variable_keys = user_facts_->variable_keys;  // which the process does not know
     facts = std::move(with_keys);
   }
   plan_.facts = std::move(facts);

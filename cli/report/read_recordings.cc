@@ -6,8 +6,10 @@
 #include <iostream>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "cli/format/escape.h"
+#include "cli/format/ledger_text.h"
 #include "cli/format/recording_reader.h"
 #include "cli/format/row_labels.h"
 #include "cli/host/log.h"
@@ -55,10 +57,10 @@ void warn_of_unknown_keys(const Selection& selection, const std::set<std::string
 }
 
 // Two files that say the same of when and how.
-bool is_same_recording(const Profile& one, const Profile& other) {
-  return one.start_unix_ns != 0 && one.start_unix_ns == other.start_unix_ns &&
-         one.start_monotonic_ns == other.start_monotonic_ns &&
-         one.command_line == other.command_line && one.duration_ns == other.duration_ns;
+using Identity = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string, std::string>;
+Identity identity_of(const Profile& profile) {
+  return {profile.start_unix_ns, profile.start_monotonic_ns, profile.duration_ns,
+          profile.command_line, remarks_line(profile)};
 }
 
 }  // namespace
@@ -66,6 +68,7 @@ bool is_same_recording(const Profile& one, const Profile& other) {
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection) {
   ReadRecordings all;
   std::set<std::string> keys;
+  std::set<Identity> seen;
   for (const std::string& path : paths) {
     const std::string name = path == "-" ? "stdin" : escape_terminal(path);
     auto recording = read(path);
@@ -81,8 +84,9 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
         recording->profile.remarks.push_back("what could be read of a file: " + lost);
         all.status = kExitRuntimeError;
       }
-      if (all.profile && is_same_recording(*all.profile, recording->profile)) {
-        log::warning(name + ": the same recording as the one before, so its samples count twice");
+      const bool told = recording->profile.start_unix_ns != 0;
+      if (told && !seen.insert(identity_of(recording->profile)).second) {
+        log::warning(name + ": the same recording as one before, so its samples count twice");
       }
       if (all.profile) {
         done = merge(*all.profile, std::move(recording->profile));

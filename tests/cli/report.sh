@@ -55,7 +55,7 @@ run report a.jsonl --where 'tennant!=acme'
 expect_status "$exit_ok" "a key that is not there, and no value"
 expect_said 'no sample has the label tennant of --where'
 run report a.jsonl a.jsonl
-expect_said 'a\.jsonl: the same recording as the one before, so its samples count twice'
+expect_said 'a\.jsonl: the same recording as one before, so its samples count twice'
 run report a.jsonl -o a.otlp
 run report a.otlp
 expect_status "$exit_error" "a file of another kind"

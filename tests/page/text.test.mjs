@@ -23,6 +23,8 @@ test("long names lose their arguments first, and operators keep their names", ()
   assert.equal(shortName("std::map<int, std::pair<a, b>>::find(int const&) const"), "std::map::find const");
   assert.equal(shortName("ns::(anonymous namespace)::work(int)"), "ns::work");
   assert.equal(shortName("a::operator<(b const&)"), "a::operator<");
+  assert.equal(shortName("main.(*S).Run"), "main.(*S).Run");
+  assert.equal(shortName("java.util.ArrayList.<init>"), "java.util.ArrayList.<init>");
   assert.equal(shortName("<impl a::Trait for b>::call"), "<impl a::Trait for b>::call");
   assert.equal(bounded("x".repeat(10000), 100).length, 100);
   assert.ok(bounded("😀".repeat(100), 51).isWellFormed?.() ?? true);

@@ -54,17 +54,19 @@ export function bounded(text, most) {
 
 // A function's name without what is said by its place: arguments and template arguments.
 export function shortName(name) {
-  let text = name.replace(/\(anonymous namespace\)::/g, "");
+  let text = name.replaceAll("(anonymous namespace)::", "");
   for (const [open, close] of [["(", ")"], ["<", ">"]]) {
     let depth = 0;
     let out = "";
+    // "operator<", "<impl as Trait>", "main.(*S).Run" and "ArrayList.<init>" are names, not arguments.
+    let isName = false;
     for (const c of text) {
+      if (c === open && depth === 0 && (out === "" || /[.:]$|operator$|decltype$/.test(out))) isName = true;
       if (c === open) depth += 1;
       if (depth === 0) out += c;
       if (c === close && depth > 0) depth -= 1;
     }
-    // "operator<" and "<impl as Trait>" are names, not arguments.
-    if (depth === 0 && out.trim() !== "" && !/^::|operator$/.test(out)) text = out;
+    if (depth === 0 && !isName) text = out;
   }
   return text;
 }

@@ -95,8 +95,6 @@ class Planner {
     bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
     // Asked only where the user has named variables: what else is there.
     ThreadLocalNames thread_locals{};
-    // What sources have found in it, by their numbers: some search the code for it.
-    std::map<unsigned, FileInspection> studied{};
   };
   class Planning;
   void forget_unmapped(const std::vector<Mapping>& mappings);

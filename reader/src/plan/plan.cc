@@ -282,17 +282,8 @@ Planner::Planning::Found Planner::Planning::look_for(const LabelSource& source,
   seen.file.source = source.about.number;
   seen.file.abi_name = source.is_publisher_name(module.path);
   Found result = Found::kNothing;
-  Status found;
-  auto& studied = verdicts_[module.file].studied;
-  if (const auto known = studied.find(source.about.number); known != studied.end()) {
-    seen.file = known->second;
-  } else {
-    found = source.find(*module.image, /*everything=*/false, seen.file);
-    if (found && source.declares(seen.file)) {
-      found = source.study(*module.image, seen.file);
-      if (found) studied.emplace(source.about.number, seen.file);
-    }
-  }
+  Status found = source.find(*module.image, /*everything=*/false, seen.file);
+  if (found && source.declares(seen.file)) found = source.study(*module.image, seen.file);
   if (!found) {
     refuse(seen, {FindingCode::kUnreadableFile, found.error().context, {}});
     result = Found::kUnreadable;

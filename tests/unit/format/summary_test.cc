@@ -337,6 +337,10 @@ TEST_CASE(
       {"vec<char>::push(char&&)", "vec<char>::push(char&&)"},
       {"operator<(A const&, B const&)", "operator<"},
       {"<impl as Trait>::run", "<impl as Trait>::run"},
+      {"net/http.(*conn).serve", "net/http.(*conn).serve"},
+      {"java.util.ArrayList.<init>", "java.util.ArrayList.<init>"},
+      {"A::operator()(int) const", "A::operator()(int) const"},
+      {"decltype(auto) f<int>(int)", "decltype(auto) f(int)"},
       {"(unknown)", "(unknown)"}};
   std::uint64_t count = 20;
   for (const auto& [name, shown] : names) {

@@ -34,6 +34,7 @@ static __always_inline __u32 ls_read_otel_record(const struct ls_memory* memory,
   struct ls_label_block* block = (struct ls_label_block*)ls_at(out, start);
   struct ls_otel_head* head = (struct ls_otel_head*)(block + 1);
 
+  record = LS_UNTAGGED(record);
   if (record == 0) return LS_UNLABELLED;
   if (!ls_read_user(memory, head, sizeof(*head), record)) return LS_UNREADABLE_NOT_RESIDENT;
   if (head->valid != 1 || ls_is_empty_otel_head(head)) return LS_UNLABELLED;
@@ -46,7 +47,7 @@ static __always_inline __u32 ls_read_otel_record(const struct ls_memory* memory,
   ls_keep_together(size);
   if (size > LS_MAX_OTEL_ATTRIBUTE_BYTES) size = 0; /* for the verifier */
   if (size != 0 &&
-      !ls_read_user(memory, ls_at(out, attributes), size, LS_UNTAGGED(record) + sizeof(*head)))
+      !ls_read_user(memory, ls_at(out, attributes), size, record + sizeof(*head)))
     return LS_UNREADABLE_NOT_RESIDENT;
   ls_reload();
   block = (struct ls_label_block*)ls_at(out, start);

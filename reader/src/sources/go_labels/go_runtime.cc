@@ -23,9 +23,9 @@ constexpr std::size_t kMostVersion = 80;
 // Without section headers, so much of the writable data is searched for the build information. Go's
 // own linker puts it first.
 constexpr std::uint64_t kMostSearched = 4ULL << 20;
-// The largest Go programs have some hundred megabytes of code.
-// The largest programs of Go have some hundred megabytes of code; the store is among the first.
-constexpr std::uint64_t kMostCode = 256UL << 20;
+// The runtime is among the first packages that a linker puts into a program. All files of a process
+// are searched at each planning.
+constexpr std::uint64_t kMostCode = 64UL << 20;
 // Places that look like the store at first: some hundred in a real program.
 constexpr std::size_t kMostTried = 1 << 16;
 constexpr std::size_t kPiece = 1 << 20;
@@ -105,10 +105,16 @@ Status search_code(const ElfImage& image, std::string_view bytes, std::size_t be
                    std::size_t after, GoRuntime& go, Use use) {
   std::uint64_t left = kMostCode;
   std::size_t tried = 0;
+  // It may be in the rest.
+  const auto give_up = [&] {
+    go.slot = GoRuntime::Slot::kUnknown;
+    return Status();
+  };
   for (const LoadSegment& load : image.load_segments()) {
     if (!load.executable) continue;
     const std::uint64_t size = std::min(load.file_size, left);
     left -= size;
+    const bool cut = size < load.file_size;
     std::string code;
     for (std::uint64_t done = 0; done < size;) {
       const std::size_t kept = std::min(code.size(), before + bytes.size() + after);
@@ -123,13 +129,14 @@ Status search_code(const ElfImage& image, std::string_view bytes, std::size_t be
       for (std::size_t at = code.find(bytes, before); at != std::string::npos;
            at = code.find(bytes, at + 1)) {
         if (at + bytes.size() + after > code.size()) break;
-        if (++tried > kMostTried) return {};
+        if (++tried > kMostTried) return give_up();
         if (!use(std::string_view(code), at, start + at)) continue;
         go.text = load.vaddr;
         go.text_size = load.memory_size;
         return {};
       }
     }
+    if (cut) return give_up();
   }
   return {};
 }
