@@ -45,15 +45,15 @@ void OutputOptions::check() const {
   for (const Format& one : kFormats) extensions.emplace_back(one.extension);
   for (const std::string& path : outputs) {
     if (path == "-") continue;
-    std::error_code none;
-    if (std::filesystem::is_directory(path, none)) {
-      refuse("--output", path, "it is a directory; name a file in it");
-    }
     const auto by_name = format_from_path(path);
     if (!format && path.ends_with(".pb")) {
       refuse(
           "--output", path,
           "pprof is written compressed: name it " + escape_terminal(path) + ".gz, or say -f pprof");
+    }
+    std::error_code none;
+    if (!format && !by_name && std::filesystem::is_directory(path, none)) {
+      refuse("--output", path, "it is a directory; name a file in it");
     }
     if (!format && !by_name) {
       refuse(
