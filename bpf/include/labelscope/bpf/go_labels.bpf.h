@@ -157,9 +157,11 @@ LS_ROUND ls_read_go_bucket(__u32 i, void* argument) {
     go->overflow = 0; /* its entries are in the new buckets */
     return 0;
   }
+#ifdef __clang__
   /* Kernels up to 6.1 refuse a loop whose last instruction falls through into its first one, and
    * the compiler may lay this one out so. */
-#pragma unroll
+#pragma clang loop unroll(full)
+#endif
   for (__u32 cell = 0; cell < LS_GO_CELLS; cell++) {
     if (go->bucket.marks[cell] >= go->least_mark) ls_take_go_cell(walk, go, cell);
   }
