@@ -66,7 +66,7 @@ configure_release() {
 build_products() {
   say "Building with $(build_jobs) jobs"
   cmake --build "$build" --parallel "$(build_jobs)" --target labelscope labelscope_portable labelscope_c labelscope_reader \
-    customlabels customlabels_static threadcontext >&2 || die "the build failed"
+    customlabels customlabels_static threadcontext otelcontext >&2 || die "the build failed"
 }
 
 git_here() {

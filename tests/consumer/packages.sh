@@ -41,7 +41,8 @@ expect_file labelscope bin/labelscope 'share/man/man1/labelscope(|-check|-dump|-
 expect_file liblabelscope0 'lib/(.*/)?liblabelscope\.so\.0'
 expect_file liblabelscope-dev 'lib/(.*/)?liblabelscope\.so' 'lib/(.*/)?liblabelscope-reader\.a' \
   include/labelscope/labelscope.h include/labelscope/read_labels.bpf.h 'lib/(.*/)?pkgconfig/labelscope\.pc'
-expect_file libcustomlabels 'lib/(.*/)?libcustomlabels\.so' 'lib/(.*/)?libthreadcontext\.so'
+expect_file libcustomlabels 'lib/(.*/)?libcustomlabels\.so' 'lib/(.*/)?libthreadcontext\.so' \
+  'lib/(.*/)?libotelcontext\.so'
 expect_file libcustomlabels-dev include/customlabels/customlabels.h 'lib/(.*/)?libcustomlabels_static\.a' \
   share/man/man3/customlabels.3.gz 'lib/(.*/)?cmake/customlabels/customlabelsConfig.cmake'
 for name in liblabelscope-dev libcustomlabels-dev labelscope; do

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "support/catch.h"
 
@@ -13,8 +14,11 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::uint32_t kTlsdesc = R_X86_64_TLSDESC;
+constexpr std::uint32_t kOtherTls[] = {R_X86_64_DTPMOD64, R_X86_64_DTPOFF64, R_X86_64_TPOFF64};
 #else
 constexpr std::uint32_t kTlsdesc = R_AARCH64_TLSDESC;
+constexpr std::uint32_t kOtherTls[] = {R_AARCH64_TLS_DTPMOD, R_AARCH64_TLS_DTPREL,
+                                       R_AARCH64_TLS_TPREL};
 #endif
 
 }  // namespace
@@ -84,7 +88,10 @@ void LibraryFile::read_symbol(Elf_Data* data, int index, std::uint32_t strings) 
 void LibraryFile::read_relocation(Elf_Data* data, int index, std::uint32_t symbols) {
   GElf_Rela relocation;
   REQUIRE(gelf_getrela(data, index, &relocation) != nullptr);
-  if (GELF_R_TYPE(relocation.r_info) != kTlsdesc) return;
+  const auto type = static_cast<std::uint32_t>(GELF_R_TYPE(relocation.r_info));
+  other_tls_relocations +=
+      static_cast<int>(std::count(std::begin(kOtherTls), std::end(kOtherTls), type));
+  if (type != kTlsdesc) return;
   Elf_Scn* section = elf_getscn(elf_, symbols);
   GElf_Shdr header;
   GElf_Sym symbol;

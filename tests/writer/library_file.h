@@ -19,6 +19,7 @@ class LibraryFile {
 
   std::map<std::string, GElf_Sym> defined;   // dynamic symbols
   std::vector<std::string> tls_descriptors;  // the symbols that they name; empty: by offset
+  int other_tls_relocations = 0;             // of the models that came before
   std::vector<std::string> sonames;
 
   // How many TLS descriptors name the symbol.

@@ -1,8 +1,9 @@
-// libcustomlabels.so and libthreadcontext.so as readers meet them: files with a few symbols, a
+// libcustomlabels.so, libthreadcontext.so and libotelcontext.so as readers meet them: files with a few symbols, a
 // relocation and a name.
 #include "writer/library_file.h"
 
 #include "customlabels/label_abi.h"
+#include "customlabels/otel_context.h"
 #include "customlabels/thread_context.h"
 #include "support/catch.h"
 
@@ -93,5 +94,29 @@ TEST_CASE("library_file: the trace context's library exports it and its API, and
                               "thread_context_read"});
   // By that name readers of labels would look into it.
   const std::string path = LIBTHREADCONTEXT_PATH;
+  CHECK(path.find("customlabels", path.rfind('/')) == std::string::npos);
+}
+
+TEST_CASE(
+    "library_file: OpenTelemetry's record is pointed to by a thread-local symbol of 8 bytes") {
+  const LibraryFile file(LIBOTELCONTEXT_PATH);
+  REQUIRE(file.defined.count(OTEL_CONTEXT_SYMBOL) == 1);
+  const GElf_Sym& symbol = file.defined.at(OTEL_CONTEXT_SYMBOL);
+  CHECK(GELF_ST_TYPE(symbol.st_info) == STT_TLS);
+  CHECK(GELF_ST_BIND(symbol.st_info) == STB_GLOBAL);
+  CHECK(symbol.st_size == 8);
+#if LIBCUSTOMLABELS_TLSDESC
+  CHECK(file.descriptors_of(OTEL_CONTEXT_SYMBOL) == 1);
+  CHECK(file.other_tls_relocations == 0);
+#endif
+}
+
+TEST_CASE("library_file: OpenTelemetry's library exports the pointer and its API") {
+  CHECK(LibraryFile(LIBOTELCONTEXT_PATH).exported() ==
+        std::set<std::string>{OTEL_CONTEXT_SYMBOL, "otel_context_attach", "otel_context_set",
+                              "otel_context_remove", "otel_context_detach", "otel_context_current",
+                              "otel_context_result_text", "otel_process_context_publish",
+                              "otel_process_context_key", "otel_process_context_withdraw"});
+  const std::string path = LIBOTELCONTEXT_PATH;
   CHECK(path.find("customlabels", path.rfind('/')) == std::string::npos);
 }

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "customlabels/customlabels.h"
 #include "customlabels/labels.hpp"
+#include "customlabels/otel_context.h"
 #include "customlabels/pprof.hpp"
 #include "customlabels/thread_context.h"
 #include "support/catch.h"
@@ -223,6 +225,23 @@ TEST_CASE_METHOD(Counted, "memory: the trace context takes none, the first time 
     thread_context_put(1, 2);
     thread_context_set_tag(0, 1);
     thread_context_clear();
+  };
+  CHECK(taken_by(act).count == 0);
+}
+
+TEST_CASE_METHOD(Counted,
+                 "memory: OpenTelemetry's contexts take none, those of the process neither") {
+  const auto act = [] {
+    constexpr std::uint8_t kTrace[16] = {1};
+    constexpr std::uint8_t kSpan[8] = {1};
+    const otel_process_attribute_t service = {"service.name", "shop"};
+    std::uint8_t route = 0;
+    otel_process_context_publish(&service, 1);
+    otel_process_context_key("http.route", &route);
+    otel_context_attach(kTrace, kSpan, 1, nullptr, 0);
+    otel_context_set(route, "/pay", 4);
+    otel_context_remove(route);
+    otel_context_detach();
   };
   CHECK(taken_by(act).count == 0);
 }

@@ -211,16 +211,27 @@ TEST_CASE_METHOD(NoContext, "otel_context: a record of another writer is copied 
   CHECK(set(1, "x") == OTEL_CONTEXT_OK);
   CHECK(own() == record(kTrace, kSpan, 0, {{1, "x"}, {2, "b"}}));
 
-  other.attributes_size = 60000;
-  otel_thread_ctx_v1 = &other;
-  CHECK(set(1, "x") == OTEL_CONTEXT_FULL);
-  CHECK(otel_context_current() == &other);
-
   other.valid = 0;
+  otel_thread_ctx_v1 = &other;
   CHECK(otel_context_remove(2) == OTEL_CONTEXT_OK);
   CHECK(otel_context_current() == &other);
   CHECK(set(1, "x") == OTEL_CONTEXT_OK);
   CHECK(own() == record(kNoTrace, kNoSpan, 0, {{1, "x"}}));
+}
+
+TEST_CASE_METHOD(NoContext, "otel_context: a record of another writer may be larger than ours") {
+  struct {
+    otel_context_record_t record;
+    std::array<std::uint8_t, 1000> more;
+  } other = {};
+  other.record.valid = 1;
+  other.record.attributes_size = 612 + 1000;
+  // Key 0 without a value, 806 times: with one of them it would fit.
+  otel_thread_ctx_v1 = &other.record;
+  CHECK(set(0, "x") == OTEL_CONTEXT_FULL);
+  CHECK(otel_context_remove(0) == OTEL_CONTEXT_FULL);
+  CHECK(otel_context_current() == &other.record);
+  otel_context_detach();
 }
 
 TEST_CASE_METHOD(NoContext, "otel_context: threads have contexts of their own, and start without") {

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <climits>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include "customlabels/customlabels.h"
 #include "customlabels/labels.hpp"
+#include "customlabels/otel_context.h"
 #include "customlabels/pprof.hpp"
 #include "customlabels/thread_context.h"
 
@@ -56,6 +58,9 @@ void run_thread(unsigned long number, custom_labels_labelset_t* set,
                 const labels::Context& context) {
   thread_local LabelsAtThreadEnd at_end;
   thread_context_put(number, 1);
+  otel_context_set(static_cast<std::uint8_t>(number), &number, sizeof(number));
+  const otel_process_attribute_t service = {"service.name", number % 2 == 0 ? "even" : "odd"};
+  otel_process_context_publish(&service, 1);
   switch (number % 5) {
     case 0:
       return end_with_own_labels();
