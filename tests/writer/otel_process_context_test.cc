@@ -239,6 +239,24 @@ TEST_CASE("otel_process_context: what is published is found by its name and read
   CHECK(context_lines(getpid())[0].at == lines[0].at);
 }
 
+// Lengths of 128 and more take two bytes, and 16,384 three, on each level of the message.
+TEST_CASE("otel_process_context: texts of every length are read as they were written") {
+  for (std::size_t length = 0; length <= 4096; length += length < 300 ? 1 : 97) {
+    const Pairs attributes(4, {std::string(length / 2 + 1, 'k'), std::string(length, 'v')});
+    INFO("length " << length);
+    REQUIRE(publish(attributes) == OTEL_CONTEXT_OK);
+    REQUIRE(own().message().attributes == attributes);
+  }
+  REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
+  CHECK(in_child([] {
+          for (std::size_t length = 100; length < 140; ++length)
+            if (key(std::string(length, 'n')) < 0) return false;
+          const std::vector<std::string> names = own().message().names;
+          return names.back() == std::string(139, 'n') &&
+                 key(std::string(128, 'n')) == key(names.at(names.size() - 12));
+        }) == 0);
+}
+
 TEST_CASE("otel_process_context: names get numbers that stay, beside the attributes") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const std::vector<std::string> before = own().message().names;
