@@ -79,11 +79,12 @@ Seen read_context(pid_t pid) {
   return bytes;
 }
 
-Seen own() {
-  const auto* bytes = reinterpret_cast<const char*>(otel_context_current());
-  if (bytes == nullptr) return std::nullopt;
-  return std::string(bytes, 28 + std::size_t{otel_context_current()->attributes_size});
+Seen bytes_of(const otel_context_record_t* record) {
+  if (record == nullptr) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(record),
+                     28 + std::size_t{record->attributes_size});
 }
+Seen own() { return bytes_of(otel_context_current()); }
 
 otel_context_result_t attach(const std::array<std::uint8_t, 16>& trace,
                              const std::array<std::uint8_t, 8>& span, int flags,
@@ -267,15 +268,15 @@ TEST_CASE_METHOD(NoContext, "otel_context: a forked child keeps a copy") {
 
 namespace {
 
-std::vector<otel_context_result_t> in_handler;
-Seen seen_in_handler;
+std::array<otel_context_result_t, 4> in_handler;
+otel_context_record_t seen_in_handler;
 char* page = nullptr;
 
 // The thread has touched the page, in the middle of a write.
 void on_fault(int) {
   in_handler = {set(1, "handler"), otel_context_remove(0), otel_context_detach(),
-                attach(kOtherTrace, kOtherSpan, 0)};
-  seen_in_handler = own();
+                otel_context_attach(kOtherTrace.data(), kOtherSpan.data(), 0, nullptr, 0)};
+  seen_in_handler = *otel_context_current();
   mprotect(page, 4096, PROT_READ);
 }
 
@@ -286,7 +287,6 @@ void on_signal(int) { at_signal = set(9, "handler"); }
 
 TEST_CASE_METHOD(NoContext, "otel_context: a handler that interrupts a write is refused") {
   REQUIRE(attach(kTrace, kSpan, 1, {{0, "/pay"}}) == OTEL_CONTEXT_OK);
-  in_handler.reserve(4);
   void* mapped = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(mapped != MAP_FAILED);
   page = static_cast<char*>(mapped);
@@ -297,8 +297,8 @@ TEST_CASE_METHOD(NoContext, "otel_context: a handler that interrupts a write is 
   const otel_context_result_t result = otel_context_set(2, page, 3);
   sigaction(SIGSEGV, &before, nullptr);
   CHECK(result == OTEL_CONTEXT_OK);
-  CHECK(in_handler == std::vector<otel_context_result_t>(4, OTEL_CONTEXT_BUSY));
-  CHECK(seen_in_handler == record(kTrace, kSpan, 1, {{0, "/pay"}}));
+  for (const otel_context_result_t refused : in_handler) CHECK(refused == OTEL_CONTEXT_BUSY);
+  CHECK(bytes_of(&seen_in_handler) == record(kTrace, kSpan, 1, {{0, "/pay"}}));
   CHECK(own() == record(kTrace, kSpan, 1, {{0, "/pay"}, {2, std::string(3, '\0')}}));
   CHECK(set(1, "after") == OTEL_CONTEXT_OK);
   munmap(mapped, 4096);

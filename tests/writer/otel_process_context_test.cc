@@ -202,7 +202,7 @@ int key(const std::string& name) {
 const Pairs kShop = {{"service.name", "shop"}, {"service.version", "1.2"}};
 const Pairs kCart = {{"service.name", "cart"}, {"empty", ""}, {"long", std::string(300, 'x')}};
 
-// The exit status of a child that does this. The alarm is for one that hangs; and a check that fails
+// The exit status of a child that does this. The alarm is for one that hangs. A check that fails
 // there must not take the child through the other tests.
 int in_child(const std::function<bool()>& act) {
   const pid_t child = fork();
@@ -220,9 +220,14 @@ int in_child(const std::function<bool()>& act) {
   return status;
 }
 
+// An emulator shows its own memory map.
+struct Found {
+  Found() { skip_in_user_mode_emulation(); }
+};
+
 }  // namespace
 
-TEST_CASE("otel_process_context: what is published is found by its name and read") {
+TEST_CASE_METHOD(Found, "otel_process_context: what is published is found by its name and read") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const std::vector<Line> lines = context_lines(getpid());
   REQUIRE(lines.size() == 1);
@@ -240,7 +245,8 @@ TEST_CASE("otel_process_context: what is published is found by its name and read
 }
 
 // Lengths of 128 and more take two bytes, and 16,384 three, on each level of the message.
-TEST_CASE("otel_process_context: texts of every length are read as they were written") {
+TEST_CASE_METHOD(Found,
+                 "otel_process_context: texts of every length are read as they were written") {
   for (std::size_t length = 0; length <= 4096; length += length < 300 ? 1 : 97) {
     const Pairs attributes(4, {std::string(length / 2 + 1, 'k'), std::string(length, 'v')});
     INFO("length " << length);
@@ -257,7 +263,8 @@ TEST_CASE("otel_process_context: texts of every length are read as they were wri
         }) == 0);
 }
 
-TEST_CASE("otel_process_context: names get numbers that stay, beside the attributes") {
+TEST_CASE_METHOD(Found,
+                 "otel_process_context: names get numbers that stay, beside the attributes") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const std::vector<std::string> before = own().message().names;
   const auto first = static_cast<int>(before.size());
@@ -275,7 +282,8 @@ TEST_CASE("otel_process_context: names get numbers that stay, beside the attribu
   CHECK(key("http.rout") == first + 2);
 }
 
-TEST_CASE("otel_process_context: each publication has a time of its own, and a later one") {
+TEST_CASE_METHOD(Found,
+                 "otel_process_context: each publication has a time of its own, and a later one") {
   std::uint64_t last = 0;
   for (int i = 0; i < 2000; ++i) {
     REQUIRE(publish(i % 2 == 0 ? kShop : kCart) == OTEL_CONTEXT_OK);
@@ -289,7 +297,8 @@ TEST_CASE("otel_process_context: each publication has a time of its own, and a l
   }
 }
 
-TEST_CASE("otel_process_context: the message before stays as it was for who still reads it") {
+TEST_CASE_METHOD(
+    Found, "otel_process_context: the message before stays as it was for who still reads it") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const Context before = own();
   REQUIRE(publish(kCart) == OTEL_CONTEXT_OK);
@@ -297,7 +306,8 @@ TEST_CASE("otel_process_context: the message before stays as it was for who stil
   CHECK(read_memory(getpid(), before.header.payload, before.header.size) == before.payload);
 }
 
-TEST_CASE("otel_process_context: what is withdrawn is gone, and the names come back") {
+TEST_CASE_METHOD(Found,
+                 "otel_process_context: what is withdrawn is gone, and the names come back") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const int number = key("http.route");
   const std::vector<std::string> names = own().message().names;
@@ -308,7 +318,7 @@ TEST_CASE("otel_process_context: what is withdrawn is gone, and the names come b
   CHECK(own().message() == Message{{}, names});
 }
 
-TEST_CASE("otel_process_context: what is too large is refused and changes nothing") {
+TEST_CASE_METHOD(Found, "otel_process_context: what is too large is refused and changes nothing") {
   const std::string most(4096, 'x');
   const std::string over(4097, 'x');
   REQUIRE(publish({{most, most}}) == OTEL_CONTEXT_OK);
@@ -331,7 +341,7 @@ TEST_CASE("otel_process_context: what is too large is refused and changes nothin
   CHECK(own().header.published_ns == before.header.published_ns);
 }
 
-TEST_CASE("otel_process_context: a message may have 65,536 bytes and not one more") {
+TEST_CASE_METHOD(Found, "otel_process_context: a message may have 65,536 bytes and not one more") {
   REQUIRE(publish({}) == OTEL_CONTEXT_OK);
   Pairs attributes(7, {std::string(4096, 'k'), std::string(4096, 'v')});
   attributes.emplace_back("last", "");
@@ -350,7 +360,7 @@ TEST_CASE("otel_process_context: a message may have 65,536 bytes and not one mor
   CHECK(publish(kShop) == OTEL_CONTEXT_OK);
 }
 
-TEST_CASE("otel_process_context: there are 256 names and not one more") {
+TEST_CASE_METHOD(Found, "otel_process_context: there are 256 names and not one more") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const auto known = static_cast<int>(own().message().names.size());
   // A child, so that the other tests have names left.
@@ -362,7 +372,8 @@ TEST_CASE("otel_process_context: there are 256 names and not one more") {
         }) == 0);
 }
 
-TEST_CASE("otel_process_context: a forked child has none until it publishes its own") {
+TEST_CASE_METHOD(Found,
+                 "otel_process_context: a forked child has none until it publishes its own") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const int number = key("http.route");
   const Context before = own();
@@ -381,7 +392,8 @@ TEST_CASE("otel_process_context: a forked child has none until it publishes its 
   CHECK(own().header.published_ns == before.header.published_ns);
 }
 
-TEST_CASE("otel_process_context: a child of a thread that publishes all the time can publish") {
+TEST_CASE_METHOD(
+    Found, "otel_process_context: a child of a thread that publishes all the time can publish") {
   std::atomic<bool> stop = false;
   std::thread publisher([&stop] {
     while (!stop) publish(kShop);
@@ -421,7 +433,8 @@ bool name_at_once() {
 
 }  // namespace
 
-TEST_CASE("otel_process_context: threads that ask for names at once get one number for each") {
+TEST_CASE_METHOD(
+    Found, "otel_process_context: threads that ask for names at once get one number for each") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   // Children, which have all names still before them.
   for (int i = 0; i < 20; ++i) REQUIRE(in_child(name_at_once) == 0);

@@ -8,8 +8,9 @@
  *       published at ----- 0: being changed
  *       payload ----------------------------->    payloads[0]
  *
- * A reader is another process, and this one runs on meanwhile. It reads the time of publication, the
- * payload, and the time once more. If the times differ, or are 0, it begins anew. So a change is:
+ * A reader is another process, and this one runs on meanwhile. It reads the time of publication,
+ * the payload, and the time once more. If the times differ, or are 0, it begins anew. So a change
+ * is:
  *
  *     1. write all of the free payload       who reads now, reads the other one
  *     2. published at = 0                    from here on readers wait
@@ -21,8 +22,8 @@
  * frees it under a reader that has just been told where it is. Here it stays what it was until the
  * change after the next, and memory it stays forever. They take no memory before they are used.
  *
- * There is no other state. What a change keeps, it copies from the published payload: the attributes
- * where a name is added, the names where the attributes are replaced.
+ * There is no other state. What a change keeps, it copies from the published payload: the
+ * attributes where a name is added, the names where the attributes are replaced.
  *
  * Fork. The header is not inherited (MADV_DONTFORK), or readers would take the parent's for the
  * child's. The payloads are, as all memory is. The handlers below hold the mutex over a fork, so

@@ -12,19 +12,20 @@
  *
  * The record that was published is the free one from then on. The field `valid` is the format's
  * other way to hide a record that is being written. A reader that comes in the middle then finds no
- * record at all, and its sample is lost. With two records there is no such moment; `valid` is always
- * 1.
+ * record at all, and its sample is lost. With two records there is no such moment; `valid` is
+ * always 1.
  *
- * Who may read. Whoever interrupts the thread (signal handler, ptrace, BPF on the same CPU) sees its
- * stores in program order, so it is enough that the compiler keeps step 1 before step 2, and step 2
- * before step 1 of the next call. The store is a release store, so that another CPU which follows
- * the new pointer finds the new record too. But such a reader may still be in the old one when the
- * call after next writes to it. The format asks for readers that stop the thread.
+ * Who may read. Whoever interrupts the thread (signal handler, ptrace, BPF on the same CPU) sees
+ * its stores in program order, so it is enough that the compiler keeps step 1 before step 2, and
+ * step 2 before step 1 of the next call. The store is a release store, so that another CPU which
+ * follows the new pointer finds the new record too. But such a reader may still be in the old one
+ * when the call after next writes to it. The format asks for readers that stop the thread.
  *
- * Signal handlers. One that interrupts step 1 and writes itself would take the same free record. The
- * flag `busy` says so, and the handler is refused. The flag needs no atomic test-and-set: a handler
- * that comes between the test and the setting runs to its end before the thread goes on, and what it
- * has published is what the thread then finds. So the pointer is read after the flag is set. */
+ * Signal handlers. One that interrupts step 1 and writes itself would take the same free record.
+ * The flag `busy` says so, and the handler is refused. The flag needs no atomic test-and-set: a
+ * handler that comes between the test and the setting runs to its end before the thread goes on,
+ * and what it has published is what the thread then finds. So the pointer is read after the flag is
+ * set. */
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -139,8 +140,8 @@ static const record_t* current_record(void) {
   return record != NULL && record->valid == 1 ? record : NULL;
 }
 
-/* Copies the attributes of `from`, with the change at the place of the old one. Once, even if `from`
- * has it twice: in another writer's record it may, and the last entry may be cut. */
+/* Copies the attributes of `from`, with the change at the place of the old one. Once, even if it is
+ * there twice: in another writer's record it may be, and the last entry may be cut. */
 static result_t copy_changed(record_t* record, const record_t* from, const change_t* change,
                              bool* placed) {
   const size_t size = from->attributes_size;

@@ -19,8 +19,8 @@
  *   otel_context_detach();
  *
  * Whoever interrupts a thread at any instruction of otel_context_* finds the record from before the
- * call or the one after it, never a mixture. It does not hold for a reader on another CPU that reads
- * while the thread runs on (src/otel_thread_context.c).
+ * call or the one after it, never a mixture. It does not hold for a reader on another CPU that
+ * reads while the thread runs on (src/otel_thread_context.c).
  *
  * Calls that fail change nothing, and say why: nothing is cut, nothing is left out. Link the
  * library, so that it is loaded when the program starts. A process should have one library that
@@ -76,7 +76,8 @@ const char* otel_context_result_text(otel_context_result_t result);
  * time, in the child after fork too (its thread keeps a copy of the record). In a signal handler
  * that has interrupted one of these calls they return BUSY and do nothing, otherwise they may be
  * used there as well. A handler must not leave by longjmp what it has interrupted, or the thread
- * stays BUSY. (Where the library was loaded by dlopen, a thread's first call allocates after all.) */
+ * stays BUSY. (Where the library was loaded by dlopen, a thread's first call does
+ * allocate.) */
 
 /* As readers find it. */
 typedef struct {
@@ -101,8 +102,9 @@ extern __thread const otel_context_record_t* otel_thread_ctx_v1;
 /* The calling thread's record, or null. What it points to holds until the thread's next write. */
 const otel_context_record_t* otel_context_current(void);
 
-/* Replaces everything at once. Both IDs are null, or zero, where there is no trace. `attributes` may
- * be null when count is 0; each key may be there once. The values may lie in the current record. */
+/* Replaces everything at once. Both IDs are null, or zero, where there is no trace. `attributes`
+ * may be null when count is 0; each key may be there once. The values may lie in the current
+ * record. */
 otel_context_result_t otel_context_attach(const uint8_t trace_id[16], const uint8_t span_id[8],
                                           uint8_t trace_flags,
                                           const otel_context_attribute_t* attributes, size_t count);
@@ -131,12 +133,12 @@ otel_context_result_t otel_process_context_publish(const otel_process_attribute_
                                                    size_t count);
 
 /* The number of an attribute's name, for otel_context_set and _attach. A new name gets the next
- * number, and the process context is published with it; a name that is known keeps its number for as
- * long as the process lives. */
+ * number, and the process context is published with it. A name that is known keeps its number for
+ * as long as the process lives. */
 otel_context_result_t otel_process_context_key(const char* name, uint8_t* index);
 
-/* Takes the process context back, and forgets its attributes. The names keep their numbers: the next
- * publish or key brings them back. */
+/* Takes the process context back, and forgets its attributes. The names keep their numbers: the
+ * next publish or key brings them back. */
 void otel_process_context_withdraw(void);
 
 #if defined(__cplusplus)
