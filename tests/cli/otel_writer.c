@@ -2,7 +2,7 @@
 // libotelcontext.so.
 //
 // Threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then "ready".
-// Lines on stdin: "fork" starts a child that goes on with the first thread's context and publishes a
+// Lines on stdin: "fork" starts a child that has the context of the first part and publishes a
 // process context of its own, and prints "forked PID". Ends when its stdin closes.
 #include <pthread.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
  * its stores in program order, so it is enough that the compiler keeps step 1 before step 2, and
  * step 2 before step 1 of the next call. The store is a release store, so that another CPU which
  * follows the new pointer finds the new record too. But such a reader may still be in the old one
- * when the call after next writes to it. The format asks for readers that stop the thread.
+ * when the next call writes to it. The format asks for readers that stop the thread.
  *
  * Signal handlers. One that interrupts step 1 and writes itself would take the same free record.
  * The flag `busy` says so, and the handler is refused. The flag needs no atomic test-and-set: a
