@@ -37,10 +37,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
 
-// How long start() waits for the tables of what runs already. Until the others are there, stacks say
-// that a file has no table.
-constexpr milliseconds kTablesTime{2000};
-
 // Counters that only user space knows.
 struct OwnCounts {
   std::uint64_t malformed_records = 0;
@@ -94,6 +90,7 @@ class LoadedSampler final : public BpfSampler {
   UniqueFd epoll_;
   ring_buffer* ring_ = nullptr;
   std::size_t ring_bytes_ = 0;
+  milliseconds tables_wait_{};
 
   EventHandler* handler_ = nullptr;  // during drain() and stop()
   ThreadClocks clocks_;
@@ -138,6 +135,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
                                     sampler.get(), nullptr);
   if (!sampler->ring_) return system_error(errno, "cannot map the ring buffer");
   sampler->ring_bytes_ = options.ring_bytes;
+  sampler->tables_wait_ = options.tables_wait;
   sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   // Edge-triggered. A level-triggered wait would return as soon as there is one sample.
   epoll_event interest{};
@@ -162,7 +160,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 }
 
 Status LoadedSampler::start() {
-  if (unwound_) unwound_->wait_for_tables(kTablesTime);
+  if (unwound_) unwound_->wait_for_tables(tables_wait_);
   for (Pid pid : processes_->pids()) clocks_.begin(pid);
   return events_->enable();
 }

@@ -3,6 +3,7 @@
 // (labelscope/saved_pointer.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,9 @@ struct SamplerOptions {
   std::uint32_t max_processes = 4096;
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
   std::size_t unwind_bytes = 256 << 20;  // of tables, for LS_CALL_GRAPH_DWARF
+  // start() waits at most so long for the tables of what runs already. Until the others are there,
+  // stacks say that a file has no table.
+  std::chrono::milliseconds tables_wait{2000};
   // How a file becomes a table; by default in this process.
   BuildUnwindTable build_table{};
 };

@@ -23,6 +23,10 @@ expect_whole() {
   read -r complete all < <(jq -sr '.[] | select(.type == "ledger") | .written as $all
     | ([.counters[] | select(.name == "stacks-complete" or .name == "stacks-at-entry") | .count] | add // 0)
     | "\(.) \($all)"' "$name.jsonl")
+  # On an emulated processor the tables of a program take longer than a recording waits for them.
+  if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
+    all=$((all - $(jq -sr '[.[] | select(.type == "ledger") | .counters[] | select(.name == "stacks-no-table") | .count] | add // 0' "$name.jsonl")))
+  fi
   ((all >= 50)) || fail "$name: only $all samples"
   (((all - complete) * 1000 <= all || all - complete <= 1)) ||
     fail "$name: $complete of $all stacks are whole: $(tail -n 1 "$name.jsonl")"

@@ -60,6 +60,7 @@ std::size_t Taken::with_flag(std::uint32_t flag) const {
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options) {
   skip_without_bpf();
   options.frequency_hz = std::min(options.frequency_hz, highest_rate());
+  options.tables_wait = kPatience;
   auto sampler = BpfSampler::open(options);
   INFO((sampler ? "" : sampler.error().context));
   REQUIRE(sampler);
