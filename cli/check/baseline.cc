@@ -14,7 +14,6 @@
 #include "cli/format/text.h"
 #include "elf/regular_file.h"
 #include "findings/check_rule.h"
-#include "sources/custom_labels/rules.h"
 
 namespace labelscope::cli {
 namespace {
@@ -111,7 +110,7 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     add(base_name(place.module));
     add(place.function);
     // A function may be wrong in several ways; its words name keys and no values.
-    if (diagnostic.rule == abi_v1::kTornUpdate) add(diagnostic.text);
+    if (rule_of(diagnostic.rule).depth == CheckDepth::kStep) add(diagnostic.text);
   }
   return hex_digits(hash(identity));
 }

@@ -106,16 +106,25 @@ class StepCheck {
     files_.look_at(process.process(), plan);
     process_name_ = process_name(process.pid(), process.process().comm());
     if (!plan.publishers.empty()) publisher_ = plan.publishers.front().path;
+    for (const Publisher& publisher : plan.publishers) sources_.insert(publisher.recipe.source);
     has_triggers_ |= process.has_triggers();
     absence_ = plan.absence();
     missing_ = process.missing_updates();
   }
 
+  std::vector<RuleId> rules_stepped() const {
+    std::vector<RuleId> rules;
+    for (const unsigned source : sources_) {
+      const auto more = rules_of_threads(source, CheckDepth::kStep);
+      rules.insert(rules.end(), more.begin(), more.end());
+    }
+    return rules;
+  }
+
   void report_process() {
     if (record_.effort.samples == 0) return;
-    report_.subjects.push_back({process_name_,
-                                rules_of_threads(LS_SOURCE_CUSTOM_LABELS, CheckDepth::kStep),
-                                record_.findings.take(), publisher_});
+    report_.subjects.push_back(
+        {process_name_, rules_stepped(), record_.findings.take(), publisher_});
     report_.effort = record_.effort;
   }
 
@@ -209,6 +218,7 @@ class StepCheck {
   LoadedFiles files_;
   std::string process_name_;
   std::string publisher_;          // path of the first file that publishes; empty: none ever did
+  std::set<unsigned> sources_;     // label sources of those that ever did
   std::string absence_;            // why nothing publishes labels
   bool has_triggers_ = false;      // there is something to step
   std::set<std::string> missing_;  // declared updates that no file has

@@ -163,7 +163,9 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     sample.publisher = publisher.path;
     sample.source = publisher.recipe.source;
     if (where.address) {
-      sample.check = find_source(sample.source)->check(memory, *where.address);
+      const ThreadState state = thread.state_read(plan_->facts.get());
+      sample.check = find_source(sample.source)
+                         ->check({.memory = memory, .variable = *where.address, .thread = &state});
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
       ++reading.unread;

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-
-#include "customlabels/label_abi.h"
+#include <utility>
 
 namespace labelscope::cli {
 namespace {
@@ -69,15 +68,17 @@ bool same_state(const SetCheck& a, const SetCheck& b) {
          std::ranges::equal(a.diagnostics, b.diagnostics, {}, &Diagnostic::rule, &Diagnostic::rule);
 }
 
-LabelWatch::LabelWatch(Pid pid, const MemorySource& memory, Address variable)
-    : pid_(pid), memory_(&memory), variable_(variable) {
+LabelWatch::LabelWatch(Pid pid, const MemorySource& memory, Address variable,
+                       const LabelSource& source, Facts facts)
+    : pid_(pid), memory_(&memory), variable_(variable), source_(&source), facts_(std::move(facts)) {
   read_again();
   published_ = false;
 }
 
 void LabelWatch::read_again() {
   before_ = std::move(seen_);
-  seen_ = check_label_set(*memory_, variable_);
+  const ThreadState thread{.facts = facts_()};
+  seen_ = source_->check({.memory = *memory_, .variable = variable_, .thread = &thread});
   pieces_ = join(seen_.ranges);
   if (!read_bytes(bytes_)) bytes_.clear();
   const Address before = pointer_;
@@ -131,14 +132,8 @@ std::vector<Address> LabelWatch::telling_words() const {
   for (const Address word : written_) {
     if (word != variable_) words.push_back(word);
   }
-  const Address set = memory_->untagged(pointer_);
-  words.push_back(set + offsetof(custom_labels_labelset_t, count));
-  const Address storage = read_pointer(*memory_, set);
-  if (storage == 0) return words;
-  const Address value = memory_->untagged(storage) + offsetof(custom_labels_label_t, value.buf);
-  words.push_back(value);
-  const Address bytes = read_pointer(*memory_, value);
-  if (bytes != 0) words.push_back(memory_->untagged(bytes));
+  const std::vector<Address> more = source_->telling_words(*memory_, variable_);
+  words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 

@@ -1,20 +1,25 @@
-// The label set of one thread, by one variable. Reads it again only if one of its bytes has
-// changed. The thread must be stopped.
+// The labels of one thread, by one variable of one label source. Reads them again only if one of
+// their bytes has changed. The thread must be stopped.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "labelscope/ids.h"
 #include "labelscope/memory.h"
-#include "sources/check_set.h"
+#include "labelscope/process_facts.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 
 class LabelWatch {
  public:
-  // Reads it. The memory must live as long as this object.
-  LabelWatch(Pid pid, const MemorySource& memory, Address variable);
+  // What the process says of itself now; null: nothing.
+  using Facts = std::function<const ProcessFacts*()>;
+  // Reads them. The memory must live as long as this object.
+  LabelWatch(Pid pid, const MemorySource& memory, Address variable, const LabelSource& source,
+             Facts facts);
 
   // Whether any byte of variable, set, elements, keys and values has changed since the last look.
   // If so, reads everything again. `mapping_changed`: memory may have been mapped or unmapped since
@@ -40,6 +45,8 @@ class LabelWatch {
   Pid pid_;
   const MemorySource* memory_;
   Address variable_;
+  const LabelSource* source_;
+  Facts facts_;
   SetCheck seen_;
   SetCheck before_;
   std::vector<SetCheck::Range> pieces_;  // what `bytes_` holds: neighbours joined

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/format/text.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,6 +26,15 @@ bool is_servant(std::string_view function) {
   return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
+// Those of which somebody knows what an update is.
+std::vector<ls_source> stepped_sources() {
+  std::vector<ls_source> all;
+  for (const LabelSource* source : label_sources()) {
+    if (source->about.updates != nullptr) all.push_back(source->about.number);
+  }
+  return all;
+}
+
 }  // namespace
 
 SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
@@ -36,7 +46,8 @@ SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
       code_(namer),
       triggers_(breakpoints_, code_, declared),
       max_update_steps_(declared.max_steps),
-      on_loaded_(std::move(on_loaded)) {}
+      on_loaded_(std::move(on_loaded)),
+      planner_({.only = stepped_sources()}) {}
 
 Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
                                                              const DeclaredUpdates& declared,
@@ -96,6 +107,19 @@ void SteppedProcess::look(bool all_code) {
     }
   }
   on_loaded_(*this);
+}
+
+// A program may name a key right before it uses it.
+const ProcessFacts* SteppedProcess::facts() {
+  const bool wanted = std::ranges::any_of(plan_.publishers, [](const Publisher& publisher) {
+    return (LS_FACT_SOURCES & 1U << publisher.recipe.source) != 0;
+  });
+  if (!wanted) return nullptr;
+  if (plan_.facts == nullptr || has_changed(*plan_.facts, process_->memory())) {
+    auto mappings = process_->mappings();
+    if (mappings) plan_.facts = read_process_facts(*process_, *mappings, wanted);
+  }
+  return plan_.facts.get();
 }
 
 void SteppedProcess::plan_if_due() {

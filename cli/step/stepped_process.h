@@ -42,6 +42,8 @@ class SteppedProcess {
   // Whether there is a trigger at which stepping can begin.
   bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
+  // What it says of itself now; null: nothing.
+  const ProcessFacts* facts();
   // Plans again, if the plan is not final yet (slots not relocated) and it is time.
   void plan_if_due();
   // Call it at the program's first instruction: everything that is loaded at start is there.
@@ -75,7 +77,7 @@ class SteppedProcess {
   std::uint64_t max_update_steps_;
   OnLoaded on_loaded_;
   Disassembler disassembler_;
-  Planner planner_{LS_SOURCE_CUSTOM_LABELS};  // whose updates are stepped through
+  Planner planner_;
   ProcessPlan plan_;
   bool begun_ = false;
   std::uint64_t looks_ = 0;

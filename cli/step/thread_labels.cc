@@ -26,6 +26,10 @@ std::vector<Address> addresses_of(const CallStack& calls, Address pc) {
 ThreadLabels::ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record)
     : tid_(tid), process_(process), record_(record) {}
 
+ThreadLabels::PublisherId ThreadLabels::id_of(const Publisher& publisher) {
+  return {publisher.path, publisher.load_bias, publisher.recipe.source};
+}
+
 bool ThreadLabels::has(const PublisherId& id) const {
   return std::any_of(variables_.begin(), variables_.end(),
                      [&](const auto& variable) { return variable->publisher == id; });
@@ -38,7 +42,7 @@ void ThreadLabels::drop_unloaded() {
   const auto& publishers = process_.plan().publishers;
   const auto is_gone = [&](const std::unique_ptr<Variable>& variable) {
     return std::none_of(publishers.begin(), publishers.end(), [&](const Publisher& publisher) {
-      return PublisherId{publisher.path, publisher.load_bias} == variable->publisher;
+      return id_of(publisher) == variable->publisher;
     });
   };
   std::erase_if(variables_, is_gone);
@@ -52,13 +56,15 @@ void ThreadLabels::locate() {
   // A thread that has none yet is at its very beginning.
   if (!pointer || *pointer == 0) return;
   for (const Publisher& publisher : process_.plan().publishers) {
-    const PublisherId id{publisher.path, publisher.load_bias};
+    const PublisherId id = id_of(publisher);
     if (has(id)) continue;
     const Located found = labelscope::locate(publisher.recipe, *pointer, process_.memory());
     if (!found.address) continue;
-    LabelWatch watch(process_.pid(), process_.memory(), *found.address);
+    const LabelSource& source = *find_source(publisher.recipe.source);
+    LabelWatch watch(process_.pid(), process_.memory(), *found.address, source,
+                     [this] { return process_.facts(); });
     count(watch.seen());
-    UpdateJudge judge(watch.seen(), [this](const UpdateFinding& finding) {
+    UpdateJudge judge(*source.about.updates, watch.seen(), [this](const UpdateFinding& finding) {
       record_.findings.add(subject(), finding, process_);
     });
     variables_.push_back(

@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "cli/step/label_watch.h"
@@ -61,7 +61,7 @@ class ThreadLabels {
   std::vector<Address> telling_words(bool contents) const;
 
  private:
-  using PublisherId = std::pair<std::string, Address>;  // path and load bias
+  using PublisherId = std::tuple<std::string, Address, unsigned>;  // path, load bias, label source
   struct Variable {
     PublisherId publisher;
     LabelWatch watch;
@@ -75,6 +75,7 @@ class ThreadLabels {
   void count(const SetCheck& check);
   void count_updates();
   void drop_unloaded();
+  static PublisherId id_of(const Publisher& publisher);
   bool has(const PublisherId& id) const;
 
   Tid tid_;

@@ -5,17 +5,24 @@
 #include <cstring>
 
 #include "cli/step/aarch64_code.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
 
-constexpr const char* kVariable = "custom_labels_current_set";
-// Calls of the writers that programs link statically, by the names of their C API.
-constexpr std::string_view kWriterPrefix = "custom_labels_";
 constexpr std::string_view kBegin = "labelscope_update_begin";
 constexpr std::string_view kEnd = "labelscope_update_end";
 // A function that refers to the variable more often than this gets no breakpoint at each place.
 constexpr std::size_t kMaxReferences = 256;
+
+// Calls of the writers that programs link statically, by the names of their C APIs.
+bool is_writers(std::string_view function) {
+  const auto sources = label_sources();
+  return std::ranges::any_of(sources, [&](const LabelSource* source) {
+    const UpdateRule* updates = source->about.updates;
+    return updates != nullptr && function.starts_with(updates->api);
+  });
+}
 
 // The part of a name that is in every mangled form of it: to demangle all names of a large program
 // takes seconds.
@@ -153,7 +160,7 @@ void Triggers::add_functions(const MappedCode& range) {
     const Address start = function.start + range.bias;
     if (start < range.start || start >= range.end) continue;
     unsigned reasons = 0;
-    if (range.file->role == CodeRole::kPublisher || function.name.starts_with(kWriterPrefix)) {
+    if (range.file->role == CodeRole::kPublisher || is_writers(function.name)) {
       reasons |= kWriterTrigger;
     }
     if (is_named(function, declared_.functions)) reasons |= kUpdateTrigger;
@@ -171,8 +178,10 @@ void Triggers::add_references(const MappedCode& range, const ProcessPlan& plan) 
       wanted.tp_offsets.push_back(publisher.recipe.offset);
     }
   }
-  auto relocations = range.file->image->tls_relocations(kVariable);
-  if (relocations) {
+  for (const LabelSource* source : label_sources()) {
+    if (source->about.updates == nullptr) continue;
+    auto relocations = range.file->image->tls_relocations(source->about.variable_symbol);
+    if (!relocations) continue;
     for (const TlsRelocation& relocation : *relocations) {
       if (relocation.by_name) wanted.slots.push_back(relocation.slot + range.bias);
     }

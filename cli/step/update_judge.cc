@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "findings/check_rule.h"
-#include "sources/custom_labels/rules.h"
 
 namespace labelscope::cli {
 namespace {
@@ -104,7 +103,8 @@ bool breaks_more(const SetCheck& seen, const SetCheck& before) {
 
 }  // namespace
 
-UpdateJudge::UpdateJudge(const SetCheck& at_rest, Report report) : report_(std::move(report)) {
+UpdateJudge::UpdateJudge(const UpdateRule& rule, const SetCheck& at_rest, Report report)
+    : rule_(rule), report_(std::move(report)) {
   found(at_rest);
 }
 
@@ -146,6 +146,7 @@ std::optional<std::string> UpdateJudge::what_is_torn(const Change& change) const
   const SetCheck& last = changes_.back().check;
   const CheckedSet& seen = change.check.set;
   if (seen == before_.set || seen == last.set) return std::nullopt;
+  if (rule_.hides && seen.state == CheckedSet::State::kNone) return std::nullopt;
   // If the state breaks a rule that the set before did not break, the finding of that rule is
   // enough.
   if (is_unreadable(change.check) || breaks_more(change.check, before_)) return std::nullopt;
@@ -176,9 +177,7 @@ void UpdateJudge::close() {
           "for a moment readers see a label set that is neither the one before the update nor the "
           "one after it: " +
               *torn,
-          "build the new set in memory that is not published, and then store its address to "
-          "custom_labels_current_set",
-          abi_v1::kTornUpdate};
+          rule_.fix, rule_.torn};
       report_({finding, &change, before_.set, change.check.set, changes_.back().check.set});
     }
     previous = &change.check;

@@ -25,6 +25,8 @@
 // Outside of declared updates two kinds of states count as meant: one that lasts (kStableSteps, or
 // while the thread sleeps); and, in the program's own code, one that has only labels of the sets
 // before and after, and lacks none that both have. Labels that are set one by one look like that.
+// Writers of some label sources show no labels at all while they change them (UpdateRule::hides):
+// that state is never torn.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,7 @@
 #include <string>
 #include <vector>
 
-#include "sources/check_set.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 
@@ -77,8 +79,8 @@ class UpdateJudge {
  public:
   using Report = std::function<void(const UpdateFinding&)>;
 
-  // `at_rest`: the set as it was found.
-  UpdateJudge(const SetCheck& at_rest, Report report);
+  // `rule`: of the label source. `at_rest`: the set as it was found.
+  UpdateJudge(const UpdateRule& rule, const SetCheck& at_rest, Report report);
 
   void add(Change change, const Interval& since);
   // The current update, if there is one, is over; `now` is its last state.
@@ -99,6 +101,7 @@ class UpdateJudge {
   std::optional<std::string> what_is_torn(const Change& change) const;
   void report_rules(const Change& change, const SetCheck& before);
 
+  UpdateRule rule_;
   Report report_;
   SetCheck before_;
   std::vector<Change> changes_;

@@ -51,7 +51,8 @@ struct Judged {
   std::vector<UpdateFinding> findings;
   UpdateJudge judge;
   explicit Judged(const SetCheck& at_rest)
-      : judge(at_rest, [this](const UpdateFinding& finding) { findings.push_back(finding); }) {}
+      : judge(*find_source(LS_SOURCE_CUSTOM_LABELS)->about.updates, at_rest,
+              [this](const UpdateFinding& finding) { findings.push_back(finding); }) {}
 };
 
 const Label kOld{"k", "old"};

@@ -53,7 +53,8 @@ TEST_CASE("label_watch: of a set in thousands of pieces each is watched") {
   const Pid self{::getpid()};
   const auto process = LiveProcess::open(self);
   REQUIRE(process);
-  LabelWatch watch(self, (*process)->memory(), set.variable());
+  LabelWatch watch(self, (*process)->memory(), set.variable(),
+                   *find_source(LS_SOURCE_CUSTOM_LABELS), [] { return nullptr; });
   REQUIRE(watch.seen().set.labels.size() == count);
   REQUIRE(watch.seen().ranges.size() > count);
   CHECK_FALSE(watch.look(false));

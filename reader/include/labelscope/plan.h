@@ -73,7 +73,7 @@ struct ThreadLocalNames {
 };
 
 struct PlannerOptions {
-  std::optional<ls_source> only{};        // none: publishers of all label sources
+  std::vector<ls_source> only{};          // empty: publishers of all label sources
   std::vector<VariableSpec> variables{};  // and these, in whatever module they are
 };
 
@@ -83,7 +83,6 @@ class Planner {
  public:
   Planner() = default;
   explicit Planner(PlannerOptions options) : options_(std::move(options)) {}
-  explicit Planner(ls_source only) : Planner(PlannerOptions{.only = only}) {}
   // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
   // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
   // (in the .symtab of libraries). The plan is the same.

@@ -60,11 +60,13 @@ std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& v
   return facts;
 }
 
-// Of all label sources, or of one.
-std::vector<const LabelSource*> sources_to_look_for(std::optional<ls_source> only) {
+// Of all label sources, or of some.
+std::vector<const LabelSource*> sources_to_look_for(const std::vector<ls_source>& only) {
   const auto all = label_sources();
-  if (only) return {all[*only]};
-  return {all.begin(), all.end()};
+  if (only.empty()) return {all.begin(), all.end()};
+  std::vector<const LabelSource*> some;
+  for (const ls_source source : only) some.push_back(all[source]);
+  return some;
 }
 
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {

@@ -17,7 +17,7 @@
 //   BPF sends      |  keys and values  the 64 bytes     the record     keys and values  value, type
 //   names of keys  |  in memory        fixed            process facts  in memory        the user's
 //   torn states    |  none             told as such     none           none             not told
-//   rules          |  LS001 to LS050   LS101 to LS110   none           none             none
+//   rules          |  LS001 to LS050   LS101 to LS150   none           none             none
 //
 // node_context is as otel_context, but 32 bytes from which a walk through objects of JavaScript leads
 // to the record; how, the process facts may say.
@@ -88,6 +88,14 @@ struct SourceFact {
   std::string text;  // bytes
 };
 
+// How the labels of a source change, for who steps through a writer (cli/step).
+struct UpdateRule {
+  RuleId torn{};              // broken by a state that is neither the one before nor the one after
+  const char* fix;            // a clause
+  bool hides = false;         // a writer may show no labels at all while it changes them
+  const char* api = nullptr;  // names of functions that change labels begin so
+};
+
 // Reading one thread, told. Strings from the target are bytes.
 struct ReadingStory {
   std::vector<std::string> steps;
@@ -105,6 +113,7 @@ class LabelSource {
     const char* variable_symbol = nullptr;
     std::span<const Rule> rules;  // by code
     std::string_view sign = {};
+    const UpdateRule* updates = nullptr;  // null: nobody judges how its labels change
   };
   const About about;
 
@@ -138,8 +147,13 @@ class LabelSource {
 
   virtual Observation read(const ThreadView& thread) const = 0;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
-  // Takes every word of the source's rules literally. The thread must be stopped.
-  virtual SetCheck check(const MemorySource& memory, Address variable) const = 0;
+  // Takes every word of the source's rules literally. The thread must be stopped. What rules say of
+  // names that the process publishes is judged only if there is `thread.thread`.
+  virtual SetCheck check(const ThreadView&) const { return {}; }
+  // Words of what the variable leads to that a writer is likely to write next, the likeliest first.
+  virtual std::vector<Address> telling_words(const MemorySource&, Address /*variable*/) const {
+    return {};
+  }
   // A source that sends raw blocks (label_blocks.h): its bytes, and labels of such bytes, which are
   // hostile. `facts`: of the process; may be null.
   virtual RawReading take(const ThreadView&) const { return {}; }

@@ -8,6 +8,21 @@
 #include "sources/custom_labels/rules.h"
 
 namespace labelscope {
+namespace {
+
+constexpr UpdateRule kUpdates{
+    abi_v1::kTornUpdate,
+    "build the new set in memory that is not published, and then store its address "
+    "to " CUSTOM_LABELS_CURRENT_SET_SYMBOL,
+    /*hides=*/false, "custom_labels_"};
+
+// 0 if it cannot be read.
+Address pointer_at(const MemorySource& memory, Address address) {
+  const auto value = read_value<Address>(memory, address);
+  return value ? memory.untagged(*value) : 0;
+}
+
+}  // namespace
 
 // CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
 // and the target chooses the length of the name.
@@ -23,8 +38,13 @@ bool CustomLabels::is_publisher_name(std::string_view path) const {
 }
 
 CustomLabels::CustomLabels()
-    : LabelSource({LS_SOURCE_CUSTOM_LABELS, "ABI v1", CUSTOM_LABELS_VERSION_SYMBOL,
-                   CUSTOM_LABELS_CURRENT_SET_SYMBOL, abi_v1::rules()}) {}
+    : LabelSource({LS_SOURCE_CUSTOM_LABELS,
+                   "ABI v1",
+                   CUSTOM_LABELS_VERSION_SYMBOL,
+                   CUSTOM_LABELS_CURRENT_SET_SYMBOL,
+                   abi_v1::rules(),
+                   {},
+                   &kUpdates}) {}
 
 Status CustomLabels::find_more(const ElfImage& image, FileInspection& file) const {
   auto found = image.find_dynamic_symbol(kNodeLabelsSymbol);
@@ -35,6 +55,20 @@ Status CustomLabels::find_more(const ElfImage& image, FileInspection& file) cons
 
 Observation CustomLabels::read(const ThreadView& thread) const {
   return walk_label_set(thread.memory, thread.variable, thread.publisher);
+}
+
+std::vector<Address> CustomLabels::telling_words(const MemorySource& memory,
+                                                 Address variable) const {
+  const Address set = pointer_at(memory, variable);
+  if (set == 0) return {};
+  std::vector<Address> words{set + offsetof(custom_labels_labelset_t, count)};
+  const Address storage = pointer_at(memory, set);
+  if (storage == 0) return words;
+  const Address value = storage + offsetof(custom_labels_label_t, value.buf);
+  words.push_back(value);
+  const Address bytes = pointer_at(memory, value);
+  if (bytes != 0) words.push_back(bytes);
+  return words;
 }
 
 }  // namespace labelscope

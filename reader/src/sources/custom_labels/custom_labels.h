@@ -13,9 +13,10 @@ class CustomLabels final : public LabelSource {
   void judge(std::string_view path, FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const MemorySource& memory, Address variable) const override {
-    return check_label_set(memory, variable);
+  SetCheck check(const ThreadView& thread) const override {
+    return check_label_set(thread.memory, thread.variable);
   }
+  std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
 };
 
 // The addon of Polar Signals for node exports it in all of its versions.

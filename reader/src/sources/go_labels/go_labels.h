@@ -18,7 +18,6 @@ class GoLabels final : public LabelSource {
   std::vector<SourceFact> facts(const FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const MemorySource&, Address) const override { return {}; }  // it has no rules
 };
 
 }  // namespace labelscope

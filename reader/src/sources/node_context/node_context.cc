@@ -289,15 +289,4 @@ ReadingStory NodeContext::explain(const ThreadView& thread) const {
 }
 
 // `check` knows no process context: what it can watch is the entry.
-SetCheck NodeContext::check(const MemorySource& memory, Address variable) const {
-  SetCheck result;
-  const auto entry = read_value<Entry>(memory, variable);
-  if (!entry) {
-    result.set.state = CheckedSet::State::kUnreadable;
-    return result;
-  }
-  result.ranges.push_back({variable, sizeof(Entry)});
-  return result;
-}
-
 }  // namespace labelscope

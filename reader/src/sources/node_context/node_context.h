@@ -16,7 +16,6 @@ class NodeContext final : public LabelSource {
   Observation read(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const MemorySource& memory, Address variable) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;
 };

@@ -81,14 +81,14 @@ ReadingStory OtelContext::explain(const ThreadView& thread) const {
   return told;
 }
 
-SetCheck OtelContext::check(const MemorySource& memory, Address variable) const {
+SetCheck OtelContext::check(const ThreadView& thread) const {
   SetCheck result;
-  const auto seen = walk(memory, variable);
+  const auto seen = walk(thread.memory, thread.variable);
   if (!seen) {
     result.set.state = CheckedSet::State::kUnreadable;
     return result;
   }
-  result.ranges.push_back({variable, sizeof(Address)});
+  result.ranges.push_back({thread.variable, sizeof(Address)});
   if (seen->record != 0) result.ranges.push_back({seen->record, sizeof(otel::Head)});
   if (is_unreadable(seen->raw.outcome)) result.set.state = CheckedSet::State::kUnreadable;
   return result;

@@ -15,7 +15,7 @@ class OtelContext final : public LabelSource {
   Observation read(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const MemorySource& memory, Address variable) const override;
+  SetCheck check(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;
 };

@@ -50,6 +50,15 @@ constexpr Rule kRules[] = {
       .fix = "Set the checksum to 0, then the fields, then the checksum: release stores in this "
              "order. A signal handler that may interrupt a write must not write.",
       .fix_gcc = "thread_context_put() of libthreadcontext does so."}},
+    {{kTornUpdate, "LS150", "context-torn-update", kWriting, kError, kStep, kThread},
+     {.title = "an update shows the context before it, no context, or the one after it",
+      .requirement = "The checksum is 0 while IDs or tags that belong together are written.",
+      .reason = "A reader that interrupts the thread between two of the stores takes the new IDs "
+                "with old "
+                "tags, or tags of both, for a context of the program's.",
+      .fix = "Set the checksum to 0 before the first of these stores, and to its new value after "
+             "the last one.",
+      .fix_gcc = "thread_context_put_all() of libthreadcontext does so."}},
 };
 
 }  // namespace

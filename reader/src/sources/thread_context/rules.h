@@ -13,6 +13,9 @@ inline constexpr RuleId kSize{102};
 inline constexpr RuleId kAligned{103};  // warning: in more than one cache line
 // Record
 inline constexpr RuleId kChecksum{110};  // neither 0 nor that of the IDs
+// Updates
+inline constexpr RuleId kTornUpdate{
+    150};  // neither the context before the update nor the one after
 
 std::span<const Rule> rules();
 

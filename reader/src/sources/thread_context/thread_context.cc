@@ -65,11 +65,19 @@ std::string misfit_text(const Record& record) {
          hex(checksum_of(record));
 }
 
+constexpr UpdateRule kUpdates{context_v1::kTornUpdate, kWriteInOrder, /*hides=*/true,
+                              "thread_context_"};
+
 }  // namespace
 
 ThreadContext::ThreadContext()
-    : LabelSource({LS_SOURCE_THREAD_CONTEXT, THREAD_CONTEXT_SYMBOL, nullptr, THREAD_CONTEXT_SYMBOL,
-                   context_v1::rules()}) {}
+    : LabelSource({LS_SOURCE_THREAD_CONTEXT,
+                   THREAD_CONTEXT_SYMBOL,
+                   nullptr,
+                   THREAD_CONTEXT_SYMBOL,
+                   context_v1::rules(),
+                   {},
+                   &kUpdates}) {}
 
 bool ThreadContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("libthreadcontext.so");
@@ -151,14 +159,14 @@ ReadingStory ThreadContext::explain(const ThreadView& thread) const {
   return told;
 }
 
-SetCheck ThreadContext::check(const MemorySource& memory, Address variable) const {
+SetCheck ThreadContext::check(const ThreadView& thread) const {
   SetCheck result;
-  auto record = read_value<Record>(memory, variable);
+  auto record = read_value<Record>(thread.memory, thread.variable);
   if (!record) {
     result.set.state = CheckedSet::State::kUnreadable;
     return result;
   }
-  result.ranges.push_back({variable, sizeof(Record)});
+  result.ranges.push_back({thread.variable, sizeof(Record)});
   const Observation seen = observation_of(*record, 0);
   if (seen.outcome == LS_UNLABELLED) return result;
   result.tested = true;
@@ -174,6 +182,10 @@ SetCheck ThreadContext::check(const MemorySource& memory, Address variable) cons
         {{FindingCode::kRule, misfit_text(*record), kWriteInOrder, context_v1::kChecksum}});
   }
   return result;
+}
+
+std::vector<Address> ThreadContext::telling_words(const MemorySource&, Address variable) const {
+  return {variable + offsetof(Record, checksum)};
 }
 
 }  // namespace labelscope

@@ -14,7 +14,6 @@ class Variable final : public LabelSource {
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   // There are no rules.
-  SetCheck check(const MemorySource&, Address) const override { return {}; }
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;

@@ -33,7 +33,7 @@ class Library : public FakeTarget {
 
 PlannerOptions only_variables(const std::vector<std::string>& texts) {
   // The library is a publisher by ABI v1, too; that is not what this is about.
-  PlannerOptions options{.only = LS_SOURCE_THREAD_CONTEXT};
+  PlannerOptions options{.only = {LS_SOURCE_THREAD_CONTEXT}};
   for (const std::string& text : texts) {
     auto spec = parse_variable_spec(text);
     if (!spec) FAIL(spec.error().context);

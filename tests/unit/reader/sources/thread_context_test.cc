@@ -145,7 +145,7 @@ TEST_CASE("thread_context: a check finds a checksum that does not fit, and no wr
   const auto check_of = [](const Record& record) {
     FakeMemory memory;
     memory.put(kVariable, record);
-    return find_source(LS_SOURCE_THREAD_CONTEXT)->check(memory, kVariable);
+    return find_source(LS_SOURCE_THREAD_CONTEXT)->check({memory, kVariable});
   };
   SetCheck check = check_of(whole());
   CHECK(check.diagnostics.empty());
@@ -162,7 +162,7 @@ TEST_CASE("thread_context: a check finds a checksum that does not fit, and no wr
   check = check_of(record);
   REQUIRE(check.diagnostics.size() == 1);
   CHECK(check.diagnostics[0].rule == context_v1::kChecksum);
-  CHECK_FALSE(find_source(LS_SOURCE_THREAD_CONTEXT)->check(FakeMemory(), kVariable).tested);
+  CHECK_FALSE(find_source(LS_SOURCE_THREAD_CONTEXT)->check({FakeMemory(), kVariable}).tested);
 }
 
 }  // namespace labelscope::test
