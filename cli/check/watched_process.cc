@@ -37,6 +37,13 @@ bool same_recipes(const ProcessPlan& a, const ProcessPlan& b) {
                     });
 }
 
+bool same_facts(const ProcessPlan& a, const ProcessPlan& b) {
+  if (a.facts == nullptr || b.facts == nullptr) return a.facts == b.facts;
+  return say_the_same(*a.facts, *b.facts) &&
+         std::ranges::equal(a.facts->findings, b.facts->findings, {}, &Finding::rule,
+                            &Finding::rule);
+}
+
 // A thread, or a program, that is not yet so far that it could have labels.
 bool is_starting(ls_outcome outcome) {
   return outcome == LS_UNREADABLE_NOT_RELOCATED || outcome == LS_UNREADABLE_NO_THREAD_POINTER;
@@ -221,7 +228,7 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
       // Was it the writer, or a library that was unloaded while its variable was read?
       const ProcessPlan before = *plan_;
       if (Status status = make_plan(files); !status) return std::move(status).error();
-      if (!same_recipes(before, *plan_)) continue;
+      if (!same_recipes(before, *plan_) || !same_facts(before, *plan_)) continue;
     }
     for (SetSample& sample : reading.samples) findings.add(pid_, comm_, std::move(sample));
     unread_ += reading.unread;

@@ -181,8 +181,10 @@ std::string list_rules(bool color) {
 
 std::string explain_rule(const Rule& rule) {
   std::string text = wrapped(std::string(rule.code) + " " + rule.name + ": " + rule.title, 0);
-  text += std::string(severity_name(rule.severity)) + "; seen by a " +
-          std::string(depth_name(rule.depth)) + " check; " + heading(rule) + "\n\n";
+  text += wrapped(std::string(severity_name(rule.severity)) + "; seen by a " +
+                      std::string(depth_name(rule.depth)) + " check; " + heading(rule),
+                  0) +
+          "\n";
   text += wrapped(rule.requirement, 0) + "\n" + wrapped(rule.reason, 0) + "\n";
   text += "How to comply\n";
   if (rule.fix != nullptr) text += wrapped(rule.fix, 2);

@@ -86,9 +86,9 @@ run dump -p "$target" --explain
 expect_shown 'otel_thread_ctx_v1 in \.dynsym: TLS, .*, 8 bytes'
 expect_shown 'the process has a process context at 0x[0-9a-f]+: 2 attributes, names of 9 keys'
 expect_shown 'attribute with key 1, http\.route=GET /pay'
-expect_shown '^  unknown-key: '
-expect_shown '^  incomplete-attribute: '
-expect_shown '^  record-invalid: '
+expect_shown '^  LS220 unknown-key: '
+expect_shown '^  LS216 incomplete-attribute: '
+expect_shown '^  LS212 record-invalid: '
 record ptrace
 expect_recording ptrace 0
 if ((by_bpf)); then

@@ -17,9 +17,9 @@ expect_fault() {
 }
 mkfifo "$work/stdin" || fail "no fifo"
 exec 8<>"$work/stdin"
-expect_fault version context-version 'has version 7, and only 2 is known'
-expect_fault size context-size 'claims a payload of 1073741824 bytes'
-expect_fault garbage context-malformed 'no message of its kind'
-expect_fault pointer bad-pointer 'a payload at 0x8 that cannot be read'
-expect_fault changing context-changing 'was being replaced at each look'
+expect_fault version 'LS232 context-version' 'has version 7, and only 2 is known'
+expect_fault size 'LS233 context-size' 'claims a payload of 1073741824 bytes'
+expect_fault garbage 'LS233 context-malformed' 'no message of its kind'
+expect_fault pointer 'LS233 bad-pointer' 'a payload at 0x8 that cannot be read'
+expect_fault changing 'LS234 context-changing' 'was being replaced at each look'
 expect_no_files

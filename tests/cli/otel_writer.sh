@@ -63,7 +63,18 @@ labels = {label["key"]: label["value"] for label in dump["threads"][0]["labels"]
 sys.exit(0 if (labels, dump["attributes"]) == (expected["whole"][1], attributes("child")) else f"{dump}")
 PYTHON
 
-# The file alone.
+# It keeps to the rules: as a file, at any moment, and between any two instructions of its updates.
+run check --strict "$OTEL_LIBRARY"
+expect_status "$exit_ok" "check of the file"
+expect_shown ': 6 rules looked at, all met'
+for depth in "" --step; do
+  # shellcheck disable=SC2086  # no argument at all, or one
+  run check --strict $depth --format json -- "$OTEL_WRITER"
+  expect_status "$exit_ok" "check $depth"
+  grep -q '"LS220"' "$work/stdout" || fail "check $depth does not look at the rules of records"
+done
+grep -q '"LS250"' "$work/stdout" || fail "the updates were not stepped through"
+
 run inspect "$OTEL_LIBRARY"
 expect_status "$exit_ok" "inspect"
 expect_shown '^  otel_thread_ctx_v1$'

@@ -140,6 +140,17 @@ TEST_CASE("check_live: a running writer that breaks one rule is found by it and 
   }
 }
 
+TEST_CASE("check_live: a writer of OpenTelemetry's context that keeps to it has no finding") {
+  const fs::path program = kWriters / "good-otel/program";
+  for (const CheckReport& report : {check_program({program}), check_staying(program)}) {
+    INFO(told(report));
+    CHECK(broken(report).empty());
+    CHECK(report.problems.empty());
+    REQUIRE(report.subjects.size() == 2);  // the program's file and the process
+    CHECK(report.effort.labelled > 0);
+  }
+}
+
 TEST_CASE("check_live: a library that is there from the start has no finding") {
   std::vector<fs::path> programs;
   for (const fs::path& writer : writers("good-linked")) {

@@ -74,6 +74,16 @@ TEST_CASE("check --step: a thread context in the same file is no label set, and 
   check_found("with_context");
 }
 
+TEST_CASE("check --step: an OpenTelemetry record that changes while it counts is torn") {
+  check_found("otel_in_place");
+}
+
+TEST_CASE("check --step: an OpenTelemetry record may be none while it changes, or be swapped") {
+  for (const char* writer : {"otel_marked", "otel_swapped"}) {
+    check_found(writer, std::string(writer) + ".c", {});
+  }
+}
+
 TEST_CASE("check --step: a count that is raised before its element is filled is torn") {
   check_found("count_first");
 }

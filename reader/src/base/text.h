@@ -48,6 +48,29 @@ inline std::string hex_bytes(std::span<const std::byte> bytes) {
   return text;
 }
 
+// No longer forms than needed, no surrogates, nothing behind U+10FFFF (RFC 3629).
+inline bool is_utf8(std::string_view text) {
+  constexpr std::array<std::uint32_t, 4> kLeast{0, 0x80, 0x800, 0x10000};
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at++]);
+    const std::size_t more = lead < 0x80   ? 0
+                             : lead < 0xc2 ? 4
+                             : lead < 0xe0 ? 1
+                             : lead < 0xf0 ? 2
+                             : lead < 0xf5 ? 3
+                                           : 4;
+    if (more > 3 || text.size() - at < more) return false;
+    std::uint32_t code = more == 0 ? lead : lead & (0x3fU >> more);
+    for (std::size_t i = 0; i < more; ++i) {
+      const auto next = static_cast<unsigned char>(text[at++]);
+      if ((next & 0xc0U) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
+    }
+    if (code < kLeast[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+  }
+  return true;
+}
+
 // "libfoo.so" of "/usr/lib/libfoo.so"; not escaped.
 inline std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0

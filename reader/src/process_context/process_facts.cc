@@ -26,6 +26,7 @@
 
 #include "base/text.h"
 #include "process_context/context_message.h"
+#include "process_context/context_rules.h"
 
 namespace labelscope {
 namespace {
@@ -61,15 +62,16 @@ bool has_context_name(const Mapping& mapping) {
                              [&](std::string_view name) { return mapping.path.starts_with(name); });
 }
 
-void find(ProcessFacts& facts, FindingCode code, std::string text, std::string fix = {}) {
+void find(ProcessFacts& facts, FindingCode code, RuleId rule, std::string text,
+          std::string fix = {}) {
   facts.findings.push_back({code, "the process context at " + hex(facts.header) + " " + text,
-                            std::move(fix), RuleId::kNone, Harm::kSlight});
+                            std::move(fix), rule, Harm::kSlight});
 }
 
 void adopt(ContextMessage said, ProcessFacts& facts) {
   facts.attributes = std::move(said.attributes);
   if (said.left_out != 0) {
-    find(facts, FindingCode::kContextSize,
+    find(facts, FindingCode::kContextSize, otel::kContextTexts,
          "has " + std::to_string(said.left_out) +
              " keys or values that are left out: they are no "
              "texts, or longer than " +
@@ -79,7 +81,7 @@ void adopt(ContextMessage said, ProcessFacts& facts) {
   if (!said.key_map) return;
   // What the numbers of a kind of records that nobody here knows mean, nobody here knows.
   if (said.schema && std::ranges::find(kSchemas, *said.schema) == std::end(kSchemas)) {
-    find(facts, FindingCode::kUnknownSchema,
+    find(facts, FindingCode::kUnknownSchema, otel::kContextSchema,
          "names the keys of records of the schema '" + *said.schema + "', which is not known");
     return;
   }
@@ -91,7 +93,7 @@ bool read_once(const MemorySource& memory, const Header& header, ProcessFacts& f
   facts.published_ns = header.published_ns;
   if (header.published_ns == 0) return false;
   if (header.size > kLargestPayload) {
-    find(facts, FindingCode::kContextSize,
+    find(facts, FindingCode::kContextSize, otel::kContextPayload,
          "claims a payload of " + std::to_string(header.size) + " bytes; at most " +
              std::to_string(kLargestPayload) + " are read");
     return true;
@@ -100,12 +102,12 @@ bool read_once(const MemorySource& memory, const Header& header, ProcessFacts& f
   const bool read = payload.empty() || memory.read(memory.untagged(header.payload), payload);
   if (has_changed(facts, memory)) return false;
   if (!read) {
-    find(facts, FindingCode::kBadPointer,
+    find(facts, FindingCode::kBadPointer, otel::kContextPayload,
          "leads to a payload at " + hex(header.payload) + " that cannot be read");
   } else if (auto said = parse_context_message(payload)) {
     adopt(*std::move(said), facts);
   } else {
-    find(facts, FindingCode::kContextMalformed,
+    find(facts, FindingCode::kContextMalformed, otel::kContextPayload,
          "has a payload that is no message of its kind, or one with too many attributes");
   }
   return true;
@@ -119,13 +121,13 @@ std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address 
     const auto header = read_value<Header>(memory, start);
     if (!header || header->signature != kSignature) {
       if (!named) return nullptr;
-      find(*facts, FindingCode::kContextMalformed,
+      find(*facts, FindingCode::kContextMalformed, otel::kContextHeader,
            header ? "does not begin with OTEL_CTX" : "cannot be read");
       return facts;
     }
     if (header->version != kVersion) {
       facts->published_ns = header->published_ns;
-      find(*facts, FindingCode::kContextVersion,
+      find(*facts, FindingCode::kContextVersion, otel::kContextVersion,
            "has version " + std::to_string(header->version) + ", and only " +
                std::to_string(kVersion) + " is known");
       return facts;
@@ -134,7 +136,8 @@ std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address 
     std::this_thread::sleep_for(kPause);
   }
   facts->published_ns = 0;
-  find(*facts, FindingCode::kContextChanging, "was being replaced at each look", "look again");
+  find(*facts, FindingCode::kContextChanging, otel::kContextTime, "was being replaced at each look",
+       "look again");
   return facts;
 }
 

@@ -131,16 +131,17 @@ bool expect(FileInspection& file, RuleId rule, bool met, std::string found, cons
   return met;
 }
 
-bool expect_in_reach(FileInspection& file, const std::string& variable) {
+bool expect_in_reach(FileInspection& file, const std::string& variable, RuleId exported) {
   if (!file.foreign_platform.empty()) {
     file.findings.push_back({FindingCode::kUnreadableFile, "it is for " + file.foreign_platform,
                              "look at builds for x86-64 or aarch64 with Linux", RuleId::kNone,
                              Harm::kUnreadable});
     return false;
   }
+  if (exported != RuleId::kNone) file.rules.push_back(exported);
   if (!is_exported(file.variable)) {
     file.findings.push_back({FindingCode::kNotExported, variable + " is in .symtab only",
-                             "link with -Wl,--export-dynamic-symbol=" + variable, RuleId::kNone,
+                             "link with -Wl,--export-dynamic-symbol=" + variable, exported,
                              reads_symtab(file) ? Harm::kOverlooked : Harm::kUnreadable});
   }
   return true;

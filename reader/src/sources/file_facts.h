@@ -36,9 +36,10 @@ std::optional<Error> read_version(
 // The file is asked about a rule of its source. True if it is met; otherwise there is a finding.
 bool expect(FileInspection& file, RuleId rule, bool met, std::string found, const char* fix,
             Harm harm = Harm::kUnreadable, FindingCode code = FindingCode::kRule);
-// A source without numbers for these two: the file is for a platform of ours, and readers find the
-// variable. False: nothing else of it matters.
-bool expect_in_reach(FileInspection& file, const std::string& variable);
+// The file is for a platform of ours, and readers find the variable (`exported`: if there is a rule
+// that says so). False: nothing else of it matters.
+bool expect_in_reach(FileInspection& file, const std::string& variable,
+                     RuleId exported = RuleId::kNone);
 // Whether the thread-local variable lies at a multiple of so many bytes in each thread.
 bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes);
 // When all is asked: what costs most labels comes first, and makes the verdict.

@@ -4,7 +4,7 @@ set(stepper_folder ${CMAKE_CURRENT_BINARY_DIR}/steppers)
 file(MAKE_DIRECTORY ${stepper_folder})
 set(stepper_source ${CMAKE_CURRENT_SOURCE_DIR}/steppers)
 set(stepper_flags -g -Wall -Wextra -pthread -I ${PROJECT_SOURCE_DIR}/writer-lib/include -I ${stepper_source})
-set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h)
+set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h ${stepper_source}/otel_record.h)
 set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2}
   -fvisibility=hidden)
 set(stepper_outputs)
@@ -36,7 +36,7 @@ endfunction()
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
                duplicates_first one_by_one short_after_long beyond_watch
-               polls_between runs_with)
+               polls_between runs_with otel_in_place otel_marked otel_swapped)
   labelscope_add_stepper(${writer} ${writer}.c)
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)

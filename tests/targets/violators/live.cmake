@@ -24,6 +24,15 @@ endforeach()
 violator(live/LS110-context_checksum program ${gcc} ${live_flags} -fPIE -pie
   -Wl,--export-dynamic-symbol=context_tls_v1 ${live_source}/context_checksum.c)
 
+set(live_otel program ${gcc} ${live_flags} -I${PROJECT_SOURCE_DIR}/tests/cli -fPIE -pie
+  -Wl,--export-dynamic-symbol=otel_thread_ctx_v1 ${live_source}/otel.c)
+violator(live/good-otel ${live_otel})
+foreach(flaw 210-UNMAPPED 211-ODD 212-MARK 213-NO_SPAN 214-FLAGS 215-PAST_END 216-SHORT 217-LATIN1 218-LARGE
+             220-UNNAMED 221-NO_CONTEXT 231-HEADER 232-VERSION 233-PAYLOAD 234-TIME 235-SCHEMA 236-TEXTS)
+  string(SUBSTRING ${flaw} 4 -1 name)
+  violator(live/LS${flaw} ${live_otel} -D${name})
+endforeach()
+
 # A library that is correct as a file: loaded later, and there from the start.
 set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
 set(live_compilers ${gcc})

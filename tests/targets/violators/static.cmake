@@ -62,6 +62,19 @@ violator(static/LS101-global ${static_context} -DGLOBAL)
 violator(static/LS102-pointer ${static_context} -DPOINTER)
 violator(static/LS103-unaligned ${static_context} -DUNALIGNED)
 
+# Of OpenTelemetry's thread context.
+set(static_otel libotel.so ${gcc} ${static_descriptors} ${static_source}/otel.c)
+violator(static/good-otel ${static_otel})
+violator(static/good-otel-program program ${gcc} ${static_program} -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+  ${static_source}/otel.c)
+violator(static/LS201-program program ${gcc} ${static_program} ${static_source}/otel.c)
+violator(static/LS202-global ${static_otel} -DGLOBAL)
+violator(static/LS203-inline ${static_otel} -DINLINE)
+violator(static/LS204-packed ${static_otel} -DPACKED)
+violator(static/LS205-unused ${static_otel} -DUNUSED)
+violator(static/LS206-general-dynamic libotel.so ${gcc} ${static_library} ${dialect_gnu} ${static_source}/otel.c)
+violator(static/LS206-initial-exec libotel.so ${gcc} ${static_flags} -fPIC -shared ${dialect_ie} ${static_source}/otel.c)
+
 if(LABELSCOPE_LLD)
   violator(static/LS032-protected libcustomlabels.so ${gcc} ${static_descriptors} -fuse-ld=lld
     ${static_source}/current_set_protected.c)

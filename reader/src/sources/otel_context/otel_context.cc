@@ -6,11 +6,13 @@
 
 #include <elf.h>
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "sources/file_facts.h"
 #include "sources/otel_context/record.h"
+#include "sources/otel_context/rules.h"
 
 namespace labelscope {
 namespace {
@@ -24,9 +26,43 @@ std::optional<otel::RecordReading> walk(const MemorySource& memory, Address vari
   return otel::read_record(memory, memory.untagged(*pointer));
 }
 
+constexpr UpdateRule kUpdates{
+    otel::kTornUpdate,
+    "build the record where no reader sees it and then store its address; or let valid be 0 while "
+    "it changes",
+    /*hides=*/true, "otel_context_"};
+
+// How the code of a library reaches the variable.
+void judge_access(FileInspection& file) {
+  std::string how;
+  bool known = false;
+  bool described = false;
+  for (const FileAccess access : file.access) {
+    known |= access != FileAccess::kLocalDynamic;
+    described |= access == FileAccess::kTlsDesc;
+    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
+  }
+  if (!expect(file, otel::kAccessModel, known,
+              how.empty()
+                  ? "no relocation of the file reaches the variable: its code does not use it"
+                  : "its code reaches the variable by " + how + " access alone",
+              how.empty() ? "use the variable in the library that defines it"
+                          : "compile with -fPIC -ftls-model=global-dynamic",
+              Harm::kOverlooked)) {
+    return;
+  }
+  expect(file, otel::kDescriptor, described,
+         "its code reaches the variable by " + how + " access, not by a TLS descriptor",
+         file.machine == Machine::kX86_64 ? "compile with -mtls-dialect=gnu2"
+                                          : "compile with -mtls-dialect=desc",
+         Harm::kSlight);
+}
+
 }  // namespace
 
-OtelContext::OtelContext() : LabelSource({LS_SOURCE_OTEL_CONTEXT, kSymbol, nullptr, kSymbol, {}}) {}
+OtelContext::OtelContext()
+    : LabelSource(
+          {LS_SOURCE_OTEL_CONTEXT, kSymbol, nullptr, kSymbol, otel::rules(), {}, &kUpdates}) {}
 
 // Its writers have many names, and all export it.
 bool OtelContext::is_publisher_name(std::string_view) const { return false; }
@@ -34,20 +70,25 @@ bool OtelContext::is_publisher_name(std::string_view) const { return false; }
 void OtelContext::judge(std::string_view, FileInspection& file) const {
   const auto& variable = best_of(file.variable);
   if (!variable) return;
-  const auto find = [&](FindingCode code, std::string text, const char* fix, Harm harm) {
-    file.findings.push_back({code, std::move(text), fix, RuleId::kNone, harm});
-  };
-  if (!expect_in_reach(file, kSymbol)) return conclude(file);
-  if (variable->type != STT_TLS) {
-    find(FindingCode::kNotThreadLocal, std::string(kSymbol) + " is not thread-local",
-         "declare it __thread", Harm::kUnreadable);
-  } else if (variable->size != sizeof(Address)) {
-    find(FindingCode::kVariableSize,
-         std::string(kSymbol) + " has " + std::to_string(variable->size) + " bytes",
-         "define it as a pointer of 8 bytes", Harm::kUnreadable);
+  if (!expect_in_reach(file, kSymbol, otel::kExported)) return conclude(file);
+  if (expect(file, otel::kThreadLocal, variable->type == STT_TLS,
+             std::string(kSymbol) + " is not thread-local", "declare it __thread",
+             Harm::kUnreadable, FindingCode::kNotThreadLocal) &&
+      expect(file, otel::kSize, variable->size == sizeof(Address),
+             std::string(kSymbol) + " has " + std::to_string(variable->size) + " bytes",
+             "define it as a pointer of 8 bytes", Harm::kUnreadable, FindingCode::kVariableSize)) {
+    if (file.tls) {
+      expect(file, otel::kAligned, is_aligned(file, *variable, sizeof(Address)),
+             std::string(kSymbol) + " is at offset " + std::to_string(variable->value) +
+                 " of a block that is aligned to " + std::to_string(file.tls->alignment),
+             "align it to 8 bytes", Harm::kSlight);
+    }
+    // If the variable is not exported, no relocation can name it. That is no second mistake.
+    if (!file.executable && is_exported(file.variable) && file.relocations_read) {
+      judge_access(file);
+    }
   }
   conclude(file);
-  if (file.findings.empty()) file.verdict = Verdict::kCompliant;  // it has no numbered rules
 }
 
 RawReading OtelContext::take(const ThreadView& thread) const {
@@ -81,17 +122,15 @@ ReadingStory OtelContext::explain(const ThreadView& thread) const {
   return told;
 }
 
-SetCheck OtelContext::check(const ThreadView& thread) const {
-  SetCheck result;
-  const auto seen = walk(thread.memory, thread.variable);
-  if (!seen) {
-    result.set.state = CheckedSet::State::kUnreadable;
-    return result;
-  }
-  result.ranges.push_back({thread.variable, sizeof(Address)});
-  if (seen->record != 0) result.ranges.push_back({seen->record, sizeof(otel::Head)});
-  if (is_unreadable(seen->raw.outcome)) result.set.state = CheckedSet::State::kUnreadable;
-  return result;
+SetCheck OtelContext::check(const ThreadView& thread) const { return otel::check_record(thread); }
+
+// The mark, and the word behind it: a writer that fills a record in place stores to one of them.
+std::vector<Address> OtelContext::telling_words(const MemorySource& memory,
+                                                Address variable) const {
+  const auto pointer = read_value<Address>(memory, variable);
+  if (!pointer || *pointer == 0) return {};
+  const Address record = memory.untagged(*pointer);
+  return {record + offsetof(otel::Head, valid), record + offsetof(otel::Head, span_id), record};
 }
 
 }  // namespace labelscope

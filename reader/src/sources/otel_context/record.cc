@@ -6,15 +6,10 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "sources/otel_context/rules.h"
 
 namespace labelscope::otel {
 namespace {
-
-// The name of a key, or nothing.
-std::string_view name_of(std::uint8_t key, const ProcessFacts* facts) {
-  if (facts == nullptr || key >= facts->keys.size()) return {};
-  return facts->keys[key];
-}
 
 void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
             LabelSet& labels) {
@@ -32,29 +27,19 @@ void tell_attributes(const RecordReading& seen, const ProcessFacts* facts, Readi
   AttributeReader reader(attributes_of(seen.head, seen.raw.bytes));
   while (reader.next(attribute)) {
     const std::string number = "attribute with key " + std::to_string(attribute.key);
-    const bool named = facts != nullptr && attribute.key < facts->keys.size() &&
-                       !facts->keys[attribute.key].empty();
-    told.steps.push_back(number + (named ? ", " + facts->keys[attribute.key] : std::string()) +
-                         "=" + text_of(attribute.value));
-    if (named) continue;
-    told.findings.push_back(
-        facts == nullptr || facts->keys.empty()
-            ? Finding{FindingCode::kKeyMapMissing,
-                      "an " + number + " has no name: the process publishes no names of keys",
-                      "publish a process context with threadlocal.attribute_key_map", RuleId::kNone,
-                      Harm::kSlight}
-            : Finding{FindingCode::kUnknownKey,
-                      "an " + number + " has no name: the process names the keys below " +
-                          std::to_string(facts->keys.size()),
-                      "publish the new names before a record uses them", RuleId::kNone,
-                      Harm::kSlight});
+    const std::string_view name = name_of(attribute.key, facts);
+    told.steps.push_back(number + (name.empty() ? "" : ", ") + std::string(name) + "=" +
+                         text_of(attribute.value));
+    if (auto finding = find_unnamed(attribute.key, facts)) {
+      told.findings.push_back(*std::move(finding));
+    }
   }
   if (reader.left() != 0 && (seen.raw.flags & LS_TRUNCATED_BYTES) == 0) {
     told.findings.push_back({FindingCode::kIncompleteAttribute,
                              "the last " + std::to_string(reader.left()) +
                                  " bytes of the attributes are no whole attribute",
                              "let the size of the attributes be what is written of them",
-                             RuleId::kNone, Harm::kSlight});
+                             kAttributesWhole, Harm::kSlight});
   }
 }
 
@@ -68,10 +53,33 @@ void tell_not_valid(const Head& head, ReadingStory& told) {
   told.findings.push_back({FindingCode::kRecordInvalid,
                            "the mark of the record is " + std::to_string(head.valid) +
                                ", neither that of a record (1) nor of none (0)",
-                           "let the variable point to a record of OTEP 4947"});
+                           "let the variable point to a record of OTEP 4947", kValidMark});
 }
 
 }  // namespace
+
+std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts) {
+  if (!name_of(key, facts).empty()) return std::nullopt;
+  const std::string what = "an attribute with key " + std::to_string(key) + " has no name: ";
+  if (facts == nullptr || facts->keys.empty()) {
+    return Finding{FindingCode::kKeyMapMissing, what + "the process publishes no names of keys",
+                   "publish a process context with threadlocal.attribute_key_map", kKeysPublished,
+                   Harm::kSlight};
+  }
+  return Finding{FindingCode::kUnknownKey,
+                 what + "the process names the keys below " + std::to_string(facts->keys.size()),
+                 "publish the new names before a record uses them", kKeyNamed, Harm::kSlight};
+}
+
+std::string_view name_of(std::uint8_t key, const ProcessFacts* facts) {
+  if (facts == nullptr || key >= facts->keys.size()) return {};
+  return facts->keys[key];
+}
+
+void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels) {
+  add_id(head.trace_id, "trace_id", publisher, labels);
+  add_id(head.span_id, "span_id", publisher, labels);
+}
 
 bool AttributeReader::next(Attribute& attribute) {
   constexpr std::size_t kHead = 2;
@@ -161,8 +169,7 @@ Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
   std::memcpy(&head, raw.data(), sizeof head);
   Observation seen;
   if (head.valid != kValid) return seen;
-  add_id(head.trace_id, "trace_id", publisher, seen.labels);
-  add_id(head.span_id, "span_id", publisher, seen.labels);
+  add_ids(head, publisher, seen.labels);
   const std::size_t ids = seen.labels.size();
 
   Attribute attribute;

@@ -14,8 +14,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "labelscope/label.h"
 #include "labelscope/memory.h"
@@ -68,6 +70,16 @@ RecordReading read_record(const MemorySource& memory, Address record);
 void tell_unreadable(const std::string& what, Address address, ReadingStory& told);
 // The same in sentences. False: there is no whole record, and all is said.
 bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told);
+
+// Why a key has no name, if it has none.
+std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts);
+// The name of a key, or nothing.
+std::string_view name_of(std::uint8_t key, const ProcessFacts* facts);
+// trace_id and span_id, as far as they are set.
+void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels);
+
+// The rules of the record and of the process context (check_record.cc).
+SetCheck check_record(const ThreadView& thread);
 
 // Labels of a raw block, as both walks make it. `facts` may be null.
 Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,

@@ -1,0 +1,32 @@
+/* OpenTelemetry's variable and record, in the file of the writer that includes this. */
+#ifndef LABELSCOPE_STEPPER_OTEL_RECORD_H
+#define LABELSCOPE_STEPPER_OTEL_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stepper.h"
+
+struct otel_record {
+  uint8_t trace_id[16];
+  uint8_t span_id[8];
+  uint8_t valid;
+  uint8_t trace_flags;
+  uint16_t attribute_bytes;
+};
+
+EXPORT __thread struct otel_record* otel_thread_ctx_v1;
+
+#define ORDERED(statement)             \
+  do {                                 \
+    __asm__ volatile("" ::: "memory"); \
+    statement;                         \
+    __asm__ volatile("" ::: "memory"); \
+  } while (0)
+
+static inline void fill(struct otel_record* record, uint8_t letter) {
+  for (int i = 0; i < 16; i++) STORE(record->trace_id[i], letter);
+  for (int i = 0; i < 8; i++) STORE(record->span_id[i], letter);
+}
+
+#endif

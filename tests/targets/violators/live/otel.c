@@ -1,0 +1,102 @@
+/* A writer of OpenTelemetry's thread context that keeps to OTEP 4947 and 4719; or with one flaw, which the build
+ * names (live.cmake). */
+#define _GNU_SOURCE
+#include "otel_publish.h"
+#include "stay.h"
+
+#define PAGE 65536 /* a multiple of every page size */
+
+__thread const void* volatile otel_thread_ctx_v1;
+
+struct record {
+  unsigned char trace[16], span[8], valid, flags;
+  uint16_t size;
+  unsigned char attributes[1024];
+};
+static struct record record __attribute__((aligned(64)));
+
+static void add(unsigned char key, const char* value, size_t length) {
+  unsigned char* at = record.attributes + record.size;
+  at[0] = key;
+  at[1] = (unsigned char)length;
+  memcpy(at + 2, value, length);
+  record.size = (uint16_t)(record.size + 2 + length);
+}
+static void add_text(unsigned char key, const char* value) { add(key, value, strlen(value)); }
+
+/* Two pages, of which the second is not there. */
+static unsigned char* before_hole(void) {
+  unsigned char* start =
+      mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED || munmap(start + PAGE, PAGE) != 0) exit(3);
+  return start + PAGE;
+}
+
+static void publish_process(void) {
+  static const char* const names[] = {"http.route", "tenant"};
+  struct message attributes = {NULL, 0}, all = {NULL, 0};
+  put_message(&attributes, 1, key_value("service.name", text("violator")));
+#if defined(TEXTS)
+  static char long_text[5000];
+  memset(long_text, 'x', sizeof long_text - 1);
+  put_message(&attributes, 1, key_value("long", text(long_text)));
+#endif
+  put_message(&all, 1, attributes);
+#if defined(SCHEMA)
+  put_message(&all, 2, key_value("threadlocal.schema_version", text("of_tomorrow_v7")));
+#else
+  put_message(&all, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
+#endif
+  put_message(&all, 2, key_value("threadlocal.attribute_key_map", array_of(names, 2)));
+  publish(all);
+#if defined(HEADER)
+  context->signature[0] = 'x';
+#elif defined(VERSION)
+  context->version = 3;
+#elif defined(PAYLOAD)
+  context->size -= 1;
+#elif defined(TIME)
+  context->published_ns = 0;
+#endif
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
+  const void* published = &record;
+#if !defined(NO_CONTEXT)
+  publish_process();
+#endif
+  memset(record.trace, 0x11, sizeof record.trace);
+  memset(record.span, 0x22, sizeof record.span);
+  record.valid = 1;
+  record.flags = 1;
+  add_text(0, "/pay");
+  add_text(1, "acme");
+#if defined(UNMAPPED)
+  published = before_hole();
+#elif defined(ODD)
+  published = memmove((unsigned char*)&record + 1, &record, sizeof record - 1);
+#elif defined(MARK)
+  record.valid = 2;
+#elif defined(NO_SPAN)
+  memset(record.span, 0, sizeof record.span);
+#elif defined(FLAGS)
+  memset(record.trace, 0, sizeof record.trace + sizeof record.span);
+#elif defined(PAST_END)
+  published = memcpy(before_hole() - 28, &record, 28);
+#elif defined(SHORT)
+  record.size = (uint16_t)(record.size - 1);
+#elif defined(LATIN1)
+  add_text(1, "caf\xe9");
+#elif defined(LARGE)
+  static char filler[255];
+  memset(filler, 'x', sizeof filler);
+  for (int i = 0; i < 3; i++) add(1, filler, sizeof filler);
+#elif defined(UNNAMED)
+  add_text(9, "?");
+#else
+  (void)before_hole;
+#endif
+  otel_thread_ctx_v1 = published;
+  stay(argc);
+}
