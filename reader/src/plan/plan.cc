@@ -417,8 +417,17 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
-  seen.publisher = plan_.publishers.size();
-  plan_.publishers.push_back(std::move(publisher));
+  // Whose labels come first in a sample, is not where a library happens to lie.
+  const auto place = std::ranges::upper_bound(
+      plan_.publishers, precedence(publisher.recipe.source), {},
+      [](const Publisher& earlier) { return precedence(earlier.recipe.source); });
+  seen.publisher = static_cast<std::size_t>(place - plan_.publishers.begin());
+  if (trace_ != nullptr) {
+    for (ModuleTrace& earlier : trace_->modules) {
+      if (earlier.publisher && *earlier.publisher >= *seen.publisher) ++*earlier.publisher;
+    }
+  }
+  plan_.publishers.insert(place, std::move(publisher));
 }
 
 // Once a file is no longer mapped, it may be overwritten and mapped again under the same inode. So

@@ -186,6 +186,9 @@ Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState
   }
   return total;
 }
+// Of two sources whose labels have one key, the labels of that with the smaller number come first.
+// What the program's SDK says of its span counts more than others' word on it.
+unsigned precedence(unsigned source);
 // "a and b, or c": the symbols that readers look for.
 std::string publisher_symbols();
 

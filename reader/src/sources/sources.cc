@@ -1,4 +1,5 @@
 // The list of label sources, and observing a thread with all of them.
+#include <algorithm>
 #include <array>
 
 #include "findings/check_rule.h"
@@ -37,6 +38,14 @@ std::span<const LabelSource* const> label_sources() {
 
 const LabelSource* find_source(unsigned number) {
   return number < LS_SOURCE_COUNT ? all_sources()[number] : nullptr;
+}
+
+unsigned precedence(unsigned source) {
+  static constexpr std::array kFirstToLast{LS_SOURCE_CUSTOM_LABELS,  LS_SOURCE_OTEL_CONTEXT,
+                                           LS_SOURCE_NODE,           LS_SOURCE_GO,
+                                           LS_SOURCE_THREAD_CONTEXT, LS_SOURCE_VARIABLE};
+  static_assert(kFirstToLast.size() == LS_SOURCE_COUNT);
+  return static_cast<unsigned>(std::ranges::find(kFirstToLast, source) - kFirstToLast.begin());
 }
 
 std::span<const Rule> all_rules() {

@@ -106,8 +106,9 @@ func finish() {
 }
 
 func main() {
-	runtime.GOMAXPROCS(3)
+	runtime.GOMAXPROCS(4)
 	prepare()
+	runtime.GOMAXPROCS(3)
 	start()
 	finish()
 }
