@@ -2,6 +2,7 @@
 //
 //   ABI v1                  which=v1-N, tenant=part-N
 //   otel_thread_ctx_v1      span_id of N, trace_id of N, which=otel-N
+//   Elastic APM's          transaction_id of N, trace_id of N
 //   context_tls_v1          span_id of 256 + N, root_span_id of N
 //   plain_number            a thread-local variable that nobody publishes: N
 //
@@ -25,12 +26,17 @@
 EXPORT const uint32_t custom_labels_abi_version = CUSTOM_LABELS_ABI_VERSION;
 EXPORT __thread custom_labels_labelset_t* custom_labels_current_set;
 EXPORT __thread struct record* otel_thread_ctx_v1;
+EXPORT __thread struct elastic* elastic_apm_profiling_correlation_tls_v1;
 EXPORT __thread uint32_t plain_number;
 
 struct record {
   unsigned char trace[16], span[8], valid, flags;
   uint16_t size;
   unsigned char attributes[64];
+};
+
+struct elastic {
+  unsigned char version[2], valid, trace_present, flags, trace[16], span[8], transaction[8];
 };
 
 static custom_labels_string_t text_of(const char* text) {
@@ -57,7 +63,8 @@ EXPORT void set_everything(int part) {
   custom_labels_label_t* labels = calloc(2, sizeof *labels);
   custom_labels_labelset_t* set = calloc(1, sizeof *set);
   struct record* record = calloc(1, sizeof *record);
-  if (labels == NULL || set == NULL || record == NULL) exit(2);
+  struct elastic* elastic = calloc(1, sizeof *elastic);
+  if (labels == NULL || set == NULL || record == NULL || elastic == NULL) exit(2);
   labels[0] = (custom_labels_label_t){text_of("which"), text_of(numbered("v1", part))};
   labels[1] = (custom_labels_label_t){text_of("tenant"), text_of(numbered("part", part))};
   *set = (custom_labels_labelset_t){labels, 2, 2};
@@ -67,6 +74,9 @@ EXPORT void set_everything(int part) {
   memcpy(record->attributes + 2, value, strlen(value));
   record->size = (uint16_t)(2 + strlen(value));
   record->valid = 1;
+  *elastic = (struct elastic){.version = {1}, .valid = 1, .trace_present = 1};
+  elastic->trace[15] = elastic->transaction[7] = (unsigned char)part;
+  elastic_apm_profiling_correlation_tls_v1 = elastic;
   custom_labels_current_set = set;
   otel_thread_ctx_v1 = record;
   plain_number = (uint32_t)part;

@@ -13,7 +13,7 @@ parts = {each["tid"]: each["part"] for each in (json.loads(line) for line in ope
 threads = {thread["tid"]: thread for thread in json.load(open(sys.argv[1]))["threads"]}
 for tid, n in parts.items():
     wanted = [("which", f"v1-{n}"), ("tenant", f"part-{n}"), ("trace_id", f"{n:032x}"), ("span_id", f"{n:016x}"),
-              ("which", f"otel-{n}"), *([("goroutine", f"go-{n}")] if sys.argv[3] else []),
+              ("which", f"otel-{n}"), ("transaction_id", f"{n:016x}"), *([("goroutine", f"go-{n}")] if sys.argv[3] else []),
               ("span_id", f"{256 + n:016x}"), ("root_span_id", f"{n:016x}"), ("plain_number", str(n))]
     found = [(label["key"], label["value"]) for label in threads[tid]["labels"]]
     if found != wanted: sys.exit(f"thread {tid} has {found}, not {wanted}")
@@ -35,7 +35,7 @@ for sample in lines:
     if sample["type"] != "sample" or tids[sample["thread"]] not in parts: continue
     n = parts[tids[sample["thread"]]]
     wanted = [("which", f"v1-{n}"), ("tenant", f"part-{n}"), ("trace_id", f"{n:032x}"), ("span_id", f"{n:016x}"),
-              ("which", f"otel-{n}"), *([("goroutine", f"go-{n}")] if sys.argv[3] else []),
+              ("which", f"otel-{n}"), ("transaction_id", f"{n:016x}"), *([("goroutine", f"go-{n}")] if sys.argv[3] else []),
               ("span_id", f"{256 + n:016x}"), ("root_span_id", f"{n:016x}"), ("plain_number", str(n))]
     wanted.sort(key=lambda label: label[0])
     if sets[sample["labels"]] != wanted: sys.exit(f"a sample of part {n} has {sets[sample['labels']]}, not {wanted}")

@@ -91,6 +91,21 @@ void put_random_record(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : at);
 }
 
+void put_random_elastic(Chance& chance, FakeMemory& memory, Address variable) {
+  std::string record(37, '\0');
+  record[0] = 1;
+  record[2] = static_cast<char>(chance.below(3));
+  record[3] = static_cast<char>(chance.one_in(4) ? chance.below(3) : 1);
+  for (std::size_t i = 5; i < record.size(); ++i) {
+    if (!chance.one_in(3)) record[i] = static_cast<char>(chance.below(256));
+  }
+  if (chance.one_in(5)) record.replace(5, 32, 32, '\0');
+  if (chance.one_in(5)) record.replace(21, 16, 16, '\0');
+  const Address at = chance.in_arena();
+  memory.put_text(at, record);
+  memory.put(variable, chance.one_in(20) ? Address{0} : at);
+}
+
 // Objects of JavaScript that mostly lead to a record, of a writer of one kind or the other.
 void put_random_node(Chance& chance, FakeMemory& memory, Address variable, ls_tls_recipe& recipe) {
   const auto place = [&] { return chance.in_arena() & ~Address{7}; };
@@ -204,6 +219,9 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
   } else if (chance.one_in(4)) {
     recipe.source = LS_SOURCE_NODE;
     put_random_node(chance, memory, variable, recipe);
+  } else if (chance.one_in(5)) {
+    recipe.source = LS_SOURCE_ELASTIC;
+    put_random_elastic(chance, memory, variable);
   } else if (chance.one_in(3)) {
     recipe.source = LS_SOURCE_OTEL_CONTEXT;
     put_random_record(chance, memory, variable);
@@ -224,6 +242,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   facts.keys = {"route", "user", "", "tenant"};
   unsigned variables = 0;
   unsigned of_node = 0;
+  unsigned of_elastic = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Chance chance(seed);
     FakeMemory memory;
@@ -256,6 +275,8 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     unreadable += is_unreadable(reader.outcome);
     torn += reader.outcome == LS_UNREADABLE_TORN;
     without_name += (reader.flags & LS_UNKNOWN_KEY) != 0;
+    of_elastic += std::ranges::any_of(
+        reader.labels, [](const Label& label) { return label.key == "transaction_id"; });
     of_node += std::ranges::find(reader.labels, "node", &Label::value) != reader.labels.end();
     variables += std::ranges::any_of(
         reader.labels, [](const Label& label) { return label.key.starts_with("variable"); });
@@ -267,4 +288,5 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   REQUIRE(without_name > 200);
   REQUIRE(variables > 500);
   REQUIRE(of_node > 50);
+  REQUIRE(of_elastic > 50);
 }

@@ -43,8 +43,9 @@ enum ls_source {
   LS_SOURCE_OTEL_CONTEXT = 2,   /* pointer to a record: OpenTelemetry's otel_thread_ctx_v1 */
   LS_SOURCE_GO = 3,             /* pointer to the goroutine that runs: labels of runtime/pprof */
   LS_SOURCE_NODE = 4,           /* 32 bytes: OpenTelemetry's otel_thread_ctx_nodejs_v1 */
-  LS_SOURCE_VARIABLE = 5,       /* what the user says: parameters are a struct ls_variable */
-  LS_SOURCE_COUNT = 6
+  LS_SOURCE_ELASTIC = 5,        /* pointer to 37 bytes: Elastic APM's correlation */
+  LS_SOURCE_VARIABLE = 6,       /* what the user says: parameters are a struct ls_variable */
+  LS_SOURCE_COUNT = 7
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)

@@ -19,7 +19,7 @@
 //   torn states    |  none             told as such     none           none             not told
 //   rules          |  LS001 to LS050   LS101 to LS150   LS201 to 250   none             none
 //
-// node_context is as otel_context, but 32 bytes from which a walk through objects of JavaScript leads
+// elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32 bytes from which a walk through objects of JavaScript leads
 // to the record; how, the process facts may say.
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an

@@ -5,6 +5,7 @@
 #include "findings/check_rule.h"
 #include "labelscope/observe.h"
 #include "sources/custom_labels/custom_labels.h"
+#include "sources/elastic_context/elastic_context.h"
 #include "sources/go_labels/go_labels.h"
 #include "sources/label_source.h"
 #include "sources/node_context/node_context.h"
@@ -22,9 +23,11 @@ std::span<const LabelSource* const> all_sources() {
   static const OtelContext otel_context;
   static const GoLabels go_labels;
   static const NodeContext node_context;
+  static const ElasticContext elastic_context;
   static const Variable variable;
   static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{
-      &custom_labels, &thread_context, &otel_context, &go_labels, &node_context, &variable};
+      &custom_labels, &thread_context,  &otel_context, &go_labels,
+      &node_context,  &elastic_context, &variable};
   return all;
 }
 
@@ -41,9 +44,10 @@ const LabelSource* find_source(unsigned number) {
 }
 
 unsigned precedence(unsigned source) {
-  static constexpr std::array kFirstToLast{LS_SOURCE_CUSTOM_LABELS,  LS_SOURCE_OTEL_CONTEXT,
-                                           LS_SOURCE_NODE,           LS_SOURCE_GO,
-                                           LS_SOURCE_THREAD_CONTEXT, LS_SOURCE_VARIABLE};
+  static constexpr std::array kFirstToLast{
+      LS_SOURCE_CUSTOM_LABELS, LS_SOURCE_OTEL_CONTEXT, LS_SOURCE_NODE,
+      LS_SOURCE_ELASTIC,       LS_SOURCE_GO,           LS_SOURCE_THREAD_CONTEXT,
+      LS_SOURCE_VARIABLE};
   static_assert(kFirstToLast.size() == LS_SOURCE_COUNT);
   return static_cast<unsigned>(std::ranges::find(kFirstToLast, source) - kFirstToLast.begin());
 }

@@ -5,6 +5,7 @@
 #define LABELSCOPE_SOURCES_BPF_H
 
 #include "labelscope/bpf/custom_labels.bpf.h"
+#include "labelscope/bpf/elastic_context.bpf.h"
 #include "labelscope/bpf/go_labels.bpf.h"
 #include "labelscope/bpf/node_context.bpf.h"
 #include "labelscope/bpf/otel_context.bpf.h"
@@ -33,6 +34,8 @@ static __always_inline __u32 ls_walk_source(const struct ls_memory* memory, stru
       break;
     case LS_SOURCE_NODE:
       return ls_walk_node_context(memory, out, recipe, variable, publisher);
+    case LS_SOURCE_ELASTIC:
+      return ls_walk_elastic_context(memory, out, variable, publisher);
     case LS_SOURCE_VARIABLE:
       return ls_walk_variable(memory, out, (const struct ls_variable*)recipe->parameters, variable,
                               publisher);
