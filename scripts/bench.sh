@@ -8,6 +8,7 @@
 #   scripts/bench.sh costs       what stacks cost beside perf record: in the kernel, the target, at the start (15 minutes)
 #   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, beside perf record (10 minutes; of those
 #                                programs that are installed)
+#   scripts/bench.sh sources     what each label source costs in the kernel beside ABI v1 (4 minutes)
 #   scripts/bench.sh chain       a million stacks against what the program says of itself (5 minutes)
 #
 # Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
@@ -19,9 +20,9 @@ benches=("$@")
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | chain) ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks or chain)\n' "$bench" >&2; exit 2 ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain) ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources or chain)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -35,6 +36,7 @@ targets=()
 for bench in "${benches[@]}"; do
   case $bench in
     costs | stacks) targets+=(labelscope) ;;
+    sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     *) targets+=("bench_$bench") ;;
   esac
@@ -75,6 +77,12 @@ for bench in "${benches[@]}"; do
       ;;
     stacks)
       run "How many stacks are whole" python3 "$root_dir/tests/bench/stacks.py" --labelscope "$build/cli/labelscope"
+      ;;
+    sources)
+      go=()
+      [[ ! -x $build/tests/targets/go_labels/static ]] || go=(--go "$build/tests/targets/go_labels/static")
+      run "What each label source costs" python3 "$root_dir/tests/bench/source_costs.py" \
+        --labelscope "$build/cli/labelscope" "${go[@]}"
       ;;
     chain)
       run "Stacks against their labels" "$build/tests/kernel/test_sampler_unwind" "[.chain]"

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What a label source costs in the kernel for a sample, beside ABI v1, taking turns.
+
+    tests/bench/source_costs.py --labelscope build/dev/cli/labelscope [--go build/dev/tests/targets/go_labels/static]
+
+One thread computes and publishes by one source; the time is that of labelscope's program by the kernel's own count
+(kernel.bpf_stats_enabled), without stacks, less what events of other processes take. Each source has what it has in
+practice: ABI v1 five labels of 16 to 32 bytes, OpenTelemetry two IDs and three attributes, context_tls_v1 two IDs and two
+tags, Elastic three IDs, --tls a number or a text behind a pointer, Go (with --go) what that program says. "silent" has
+the symbols of ABI v1 and no labels, "none" no source at all.
+
+Needs root and gcc. Each number is a median; the ratio to ABI v1 is what to look at.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from stack_costs import build, counted_programs, program_times, start, stop
+
+PROGRAM = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#define EXPORT __attribute__((visibility("default")))
+struct text { size_t length; const char* bytes; };
+struct label { struct text key, value; };
+struct set { struct label* labels; size_t count, capacity; };
+#if defined(V1) || defined(SILENT)
+EXPORT const uint32_t custom_labels_abi_version = 1;
+EXPORT __thread struct set* custom_labels_current_set;
+#elif defined(OTEL)
+EXPORT __thread const unsigned char* otel_thread_ctx_v1;
+#elif defined(CONTEXT)
+EXPORT __thread uint64_t context_tls_v1[8] __attribute__((aligned(64)));
+#elif defined(ELASTIC)
+EXPORT __thread const unsigned char* elastic_apm_profiling_correlation_tls_v1;
+#endif
+EXPORT __thread uint32_t number = 42;
+EXPORT __thread const char* name = "a text of twenty bytes.";
+int main(void) {
+  number++;
+#if defined(V1)
+  static struct label labels[5];
+  static char keys[5][17], values[5][33];
+  for (int i = 0; i < 5; ++i) {
+    memset(keys[i], 'a' + i, 16);
+    memset(values[i], 'k' + i, 16 + 4 * i);
+    labels[i] = (struct label){{16, keys[i]}, {16 + 4 * (size_t)i, values[i]}};
+  }
+  static struct set set = {labels, 5, 5};
+  custom_labels_current_set = &set;
+#elif defined(OTEL)
+  static unsigned char record[128] __attribute__((aligned(8)));
+  memset(record, 0x11, 24);
+  record[24] = 1;
+  record[26] = 3 * 22;
+  for (int i = 0; i < 3; ++i) {
+    record[28 + 22 * i] = (unsigned char)i;
+    record[29 + 22 * i] = 20;
+    memset(record + 30 + 22 * i, 'x', 20);
+  }
+  otel_thread_ctx_v1 = record;
+#elif defined(CONTEXT)
+  const uint64_t m = 0x9E3779B97F4A7C15u, span = 7, root = 9;
+  context_tls_v1[0] = span;
+  context_tls_v1[1] = root;
+  context_tls_v1[2] = span * m ^ (root << 32 | root >> 32) * m;
+  context_tls_v1[3] = 1 | 2ull << 32;
+#elif defined(ELASTIC)
+  static unsigned char record[37];
+  memset(record, 0x11, sizeof record);
+  record[2] = record[3] = 1;
+  elastic_apm_profiling_correlation_tls_v1 = record;
+#elif defined(SILENT)
+  custom_labels_current_set = 0;
+#endif
+  for (volatile unsigned long turns = 0;; turns = turns + 1) continue;
+}
+"""
+KINDS = ["none", "silent", "v1", "otel", "context", "elastic", "number", "text"]
+NAMED = {"number": ["--tls", "number:u32"], "text": ["--tls", "name:*str"]}
+
+
+def spent(options, pid, path, more):
+    """Nanoseconds and runs of the program that runs at each event, the share of samples, and of labelled ones."""
+    recorder = start([options.labelscope, "record", "-q", "-F", "997", "--call-graph", "none", "--no-kernel", "--overwrite",
+                      "-o", path, "-p", str(pid), *more])
+    time.sleep(1 + options.seconds)
+    nanoseconds, runs = max(program_times(recorder.pid).values(), key=lambda each: each[1])
+    stop(recorder)
+    ledger = json.loads(open(path, encoding="utf-8").read().strip().rsplit("\n", 1)[-1]) if os.path.exists(path) else None
+    if not ledger:
+        return nanoseconds, runs, 0, 0
+    os.remove(path)
+    counters = {one["name"]: one["count"] for one in ledger["counters"]}
+    taken = ledger["taken"]
+    return nanoseconds, runs, taken / (taken + counters.get("of-other-processes", 0)), ledger["outcomes"]["labelled"] / max(taken, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--labelscope", required=True)
+    parser.add_argument("--go", help="a program that has labels of runtime/pprof")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("source_costs.py: BPF needs root")
+    with tempfile.TemporaryDirectory() as folder, counted_programs():
+        path = f"{folder}/out.jsonl"
+        targets = {}
+        for kind in KINDS:
+            program = build(folder, kind, PROGRAM, f"-D{kind.upper()}", "-rdynamic")
+            targets[kind] = subprocess.Popen([program])
+        if options.go:
+            targets["go"] = subprocess.Popen([options.go], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            targets["go"].stdout.readline()
+        # One at a time has a processor.
+        for target in targets.values():
+            os.kill(target.pid, 19)
+        sleeper = subprocess.Popen(["sleep", "3600"])
+        try:
+            nanoseconds, runs, _, _ = spent(options, sleeper.pid, path, [])
+            other = nanoseconds / max(runs, 1)
+            print(f"an event of another process: {other:.0f} ns; it is not in what follows")
+            times = {kind: [] for kind in targets}
+            for _ in range(options.rounds):
+                for kind, target in targets.items():
+                    os.kill(target.pid, 18)
+                    nanoseconds, runs, share, labelled = spent(options, target.pid, path, NAMED.get(kind, []))
+                    os.kill(target.pid, 19)
+                    if runs * share < 100:
+                        sys.exit(f"{kind}: only {runs * share:.0f} samples were taken: is the machine idle enough?")
+                    if (labelled > 0.5) != (kind not in ("none", "silent")):
+                        sys.exit(f"{kind}: {100 * labelled:.0f} % of the samples have labels")
+                    times[kind].append((nanoseconds - runs * (1 - share) * other) / (runs * share))
+            beside = statistics.median(times["v1"])
+            print(f"\n| source  | a sample | (least, most)     | beside ABI v1 |  (median of {options.rounds})\n|---|---|---|---|")
+            for kind, seen in times.items():
+                middle = statistics.median(seen)
+                print(f"| {kind:7} | {middle:5.0f} ns | ({min(seen):5.0f}, {max(seen):5.0f}) ns | {middle / beside:13.2f} |")
+        finally:
+            sleeper.kill()
+            for target in targets.values():
+                target.kill()
+
+
+if __name__ == "__main__":
+    main()
