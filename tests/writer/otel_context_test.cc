@@ -128,7 +128,7 @@ TEST_CASE_METHOD(NoContext, "otel_context: what is attached is in the record, an
   CHECK(attach(kNoTrace, kNoSpan, 0, {{1, "x"}}) == OTEL_CONTEXT_OK);
   CHECK(own() == record(kNoTrace, kNoSpan, 0, {{1, "x"}}));
   CHECK(otel_context_attach(nullptr, nullptr, 2, nullptr, 0) == OTEL_CONTEXT_OK);
-  CHECK(own() == record(kNoTrace, kNoSpan, 2, {}));
+  CHECK(own() == record(kNoTrace, kNoSpan, 0, {}));
   CHECK(otel_context_detach() == OTEL_CONTEXT_OK);
   CHECK(own() == std::nullopt);
 }
@@ -153,6 +153,11 @@ TEST_CASE_METHOD(NoContext, "otel_context: an attribute begins a record, to remo
   CHECK(own() == record(kNoTrace, kNoSpan, 0, {{4, "x"}}));
   CHECK(otel_context_remove(4) == OTEL_CONTEXT_OK);
   CHECK(own() == record(kNoTrace, kNoSpan, 0, {}));
+}
+
+TEST_CASE_METHOD(NoContext, "otel_context: without a span there are no trace flags") {
+  REQUIRE(attach(kNoTrace, kNoSpan, 1, {{4, "x"}}) == OTEL_CONTEXT_OK);
+  CHECK(own() == record(kNoTrace, kNoSpan, 0, {{4, "x"}}));
 }
 
 TEST_CASE_METHOD(NoContext, "otel_context: values of the current record can be attached again") {

@@ -546,6 +546,10 @@ TEST_CASE(
     "otel_process_context: no instruction of any call shows a message that was not published") {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   skip_test("a sanitizer's own instructions would be stepped too: far too many");
+#elif defined(__aarch64__)
+  // Its lock may take exclusive loads and stores, which never succeed apart. In an emulator this did
+  // not end in eight minutes.
+  skip_test("on aarch64 the process context's lock cannot be stepped through");
 #endif
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const std::vector<std::string> names = own().message().names;

@@ -76,6 +76,7 @@ typedef struct {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static header_t* header; /* null: this process has none */
+static pid_t owner;      /* the process that has made it */
 static uint64_t last_published_ns;
 static bool forks_are_handled;
 static payload_t payloads[2];
@@ -184,6 +185,11 @@ static header_t* map_named_header(void) {
 /* Memory files may be forbidden. Then the name below must do, which not every kernel knows. */
 static bool named_by_file;
 
+/* A child that no handler has seen (_Fork, clone) has the pointer, and not what it points to. */
+static void forget_of_parent(void) {
+  if (header != NULL && owner != getpid()) header = NULL;
+}
+
 static result_t make_header(void) {
   if (header != NULL) return OTEL_CONTEXT_OK;
   /* A child would store to a header that it has not inherited. */
@@ -195,6 +201,7 @@ static result_t make_header(void) {
   at->version = 2; /* published_ns is 0: nobody reads on */
   memcpy(at->signature, kName, sizeof(at->signature));
   header = at;
+  owner = getpid();
   return OTEL_CONTEXT_OK;
 }
 
@@ -303,6 +310,7 @@ API result_t otel_process_context_publish(const otel_process_attribute_t* attrib
   result_t result = measure(attributes, count, &size);
   if (result != OTEL_CONTEXT_OK) return result;
   pthread_mutex_lock(&mutex);
+  forget_of_parent();
   payload_t* draft = free_payload();
   result = replace_attributes(draft, attributes, count, size);
   if (result == OTEL_CONTEXT_OK) result = publish_draft(draft);
@@ -367,6 +375,7 @@ API result_t otel_process_context_key(const char* name, uint8_t* index) {
   const size_t size = text_size(name);
   if (size == SIZE_MAX) return OTEL_CONTEXT_TEXT_TOO_LONG;
   pthread_mutex_lock(&mutex);
+  forget_of_parent();
   size_t number = 0;
   const result_t result = publish_name(name, size, &number);
   pthread_mutex_unlock(&mutex);
@@ -378,6 +387,7 @@ API result_t otel_process_context_key(const char* name, uint8_t* index) {
 
 API void otel_process_context_withdraw(void) {
   pthread_mutex_lock(&mutex);
+  forget_of_parent();
   if (header != NULL) {
     /* For readers that have found it. */
     __atomic_store_n(&header->published_ns, 0, __ATOMIC_RELEASE);

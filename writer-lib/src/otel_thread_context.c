@@ -120,8 +120,8 @@ API result_t otel_context_attach(const uint8_t trace_id[16], const uint8_t span_
   if (!no_trace) {
     memcpy(record->trace_id, trace_id, sizeof(record->trace_id));
     memcpy(record->span_id, span_id, sizeof(record->span_id));
+    record->trace_flags = trace_flags; /* without a span there are none */
   }
-  record->trace_flags = trace_flags;
   return end_write(record, append_all(record, attributes, count));
 }
 

@@ -53,7 +53,7 @@ typedef enum {
   OTEL_CONTEXT_OK = 0,
   /* Of the thread context. */
   OTEL_CONTEXT_BUSY = 1,           /* the signal handler that called interrupted a write */
-  OTEL_CONTEXT_HALF_ID = 2,        /* a trace ID without a span ID, or a span ID without one */
+  OTEL_CONTEXT_HALF_ID = 2,        /* a trace ID without a span ID, or the reverse */
   OTEL_CONTEXT_VALUE_TOO_LONG = 3, /* over OTEL_CONTEXT_MAX_VALUE */
   OTEL_CONTEXT_FULL = 4,           /* the attributes need over OTEL_CONTEXT_MAX_ATTRIBUTES_SIZE */
   OTEL_CONTEXT_DUPLICATE_KEY = 5,  /* two attributes of one call have the same key */
@@ -63,7 +63,7 @@ typedef enum {
   OTEL_CONTEXT_TOO_MANY_KEYS = 8,     /* there are OTEL_CONTEXT_MAX_KEYS */
   OTEL_CONTEXT_NO_MAPPING = 9,        /* the system gave no memory that a fork does not inherit */
   /* Published, as the only result beside OK: but the system neither made a memory file nor named
-   * the memory, so only those find it who watched the calls. */
+   * the memory, so only a reader that watches the prctl call finds it. */
   OTEL_CONTEXT_UNNAMED = 10,
   /* Of both. */
   OTEL_CONTEXT_BAD_ARGUMENT = 11 /* a null pointer, or an empty name */
