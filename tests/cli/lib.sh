@@ -129,8 +129,8 @@ start_target() {
 }
 stop_target() {
   exec 8>&-
-  kill -KILL "$target"
-  wait "$target" 2>/dev/null
+  kill -KILL "$target" 2>/dev/null  # it may have ended by itself
+  wait "$target" 2>/dev/null || true
 }
 # The thread IDs that it told.
 true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }
