@@ -67,15 +67,6 @@ bool is_file_name_character(char c) {
 
 }  // namespace
 
-bool is_valid_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = decode_utf8(bytes).length;
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
-
 std::string escape_terminal(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());

@@ -16,9 +16,6 @@ namespace labelscope::cli {
 // What stands for an empty string where a format cannot hold one.
 inline constexpr std::string_view kEmptyText = "<empty>";
 
-// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
-bool is_valid_utf8(std::string_view bytes);
-
 // For a terminal: valid UTF-8, and no control character, bidirectional override or escape sequence,
 // nor a character that is only there to hide others.
 std::string escape_terminal(std::string_view bytes);

@@ -51,7 +51,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
 }
 
 Json bytes_json(std::string_view bytes) {
-  if (is_valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
+  if (is_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
     return Json(bytes);
   }
   return Json{{"base64", base64_encode(bytes)}};

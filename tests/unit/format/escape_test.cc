@@ -1,8 +1,10 @@
 #include "cli/format/escape.h"
 
+#include "base/text.h"
 #include "support/catch.h"
 
 using namespace labelscope::cli;
+using labelscope::is_utf8;
 using namespace std::string_literals;
 
 TEST_CASE("escape: every byte sequence that the Unicode standard calls ill-formed is refused") {
@@ -33,7 +35,7 @@ TEST_CASE("escape: every byte sequence that the Unicode standard calls ill-forme
   };
   for (const std::string& bytes : refused) {
     CAPTURE(bytes);
-    CHECK_FALSE(is_valid_utf8(bytes));
+    CHECK_FALSE(is_utf8(bytes));
   }
 }
 
@@ -42,8 +44,8 @@ TEST_CASE("escape: the first and the last character of each length are valid UTF
        {""s, "\0"s, "\x7f"s, "\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s, "\xed\x9f\xbf"s,
         "\xee\x80\x80"s, "\xef\xbf\xbf"s, "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s}) {
     CAPTURE(bytes);
-    CHECK(is_valid_utf8(bytes));
-    CHECK_FALSE(is_valid_utf8(bytes + "\xff"));
+    CHECK(is_utf8(bytes));
+    CHECK_FALSE(is_utf8(bytes + "\xff"));
   }
 }
 
@@ -62,12 +64,12 @@ TEST_CASE("escape: any bytes at all become valid UTF-8 in every form") {
       bytes += static_cast<char>(first);
       bytes += static_cast<char>(second);
       bytes += "\xf0\x9f";
-      if (!is_valid_utf8(escape_terminal(bytes)) || !is_valid_utf8(escape_folded(bytes))) {
+      if (!is_utf8(escape_terminal(bytes)) || !is_utf8(escape_folded(bytes))) {
         FAIL("bytes " << first << ' ' << second);
       }
     }
   }
-  CHECK_FALSE(is_valid_utf8("\xe2"));
+  CHECK_FALSE(is_utf8("\xe2"));
 }
 
 TEST_CASE("escape: nothing that a terminal obeys gets through") {
@@ -164,5 +166,5 @@ TEST_CASE("escape: a text that is too long keeps its beginning and its end, in w
   CHECK(cut.find(" [... 999610 bytes are left out here ...] ") != std::string::npos);
   std::string wide;
   while (wide.size() < 10'000) wide += "\xe6\x97\xa5";
-  for (std::size_t most = 100; most < 112; ++most) CHECK(is_valid_utf8(without_middle(wide, most)));
+  for (std::size_t most = 100; most < 112; ++most) CHECK(is_utf8(without_middle(wide, most)));
 }
