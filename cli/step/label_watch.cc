@@ -77,12 +77,14 @@ LabelWatch::LabelWatch(Pid pid, const MemorySource& memory, Address variable,
 
 void LabelWatch::read_again() {
   before_ = std::move(seen_);
-  const ThreadState thread{.facts = facts_()};
-  seen_ = source_->check({.memory = *memory_, .variable = variable_, .thread = &thread});
+  const auto facts = facts_();
+  const ThreadState thread{.facts = facts.value_or(nullptr)};
+  seen_ = source_->check(
+      {.memory = *memory_, .variable = variable_, .thread = facts ? &thread : nullptr});
   pieces_ = join(seen_.ranges);
   if (!read_bytes(bytes_)) bytes_.clear();
   const Address before = pointer_;
-  pointer_ = read_pointer(*memory_, variable_);
+  pointer_ = source_->about.updates->by_pointer ? read_pointer(*memory_, variable_) : 0;
   published_ = pointer_ != before;
 }
 
@@ -128,7 +130,7 @@ void LabelWatch::note_written() {
 
 std::vector<Address> LabelWatch::telling_words() const {
   std::vector<Address> words{variable_};
-  if (pointer_ == 0) return words;
+  if (pointer_ == 0 && source_->about.updates->by_pointer) return words;
   for (const Address word : written_) {
     if (word != variable_) words.push_back(word);
   }

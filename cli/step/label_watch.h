@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "labelscope/ids.h"
@@ -15,8 +16,8 @@ namespace labelscope::cli {
 
 class LabelWatch {
  public:
-  // What the process says of itself now; null: nothing.
-  using Facts = std::function<const ProcessFacts*()>;
+  // What the process says of itself now (null: nothing), or that nobody can tell.
+  using Facts = std::function<std::optional<const ProcessFacts*>()>;
   // Reads them. The memory must live as long as this object.
   LabelWatch(Pid pid, const MemorySource& memory, Address variable, const LabelSource& source,
              Facts facts);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,8 +43,8 @@ class SteppedProcess {
   // Whether there is a trigger at which stepping can begin.
   bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
-  // What it says of itself now; null: nothing.
-  const ProcessFacts* facts();
+  // What it says of itself now; null: nothing. None: it is just about to say it.
+  std::optional<const ProcessFacts*> facts();
   // Plans again, if the plan is not final yet (slots not relocated) and it is time.
   void plan_if_due();
   // Call it at the program's first instruction: everything that is loaded at start is there.

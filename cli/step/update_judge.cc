@@ -60,6 +60,17 @@ std::set<std::string> keys_of(const CheckedSet& set) {
   return keys;
 }
 
+// Of these keys, in their order; nothing where there is none.
+std::vector<std::optional<std::string>> values_of(std::span<const std::string_view> keys,
+                                                  const CheckedSet& set) {
+  std::vector<std::optional<std::string>> values;
+  for (const std::string_view key : keys) {
+    const auto label = std::ranges::find(set.labels, key, &Label::key);
+    values.push_back(label == set.labels.end() ? std::nullopt : std::optional(label->value));
+  }
+  return values;
+}
+
 std::string quoted(const std::string& key) {
   constexpr std::size_t kMost = 64;
   return '"' + key.substr(0, kMost) + '"';
@@ -126,8 +137,9 @@ bool UpdateJudge::are_one_update(const Change& first, const Change& second,
 }
 
 void UpdateJudge::note_doubt(const Change& first, const Change& second, const Interval& between) {
-  const bool in_program = first.region == 0 && second.region == 0 && first.publisher_call == 0 &&
-                          second.publisher_call == 0;
+  // Where the variable is no pointer, a store to it is like any other.
+  const bool in_program = rule_.by_pointer && first.region == 0 && second.region == 0 &&
+                          first.publisher_call == 0 && second.publisher_call == 0;
   if (!in_program || !first.published || second.published || second.by_runtime) return;
   if (is_parted(between)) return;
   const Chain function = shared_function(first, second);
@@ -152,6 +164,10 @@ std::optional<std::string> UpdateJudge::what_is_torn(const Change& change) const
   if (is_unreadable(change.check) || breaks_more(change.check, before_)) return std::nullopt;
   // If no reader can read the set before or after the update, there is nothing to compare with.
   if (is_unreadable(before_) || is_unreadable(last)) return std::nullopt;
+  const auto ids = [&](const CheckedSet& set) { return values_of(rule_.together, set); };
+  if (ids(seen) != ids(before_.set) && ids(seen) != ids(last.set)) {
+    return "its IDs are not those of one of them";
+  }
   std::string difference = difference_of(seen, before_.set, last.set);
   if (!difference.empty()) return difference;
   const bool is_declared = change.region != 0 || change.publisher_call != 0;
@@ -172,12 +188,12 @@ void UpdateJudge::close() {
   for (const Change& change : changes_) {
     report_rules(change, *previous);
     if (const auto torn = what_is_torn(change)) {
-      const Finding finding{
-          FindingCode::kRule,
-          "for a moment readers see a label set that is neither the one before the update nor the "
-          "one after it: " +
-              *torn,
-          rule_.fix, rule_.torn};
+      const Finding finding{FindingCode::kRule,
+                            "for a moment readers see " + std::string(rule_.what) +
+                                " that is neither the one before the update nor the "
+                                "one after it: " +
+                                *torn,
+                            rule_.fix, rule_.torn};
       report_({finding, &change, before_.set, change.check.set, changes_.back().check.set});
     }
     previous = &change.check;

@@ -26,7 +26,8 @@
 // while the thread sleeps); and, in the program's own code, one that has only labels of the sets
 // before and after, and lacks none that both have. Labels that are set one by one look like that.
 // Writers of some label sources show no labels at all while they change them (UpdateRule::hides):
-// that state is never torn.
+// that state is never torn. Some have keys whose values belong together, as the IDs of a trace and a
+// span (UpdateRule::together): new ones with old ones are torn, whoever set them.
 #pragma once
 
 #include <cstdint>

@@ -76,6 +76,11 @@ TEST_CASE("check --step: a thread context in the same file is no label set, and 
 
 TEST_CASE("check --step: an OpenTelemetry record that changes while it counts is torn") {
   check_found("otel_in_place");
+  check_found("otel_two_stores");
+}
+
+TEST_CASE("check --step: a thread context with the IDs of two spans is torn") {
+  check_found("context_late_root");
 }
 
 TEST_CASE("check --step: an OpenTelemetry record may be none while it changes, or be swapped") {

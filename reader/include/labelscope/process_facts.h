@@ -35,6 +35,7 @@ using Numbers = std::vector<std::pair<std::string, std::int64_t>>;
 struct ProcessFacts {
   Attributes attributes;          // of the process: service.name, ...
   std::vector<std::string> keys;  // of its threads' records, by number; empty where one is unusable
+  std::string schema;             // of its threads' records, "tlsdesc_v1_dev"; empty: it says none
   Numbers numbers;  // about the records: "tagged_size" is threadlocal.tagged_size there
   std::vector<Finding> findings;  // why there is less than the process says
   Address header = 0;
@@ -49,7 +50,8 @@ struct ProcessFacts {
 
 // Whether both say the same.
 inline bool say_the_same(const ProcessFacts& a, const ProcessFacts& b) {
-  return a.attributes == b.attributes && a.keys == b.keys && a.numbers == b.numbers;
+  return a.attributes == b.attributes && a.keys == b.keys && a.schema == b.schema &&
+         a.numbers == b.numbers;
 }
 
 // Null if the process has no context. `wanted`: its threads have records. Then mappings without a
@@ -59,8 +61,8 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
                                                        const std::vector<Mapping>& mappings,
                                                        bool wanted);
 
-// Whether the process has replaced its context since. False if that cannot be told, if it has none, or
-// if the context is that of a parent.
+// Whether the process has replaced its context since, or withdrawn it. False if it had none, or if the
+// context is that of a parent.
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory);
 
 }  // namespace labelscope

@@ -417,7 +417,7 @@ void Planner::Planning::publish(const Module& module, ModuleTrace& seen, AccessP
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
-  // Whose labels come first in a sample, is not where a library happens to lie.
+  // The order of labels must not depend on where a library is mapped.
   const auto place = std::ranges::upper_bound(
       plan_.publishers, precedence(publisher.recipe.source), {},
       [](const Publisher& earlier) { return precedence(earlier.recipe.source); });

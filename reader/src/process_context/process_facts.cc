@@ -34,6 +34,7 @@ namespace {
 constexpr std::string_view kNames[] = {"[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
                                        "/memfd:OTEL_CTX"};
 constexpr std::array<char, 8> kSignature{'O', 'T', 'E', 'L', '_', 'C', 'T', 'X'};
+constexpr std::array<char, 8> kNoSignature{};
 constexpr std::uint32_t kVersion = 2;
 // The largest that a known writer makes.
 constexpr std::uint32_t kLargestPayload = 1 << 20;
@@ -78,11 +79,13 @@ void adopt(ContextMessage said, ProcessFacts& facts) {
              std::to_string(kLongestText) + " bytes, or too many");
   }
   facts.numbers = std::move(said.numbers);
+  facts.schema = said.schema.value_or(std::string());
   if (!said.key_map) return;
   // What the numbers of a kind of records that nobody here knows mean, nobody here knows.
   if (said.schema && std::ranges::find(kSchemas, *said.schema) == std::end(kSchemas)) {
     find(facts, FindingCode::kUnknownSchema, otel::kContextSchema,
-         "names the keys of records of the schema '" + *said.schema + "', which is not known");
+         "says that its records are of the schema '" + *said.schema +
+             "', which is not known, so their keys have no names");
     return;
   }
   facts.keys = *std::move(said.key_map);
@@ -119,6 +122,12 @@ std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address 
   facts->header = start;
   for (int i = 0; i < kTries; ++i) {
     const auto header = read_value<Header>(memory, start);
+    // The signature is what a writer stores last, and the mapping has its name before.
+    const bool begun = named && header && header->signature == kNoSignature && i + 1 < kTries;
+    if (begun) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
     if (!header || header->signature != kSignature) {
       if (!named) return nullptr;
       find(*facts, FindingCode::kContextMalformed, otel::kContextHeader,
@@ -181,7 +190,7 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory) {
   if (facts.of_parent || !facts.has_context()) return false;
   const auto now = read_value<std::uint64_t>(memory, facts.header + offsetof(Header, published_ns));
-  return now && *now != facts.published_ns;
+  return !now || *now != facts.published_ns;
 }
 
 }  // namespace labelscope

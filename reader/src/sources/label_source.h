@@ -88,12 +88,16 @@ struct SourceFact {
   std::string text;  // bytes
 };
 
-// How the labels of a source change, for who steps through a writer (cli/step).
+// How the labels of a source change, for a check that steps through a writer (cli/step).
 struct UpdateRule {
-  RuleId torn{};              // broken by a state that is neither the one before nor the one after
-  const char* fix;            // a clause
-  bool hides = false;         // a writer may show no labels at all while it changes them
-  const char* api = nullptr;  // names of functions that change labels begin so
+  RuleId torn{};          // broken by a state that is neither the one before nor the one after
+  std::string_view what;  // the thread's labels, in a sentence: "a record"
+  const char* fix;        // a clause
+  std::string_view api;   // names of functions that change labels begin so
+  bool by_pointer;        // the variable is a pointer: one store may publish all
+  bool hides;             // a writer may show no labels at all while it changes them
+  // Keys whose values are of one moment, whoever changes them: never some new and some old.
+  std::span<const std::string_view> together;
 };
 
 // Reading one thread, told. Strings from the target are bytes.

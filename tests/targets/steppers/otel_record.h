@@ -1,10 +1,11 @@
-/* OpenTelemetry's variable and record, in the file of the writer that includes this. */
+/* OpenTelemetry's variable and record, in the file of the writer that includes this (built with -D_GNU_SOURCE). */
 #ifndef LABELSCOPE_STEPPER_OTEL_RECORD_H
 #define LABELSCOPE_STEPPER_OTEL_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "otel_publish.h"
 #include "stepper.h"
 
 struct otel_record {
@@ -23,6 +24,15 @@ EXPORT __thread struct otel_record* otel_thread_ctx_v1;
     statement;                         \
     __asm__ volatile("" ::: "memory"); \
   } while (0)
+
+/* Names and schema, which a process with records has. */
+__attribute__((constructor)) static void publish_process(void) {
+  static const char* const names[] = {"key"};
+  struct message message = {NULL, 0};
+  put_message(&message, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
+  put_message(&message, 2, key_value("threadlocal.attribute_key_map", array_of(names, 1)));
+  publish(message);
+}
 
 static inline void fill(struct otel_record* record, uint8_t letter) {
   for (int i = 0; i < 16; i++) STORE(record->trace_id[i], letter);

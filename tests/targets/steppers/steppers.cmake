@@ -36,10 +36,13 @@ endfunction()
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
                duplicates_first one_by_one short_after_long beyond_watch
-               polls_between runs_with otel_in_place otel_marked otel_swapped)
+               polls_between runs_with context_late_root)
   labelscope_add_stepper(${writer} ${writer}.c)
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
+foreach(writer otel_in_place otel_two_stores otel_marked otel_swapped)
+  labelscope_add_stepper(${writer} ${writer}.c -D_GNU_SOURCE -I ${PROJECT_SOURCE_DIR}/tests/cli)
+endforeach()
 
 labelscope_add_stepper(with_context with_context.c ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
 

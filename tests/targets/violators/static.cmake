@@ -71,7 +71,12 @@ violator(static/LS201-program program ${gcc} ${static_program} ${static_source}/
 violator(static/LS202-global ${static_otel} -DGLOBAL)
 violator(static/LS203-inline ${static_otel} -DINLINE)
 violator(static/LS204-packed ${static_otel} -DPACKED)
-violator(static/LS205-unused ${static_otel} -DUNUSED)
+# gcc for aarch64 makes general dynamic of local dynamic.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  violator(static/LS205-local-dynamic libotel.so ${gcc} ${static_flags} -fPIC -shared -ftls-model=local-dynamic
+    -mtls-dialect=gnu ${static_source}/otel.c)
+endif()
+violator(static/good-otel-unused ${static_otel} -DUNUSED)
 violator(static/LS206-general-dynamic libotel.so ${gcc} ${static_library} ${dialect_gnu} ${static_source}/otel.c)
 violator(static/LS206-initial-exec libotel.so ${gcc} ${static_flags} -fPIC -shared ${dialect_ie} ${static_source}/otel.c)
 

@@ -11,10 +11,15 @@ namespace labelscope {
 namespace {
 
 constexpr UpdateRule kUpdates{
-    abi_v1::kTornUpdate,
-    "build the new set in memory that is not published, and then store its address "
-    "to " CUSTOM_LABELS_CURRENT_SET_SYMBOL,
-    /*hides=*/false, "custom_labels_"};
+    .torn = abi_v1::kTornUpdate,
+    .what = "a label set",
+    .fix =
+        "build the new set in memory that is not published, and then store its address "
+        "to " CUSTOM_LABELS_CURRENT_SET_SYMBOL,
+    .api = "custom_labels_",
+    .by_pointer = true,
+    .hides = false,
+    .together = {}};
 
 // 0 if it cannot be read.
 Address pointer_at(const MemorySource& memory, Address address) {

@@ -288,5 +288,4 @@ ReadingStory NodeContext::explain(const ThreadView& thread) const {
   return told;
 }
 
-// `check` knows no process context: what it can watch is the entry.
 }  // namespace labelscope

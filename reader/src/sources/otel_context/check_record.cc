@@ -1,8 +1,8 @@
 // The rules of a thread's record (LS210 to LS236), on what is in memory now. Unlike the walk
 // (record.h), which takes what it can, this takes every word of OTEP 4947 literally.
 //
-// Of a record whose mark is 0 nothing is judged: it is no record, or one that is just written. What
-// is wrong with the process context, each of its threads' records suffers from: so it is said of
+// Of a record whose mark is 0 nothing is judged but where it lies: it is no record, or one that is
+// just written. What is wrong with the process context, each of its threads' records suffers from: so it is said of
 // the thread, and once for all threads of a name.
 #include <algorithm>
 #include <map>
@@ -34,6 +34,7 @@ class RecordChecker {
   void check_value(const Attribute& attribute);
   void check_names(const Attribute& attribute);
   void check_process();
+  bool says_why() const;
   void take_labels(const Head& head);
 
   const ThreadView& thread_;
@@ -91,7 +92,7 @@ SetCheck RecordChecker::check() {
     return unreadable();
   }
   check_attributes(seen);
-  if (!attributes_.empty()) check_process();
+  if (thread_.thread != nullptr) check_process();
   take_labels(seen.head);
   std::ranges::sort(result_.diagnostics, {}, &Diagnostic::rule);
   return std::move(result_);
@@ -149,13 +150,22 @@ void RecordChecker::check_names(const Attribute& attribute) {
   auto finding = find_unnamed(attribute.key, thread_.facts());
   if (!finding) return;
   // A process context without names is a mistake of its own, unless it says why it has none.
-  const bool told = thread_.facts() != nullptr && !thread_.facts()->findings.empty();
-  if (finding->rule == kKeysPublished && told) return;
-  report(*std::move(finding));
+  if (finding->rule != kKeysPublished || !says_why()) report(*std::move(finding));
+}
+
+bool RecordChecker::says_why() const {
+  return thread_.facts() != nullptr && !thread_.facts()->findings.empty();
 }
 
 void RecordChecker::check_process() {
   const ProcessFacts* facts = thread_.facts();
+  if (!says_why() && (facts == nullptr || facts->schema.empty())) {
+    report(kKeysPublished,
+           facts == nullptr ? "the process publishes no process context"
+                            : "the process context names no threadlocal.schema_version",
+           "publish a process context with threadlocal.schema_version and "
+           "threadlocal.attribute_key_map");
+  }
   if (facts == nullptr) return;
   for (const Finding& finding : facts->findings) {
     if (finding.rule != RuleId::kNone) report(finding);

@@ -26,11 +26,17 @@ std::optional<otel::RecordReading> walk(const MemorySource& memory, Address vari
   return otel::read_record(memory, memory.untagged(*pointer));
 }
 
+constexpr std::string_view kIds[] = {"trace_id", "span_id"};
 constexpr UpdateRule kUpdates{
-    otel::kTornUpdate,
-    "build the record where no reader sees it and then store its address; or let valid be 0 while "
-    "it changes",
-    /*hides=*/true, "otel_context_"};
+    .torn = otel::kTornUpdate,
+    .what = "a record",
+    .fix =
+        "build the record where no reader sees it and then store its address; or let valid be 0 "
+        "while it changes",
+    .api = "otel_context_",
+    .by_pointer = true,
+    .hides = true,
+    .together = kIds};
 
 // How the code of a library reaches the variable.
 void judge_access(FileInspection& file) {
@@ -42,19 +48,21 @@ void judge_access(FileInspection& file) {
     described |= access == FileAccess::kTlsDesc;
     how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
   }
+  // The code of another library may use it.
+  if (file.access.empty()) return;
   if (!expect(file, otel::kAccessModel, known,
-              how.empty()
-                  ? "no relocation of the file reaches the variable: its code does not use it"
-                  : "its code reaches the variable by " + how + " access alone",
-              how.empty() ? "use the variable in the library that defines it"
-                          : "compile with -fPIC -ftls-model=global-dynamic",
+              "its code reaches the variable by " + how +
+                  " access alone: the relocation is for the whole module",
+              "compile with -fPIC -ftls-model=global-dynamic for TLS descriptors, or link without "
+              "-Bsymbolic",
               Harm::kOverlooked)) {
     return;
   }
   expect(file, otel::kDescriptor, described,
          "its code reaches the variable by " + how + " access, not by a TLS descriptor",
-         file.machine == Machine::kX86_64 ? "compile with -mtls-dialect=gnu2"
-                                          : "compile with -mtls-dialect=desc",
+         file.machine == Machine::kX86_64
+             ? "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=gnu2"
+             : "compile with -fPIC -ftls-model=global-dynamic -mtls-dialect=desc",
          Harm::kSlight);
 }
 

@@ -67,7 +67,9 @@ std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts)
                    Harm::kSlight};
   }
   return Finding{FindingCode::kUnknownKey,
-                 what + "the process names the keys below " + std::to_string(facts->keys.size()),
+                 what + (key < facts->keys.size() ? "it is empty in the key map, or was left out"
+                                                  : "the process names the keys below " +
+                                                        std::to_string(facts->keys.size())),
                  "publish the new names before a record uses them", kKeyNamed, Harm::kSlight};
 }
 

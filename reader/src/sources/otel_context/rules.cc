@@ -64,12 +64,13 @@ constexpr Rule kRules[] = {
       .fix_gcc = kDefinition}},
     {{kAccessModel, "LS205", "otel-access-model", kResolution, kError, kStatic, kFile},
      {.title = "a library reaches the variable by a model that readers know",
-      .requirement = "The library's code reaches the variable by a TLS descriptor, by general "
+      .requirement = "Code of a library reaches the variable by a TLS descriptor, by general "
                      "dynamic or by initial exec; local dynamic is not supported.",
-      .reason =
-          "Readers learn from such a relocation where a thread has the variable. Local dynamic "
-          "has one for the module alone.",
-      .fix = "Use the variable in the library that defines it, with -ftls-model=global-dynamic."}},
+      .reason = "Readers learn from the relocation where a thread has the variable. Local dynamic "
+                "has one for the module alone, and a linker makes the same of general dynamic "
+                "where it binds the variable to the module.",
+      .fix = "Compile with -ftls-model=global-dynamic; link without -Bsymbolic and give the "
+             "variable no protected visibility, or use TLS descriptors."}},
     {{kDescriptor, "LS206", "otel-tls-descriptor", kResolution, kWarning, kStatic, kFile},
      {.title = "a library reaches the variable by a TLS descriptor",
       .requirement = "Writers should use TLS descriptors where that is practical.",
@@ -84,7 +85,7 @@ constexpr Rule kRules[] = {
       .requirement =
           "The variable is null where the thread has no record, and otherwise the address "
           "of one whose 28 bytes of head can be read.",
-      .reason = "Readers see no span, or what has come to the same place since.",
+      .reason = "Readers see no span, or whatever was allocated there since.",
       .fix = "Set the pointer to null before the record's memory is given back."}},
     {{kRecordAligned, "LS211", "otel-record-aligned", kRecord, kError, kLive, kThread},
      {.title = "the record begins at an even address",
@@ -142,10 +143,11 @@ constexpr Rule kRules[] = {
       .reason = "Readers leave out attributes whose name they cannot tell.",
       .fix = "Publish the longer map first, then the record."}},
     {{kKeysPublished, "LS221", "otel-key-map", kReferenceData, kError, kLive, kThread},
-     {.title = "a process whose records have attributes publishes the names of their keys",
-      .requirement = "The process context has threadlocal.attribute_key_map, a list of texts, and "
-                     "threadlocal.schema_version.",
-      .reason = "Without it no reader can name an attribute, and some look for no records at all.",
+     {.title = "a process with records publishes their schema and the names of keys",
+      .requirement = "The process context has threadlocal.schema_version and, where records have "
+                     "attributes, threadlocal.attribute_key_map, a list of texts.",
+      .reason =
+          "Without them no reader can name an attribute, and some look for no records at all.",
       .fix =
           "Publish a process context with both keys when the process starts; a forked child must "
           "publish its own.",
@@ -156,7 +158,7 @@ constexpr Rule kRules[] = {
       .requirement = "A mapping that is called OTEL_CTX begins with a header of 32 bytes, and this "
                      "with the eight letters.",
       .reason = "Readers take it for something else.",
-      .fix = "Write the header before the mapping gets its name."}},
+      .fix = "Write the signature last, and soon after the mapping is made."}},
     {{kContextVersion, "LS232", "otel-context-version", kProcessContext, kError, kLive, kThread},
      {.title = "the process context has version 2",
       .requirement = "The header's version is 2; 1 was that of development.",
@@ -175,7 +177,8 @@ constexpr Rule kRules[] = {
       .fix = kWriteAgain}},
     {{kContextSchema, "LS235", "otel-schema", kReferenceData, kWarning, kLive, kThread},
      {.title = "threadlocal.schema_version is one that readers know",
-      .requirement = "tls_v1, or tlsdesc_v1_dev before it.",
+      .requirement = "tls_v1, tlsdesc_v1_dev before it, or one of nodejs_v1, nodejs_v1_dev and "
+                     "go_pprof_labels_v1.",
       .reason =
           "What the indexes of an unknown schema mean, no reader knows: it names no attribute.",
       .fix = "Publish the name of the schema that the records keep to."}},

@@ -52,10 +52,10 @@ constexpr Rule kRules[] = {
       .fix_gcc = "thread_context_put() of libthreadcontext does so."}},
     {{kTornUpdate, "LS150", "context-torn-update", kWriting, kError, kStep, kThread},
      {.title = "an update shows the context before it, no context, or the one after it",
-      .requirement = "The checksum is 0 while IDs or tags that belong together are written.",
-      .reason = "A reader that interrupts the thread between two of the stores takes the new IDs "
-                "with old "
-                "tags, or tags of both, for a context of the program's.",
+      .requirement = "The checksum is 0 while IDs, or IDs and their tags, are written.",
+      .reason = "A reader that interrupts the thread between two of the stores takes IDs or tags "
+                "of two contexts for one. Tags that are set one by one are found only in a "
+                "library, or in an update that --update names.",
       .fix = "Set the checksum to 0 before the first of these stores, and to its new value after "
              "the last one.",
       .fix_gcc = "thread_context_put_all() of libthreadcontext does so."}},

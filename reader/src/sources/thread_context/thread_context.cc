@@ -65,8 +65,15 @@ std::string misfit_text(const Record& record) {
          hex(checksum_of(record));
 }
 
-constexpr UpdateRule kUpdates{context_v1::kTornUpdate, kWriteInOrder, /*hides=*/true,
-                              "thread_context_"};
+// Tags may be set one by one.
+constexpr std::string_view kIds[] = {"span_id", "root_span_id"};
+constexpr UpdateRule kUpdates{.torn = context_v1::kTornUpdate,
+                              .what = "a context",
+                              .fix = kWriteInOrder,
+                              .api = "thread_context_",
+                              .by_pointer = false,
+                              .hides = true,
+                              .together = kIds};
 
 }  // namespace
 

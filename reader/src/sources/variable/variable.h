@@ -13,7 +13,6 @@ class Variable final : public LabelSource {
   void judge(std::string_view, FileInspection&) const override {}
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  // There are no rules.
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;

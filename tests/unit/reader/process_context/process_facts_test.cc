@@ -170,7 +170,20 @@ TEST_CASE("process_facts: has_changed() compares the time of the publication") {
   CHECK_FALSE(has_changed(*facts, process.memory()));
   process.publish(context(), 8);
   CHECK(has_changed(*facts, process.memory()));
-  CHECK_FALSE(has_changed(*facts, FakeMemory()));
+  CHECK(has_changed(*facts, FakeMemory()));
+}
+
+TEST_CASE("process_facts: a header that is just begun is waited for") {
+  ContextProcess process(context());
+  process.put_header(std::string(32, '\0'));
+  process.after(2, [&] { process.publish(context()); });
+  const auto facts = facts_of(process);
+  CHECK(facts->findings.empty());
+  CHECK(facts->keys.size() == 2);
+}
+
+TEST_CASE("process_facts: the schema is told, if there is one") {
+  CHECK(facts_of(ContextProcess(context()))->schema == "tlsdesc_v1_dev");
 }
 
 TEST_CASE("process_facts: a fork without a context has that of its parent") {

@@ -58,6 +58,7 @@ TEST_CASE("otel_cases: each published record is read and judged as it says") {
     const std::string record = bytes_of(each.at("record").get<std::string>());
     ProcessFacts said;
     said.keys = each.at("keys").get<std::vector<std::string>>();
+    said.schema = "tlsdesc_v1_dev";
     const ProcessFacts* facts = said.keys.empty() ? nullptr : &said;
     FakeMemory memory;
     memory.put(kVariable, kPage);

@@ -37,6 +37,7 @@ std::set<RuleId> broken(const SetCheck& check) {
 ProcessFacts names() {
   ProcessFacts said;
   said.keys = {"route", "tenant"};
+  said.schema = "tls_v1";
   return said;
 }
 
@@ -78,7 +79,8 @@ TEST_CASE("otel_rules: a record of nothing but the mark is no label set and no m
   Record record;
   record.trace.assign(16, '\0');
   record.span.assign(8, '\0');
-  const SetCheck check = check_record(record, nullptr);
+  const ProcessFacts said = names();
+  const SetCheck check = check_record(record, &said);
   CHECK(check.set.state == CheckedSet::State::kNone);
   CHECK(broken(check) == std::set{rule::kFlagsWithIds});  // the record's flags are 1
 }
@@ -108,6 +110,24 @@ TEST_CASE("otel_rules: names are judged only where the process was asked for the
   const SetCheck check = find_source(LS_SOURCE_OTEL_CONTEXT)->check({memory, kVariable});
   CHECK(check.diagnostics.empty());
   CHECK(check.set.labels.front() == Label{"key 3", "x"});
+}
+
+TEST_CASE("otel_rules: a process with records says their schema, unless it says what is wrong") {
+  ProcessFacts said = names();
+  CHECK(broken(check_record(Record(), nullptr)) == std::set{rule::kKeysPublished});
+  said.schema.clear();
+  CHECK(broken(check_record(Record(), &said)) == std::set{rule::kKeysPublished});
+  said.findings.push_back({FindingCode::kContextVersion, "", "", rule::kContextVersion});
+  CHECK(broken(check_record(Record(), &said)) == std::set{rule::kContextVersion});
+}
+
+TEST_CASE("otel_rules: a key that is empty in the map is no key behind its end") {
+  ProcessFacts said = names();
+  said.keys[1].clear();
+  const SetCheck check = check_record(Record().add(1, "x"), &said);
+  REQUIRE(check.diagnostics.size() == 1);
+  CHECK(check.diagnostics[0].rule == rule::kKeyNamed);
+  CHECK(check.diagnostics[0].text.find("empty in the key map") != std::string::npos);
 }
 
 TEST_CASE("otel_rules: UTF-8 is that of RFC 3629") {
