@@ -25,15 +25,9 @@
 
 EXPORT const uint32_t custom_labels_abi_version = CUSTOM_LABELS_ABI_VERSION;
 EXPORT __thread custom_labels_labelset_t* custom_labels_current_set;
-EXPORT __thread struct record* otel_thread_ctx_v1;
+EXPORT __thread struct otel_record* otel_thread_ctx_v1;
 EXPORT __thread struct elastic* elastic_apm_profiling_correlation_tls_v1;
 EXPORT __thread uint32_t plain_number;
-
-struct record {
-  unsigned char trace[16], span[8], valid, flags;
-  uint16_t size;
-  unsigned char attributes[64];
-};
 
 struct elastic {
   unsigned char version[2], valid, trace_present, flags, trace[16], span[8], transaction[8];
@@ -62,17 +56,14 @@ EXPORT void set_everything(int part) {
   pthread_once(&once, publish_names);
   custom_labels_label_t* labels = calloc(2, sizeof *labels);
   custom_labels_labelset_t* set = calloc(1, sizeof *set);
-  struct record* record = calloc(1, sizeof *record);
+  struct otel_record* record = calloc(1, sizeof *record);
   struct elastic* elastic = calloc(1, sizeof *elastic);
   if (labels == NULL || set == NULL || record == NULL || elastic == NULL) exit(2);
   labels[0] = (custom_labels_label_t){text_of("which"), text_of(numbered("v1", part))};
   labels[1] = (custom_labels_label_t){text_of("tenant"), text_of(numbered("part", part))};
   *set = (custom_labels_labelset_t){labels, 2, 2};
-  const char* value = numbered("otel", part);
   record->trace[15] = record->span[7] = (unsigned char)part;
-  record->attributes[1] = (unsigned char)strlen(value);
-  memcpy(record->attributes + 2, value, strlen(value));
-  record->size = (uint16_t)(2 + strlen(value));
+  add_text(record, 0, numbered("otel", part));
   record->valid = 1;
   *elastic = (struct elastic){.version = {1}, .valid = 1, .trace_present = 1};
   elastic->trace[15] = elastic->transaction[7] = (unsigned char)part;

@@ -19,35 +19,15 @@
 
 #include "otel_publish.h"
 
-struct record {
-  unsigned char trace[16];
-  unsigned char span[8];
-  uint8_t valid;
-  uint8_t flags;
-  uint16_t size;
-  unsigned char attributes[6000];
-} __attribute__((packed));
-
-__attribute__((visibility("default"))) __thread struct record* otel_thread_ctx_v1;
+__attribute__((visibility("default"))) __thread struct otel_record* otel_thread_ctx_v1;
 
 // ---- records
-
-static void add(struct record* record, int key, const char* value, size_t length) {
-  unsigned char* at = record->attributes + record->size;
-  at[0] = (unsigned char)key;
-  at[1] = (unsigned char)length;
-  memcpy(at + 2, value, length);
-  record->size = (uint16_t)(record->size + 2 + length);
-}
-static void add_text(struct record* record, int key, const char* value) {
-  add(record, key, value, strlen(value));
-}
 
 enum Part { WHOLE, DUPLICATE, UNKNOWN, BARE, INCOMPLETE, OVERSIZE, INVALID, NONE, PARTS };
 static const char* const names[PARTS] = {"whole",      "duplicate", "unknown", "bare",
                                          "incomplete", "oversize",  "invalid", "none"};
 
-static void fill(struct record* record, enum Part part) {
+static void fill(struct otel_record* record, enum Part part) {
   if (part != BARE) {
     for (int i = 0; i < 16; ++i) record->trace[i] = (unsigned char)(i + 1);
     record->span[7] = (unsigned char)(0xa0 + part);
@@ -96,7 +76,7 @@ static void compute(void) {
 static void* work(void* argument) {
   const enum Part part = *(const enum Part*)argument;
   if (part != NONE) {
-    struct record* record = calloc(1, sizeof *record);
+    struct otel_record* record = calloc(1, sizeof *record);
     fill(record, part);
     otel_thread_ctx_v1 = record;
   }
@@ -139,7 +119,7 @@ static void spoil(const char* fault) {
 static void start_child(void) {
   if (fork() != 0) return;
   prctl(PR_SET_PDEATHSIG, 9);
-  struct record* record = calloc(1, sizeof *record);
+  struct otel_record* record = calloc(1, sizeof *record);
   fill(record, WHOLE);
   otel_thread_ctx_v1 = record;
   printf("forked %d\n", (int)getpid());

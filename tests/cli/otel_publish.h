@@ -1,4 +1,5 @@
-// OpenTelemetry's process context (OTEP 4719), written by the document: for test programs.
+// OpenTelemetry's process context (OTEP 4719) and record (OTEP 4947), written by the documents: for test
+// programs.
 #ifndef LABELSCOPE_TESTS_OTEL_PUBLISH_H
 #define LABELSCOPE_TESTS_OTEL_PUBLISH_H
 
@@ -23,6 +24,26 @@ struct header {
   const unsigned char* payload;
 };
 static struct header* context;
+
+// As large as the largest that a test needs.
+struct otel_record {
+  unsigned char trace[16];
+  unsigned char span[8];
+  uint8_t valid;
+  uint8_t flags;
+  uint16_t size;
+  unsigned char attributes[6000];
+};
+static inline void add(struct otel_record* record, int key, const char* value, size_t length) {
+  unsigned char* at = record->attributes + record->size;
+  at[0] = (unsigned char)key;
+  at[1] = (unsigned char)length;
+  memcpy(at + 2, value, length);
+  record->size = (uint16_t)(record->size + 2 + length);
+}
+static inline void add_text(struct otel_record* record, int key, const char* value) {
+  add(record, key, value, strlen(value));
+}
 
 struct message {
   unsigned char* bytes;

@@ -13,6 +13,6 @@ void stepper_begin(void) {
   ORDERED(STORE(otel_thread_ctx_v1, &record));
 }
 
-void stepper_update(int turn) { overwrite(record.span_id, (uint8_t)('b' + turn)); }
+void stepper_update(int turn) { overwrite(record.span, (uint8_t)('b' + turn)); }
 
 void stepper_end(void) { otel_thread_ctx_v1 = NULL; }

@@ -8,14 +8,6 @@
 #include "otel_publish.h"
 #include "stepper.h"
 
-struct otel_record {
-  uint8_t trace_id[16];
-  uint8_t span_id[8];
-  uint8_t valid;
-  uint8_t trace_flags;
-  uint16_t attribute_bytes;
-};
-
 EXPORT __thread struct otel_record* otel_thread_ctx_v1;
 
 #define ORDERED(statement)             \
@@ -35,8 +27,8 @@ __attribute__((constructor)) static void publish_process(void) {
 }
 
 static inline void fill(struct otel_record* record, uint8_t letter) {
-  for (int i = 0; i < 16; i++) STORE(record->trace_id[i], letter);
-  for (int i = 0; i < 8; i++) STORE(record->span_id[i], letter);
+  for (int i = 0; i < 16; i++) STORE(record->trace[i], letter);
+  for (int i = 0; i < 8; i++) STORE(record->span[i], letter);
 }
 
 #endif

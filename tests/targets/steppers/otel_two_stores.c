@@ -7,8 +7,8 @@ typedef uint64_t bytes8 __attribute__((aligned(8)));
 static __thread struct otel_record record __attribute__((aligned(16)));
 
 static NOINLINE void set_span(struct otel_record* to, const bytes16* trace, uint64_t span) {
-  *(volatile bytes16*)to->trace_id = *trace;  // expect LS250 in set_span
-  *(volatile bytes8*)to->span_id = span;
+  *(volatile bytes16*)to->trace = *trace;  // expect LS250 in set_span
+  *(volatile bytes8*)to->span = span;
 }
 
 void stepper_begin(void) {

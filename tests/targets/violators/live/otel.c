@@ -8,21 +8,7 @@
 
 __thread const void* volatile otel_thread_ctx_v1;
 
-struct record {
-  unsigned char trace[16], span[8], valid, flags;
-  uint16_t size;
-  unsigned char attributes[1024];
-};
-static struct record record __attribute__((aligned(64)));
-
-static void add(unsigned char key, const char* value, size_t length) {
-  unsigned char* at = record.attributes + record.size;
-  at[0] = key;
-  at[1] = (unsigned char)length;
-  memcpy(at + 2, value, length);
-  record.size = (uint16_t)(record.size + 2 + length);
-}
-static void add_text(unsigned char key, const char* value) { add(key, value, strlen(value)); }
+static struct otel_record record __attribute__((aligned(64)));
 
 /* Two pages, of which the second is not there. */
 static unsigned char* before_hole(void) {
@@ -70,8 +56,8 @@ int main(int argc, char** argv) {
   memset(record.span, 0x22, sizeof record.span);
   record.valid = 1;
   record.flags = 1;
-  add_text(0, "/pay");
-  add_text(1, "acme");
+  add_text(&record, 0, "/pay");
+  add_text(&record, 1, "acme");
 #if defined(UNMAPPED)
   published = before_hole();
 #elif defined(ODD)
@@ -87,13 +73,13 @@ int main(int argc, char** argv) {
 #elif defined(SHORT)
   record.size = (uint16_t)(record.size - 1);
 #elif defined(LATIN1)
-  add_text(1, "caf\xe9");
+  add_text(&record, 1, "caf\xe9");
 #elif defined(LARGE)
   static char filler[255];
   memset(filler, 'x', sizeof filler);
-  for (int i = 0; i < 3; i++) add(1, filler, sizeof filler);
+  for (int i = 0; i < 3; i++) add(&record, 1, filler, sizeof filler);
 #elif defined(UNNAMED)
-  add_text(9, "?");
+  add_text(&record, 9, "?");
 #else
   (void)before_hole;
 #endif
