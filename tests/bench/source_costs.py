@@ -12,15 +12,13 @@ the symbols of ABI v1 and no labels, "none" no source at all.
 Needs root and gcc. Each number is a median; the ratio to ABI v1 is what to look at.
 """
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-from stack_costs import build, counted_programs, program_times, start, stop
+from stack_costs import build, counted_programs, spent
 
 PROGRAM = r"""
 #include <stdint.h>
@@ -87,22 +85,6 @@ KINDS = ["none", "silent", "v1", "otel", "context", "elastic", "number", "text"]
 NAMED = {"number": ["--tls", "number:u32"], "text": ["--tls", "name:*str"]}
 
 
-def spent(options, pid, path, more):
-    """Nanoseconds and runs of the program that runs at each event, the share of samples, and of labelled ones."""
-    recorder = start([options.labelscope, "record", "-q", "-F", "997", "--call-graph", "none", "--no-kernel", "--overwrite",
-                      "-o", path, "-p", str(pid), *more])
-    time.sleep(1 + options.seconds)
-    nanoseconds, runs = max(program_times(recorder.pid).values(), key=lambda each: each[1])
-    stop(recorder)
-    ledger = json.loads(open(path, encoding="utf-8").read().strip().rsplit("\n", 1)[-1]) if os.path.exists(path) else None
-    if not ledger:
-        return nanoseconds, runs, 0, 0
-    os.remove(path)
-    counters = {one["name"]: one["count"] for one in ledger["counters"]}
-    taken = ledger["taken"]
-    return nanoseconds, runs, taken / (taken + counters.get("of-other-processes", 0)), ledger["outcomes"]["labelled"] / max(taken, 1)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
@@ -126,14 +108,14 @@ def main():
             os.kill(target.pid, 19)
         sleeper = subprocess.Popen(["sleep", "3600"])
         try:
-            nanoseconds, runs, _, _ = spent(options, sleeper.pid, path, [])
+            nanoseconds, runs, _, _ = spent(options, sleeper.pid, "none", path)
             other = nanoseconds / max(runs, 1)
             print(f"an event of another process: {other:.0f} ns; it is not in what follows")
             times = {kind: [] for kind in targets}
             for _ in range(options.rounds):
                 for kind, target in targets.items():
                     os.kill(target.pid, 18)
-                    nanoseconds, runs, share, labelled = spent(options, target.pid, path, NAMED.get(kind, []))
+                    nanoseconds, runs, share, labelled = spent(options, target.pid, "none", path, *NAMED.get(kind, []))
                     os.kill(target.pid, 19)
                     if runs * share < 100:
                         sys.exit(f"{kind}: only {runs * share:.0f} samples were taken: is the machine idle enough?")

@@ -180,9 +180,10 @@ def stop(process):
     process.wait()
 
 
-def spent(options, pid, how, path):
-    """Nanoseconds and runs of the program that runs at each event, and the share of events that were samples."""
-    recorder = start(labelscope(options, pid, 997, how, path, "--no-kernel"))
+def spent(options, pid, how, path, *more):
+    """Nanoseconds and runs of the program that runs at each event; the share of events that were samples, and that of
+    samples that had labels."""
+    recorder = start(labelscope(options, pid, 997, how, path, "--no-kernel", *more))
     time.sleep(1 + options.seconds)
     nanoseconds, runs = max(program_times(recorder.pid).values(), key=lambda each: each[1])
     stop(recorder)
@@ -190,8 +191,10 @@ def spent(options, pid, how, path):
         ledger = json.loads(open(path, encoding="utf-8").read().strip().rsplit("\n", 1)[-1])
         counters = {one["name"]: one["count"] for one in ledger["counters"]}
         os.remove(path)
-        return nanoseconds, runs, ledger["taken"] / (ledger["taken"] + counters.get("of-other-processes", 0))
-    return nanoseconds, runs, 0  # no sample, no file
+        taken = ledger["taken"]
+        return (nanoseconds, runs, taken / (taken + counters.get("of-other-processes", 0)),
+                ledger["outcomes"]["labelled"] / max(taken, 1))
+    return nanoseconds, runs, 0, 0  # no sample, no file
 
 
 def of_samples(options, folder):
@@ -201,7 +204,7 @@ def of_samples(options, folder):
     with counted_programs():
         # Events are a processor's: many come while nothing or another program runs, and end at once.
         sleeper = subprocess.Popen(["sleep", "600"])
-        nanoseconds, runs, _ = spent(options, sleeper.pid, "none", path)
+        nanoseconds, runs, _, _ = spent(options, sleeper.pid, "none", path)
         sleeper.kill()
         sleeper.wait()
         other = nanoseconds / max(runs, 1)
@@ -213,7 +216,7 @@ def of_samples(options, folder):
             with worker(program, depth) as target:
                 for _ in range(options.rounds):
                     for how, seen in times.items():
-                        nanoseconds, runs, share = spent(options, target.pid, how, path)
+                        nanoseconds, runs, share, _ = spent(options, target.pid, how, path)
                         if runs * share < 100:
                             sys.exit(f"only {runs * share:.0f} samples were taken: is the machine idle enough?")
                         seen.append((nanoseconds - runs * (1 - share) * other) / (runs * share))
