@@ -170,12 +170,6 @@ bool TrackedProcess::has_adapted_recipes() const {
       recipes_, [](const ls_tls_recipe& recipe) { return recipe.source == LS_SOURCE_NODE; });
 }
 
-bool TrackedProcess::has_records() const {
-  return std::ranges::any_of(recipes_, [](const ls_tls_recipe& recipe) {
-    return (LS_FACT_SOURCES & 1U << recipe.source) != 0;
-  });
-}
-
 bool TrackedProcess::renew_facts(Clock::time_point now) {
   if (ended_ || now - last_facts_ < kWatchInterval) return false;
   last_facts_ = now;
@@ -183,7 +177,7 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
   if (!process) return false;
   auto mappings = (*process)->mappings();
   if (!mappings) return false;
-  if (!adopt_facts(read_process_facts(**process, *mappings, has_records()))) return false;
+  if (!adopt_facts(read_process_facts(**process, *mappings, plan_.needs_facts()))) return false;
   if (has_adapted_recipes() && !next_plan_) next_plan_ = now;
   return true;
 }
@@ -192,7 +186,8 @@ void TrackedProcess::watch_facts(Clock::time_point now) {
   if (ended_ || now < next_facts_) return;
   const bool own = plan_.facts && plan_.facts->has_context() && !plan_.facts->of_parent;
   next_facts_ = now + (own ? kWatchInterval : kSearchInterval);
-  if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : has_records()) renew_facts(now);
+  if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : plan_.needs_facts())
+    renew_facts(now);
 }
 
 Observation TrackedProcess::decode(std::span<const std::byte> bytes) {

@@ -104,7 +104,6 @@ class TrackedProcess final : public ProcessContext {
   void plan_later();
   void adopt(ProcessPlan plan);
   bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);
-  bool has_records() const;
   bool has_adapted_recipes() const;
   void adopt(ProcessLabels labels);
 

@@ -112,16 +112,13 @@ void SteppedProcess::look(bool all_code) {
 // A program may name a key right before it uses it. And another thread may be held in the middle of
 // doing so: then what was there before still holds, because names are only added.
 std::optional<const ProcessFacts*> SteppedProcess::facts() {
-  const bool wanted = std::ranges::any_of(plan_.publishers, [](const Publisher& publisher) {
-    return (LS_FACT_SOURCES & 1U << publisher.recipe.source) != 0;
-  });
-  if (!wanted) return nullptr;
+  if (!plan_.needs_facts()) return nullptr;
   const auto is_whole = [](const auto& facts) { return facts && facts->published_ns != 0; };
   if (!is_whole(plan_.facts) || plan_.facts->of_parent ||
       has_changed(*plan_.facts, process_->memory())) {
     auto mappings = process_->mappings();
     if (!mappings) return std::nullopt;
-    auto now = read_process_facts(*process_, *mappings, wanted);
+    auto now = read_process_facts(*process_, *mappings, /*wanted=*/true);
     if (!now || is_whole(now) || !plan_.facts) plan_.facts = std::move(now);
   }
   if (plan_.facts && !is_whole(plan_.facts)) return std::nullopt;

@@ -62,6 +62,8 @@ struct ProcessPlan {
   std::vector<MissingVariable> missing;
   // Of the publishers, as observe() wants them.
   std::vector<ls_tls_recipe> recipes() const;
+  // Whether the labels of some publisher need what the process says of itself.
+  bool needs_facts() const;
   // Says in words why there are no publishers; empty if there are some.
   std::string absence() const;
 };

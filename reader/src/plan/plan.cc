@@ -113,6 +113,12 @@ std::vector<ls_tls_recipe> ProcessPlan::recipes() const {
   return all;
 }
 
+bool ProcessPlan::needs_facts() const {
+  return std::ranges::any_of(publishers, [](const Publisher& publisher) {
+    return (LS_FACT_SOURCES & 1U << publisher.recipe.source) != 0;
+  });
+}
+
 std::string ProcessPlan::absence() const {
   if (!publishers.empty()) return {};
   if (modules == 0) return "none of its files could be read";
@@ -491,10 +497,8 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   ProcessPlan plan = planning.take_plan();
   plan.modules = modules;
   plan.plan_again |= list.loading;
-  const bool has_records = std::ranges::any_of(plan.publishers, [](const Publisher& publisher) {
-    return (LS_FACT_SOURCES & 1U << publisher.recipe.source) != 0;
-  });
-  plan.facts = with_keys(options_.variables, read_process_facts(target, *mappings, has_records));
+  plan.facts =
+      with_keys(options_.variables, read_process_facts(target, *mappings, plan.needs_facts()));
   for (Publisher& publisher : plan.publishers) {
     find_source(publisher.recipe.source)->adapt(plan.facts.get(), publisher.recipe);
   }
