@@ -147,6 +147,33 @@ bool expect_in_reach(FileInspection& file, const std::string& variable, RuleId e
   return true;
 }
 
+void judge_variable(FileInspection& file, const std::string& variable, std::uint64_t bytes,
+                    const char* fix_of_size) {
+  const auto& symbol = best_of(file.variable);
+  if (!symbol) return;
+  if (expect_in_reach(file, variable)) {
+    const auto find = [&](FindingCode code, std::string text, const char* fix) {
+      file.findings.push_back({code, std::move(text), fix, RuleId::kNone, Harm::kUnreadable});
+    };
+    if (symbol->type != STT_TLS) {
+      find(FindingCode::kNotThreadLocal, variable + " is not thread-local", "declare it __thread");
+    } else if (symbol->size != bytes) {
+      find(FindingCode::kVariableSize, variable + " has " + std::to_string(symbol->size) + " bytes",
+           fix_of_size);
+    }
+  }
+  conclude(file);
+  if (file.findings.empty()) file.verdict = Verdict::kCompliant;
+}
+
+std::string access_in_words(const FileInspection& file) {
+  std::string how;
+  for (const FileAccess access : file.access) {
+    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
+  }
+  return how;
+}
+
 // A TLS block starts at an address that equals p_vaddr modulo p_align.
 bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes) {
   return file.tls->alignment >= bytes && (file.tls->vaddr + variable.value) % bytes == 0;

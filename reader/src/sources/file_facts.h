@@ -40,6 +40,12 @@ bool expect(FileInspection& file, RuleId rule, bool met, std::string found, cons
 // that says so). False: nothing else of it matters.
 bool expect_in_reach(FileInspection& file, const std::string& variable,
                      RuleId exported = RuleId::kNone);
+// All that can be said of a file whose source has no numbered rules: that the variable, if there is
+// one, is thread-local and has so many bytes.
+void judge_variable(FileInspection& file, const std::string& variable, std::uint64_t bytes,
+                    const char* fix_of_size);
+// "TLSDESC and initial exec": how code of the file reaches the variable.
+std::string access_in_words(const FileInspection& file);
 // Whether the thread-local variable lies at a multiple of so many bytes in each thread.
 bool is_aligned(const FileInspection& file, const ElfSymbol& variable, std::uint64_t bytes);
 // When all is asked: what costs most labels comes first, and makes the verdict.

@@ -104,6 +104,10 @@ struct UpdateRule {
 struct ReadingStory {
   std::vector<std::string> steps;
   std::vector<Finding> findings;
+
+  // `what` ("the record") is at an address that cannot be read.
+  void tell_unreadable(const std::string& what, Address address);
+  void tell_outcome(const Observation& seen);
 };
 
 class LabelSource {
@@ -149,7 +153,9 @@ class LabelSource {
   // What is not told by symbols.
   virtual std::vector<SourceFact> facts(const FileInspection&) const { return {}; }
 
-  virtual Observation read(const ThreadView& thread) const = 0;
+  // What one thread has. A source that sends raw blocks takes and decodes one, unless it says
+  // otherwise here.
+  virtual Observation read(const ThreadView& thread) const;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
   // Takes every word of the source's rules literally. The thread must be stopped. What rules say of
   // names that the process publishes is judged only if there is `thread.thread`.

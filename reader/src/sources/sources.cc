@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "findings/check_rule.h"
 #include "labelscope/observe.h"
 #include "sources/custom_labels/custom_labels.h"
@@ -61,6 +62,28 @@ std::span<const Rule> all_rules() {
     return all;
   }();
   return rules;
+}
+
+void ReadingStory::tell_unreadable(const std::string& what, Address address) {
+  steps.push_back(what + " at " + hex(address) + " cannot be read");
+  findings.push_back(
+      {FindingCode::kBadPointer,
+       "the memory of " + what + ", " + hex(address) + ", is not there or not resident",
+       {}});
+}
+
+void ReadingStory::tell_outcome(const Observation& seen) {
+  steps.push_back("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
+                  std::to_string(seen.labels.size()) +
+                  (seen.labels.size() == 1 ? " label" : " labels"));
+}
+
+Observation LabelSource::read(const ThreadView& thread) const {
+  const RawReading raw = take(thread);
+  if (raw.outcome != LS_LABELLED) return {raw.outcome, raw.flags, {}};
+  Observation seen = decode(raw.bytes, thread.publisher, thread.facts());
+  seen.flags |= raw.flags;
+  return seen;
 }
 
 std::string publisher_symbols() {

@@ -50,8 +50,8 @@ std::string element_text(std::size_t index, const WalkTrace& trace) {
 }
 
 void tell_labels(Address variable, const Observation& seen, const WalkTrace& trace,
-                 std::vector<std::string>& steps) {
-  const auto step = [&](std::string text) { steps.push_back(std::move(text)); };
+                 ReadingStory& told) {
+  const auto step = [&](std::string text) { told.steps.push_back(std::move(text)); };
   if (!trace.set) {
     return step("the variable at " + hex(variable) + " cannot be read");
   }
@@ -75,8 +75,7 @@ void tell_labels(Address variable, const Observation& seen, const WalkTrace& tra
   } else if (trace.head->storage != 0) {
     step("the array at " + hex(trace.head->storage) + " cannot be read");
   }
-  step("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
-       std::to_string(seen.labels.size()) + (seen.labels.size() == 1 ? " label" : " labels"));
+  told.tell_outcome(seen);
 }
 
 // What the strict check of the set finds. Notes are about what is legal, and keep no label away.
@@ -95,7 +94,7 @@ ReadingStory CustomLabels::explain(const ThreadView& thread) const {
   WalkTrace trace;
   const Observation seen = walk_label_set(thread.memory, thread.variable, thread.publisher, &trace);
   ReadingStory told;
-  tell_labels(thread.variable, seen, trace, told.steps);
+  tell_labels(thread.variable, seen, trace, told);
   tell_broken_rules(check_label_set(thread.memory, thread.variable), told.findings);
   return told;
 }

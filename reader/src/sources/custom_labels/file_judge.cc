@@ -5,6 +5,7 @@
 // rules about thread-local variables are not checked; they do not count as met either.
 #include <elf.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -205,12 +206,10 @@ void FileJudge::judge_executable_access(const ElfSymbol& variable) {
 }
 
 void FileJudge::judge_library_access() {
-  std::string how;
-  bool described = file_.descriptor_names_variable;
-  for (const FileAccess access : file_.access) {
-    described |= access == FileAccess::kTlsDesc;
-    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
-  }
+  const std::string how = access_in_words(file_);
+  const bool described =
+      file_.descriptor_names_variable ||
+      std::ranges::find(file_.access, FileAccess::kTlsDesc) != file_.access.end();
   expect(abi_v1::kLibraryTlsDescriptor, described,
          how.empty() ? "no relocation of the file reaches the variable: its code does not use it"
                      : "its code reaches the variable by " + how +

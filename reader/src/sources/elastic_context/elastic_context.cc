@@ -2,14 +2,12 @@
 // show, as where there is none.
 #include "sources/elastic_context/elastic_context.h"
 
-#include <elf.h>
-
-#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "base/text.h"
 #include "sources/file_facts.h"
+#include "sources/otel_context/record.h"
 
 namespace labelscope {
 namespace {
@@ -27,18 +25,12 @@ struct Record {
 };
 static_assert(sizeof(Record) == 37);
 
-void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
-            LabelSet& labels) {
-  const bool set = std::ranges::any_of(id, [](std::byte byte) { return byte != std::byte{0}; });
-  if (set) labels.push_back({key, hex_bytes(id), publisher});
-}
-
 LabelSet labels_of(const Record& record, std::uint8_t publisher) {
   LabelSet labels;
   if (record.valid == 0 || record.trace_present != 1) return labels;
-  add_id(record.trace_id, "trace_id", publisher, labels);
-  add_id(record.span_id, "span_id", publisher, labels);
-  add_id(record.transaction_id, "transaction_id", publisher, labels);
+  otel::add_id(record.trace_id, "trace_id", publisher, labels);
+  otel::add_id(record.span_id, "span_id", publisher, labels);
+  otel::add_id(record.transaction_id, "transaction_id", publisher, labels);
   return labels;
 }
 
@@ -76,20 +68,7 @@ bool ElasticContext::is_publisher_name(std::string_view path) const {
 }
 
 void ElasticContext::judge(std::string_view, FileInspection& file) const {
-  const auto& variable = best_of(file.variable);
-  if (!variable) return;
-  const auto find = [&](FindingCode code, const char* text, const char* fix) {
-    file.findings.push_back(
-        {code, std::string(kSymbol) + text, fix, RuleId::kNone, Harm::kUnreadable});
-  };
-  if (!expect_in_reach(file, kSymbol)) return conclude(file);
-  if (variable->type != STT_TLS) {
-    find(FindingCode::kNotThreadLocal, " is not thread-local", "declare it __thread");
-  } else if (variable->size != sizeof(Address)) {
-    find(FindingCode::kVariableSize, " is no pointer", "define it as a pointer of 8 bytes");
-  }
-  conclude(file);
-  if (file.findings.empty()) file.verdict = Verdict::kCompliant;  // it has no numbered rules
+  judge_variable(file, kSymbol, sizeof(Address), "define it as a pointer of 8 bytes");
 }
 
 RawReading ElasticContext::take(const ThreadView& thread) const {
@@ -99,13 +78,6 @@ RawReading ElasticContext::take(const ThreadView& thread) const {
   const auto bytes = std::as_bytes(std::span(&*seen.record, 1));
   raw.bytes.assign(bytes.begin(), bytes.end());
   return raw;
-}
-
-Observation ElasticContext::read(const ThreadView& thread) const {
-  const Walk seen = walk(thread);
-  const ls_outcome outcome = outcome_of(seen);
-  return {outcome, 0,
-          outcome == LS_LABELLED ? labels_of(*seen.record, thread.publisher) : LabelSet{}};
 }
 
 Observation ElasticContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
@@ -122,13 +94,12 @@ Observation ElasticContext::decode(std::span<const std::byte> raw, std::uint8_t 
 ReadingStory ElasticContext::explain(const ThreadView& thread) const {
   ReadingStory told;
   const Walk seen = walk(thread);
-  if (!seen.record && (!seen.pointer || *seen.pointer != 0)) {
-    const std::string what = seen.pointer ? "the record" : "the pointer";
-    const std::string at = hex(seen.pointer.value_or(thread.variable));
-    told.steps.push_back(what + " at " + at + " cannot be read");
-    told.findings.push_back({FindingCode::kBadPointer,
-                             "the memory of " + what + ", " + at + ", is not there or not resident",
-                             {}});
+  if (!seen.pointer) {
+    told.tell_unreadable("the pointer", thread.variable);
+    return told;
+  }
+  if (!seen.record && *seen.pointer != 0) {
+    told.tell_unreadable("the record", *seen.pointer);
     return told;
   }
   if (!seen.record) {
@@ -144,9 +115,7 @@ ReadingStory ElasticContext::explain(const ThreadView& thread) const {
   } else if (record.trace_present != 1) {
     told.steps.emplace_back("it says that there is no trace now");
   }
-  const ls_outcome outcome = outcome_of(seen);
-  told.steps.push_back("outcome: " + std::string(outcome_name(outcome)) + ", " +
-                       std::to_string(labels_of(record, 0).size()) + " labels");
+  told.tell_outcome(read(thread));
   return told;
 }
 

@@ -183,8 +183,7 @@ ReadingStory GoLabels::explain(const ThreadView& thread) const {
                              "look again; if it stays so, the file's version of Go is not the one "
                              "that it names, or foreign code uses the place of the labels"});
   }
-  step("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
-       std::to_string(seen.labels.size()) + (seen.labels.size() == 1 ? " label" : " labels"));
+  told.tell_outcome(seen);
   return told;
 }
 

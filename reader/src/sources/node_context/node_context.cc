@@ -35,8 +35,6 @@
 // has other words than numbers in its table: that is a torn reading.
 #include "sources/node_context/node_context.h"
 
-#include <elf.h>
-
 #include <array>
 #include <bit>
 #include <optional>
@@ -212,20 +210,8 @@ NodeContext::NodeContext() : LabelSource({LS_SOURCE_NODE, kSymbol, nullptr, kSym
 bool NodeContext::is_publisher_name(std::string_view) const { return false; }
 
 void NodeContext::judge(std::string_view, FileInspection& file) const {
-  const auto& variable = best_of(file.variable);
-  if (!variable) return;
-  if (!expect_in_reach(file, kSymbol)) return conclude(file);
-  if (variable->type != STT_TLS) {
-    file.findings.push_back({FindingCode::kNotThreadLocal,
-                             std::string(kSymbol) + " is not thread-local", "declare it __thread"});
-  } else if (variable->size != sizeof(Entry)) {
-    file.findings.push_back(
-        {FindingCode::kVariableSize,
-         std::string(kSymbol) + " has " + std::to_string(variable->size) + " bytes",
-         "define it with the 32 bytes of the writer that npm has"});
-  }
-  conclude(file);
-  if (file.findings.empty()) file.verdict = Verdict::kCompliant;  // it has no numbered rules
+  judge_variable(file, kSymbol, sizeof(Entry),
+                 "define it with the 32 bytes of the writer that npm has");
 }
 
 void NodeContext::adapt(const ProcessFacts* facts, ls_tls_recipe& recipe) const {
@@ -246,14 +232,6 @@ RawReading NodeContext::take(const ThreadView& thread) const {
   const Found found = find_record(thread);
   if (found.outcome != LS_LABELLED) return {found.outcome, 0, {}};
   return otel::read_record(thread.memory, found.record).raw;
-}
-
-Observation NodeContext::read(const ThreadView& thread) const {
-  const RawReading raw = take(thread);
-  if (raw.outcome != LS_LABELLED) return {raw.outcome, raw.flags, {}};
-  Observation seen = decode(raw.bytes, thread.publisher, thread.facts());
-  seen.flags |= raw.flags;
-  return seen;
 }
 
 Observation NodeContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
@@ -282,9 +260,7 @@ ReadingStory NodeContext::explain(const ThreadView& thread) const {
     const auto seen = otel::read_record(thread.memory, found.record);
     if (!otel::tell_record(seen, thread.facts(), told)) return told;
   }
-  const Observation labels = read(thread);
-  told.steps.push_back("outcome: " + std::string(outcome_name(labels.outcome)) + ", " +
-                       std::to_string(labels.labels.size()) + " labels");
+  told.tell_outcome(read(thread));
   return told;
 }
 

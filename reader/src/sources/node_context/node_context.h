@@ -13,7 +13,6 @@ class NodeContext final : public LabelSource {
   bool is_publisher_name(std::string_view path) const override;
   void judge(std::string_view path, FileInspection& file) const override;
   void adapt(const ProcessFacts* facts, ls_tls_recipe& recipe) const override;
-  Observation read(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -40,14 +41,10 @@ constexpr UpdateRule kUpdates{
 
 // How the code of a library reaches the variable.
 void judge_access(FileInspection& file) {
-  std::string how;
-  bool known = false;
-  bool described = false;
-  for (const FileAccess access : file.access) {
-    known |= access != FileAccess::kLocalDynamic;
-    described |= access == FileAccess::kTlsDesc;
-    how += (how.empty() ? "" : " and ") + std::string(file_access_name(access));
-  }
+  const std::string how = access_in_words(file);
+  const bool described = std::ranges::find(file.access, FileAccess::kTlsDesc) != file.access.end();
+  const bool known = std::ranges::any_of(
+      file.access, [](FileAccess access) { return access != FileAccess::kLocalDynamic; });
   // The code of another library may use it.
   if (file.access.empty()) return;
   if (!expect(file, otel::kAccessModel, known,
@@ -104,14 +101,6 @@ RawReading OtelContext::take(const ThreadView& thread) const {
   return seen ? std::move(seen->raw) : RawReading{LS_UNREADABLE_NOT_RESIDENT, 0, {}};
 }
 
-Observation OtelContext::read(const ThreadView& thread) const {
-  const RawReading raw = take(thread);
-  if (raw.outcome != LS_LABELLED) return {raw.outcome, raw.flags, {}};
-  Observation seen = decode(raw.bytes, thread.publisher, thread.facts());
-  seen.flags |= raw.flags;
-  return seen;
-}
-
 Observation OtelContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
                                 const ProcessFacts* facts) const {
   return otel::decode(raw, publisher, facts);
@@ -121,11 +110,9 @@ ReadingStory OtelContext::explain(const ThreadView& thread) const {
   ReadingStory told;
   const auto seen = walk(thread.memory, thread.variable);
   if (!seen) {
-    otel::tell_unreadable("the pointer", thread.variable, told);
+    told.tell_unreadable("the pointer", thread.variable);
   } else if (otel::tell_record(*seen, thread.facts(), told)) {
-    const Observation labels = read(thread);
-    told.steps.push_back("outcome: " + std::string(outcome_name(labels.outcome)) + ", " +
-                         std::to_string(labels.labels.size()) + " labels");
+    told.tell_outcome(read(thread));
   }
   return told;
 }

@@ -12,7 +12,6 @@ class OtelContext final : public LabelSource {
   OtelContext();
   bool is_publisher_name(std::string_view path) const override;
   void judge(std::string_view path, FileInspection& file) const override;
-  Observation read(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override;

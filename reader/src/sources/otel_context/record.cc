@@ -11,12 +11,6 @@
 namespace labelscope::otel {
 namespace {
 
-void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
-            LabelSet& labels) {
-  const bool set = std::ranges::any_of(id, [](std::byte byte) { return byte != std::byte{0}; });
-  if (set) labels.push_back({key, hex_bytes(id), publisher});
-}
-
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -78,6 +72,12 @@ std::string_view name_of(std::uint8_t key, const ProcessFacts* facts) {
   return facts->keys[key];
 }
 
+void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
+            LabelSet& labels) {
+  const bool set = std::ranges::any_of(id, [](std::byte byte) { return byte != std::byte{0}; });
+  if (set) labels.push_back({key, hex_bytes(id), publisher});
+}
+
 void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels) {
   add_id(head.trace_id, "trace_id", publisher, labels);
   add_id(head.span_id, "span_id", publisher, labels);
@@ -126,14 +126,6 @@ RecordReading read_record(const MemorySource& memory, Address record) {
   return stop(End::kWhole, empty ? LS_UNLABELLED : LS_LABELLED);
 }
 
-void tell_unreadable(const std::string& what, Address address, ReadingStory& told) {
-  told.steps.push_back(what + " at " + hex(address) + " cannot be read");
-  told.findings.push_back(
-      {FindingCode::kBadPointer,
-       "the memory of " + what + ", " + hex(address) + ", is not there or not resident",
-       {}});
-}
-
 bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
   using End = RecordReading::End;
   if (seen.end == End::kNull) {
@@ -142,7 +134,7 @@ bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingSt
   }
   told.steps.push_back("the pointer leads to a record at " + hex(seen.record));
   if (seen.end == End::kHead) {
-    tell_unreadable("the record", seen.record, told);
+    told.tell_unreadable("the record", seen.record);
     return false;
   }
   told.steps.push_back("the record has trace " + hex_bytes(seen.head.trace_id) + ", span " +
@@ -153,7 +145,7 @@ bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingSt
     return false;
   }
   if (seen.end == End::kAttributes) {
-    tell_unreadable("the attributes", seen.record + sizeof seen.head, told);
+    told.tell_unreadable("the attributes", seen.record + sizeof seen.head);
     return false;
   }
   if ((seen.raw.flags & LS_TRUNCATED_BYTES) != 0) {

@@ -67,7 +67,6 @@ struct RecordReading {
   RawReading raw;
 };
 RecordReading read_record(const MemorySource& memory, Address record);
-void tell_unreadable(const std::string& what, Address address, ReadingStory& told);
 // The same in sentences. False: there is no whole record, and all is said.
 bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told);
 
@@ -75,7 +74,10 @@ bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingSt
 std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts);
 // The name of a key, or nothing.
 std::string_view name_of(std::uint8_t key, const ProcessFacts* facts);
-// trace_id and span_id, as far as they are set.
+// An ID in hexadecimal digits, unless all of it is 0: then it is not set.
+void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
+            LabelSet& labels);
+// trace_id and span_id.
 void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels);
 
 // The rules of the record and of the process context (check_record.cc).

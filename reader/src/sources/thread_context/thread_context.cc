@@ -109,12 +109,6 @@ void ThreadContext::judge(std::string_view, FileInspection& file) const {
   conclude(file);
 }
 
-Observation ThreadContext::read(const ThreadView& thread) const {
-  auto record = read_value<Record>(thread.memory, thread.variable);
-  if (!record) return {LS_UNREADABLE_NOT_RESIDENT, 0, {}};
-  return observation_of(*record, thread.publisher);
-}
-
 RawReading ThreadContext::take(const ThreadView& thread) const {
   RawReading raw;
   raw.bytes.resize(sizeof(Record));
@@ -140,11 +134,7 @@ ReadingStory ThreadContext::explain(const ThreadView& thread) const {
   ReadingStory told;
   auto record = read_value<Record>(thread.memory, thread.variable);
   if (!record) {
-    told.steps.push_back("the record at " + hex(thread.variable) + " cannot be read");
-    told.findings.push_back(
-        {FindingCode::kBadPointer,
-         "the memory of the record, " + hex(thread.variable) + ", is not there or not resident",
-         {}});
+    told.tell_unreadable("the record", thread.variable);
     return told;
   }
   told.steps.push_back("the record has span " + hex(record->span_id) + ", root span " +
@@ -161,8 +151,7 @@ ReadingStory ThreadContext::explain(const ThreadView& thread) const {
          writing ? "look again" : kWriteInOrder, writing ? RuleId::kNone : context_v1::kChecksum});
   }
   for (const Label& label : seen.labels) told.steps.push_back(label.key + "=" + label.value);
-  told.steps.push_back("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
-                       std::to_string(seen.labels.size()) + " labels");
+  told.tell_outcome(seen);
   return told;
 }
 

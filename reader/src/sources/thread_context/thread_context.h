@@ -11,7 +11,6 @@ class ThreadContext final : public LabelSource {
   ThreadContext();
   bool is_publisher_name(std::string_view path) const override;
   void judge(std::string_view path, FileInspection& file) const override;
-  Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override;
   std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;

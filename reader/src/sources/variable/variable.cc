@@ -219,14 +219,6 @@ RawReading Variable::take(const ThreadView& thread) const {
   return raw;
 }
 
-Observation Variable::read(const ThreadView& thread) const {
-  const RawReading raw = take(thread);
-  if (raw.outcome != LS_LABELLED) return {raw.outcome, raw.flags, {}};
-  Observation seen = decode(raw.bytes, thread.publisher, thread.facts());
-  seen.flags |= raw.flags;
-  return seen;
-}
-
 Observation Variable::decode(std::span<const std::byte> raw, std::uint8_t publisher,
                              const ProcessFacts* facts) const {
   const Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
@@ -264,8 +256,7 @@ ReadingStory Variable::explain(const ThreadView& thread) const {
   }
   const Observation read_now = read(thread);
   for (const Label& label : read_now.labels) told.steps.push_back(label.key + "=" + label.value);
-  told.steps.push_back("outcome: " + std::string(outcome_name(read_now.outcome)) + ", " +
-                       std::to_string(read_now.labels.size()) + " labels");
+  told.tell_outcome(read_now);
   return told;
 }
 

@@ -11,7 +11,6 @@ class Variable final : public LabelSource {
   Variable() : LabelSource({LS_SOURCE_VARIABLE, "variable", nullptr, nullptr, {}}) {}
   bool is_publisher_name(std::string_view) const override { return false; }
   void judge(std::string_view, FileInspection&) const override {}
-  Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
