@@ -8,23 +8,16 @@
 namespace labelscope::cli::aarch64 {
 namespace {
 
+using labelscope::aarch64::bits;
+using labelscope::aarch64::branch_distance;
+using labelscope::aarch64::is_direct_call;
+using labelscope::aarch64::signed_bits;
+using labelscope::aarch64::through_register;
+using labelscope::aarch64::ThroughRegister;
+
 // Sequences are a handful of instructions long: the manual asks for no more, since a cache line
 // must stay where it is meanwhile.
 constexpr std::size_t kMaxSequence = 16;
-
-std::uint32_t bits(std::uint32_t word, unsigned high, unsigned low) {
-  return (word >> low) & ((1U << (high - low + 1)) - 1);
-}
-
-std::int64_t signed_bits(std::uint32_t word, unsigned high, unsigned low) {
-  const std::int64_t sign = std::int64_t{1} << (high - low);
-  return (std::int64_t{bits(word, high, low)} ^ sign) - sign;
-}
-
-// Branches count in instructions.
-std::int64_t distance(std::uint32_t word, unsigned high, unsigned low) {
-  return signed_bits(word, high, low) * std::int64_t{kInstructionSize};
-}
 
 // "Load/store exclusive": bits 29 to 23 are 0010000; bit 22 tells the direction. With bit 21 set
 // and bit 31 clear it is a compare-and-swap of a pair.
@@ -34,33 +27,6 @@ bool is_exclusive(std::uint32_t word) {
 bool is_exclusive_load(std::uint32_t word) { return is_exclusive(word) && bits(word, 22, 22) == 1; }
 bool is_exclusive_store(std::uint32_t word) {
   return is_exclusive(word) && bits(word, 22, 22) == 0;
-}
-
-// Where a direct jump leads, relative to itself; calls are none.
-std::optional<std::int64_t> jump_distance(std::uint32_t word) {
-  if (bits(word, 31, 26) == 0x05) return distance(word, 25, 0);  // b
-  if (bits(word, 31, 24) == 0x54) return distance(word, 23, 5);  // b.cond
-  if (bits(word, 30, 25) == 0x1A) return distance(word, 23, 5);  // cbz, cbnz
-  if (bits(word, 30, 25) == 0x1B) return distance(word, 18, 5);  // tbz, tbnz
-  return std::nullopt;
-}
-
-// "Unconditional branch (register)": what kind is in bits 24 to 21; bit 24 alone is set where the
-// address is authenticated first, except in a return.
-std::optional<Flow> flow_through_register(std::uint32_t word) {
-  if (bits(word, 31, 25) != 0x6B) return std::nullopt;
-  switch (bits(word, 24, 21)) {
-    case 0:
-    case 8:
-      return Flow::kJump;
-    case 1:
-    case 9:
-      return Flow::kCall;
-    case 2:
-      return Flow::kReturn;
-    default:
-      return Flow::kNext;  // of the kernel
-  }
 }
 
 std::uint32_t word_at(std::span<const std::byte> code, std::size_t index) {
@@ -134,9 +100,18 @@ bool leads_away(Flow flow) { return flow != Flow::kNext && flow != Flow::kExclus
 }  // namespace
 
 Flow flow_of(std::uint32_t word) {
-  if (const auto flow = flow_through_register(word)) return *flow;
-  if (bits(word, 31, 26) == 0x25) return Flow::kCall;  // bl
-  if (jump_distance(word)) return Flow::kJump;
+  switch (through_register(word)) {
+    case ThroughRegister::kJump:
+      return Flow::kJump;
+    case ThroughRegister::kCall:
+      return Flow::kCall;
+    case ThroughRegister::kReturn:
+      return Flow::kReturn;
+    case ThroughRegister::kNo:
+      break;
+  }
+  if (is_direct_call(word)) return Flow::kCall;
+  if (branch_distance(word)) return Flow::kJump;
   if ((word & 0xFFE0'001F) == 0xD400'0001) return Flow::kSystemCall;
   if (is_breakpoint(word)) return Flow::kTrap;
   if (is_exclusive_load(word)) return Flow::kExclusiveLoad;
@@ -156,8 +131,9 @@ std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<cons
   for (std::size_t i = 1; i < store; ++i) {
     const std::uint32_t word = word_at(code, i);
     const Address here = address + i * kInstructionSize;
-    if (const auto jump = jump_distance(word)) {
-      const Address target = here + static_cast<Address>(*jump);
+    const auto distance = branch_distance(word);
+    if (distance && !is_direct_call(word)) {
+      const Address target = here + static_cast<Address>(*distance);
       if (target < address || target > end) exits.push_back(target);
     } else if (leads_away(flow_of(word))) {
       exits.push_back(here);  // it may lead anywhere

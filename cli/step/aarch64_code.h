@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aarch64_words.h"
 #include "cli/step/instruction.h"
 #include "labelscope/ids.h"
 
@@ -23,7 +24,7 @@ struct VariableReferences {
 
 namespace aarch64 {
 
-inline constexpr std::size_t kInstructionSize = 4;
+using labelscope::aarch64::kInstructionSize;
 
 Flow flow_of(std::uint32_t word);
 // BRK, with any number: compilers have some of their own.

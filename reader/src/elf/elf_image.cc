@@ -38,6 +38,7 @@ constexpr std::size_t kMaxSectionNames = 1 << 18;
 // The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
 // In an honest file: one for each thread-local variable at most.
+constexpr std::uint64_t kMaxExportedFunctions = 65536;
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
 constexpr std::size_t kRelocationsAtOnce = 2048;
@@ -250,6 +251,20 @@ std::vector<std::string> ElfImage::thread_local_names() const {
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+std::vector<std::uint64_t> ElfImage::exported_functions() const {
+  std::vector<std::uint64_t> functions;
+  if (tables_.symbols == 0 || tables_.strings < tables_.symbols) return functions;
+  const std::uint64_t count = (tables_.strings - tables_.symbols) / sizeof(Elf64_Sym);
+  for (std::uint64_t i = 0; i < std::min(count, kMaxExportedFunctions); ++i) {
+    const auto symbol = tables_.symbol(file_, i);
+    if (!symbol) break;
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF) {
+      functions.push_back(symbol->st_value);
+    }
+  }
+  return functions;
 }
 
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {

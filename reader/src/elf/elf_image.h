@@ -60,6 +60,10 @@ class ElfImage {
   // each once; the first ones of very many, and none where a table cannot be read.
   std::vector<std::string> thread_local_names() const;
 
+  // Link-time addresses of the functions that the file exports; the first ones of very many. Their
+  // table ends where its strings begin, as linkers lay it out: in other files there are none.
+  std::vector<std::uint64_t> exported_functions() const;
+
   // Whether there is such a table, whatever is in it.
   bool has_dynamic_symbols() const { return tables_.symbols != 0; }
   bool has_symtab() const;

@@ -60,6 +60,7 @@ class TableBuilder {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LoadedFile file_;
   std::uint64_t entry_ = 0;
+  std::vector<std::uint64_t> exported_functions_;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
   std::vector<DescribedFunction>::const_iterator functions_end_;
@@ -104,6 +105,7 @@ Status TableBuilder::open(UniqueFd file) {
   if (!elf) return std::move(elf).error();
   table_.machine = elf->machine();
   table_.segments = elf->load_segments();
+  exported_functions_ = elf->exported_functions();
   file_.loads = table_.segments;
   file_.fd = std::move(file);
   Status status = file_.read_offset(offsetof(Elf64_Ehdr, e_entry),
@@ -176,13 +178,14 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
 Status TableBuilder::add_gap(std::uint64_t start, std::uint64_t end) {
   if (start >= end) return {};
   if (Status status = check_time(); !status) return status;
-  const auto parts = look_at_undescribed_code(file_, table_.machine, start, end, entry_);
+  const auto parts =
+      look_at_undescribed_code(file_, table_.machine, {start, end, entry_, exported_functions_});
   if (parts.empty()) return {};  // padding belongs to the function before
   table_.facts.gap_bytes += end - start;
-  if (parts.back().rule.cfa == LS_CFA_GAP_FP) table_.facts.frame_pointer_bytes += end - start;
-  for (const CodePart& part : parts) {
-    if (part.start >= end) break;
-    if (Status status = put(part.start, part.rule); !status) return status;
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    const std::uint64_t up_to = std::next(part) != parts.end() ? std::next(part)->start : end;
+    if (part->rule.cfa == LS_CFA_GAP_FP) table_.facts.frame_pointer_bytes += up_to - part->start;
+    if (Status status = put(part->start, part->rule); !status) return status;
   }
   return {};
 }

@@ -128,7 +128,9 @@ Status CallFrameCopy::read_headers() {
 Status CallFrameCopy::add_eh_frame() {
   Elf64_Phdr* wanted = nullptr;
   for (Elf64_Phdr& segment : segments_) {
-    if (segment.p_type == PT_GNU_EH_FRAME && wanted == nullptr) wanted = &segment;
+    // An empty one: the linker script of the vDSO (aarch64, before 5.15) has it and no section.
+    if (segment.p_type != PT_GNU_EH_FRAME || segment.p_filesz == 0) continue;
+    if (wanted == nullptr) wanted = &segment;
   }
   if (wanted == nullptr) return {};
   auto holder = std::find_if(segments_.begin(), segments_.end(), [&](const Elf64_Phdr& segment) {

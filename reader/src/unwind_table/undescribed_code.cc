@@ -1,4 +1,4 @@
-// Six things are told from bytes:
+// Seven things are told from bytes:
 //
 //   padding        linkers and compilers fill up to the next function; nobody executes it
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
@@ -10,6 +10,8 @@
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
 //   PLT            the linker describes it on x86-64 only. On aarch64 its entries are jumps, which
 //                  leave everything to the caller where it is.
+//   frame states   a leaf of aarch64 without a frame has its caller in x30, and frame pointers would
+//                  leave it out. Functions whose start is known are followed by instructions.
 //
 // Frame pointers are believed for a gap as a whole. A gap is what lies between two functions that
 // are described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is
@@ -19,10 +21,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/aarch64_words.h"
 #include "unwind_table/frame_rules.h"
+#include "unwind_table/frame_states.h"
 
 namespace labelscope {
 namespace {
@@ -106,8 +111,8 @@ bool is_padding(std::string_view code, Machine machine) {
   return true;
 }
 
-// The caller has called here and nothing has happened since: the link register still leads back.
-constexpr ls_unwind_rule kJump = [] {
+// The caller has called and nothing has happened since: the link register still leads back.
+constexpr ls_unwind_rule kLinkRegister = [] {
   ls_unwind_rule rule{};
   rule.cfa = LS_CFA_SP;
   rule.ra = LS_RA_REGISTER;
@@ -152,6 +157,22 @@ std::size_t plt_entry(std::string_view code) {
   return at;
 }
 
+ls_unwind_rule rule_of_state(FrameState state, const ls_unwind_rule& not_reached) {
+  switch (state) {
+    case FrameState::kNotReached:
+      return not_reached;
+    case FrameState::kNothingDone:
+    case FrameState::kReturning:
+      return kLinkRegister;
+    case FrameState::kFramePointer:
+    case FrameState::kSettingFrame:
+      return rule_of_kind(LS_CFA_GAP_FP);
+    case FrameState::kUnknown:
+      break;
+  }
+  return rule_of_kind(LS_CFA_GAP);
+}
+
 class Gap {
  public:
   Gap(Machine machine, std::uint64_t start, std::uint64_t end)
@@ -175,6 +196,25 @@ class Gap {
     if (signs_.has_bare_calls) look_for_bare_calls(code, address);
   }
 
+  // `code` is the whole gap.
+  void follow(std::string_view code, std::span<const std::uint64_t> functions) {
+    std::vector<std::uint32_t> words(code.size() / sizeof(std::uint32_t));
+    std::memcpy(words.data(), code.data(), words.size() * sizeof(std::uint32_t));
+    std::vector<std::size_t> starts;
+    for (const std::uint64_t function : functions) {
+      if (function < start_ || function >= end_) continue;
+      starts.push_back((function - start_) / aarch64::kInstructionSize);
+    }
+    const ls_unwind_rule not_reached = rest();
+    std::optional<FrameState> last;
+    std::uint64_t address = start_;
+    for (const FrameState state : frame_states(words, starts)) {
+      if (state != last) unmarked_.push_back({address, rule_of_state(state, not_reached)});
+      last = state;
+      address += aarch64::kInstructionSize;
+    }
+  }
+
   void mark(std::uint64_t start, std::uint64_t end, ls_cfa_kind kind) {
     mark(start, end, rule_of_kind(kind));
   }
@@ -182,15 +222,16 @@ class Gap {
   std::vector<CodePart> parts() {
     std::sort(marks_.begin(), marks_.end(),
               [](const Mark& left, const Mark& right) { return left.start < right.start; });
-    const ls_unwind_rule rest = rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP);
-    std::vector<CodePart> parts{{start_, rest}};
-    std::uint64_t marked = 0;
+    if (unmarked_.empty()) unmarked_.push_back({start_, rest()});
+    std::vector<CodePart> parts;
+    std::uint64_t at = start_;
     for (const Mark& mark : marks_) {
-      if (mark.start < marked) continue;  // the same, seen in two pieces
-      if (mark.start <= parts.back().start) parts.pop_back();
+      if (!parts.empty() && mark.start < at) continue;  // the same, seen in two pieces
+      add_unmarked(parts, at, mark.start);
       parts.push_back({mark.start, mark.rule});
-      parts.push_back({marked = mark.end, rest});
+      at = mark.end;
     }
+    add_unmarked(parts, at, end_);
     return parts;
   }
 
@@ -202,6 +243,17 @@ class Gap {
   };
   // Of a hostile file that is nothing but returns from signal handlers.
   static constexpr std::size_t kMostMarks = 1024;
+
+  ls_unwind_rule rest() const { return rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP); }
+
+  void add_unmarked(std::vector<CodePart>& parts, std::uint64_t start, std::uint64_t end) const {
+    if (start >= end) return;
+    auto next = std::upper_bound(
+        unmarked_.begin(), unmarked_.end(), start,
+        [](std::uint64_t wanted, const CodePart& part) { return wanted < part.start; });
+    parts.push_back({start, std::prev(next)->rule});
+    for (; next != unmarked_.end() && next->start < end; ++next) parts.push_back(*next);
+  }
 
   template <class Use>
   static void for_each(std::string_view code, std::string_view wanted, Use use) {
@@ -216,7 +268,7 @@ class Gap {
   void look_for_plt(std::string_view code, std::uint64_t address) {
     for (std::size_t at = 0; at < code.size();) {
       const std::size_t size = plt_entry(code.substr(at));
-      if (size != 0) mark(address + at, address + at + size, kJump);
+      if (size != 0) mark(address + at, address + at + size, kLinkRegister);
       at += size != 0 ? size : 4;
     }
   }
@@ -246,13 +298,14 @@ class Gap {
   std::uint64_t end_;
   bool frame_pointers_ = false;
   std::vector<Mark> marks_;
+  std::vector<CodePart> unmarked_;  // what holds where nothing is marked, from start_ on
 };
 
 }  // namespace
 
 std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,
-                                               std::uint64_t start, std::uint64_t end,
-                                               std::uint64_t entry) {
+                                               const UndescribedCode& where) {
+  const auto [start, end, entry, functions] = where;
   std::vector<char> bytes(std::min(end - start, kPiece));
   Gap gap(machine, start, end);
   for (std::uint64_t at = start; at < end;) {
@@ -263,6 +316,7 @@ std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine m
     const std::string_view code(piece.data(), piece.size());
     if (end - start <= kMostPadding && is_padding(code, machine)) return {};
     gap.look(code, at);
+    if (machine == Machine::kAarch64 && size == end - start) gap.follow(code, functions);
     at += size == kPiece && at + size < end ? size - kOverlap : size;
   }
   if (entry >= start && entry < end) gap.mark(entry, entry + kEntryBytes, LS_CFA_ENTRY);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elf/elf_image.h"
@@ -16,11 +17,16 @@ struct CodePart {
   ls_unwind_rule rule{};
 };
 
-// Of [start, end), which lies in one segment. The first part starts at `start`, or one byte before
-// where that is a return from a signal handler. Empty: nothing but padding between functions.
-// `entry`: the file's entry point.
+struct UndescribedCode {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;                     // in the same segment
+  std::uint64_t entry = 0;                   // the file's entry point, wherever it is
+  std::span<const std::uint64_t> functions;  // where some are known to start, wherever they are
+};
+
+// The first part starts at `start`, or one byte before where that is a return from a signal
+// handler. Empty: nothing but padding between functions.
 std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,
-                                               std::uint64_t start, std::uint64_t end,
-                                               std::uint64_t entry);
+                                               const UndescribedCode& where);
 
 }  // namespace labelscope
