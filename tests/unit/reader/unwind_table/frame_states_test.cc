@@ -126,6 +126,13 @@ TEST_CASE("frame states: from the setting of the frame pointer up to its loss it
                               kFramePointer, kReturning, kReturning});
 }
 
+TEST_CASE("frame states: behind a call of its own, x30 is not the way back") {
+  // bl +0x1000; nop; b +0x1000 (to another function)
+  const auto states = follow({0x94000400, 0xd503201f, 0x14000400});
+  using enum FrameState;
+  CHECK(states == std::vector{kNothingDone, kUnknown, kUnknown});
+}
+
 TEST_CASE("frame states: where two ways meet with different frames nothing is claimed") {
   // cbz x0, +12; sub sp, sp, #16; b +8; nop; nop; ret
   const auto states =
