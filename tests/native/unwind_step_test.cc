@@ -415,8 +415,10 @@ TEST_CASE("unwind step: every mapping is found, however many there are") {
 }
 
 TEST_CASE("unwind step: every row of every page is found") {
+  constexpr int kRows = 3000;
   std::vector<Row> rows;
-  for (int i = 0; i < 3000; ++i) {
+  rows.reserve(kRows);
+  for (int i = 0; i < kRows; ++i) {
     rows.push_back(
         {static_cast<std::uint64_t>(i) * 61, i % 2 == 0 ? sp(8) : of_kind(LS_CFA_ENTRY)});
   }

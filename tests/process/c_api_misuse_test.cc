@@ -98,7 +98,7 @@ TEST_CASE("c_api: no exception passes, and a long text is cut") {
   CHECK(mentions(error.text, "unforeseen"));
   CHECK(throwing(7) == LS_ERROR_INTERNAL);
   CHECK(out == nullptr);
-  const std::string longer(2 * LS_ERROR_TEXT_SIZE, 'x');
+  const std::string longer(std::size_t{2} * LS_ERROR_TEXT_SIZE, 'x');
   CHECK(c_api::fail(&error, Error{ErrorCode::kLimit, longer}) == LS_ERROR_LIMIT);
   CHECK(std::strlen(error.text) == LS_ERROR_TEXT_SIZE - 1);
 }

@@ -347,8 +347,10 @@ TEST_CASE("c_api: several threads may read one target at the same time") {
   const LabelSet expected = rival_labels(process, truth, thread);
   constexpr int kReads = 100;
   std::atomic<int> wrong{0};
+  constexpr int kReaders = 4;
   std::vector<std::thread> readers;
-  for (int i = 0; i < 4; ++i) {
+  readers.reserve(kReaders);
+  for (int i = 0; i < kReaders; ++i) {
     readers.emplace_back([&] {
       for (int n = 0; n < kReads; ++n) {
         ls_observation* seen = nullptr;

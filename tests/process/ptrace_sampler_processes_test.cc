@@ -135,7 +135,7 @@ class TwoThreads {
       while (!told_first) ::usleep(1000);
       wait_for_word();
       const int file = ::open("/bin/true", O_RDONLY | O_CLOEXEC);
-      ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+      static_cast<void>(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0));
       for (;;) ::pause();
     }).detach();
     wait_for_word();

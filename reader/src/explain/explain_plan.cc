@@ -142,7 +142,9 @@ void tell_facts(const ProcessFacts& facts, std::vector<std::string>& steps) {
       " has a process context at " + hex(facts.header) + ": " +
       std::to_string(facts.attributes.size()) + " attributes, names of " +
       std::to_string(facts.keys.size()) + " keys");
-  for (const auto& [key, value] : facts.attributes) steps.push_back("  " + key + "=" + value);
+  for (const auto& [key, value] : facts.attributes) {
+    steps.push_back(std::string("  ").append(key).append("=").append(value));
+  }
   for (std::size_t i = 0; i < facts.keys.size(); ++i) {
     steps.push_back("  key " + std::to_string(i) + " is " + facts.keys[i]);
   }

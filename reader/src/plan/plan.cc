@@ -65,6 +65,7 @@ std::vector<const LabelSource*> sources_to_look_for(const std::vector<ls_source>
   const auto all = label_sources();
   if (only.empty()) return {all.begin(), all.end()};
   std::vector<const LabelSource*> some;
+  some.reserve(only.size());
   for (const ls_source source : only) some.push_back(all[source]);
   return some;
 }

@@ -63,7 +63,7 @@ bool has_context_name(const Mapping& mapping) {
                              [&](std::string_view name) { return mapping.path.starts_with(name); });
 }
 
-void find(ProcessFacts& facts, FindingCode code, RuleId rule, std::string text,
+void find(ProcessFacts& facts, FindingCode code, RuleId rule, const std::string& text,
           std::string fix = {}) {
   facts.findings.push_back({code, "the process context at " + hex(facts.header) + " " + text,
                             std::move(fix), rule, Harm::kSlight});

@@ -51,7 +51,7 @@ class Builder {
   std::string build(const std::string& name, const std::string& source, const std::string& tool) {
     const std::string file = folder_.path() + "/" + name;
     std::ofstream(file) << source;
-    const std::string program = file + ".program";
+    std::string program = file + ".program";
     const std::string command = tool + " -o '" + program + "' '" + file + "' 2>'" + file + ".log'";
     INFO(command << '\n' << source);
     if (std::system(command.c_str()) != 0) {
@@ -149,7 +149,8 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
       std::string(code_in(otherwise, "-Wl,", "_version")) + " " +
       code_in(otherwise, "-Wl,--export-dynamic-symbol=custom_labels_c", "_set");
   for (const std::string link : {" ", " -static-pie "}) {
-    expect_clean(builder.build("otherwise.c", good, kCc + include + link + options));
+    expect_clean(builder.build("otherwise.c", good,
+                               std::string(kCc).append(include).append(link) + options));
   }
 }
 

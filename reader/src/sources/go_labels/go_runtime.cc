@@ -196,7 +196,6 @@ std::optional<std::uint64_t> low_part(std::uint32_t word) {
   const std::uint64_t immediate = word >> 10 & 0xfff;
   switch (word >> 22) {
     case 0x244:  // add, 64 bits
-      return immediate;
     case 0x0e5:  // ldrb
     case 0x0e6:  // ldrsb to 64 bits
     case 0x0e7:  // ldrsb to 32 bits
@@ -220,12 +219,11 @@ class LoadG {
     if (word(2) == kMrsX0 && last >> 21 == 0x694) {  // movz x27, #n
       go.offset = last >> 5 & 0xffff;
       mrs_ = 2;
-    } else if (word(3) != kMrsX0) {
-      return false;
-    } else if (word(2) >> 21 == 0x695 && last >> 21 == 0x794) {  // movz #n, lsl 16; movk #n
+    } else if (word(3) == kMrsX0 && word(2) >> 21 == 0x695 &&
+               last >> 21 == 0x794) {  // movz #n, lsl 16; movk #n
       go.offset = (word(2) >> 5 & 0xffff) << 16 | (last >> 5 & 0xffff);
       mrs_ = 3;
-    } else if (is_adrp(word(2)) && last >> 22 == 0x3e5) {
+    } else if (word(3) == kMrsX0 && is_adrp(word(2)) && last >> 22 == 0x3e5) {
       go.got = adrp_page(word(2), vaddr_ - 8) + *low_part(last);
       mrs_ = 3;
     } else {

@@ -221,7 +221,7 @@ RawReading Variable::take(const ThreadView& thread) const {
 
 Observation Variable::decode(std::span<const std::byte> raw, std::uint8_t publisher,
                              const ProcessFacts* facts) const {
-  const Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
+  Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
   ls_variable_value head{};
   if (raw.size() < sizeof head) return malformed;
   std::memcpy(&head, raw.data(), sizeof head);

@@ -109,7 +109,7 @@ TEST_CASE("register_set: one that is cut short is refused") {
 
 TEST_CASE("register_set: that of a 32-bit program is called so") {
   // struct user_regs_struct of i386 has 17 words of 4 bytes, that of ARM 18.
-  const std::vector<std::byte> bytes(18 * 4);
+  const std::vector<std::byte> bytes(std::size_t{18} * 4);
   for (Machine machine : {Machine::kX86_64, Machine::kAarch64}) {
     const std::size_t size = machine == Machine::kX86_64 ? 17 * 4 : 18 * 4;
     auto set = decode_register_set(machine, std::span(bytes).first(size));

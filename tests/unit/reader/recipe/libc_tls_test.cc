@@ -76,7 +76,8 @@ class Process {
     return 0;
   }
   std::uint32_t described(const std::string& name, unsigned word) const {
-    const auto value = read_value<std::uint32_t>(target_.memory(), symbol(name) + 4 * word);
+    const auto value =
+        read_value<std::uint32_t>(target_.memory(), symbol(name) + std::uint64_t{4} * word);
     return value ? *value : 0;
   }
   std::uint32_t offset(const std::string& field) const {

@@ -41,7 +41,7 @@ Observation observe_record(const Record& record) {
   memory.put(kVariable, kRecord);
   memory.put_text(kRecord, record.bytes());
   const ls_tls_recipe recipe = recipe_of_elastic();
-  const Observation seen = observe({&recipe, 1}, {kTp}, memory);
+  Observation seen = observe({&recipe, 1}, {kTp}, memory);
   std::vector<std::byte> bytes;
   const Observation later = observe_as_bytes({&recipe, 1}, {kTp}, memory, bytes);
   CHECK(later.outcome == seen.outcome);
@@ -61,7 +61,7 @@ TEST_CASE("elastic_context: the IDs are labels, as far as they are set") {
 }
 
 TEST_CASE("elastic_context: no trace, a record that is being written and an empty one are none") {
-  for (const char present : {0, 2}) {
+  for (const char present : {'\0', '\2'}) {
     Record record;
     record.present = present;
     CHECK(observe_record(record).outcome == LS_UNLABELLED);

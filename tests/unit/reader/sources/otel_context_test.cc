@@ -49,7 +49,7 @@ Observation observe_record(const Record& record, const ProcessFacts* said) {
   put_record(memory, record);
   const ls_tls_recipe recipe = recipe_of_context();
   const ThreadState thread{kTp, Tid{1}, nullptr, said};
-  const Observation seen = observe({&recipe, 1}, thread, memory);
+  Observation seen = observe({&recipe, 1}, thread, memory);
   std::vector<std::byte> bytes;
   Observation later = observe_as_bytes({&recipe, 1}, thread, memory, bytes);
   const Observation decoded = decode_label_bytes(bytes, said);
@@ -135,7 +135,8 @@ TEST_CASE("otel_context: an attribute that is not whole ends them") {
 TEST_CASE(
     "otel_context: more attributes than are read are cut, and that is no fault of the record's") {
   Record record;
-  while (record.attributes.size() < 2 * LS_MAX_LABEL_BYTES) record.add(1, std::string(250, 'x'));
+  while (record.attributes.size() < std::size_t{2} * LS_MAX_LABEL_BYTES)
+    record.add(1, std::string(250, 'x'));
   const Observation seen = observe_record(record);
   CHECK(seen.labels.size() == 3);
   CHECK(seen.flags == (LS_TRUNCATED_BYTES | LS_DUPLICATE_KEY));

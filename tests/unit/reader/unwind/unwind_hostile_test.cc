@@ -66,7 +66,7 @@ void unwind_everywhere(const std::string& file, Look look) {
       (*unwinder)->make_tables(target);
       stack = (*unwinder)->unwind(registers, memory, std::nullopt);
     }
-    CHECK(stack.frames.size() >= 1);
+    CHECK_FALSE(stack.frames.empty());
     CHECK(stack.frames.size() <= Unwinder::kMaxFrames);
     look(code.p_vaddr + offset, stack);
   }
