@@ -95,7 +95,8 @@ std::string stack_ends_text(const Profile& profile) {
               " " + does;
     }
   }
-  return samples[LS_STACK_CHAIN_ENDED] == 0 ? text : text + " (--call-graph dwarf needs none)";
+  const bool dwarf_helps = samples[LS_STACK_CHAIN_ENDED] != 0 && profile.call_graph == "fp";
+  return dwarf_helps ? text + " (--call-graph dwarf needs none)" : text;
 }
 
 }  // namespace labelscope::cli

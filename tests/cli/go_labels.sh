@@ -1,6 +1,6 @@
 # Labels of Go's runtime/pprof: programs linked in each way, that know what they computed with which labels.
 source "$SOURCE_DIR/lib.sh"
-need_command go
+[[ -x $GO_LABELS/static ]] || need_command go
 [[ -x $GO_LABELS/static ]] || fail "the Go programs were not built: cmake --build ... --target labelscope_go_labels"
 
 # Each sample's labels are those of one goroutine, all of them; and the shares are what the goroutines computed.
@@ -60,11 +60,14 @@ record_variant() {
   printf '%s by %s: ' "$name" "$backend"
   check_recording "$work/$name.$backend.jsonl" "$work/truth" "$name by $backend"
 }
+load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
+# The library wants 1 KiB of static TLS, which glibc of aarch64 has only for what is there from the start.
+[[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
 backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
 for backend in "${backends[@]}"; do
   for name in static stripped pie cgo cgo_pie; do record_variant "$name" "$backend" "$GO_LABELS/$name"; done
-  record_variant shared.so "$backend" "$GO_LOADER" "$GO_LABELS/shared.so"
+  record_variant shared.so "$backend" "${load_shared[@]}"
 done
 # In a pid namespace of its own, as in a container, each thread has another number for itself.
 if unshare --pid --fork true 2>/dev/null; then

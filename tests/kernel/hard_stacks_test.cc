@@ -15,6 +15,12 @@ using namespace labelscope::test;
 
 namespace {
 
+#if defined(__aarch64__)
+constexpr bool kOnAarch64 = true;
+#else
+constexpr bool kOnAarch64 = false;
+#endif
+
 // Stacks of the call that is meant: its own code is what runs, by the label and by the first frame.
 bool is_of(const TakenSample& sample, const HardCall& call) {
   const std::string chain = chain_of(sample);
@@ -57,8 +63,11 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
     INFO(call.letter << ", " << call.what << ": " << ends_of(its));
     for (const TakenSample& sample : its) {
       REQUIRE(sample.stack_end == call.end);
-      // What was found along frame pointers says so.
-      REQUIRE(sample.fp_frames == (call.letter == 'n' ? 1U : 0U));
+      // What was found along frame pointers says so. On aarch64 nothing tells where the stack
+      // pointer is behind such a frame, so the callers are found along them, too.
+      const bool goes_on = kOnAarch64 && call.letter == 'n';
+      REQUIRE((sample.fp_frames != 0) == (call.letter == 'n'));
+      REQUIRE((goes_on || sample.fp_frames <= 1));
     }
   }
 }

@@ -30,7 +30,7 @@ readonly tools='awk base64 basename bash capsh cat chmod chown chrt cmp comm cp 
 dpkg-deb dpkg-split dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
 mktemp mount mv nice nproc od paste pgrep printf prlimit ps readelf readlink realpath rm rmdir sed seq setpriv setsid sh
 sha256sum sleep sort split stat stty sync tail tar taskset tee test timeout touch tr true truncate umount uname uniq
-unshare wc xargs jq file which xz sqlite3 perl'
+unshare wc xargs jq file which xz sqlite3 perl python3'
 # From busybox, which needs nothing of a system around it.
 readonly small_tools='ip hostname poweroff'
 
@@ -80,6 +80,18 @@ add_tools() {
   done
   file=$(find_in_roots /usr/bin /bin -- busybox) || die "there is no busybox in ${roots[*]:-this system}"
   add /usr/bin/busybox "$file"
+}
+
+# What a script of the tests may import: the standard library, as far as it is Python.
+add_python() {
+  local root file
+  for root in "${roots[@]}"; do
+    [[ -d $root/usr/lib/python3.11 ]] || continue
+    while read -r file; do add "${file#"$root"}" "$file"; done < <(
+      find "$root/usr/lib/python3.11" \( -name test -o -name dist-packages -o -name idlelib -o -name __pycache__ \) -prune \
+        -o -type f -name '*.py' -print)
+    return
+  done
 }
 
 # Programs of the tests, all targets with their tables, and what scenarios read from the source.
@@ -197,6 +209,7 @@ write_archive() {
 }
 
 add_tools
+add_python
 add_project
 add_system
 add_libraries

@@ -1,10 +1,12 @@
-// Seven things are told from bytes:
+// Eight things are told from bytes:
 //
 //   padding        linkers and compilers fill up to the next function; nobody executes it
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
 //                  files of such code have no call frame information (Chromium, V8, Go).
 //   entry          the first code of a program, and where musl and Go start a thread: nobody called
 //                  it
+//   goroutine      what a goroutine's function returns to: a call between two instructions that do
+//                  nothing, and no return (runtime.goexit). Nobody called it.
 //   bare call      a function of nothing but a call and a return. Go's threads begin with one. It
 //                  keeps no frame pointer: what the register has is that of the thread's parent.
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
@@ -45,12 +47,27 @@ constexpr std::uint64_t kMostPadding = 64;
 // 40 bytes.
 constexpr std::uint64_t kEntryBytes = 64;
 
+// nop; call runtime.goexit1; nop; padding
+bool is_x86_goroutine_end(std::string_view code) {
+  return code.starts_with("\x90\xe8"sv) && code.substr(6, 2) == "\x90\xcc"sv;
+}
+// mov x0, x0; bl runtime.goexit1; padding
+bool is_arm_goroutine_end(std::string_view code) {
+  return code.starts_with("\xe0\x03\0\xaa"sv) && (code[7] & '\xfc') == '\x94' &&
+         code.substr(8) == "\0\0\0\0"sv;
+}
+constexpr std::size_t kGoroutineEnd = 12;
+
 struct Signs {
   std::vector<std::string_view> prologues;
   std::string_view signal_return;
   std::vector<std::string_view> thread_entries;
   bool has_plt;
   bool has_bare_calls;
+  struct {
+    std::size_t align;
+    bool (*is_here)(std::string_view code);
+  } goroutine_end;
 };
 
 const Signs& signs_of(Machine machine) {
@@ -63,9 +80,10 @@ const Signs& signs_of(Machine machine) {
                           // call *%r12; mov $111, %edi: runtime.clone of Go
                           "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
                          false,
-                         true};
-  // mov x29, sp
-  static const Signs arm{{"\xfd\x03\x00\x91"sv},
+                         true,
+                         {32, is_x86_goroutine_end}};
+  // mov x29, sp. Go: sub x29, sp, #8.
+  static const Signs arm{{"\xfd\x03\x00\x91"sv, "\xfd\x23\x00\xd1"sv},
                          // mov x8, #139; svc #0
                          "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
                          // ldp x1, x0, [sp], #16; blr x1: __clone of musl
@@ -73,7 +91,8 @@ const Signs& signs_of(Machine machine) {
                           // blr x0; mov w0, #111: runtime.clone of Go
                           "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
                          true,
-                         false};
+                         false,
+                         {16, is_arm_goroutine_end}};
   return machine == Machine::kX86_64 ? x86 : arm;
 }
 
@@ -183,8 +202,9 @@ class Gap {
       frame_pointers_ = frame_pointers_ || code.find(prologue) != std::string_view::npos;
     }
     for_each(code, signs_.signal_return, [&](std::size_t at) {
-      // The address to which a handler returns is looked up one byte before.
-      mark(address + at - 1, address + at + signs_.signal_return.size(), LS_CFA_SIGNAL);
+      // The address to which a handler returns is looked up one byte before. Behind the code is the
+      // pc while the kernel is in that system call.
+      mark(address + at - 1, address + at + signs_.signal_return.size() + 1, LS_CFA_SIGNAL);
     });
     for (std::string_view entry : signs_.thread_entries) {
       for_each(code, entry, [&](std::size_t at) {
@@ -194,6 +214,7 @@ class Gap {
     }
     if (signs_.has_plt) look_for_plt(code, address);
     if (signs_.has_bare_calls) look_for_bare_calls(code, address);
+    look_for_goroutine_ends(code, address);
   }
 
   // `code` is the whole gap.
@@ -281,6 +302,15 @@ class Gap {
       const bool bare = code[at] == '\xe8' && code[at + 5] == '\xc3' && code[at + 6] == '\xcc' &&
                         at > 0 && code[at - 1] == '\xcc';
       if (bare) mark(address + at, address + at + kSize, kOnlyReturnAddress);
+    }
+  }
+
+  // Aligned as Go aligns functions.
+  void look_for_goroutine_ends(std::string_view code, std::uint64_t address) {
+    const std::size_t align = signs_.goroutine_end.align;
+    for (std::size_t at = (0 - address) % align; at + kGoroutineEnd <= code.size(); at += align) {
+      const std::string_view here = code.substr(at, kGoroutineEnd);
+      if (signs_.goroutine_end.is_here(here)) mark(address + at, address + at + 8, LS_CFA_ENTRY);
     }
   }
 
