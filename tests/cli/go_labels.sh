@@ -53,7 +53,7 @@ record_variant() {
   start_target "$@"
   # What unshare has started is the program.
   [[ $1 == unshare ]] && target=$(pgrep -P "$target")
-  run record --backend "$backend" -F 299 -d 4 -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
+  run record --backend "$backend" -F "$frequency" -d 4 -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
   exec 8>&-
   wait_until "$name has told what it did" grep -q '^{' "$work/truth"
@@ -63,6 +63,9 @@ record_variant() {
 load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
 # The library wants 1 KiB of static TLS, which glibc of aarch64 has only for what is there from the start.
 [[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
+# An emulated processor takes so long for a sample that the kernel lowers what it allows.
+frequency=299
+[[ -z ${LABELSCOPE_EMULATED:-} ]] || frequency=99
 backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
 for backend in "${backends[@]}"; do

@@ -82,14 +82,14 @@ add_tools() {
   add /usr/bin/busybox "$file"
 }
 
-# What a script of the tests may import: the standard library, as far as it is Python.
+# What a script of the tests may import: the standard library.
 add_python() {
   local root file
   for root in "${roots[@]}"; do
     [[ -d $root/usr/lib/python3.11 ]] || continue
     while read -r file; do add "${file#"$root"}" "$file"; done < <(
       find "$root/usr/lib/python3.11" \( -name test -o -name dist-packages -o -name idlelib -o -name __pycache__ \) -prune \
-        -o -type f -name '*.py' -print)
+        -o -type f \( -name '*.py' -o -name '*.so' \) -print)
     return
   done
 }
