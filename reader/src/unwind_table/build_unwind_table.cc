@@ -59,7 +59,7 @@ class TableBuilder {
   RuleDictionary rules_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LoadedFile file_;
-  std::uint64_t entry_ = 0;
+  std::uint64_t entry_ = 0;  // 0: none, or not where a program starts
   std::vector<std::uint64_t> exported_functions_;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
@@ -111,6 +111,8 @@ Status TableBuilder::open(UniqueFd file) {
   Status status = file_.read_offset(offsetof(Elf64_Ehdr, e_entry),
                                     std::as_writable_bytes(std::span(&entry_, 1)));
   if (!status) return status;
+  // The vDSO of old kernels has its first function there, which programs call.
+  if (!elf->executable() && std::ranges::count(exported_functions_, entry_) != 0) entry_ = 0;
 
   auto image = CallFrameImage::from_file(std::move(third));
   auto frames = image ? CallFrames::open(*std::move(image)) : std::move(image).error();
