@@ -8,12 +8,12 @@
 namespace labelscope::cli::aarch64 {
 namespace {
 
-using labelscope::aarch64::bits;
-using labelscope::aarch64::branch_distance;
-using labelscope::aarch64::is_direct_call;
-using labelscope::aarch64::signed_bits;
-using labelscope::aarch64::through_register;
-using labelscope::aarch64::ThroughRegister;
+using labelscope::a64::bits;
+using labelscope::a64::branch_distance;
+using labelscope::a64::is_direct_call;
+using labelscope::a64::signed_bits;
+using labelscope::a64::through_register;
+using labelscope::a64::ThroughRegister;
 
 // Sequences are a handful of instructions long: the manual asks for no more, since a cache line
 // must stay where it is meanwhile.

@@ -24,7 +24,7 @@ struct VariableReferences {
 
 namespace aarch64 {
 
-using labelscope::aarch64::kInstructionSize;
+using labelscope::a64::kInstructionSize;
 
 Flow flow_of(std::uint32_t word);
 // BRK, with any number: compilers have some of their own.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace labelscope::aarch64 {
+namespace labelscope::a64 {
 
 inline constexpr std::size_t kInstructionSize = 4;
 
@@ -56,4 +56,4 @@ constexpr ThroughRegister through_register(std::uint32_t word) {
   }
 }
 
-}  // namespace labelscope::aarch64
+}  // namespace labelscope::a64

@@ -32,8 +32,8 @@
 namespace labelscope {
 namespace {
 
-using aarch64::bits;
-using aarch64::ThroughRegister;
+using a64::bits;
+using a64::ThroughRegister;
 
 constexpr unsigned kFp = 29;
 constexpr unsigned kLink = 30;
@@ -47,7 +47,7 @@ constexpr std::uint8_t kFrame = 4;
 constexpr std::uint32_t kMovFpSp = 0x910003fd;
 
 bool is_call(std::uint32_t word) {
-  return aarch64::is_direct_call(word) || aarch64::through_register(word) == ThroughRegister::kCall;
+  return a64::is_direct_call(word) || a64::through_register(word) == ThroughRegister::kCall;
 }
 
 struct Writes {
@@ -115,8 +115,8 @@ Writes written_by(std::uint32_t word) {
       return written_by_memory(word);
     case 10:
     case 11:  // branches, and the system
-      writes.link = aarch64::is_direct_call(word) ||
-                    aarch64::through_register(word) == ThroughRegister::kCall;
+      writes.link =
+          a64::is_direct_call(word) || a64::through_register(word) == ThroughRegister::kCall;
       if (bits(word, 31, 21) == 0x6A9) writes.general(target);  // mrs, sysl
       break;
     case 5:
@@ -150,10 +150,10 @@ bool sets_frame_pointer(std::uint32_t word) { return (word & 0xffc003ff) == 0x91
 bool authenticates(std::uint32_t word) { return word == 0xd50323bf || word == 0xd50323ff; }
 
 bool ends_flow(std::uint32_t word) {
-  const ThroughRegister kind = aarch64::through_register(word);
+  const ThroughRegister kind = a64::through_register(word);
   return kind == ThroughRegister::kJump || kind == ThroughRegister::kReturn ||
-         aarch64::is_plain_jump(word) || word >> 16 == 0 ||  // udf; zeros between functions
-         bits(word, 31, 21) == 0x6A1;                        // brk
+         a64::is_plain_jump(word) || word >> 16 == 0 ||  // udf; zeros between functions
+         bits(word, 31, 21) == 0x6A1;                    // brk
 }
 
 class Follower {
@@ -173,7 +173,7 @@ class Follower {
       const std::size_t at = todo_.back();
       todo_.pop_back();
       const std::uint32_t word = code_[at];
-      const bool through = aarch64::through_register(word) == ThroughRegister::kJump;
+      const bool through = a64::through_register(word) == ThroughRegister::kJump;
       if (through && done_[at] != kNothing) return false;
       const std::uint8_t after = behind(word, done_[at]);
       // A function whose last instruction is a call does not go on in the next one.
@@ -181,7 +181,7 @@ class Follower {
           ends_flow(word) || (is_call(word) && at + 1 < code_.size() && starts_[at + 1]);
       if (!last) lead(at + 1, after);
       if (const auto target = target_of(at)) {
-        lead(*target, aarch64::is_direct_call(word) ? kNothing : after);
+        lead(*target, a64::is_direct_call(word) ? kNothing : after);
       }
     }
     return true;
@@ -191,7 +191,7 @@ class Follower {
     const std::uint32_t word = code_[at];
     if (done_[at] == 0) return FrameState::kNotReached;
     if (done_[at] == kNothing) return FrameState::kNothingDone;
-    const bool returns = aarch64::through_register(word) == ThroughRegister::kReturn &&
+    const bool returns = a64::through_register(word) == ThroughRegister::kReturn &&
                          (bits(word, 9, 5) == kLink || bits(word, 11, 11) == 1);  // ret; retaa
     if (returns || authenticates(word)) return FrameState::kReturning;
     if (done_[at] == kFrame) return FrameState::kFramePointer;
@@ -201,10 +201,10 @@ class Follower {
 
  private:
   std::optional<std::size_t> target_of(std::size_t at) const {
-    const auto distance = aarch64::branch_distance(code_[at]);
+    const auto distance = a64::branch_distance(code_[at]);
     if (!distance) return std::nullopt;
     const std::int64_t target =
-        static_cast<std::int64_t>(at) + *distance / std::int64_t{aarch64::kInstructionSize};
+        static_cast<std::int64_t>(at) + *distance / std::int64_t{a64::kInstructionSize};
     if (target < 0 || target >= static_cast<std::int64_t>(code_.size())) return std::nullopt;
     return static_cast<std::size_t>(target);
   }

@@ -224,7 +224,7 @@ class Gap {
     std::vector<std::size_t> starts;
     for (const std::uint64_t function : functions) {
       if (function < start_ || function >= end_) continue;
-      starts.push_back((function - start_) / aarch64::kInstructionSize);
+      starts.push_back((function - start_) / a64::kInstructionSize);
     }
     const ls_unwind_rule not_reached = rest();
     std::optional<FrameState> last;
@@ -232,7 +232,7 @@ class Gap {
     for (const FrameState state : frame_states(words, starts)) {
       if (state != last) unmarked_.push_back({address, rule_of_state(state, not_reached)});
       last = state;
-      address += aarch64::kInstructionSize;
+      address += a64::kInstructionSize;
     }
   }
 

@@ -158,7 +158,8 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("signal_return").cfa == LS_CFA_SIGNAL);
   CHECK(odd.at("signal_return", -1).cfa == LS_CFA_SIGNAL);
   CHECK(odd.at("signal_return", -2).cfa == LS_CFA_GAP);
-  CHECK(odd.at("signal_return", 9).cfa == LS_CFA_GAP);
+  CHECK(odd.at("signal_return", 9).cfa == LS_CFA_SIGNAL);  // the pc in that system call
+  CHECK(odd.at("signal_return", 10).cfa == LS_CFA_GAP);
   CHECK(odd.at("go_thread").cfa == LS_CFA_ENTRY);
   CHECK(odd.at("go_thread", 2).cfa == LS_CFA_ENTRY);  // where its call is looked up
   CHECK(odd.at("go_thread", -1).cfa == LS_CFA_GAP);
@@ -167,6 +168,9 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("go_first", 4) == only_return);
   CHECK(odd.at("go_first", 5) == only_return);
   CHECK(odd.at("go_first", 6).cfa == LS_CFA_GAP);
+  CHECK(odd.at("go_exit").cfa == LS_CFA_ENTRY);  // what a goroutine returns to is one byte behind
+  CHECK(odd.at("go_exit", -1).cfa == LS_CFA_GAP);
+  CHECK(odd.at("go_exit", 8).cfa == LS_CFA_GAP);
   CHECK(odd.at("after_empty").cfa_offset == 8);
   // Nobody executes it, so it needs no rows of its own.
   CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);

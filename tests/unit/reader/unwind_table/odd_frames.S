@@ -199,6 +199,15 @@ go_first:
         call gap@PLT
         ret
         int3
+        .balign 32, 0xcc
+        .globl go_exit
+        .type go_exit, @function
+go_exit:
+        nop
+        call gap@PLT
+        nop
+        int3
+        .balign 32, 0xcc
         .rept 80
         inc %eax
         .endr
