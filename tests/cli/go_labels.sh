@@ -40,7 +40,9 @@ for worker, units in labelled.items():
     share = units / done
     error = 4 * (share * (1 - share) / found) ** 0.5 + 0.04
     if abs(seen.get(worker, 0) / found - share) > error: sys.exit(f"{worker} has {seen.get(worker, 0) / found:.3f} of the labelled samples, and {share:.3f} of the work")
-if unreadable * 50 > total: sys.exit(f"{unreadable} of {total} samples are unreadable")
+# An emulated processor without access flags of its own has pages that only a fault makes readable; kernels before 6.18
+# cannot ask for one.
+if unreadable * (10 if "LABELSCOPE_EMULATED" in os.environ else 50) > total: sys.exit(f"{unreadable} of {total} samples are unreadable")
 if max(len(each) for each in threads.values()) < 2: sys.exit("no goroutine was seen in two threads")
 enough = 2 if "LABELSCOPE_EMULATED" in os.environ else 3  # of a hundred samples
 if len(widths) < enough: sys.exit(f"the growing map was seen with {widths} labels")
