@@ -68,11 +68,15 @@ load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
 [[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
 # An emulated processor takes so long for a sample that the kernel lowers what it allows.
 frequency=299
-[[ -z ${LABELSCOPE_EMULATED:-} ]] || frequency=99
+variants=(static stripped pie cgo cgo_pie)
+if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
+  frequency=99
+  variants=(static cgo_pie)  # without thread-local storage, and with; how each is found, inspect says
+fi
 backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
 for backend in "${backends[@]}"; do
-  for name in static stripped pie cgo cgo_pie; do record_variant "$name" "$backend" "$GO_LABELS/$name"; done
+  for name in "${variants[@]}"; do record_variant "$name" "$backend" "$GO_LABELS/$name"; done
   record_variant shared.so "$backend" "${load_shared[@]}"
 done
 # In a pid namespace of its own, as in a container, each thread has another number for itself.
