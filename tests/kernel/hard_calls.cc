@@ -212,6 +212,8 @@ const ChainCodes& all_chain_codes() {
   return codes;
 }
 
+std::uint64_t start_of_handler() { return reinterpret_cast<std::uint64_t>(handle_fault); }
+
 void call_hard_ones(const std::function<bool()>& done) {
   begin_chain();
   struct sigaction action {};

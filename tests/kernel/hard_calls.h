@@ -21,6 +21,8 @@ struct HardCall {
 const std::vector<HardCall>& hard_calls();
 // Those of chain_codes() and of hard_calls().
 const ChainCodes& all_chain_codes();
+// Where the handler begins that the kernel calls for one of them.
+std::uint64_t start_of_handler();
 // Calls one after the other, below two callers without frame pointers, until `done`.
 void call_hard_ones(const std::function<bool()>& done);
 

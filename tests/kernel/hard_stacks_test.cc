@@ -55,6 +55,14 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
         return std::all_of(hard_calls().begin(), hard_calls().end(),
                            [&](const HardCall& call) { return of_call[call.letter] >= kEach; });
       });
+  // Where the kernel is making a signal frame, aarch64's has set the pc of the handler, and not yet
+  // x30: the handler then seems to be called by what the signal has interrupted, once more.
+  const auto is_half_made = [](const TakenSample& sample) {
+    return kOnAarch64 && !sample.kernel_stack.empty() && !sample.user_stack.empty() &&
+           sample.user_stack[0] == start_of_handler();
+  };
+  const std::size_t half_made = std::erase_if(taken.samples, is_half_made);
+  CHECK(half_made * 200 <= taken.samples.size());
   require_true(taken.samples, all_chain_codes());
   for (const HardCall& call : hard_calls()) {
     std::vector<TakenSample> its;
