@@ -269,6 +269,7 @@ Stack Reader::stack(Fields& fields) {
     if (location != kNoIndex) made.frames.push_back(location);
   });
   const std::string end = fields.bytes("end");
+  if (end == kUnknownStackEnd) return made;
   unsigned ours = LS_STACK_NOT_WANTED;
   while (ours < LS_STACK_END_COUNT && stack_end_name(static_cast<ls_stack_end>(ours)) != end)
     ++ours;
