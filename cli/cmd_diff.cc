@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <iostream>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/format/comparison.h"
@@ -10,6 +11,7 @@
 #include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "cli/report/known_keys.h"
 #include "cli/report/outputs.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
@@ -65,14 +67,19 @@ int run(const DiffOptions& options) {
   }
   for (int i = 0; i < 2; ++i) {
     if (!sides[i].profile->rows.empty()) continue;
-    log::error(names[i] + (options.selection.empty() ? " has no samples" : ": no sample is left"));
-    return kExitNoSample;
+    log::error(names[i] + (options.selection.empty()
+                               ? " has no samples"
+                               : ": " + why_none_is_left(options.selection, sides[i])));
+    return status == kExitOk ? static_cast<int>(kExitNoSample) : status;
   }
   auto comparison = Comparison::make(*sides[0].profile, *sides[1].profile, options.keys);
   if (!comparison) {
-    log::error(escape_terminal(comparison.error().context));
+    log::error(names[1] + ": " + escape_terminal(comparison.error().context));
     return kExitRuntimeError;
   }
+  std::set<std::string> known = sides[0].keys;
+  known.insert(sides[1].keys.begin(), sides[1].keys.end());
+  warn_of_unknown_keys(options.keys, "--summary", known);
   bool written =
       !outputs || write_page(*outputs, options, *sides[0].profile, *std::move(sides[1].profile));
   const bool stdout_is_taken = options.page == "-";

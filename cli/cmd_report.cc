@@ -1,11 +1,12 @@
 // Reads, adds up, selects, renders.
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/format/escape.h"
-#include "cli/format/shares.h"
+#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/report/profile_report.h"
@@ -28,16 +29,18 @@ int run(const ReportOptions& options) {
   apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
-                                         : "no sample is left of the recording, which is " +
-                                               time_text(all.profile->duration_ns) + " long");
+                                         : why_none_is_left(options.selection, all));
     return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
   }
   ProfileReport report(options, *all.profile);
   bool written = !outputs || report.write_files(*outputs);
   written &= report.show_summary(outputs && outputs->take_stdout());
   if (!outputs && options.summary.empty()) {
-    report.show_keys(std::cout, STDOUT_FILENO);
-    written &= static_cast<bool>(std::cout.flush());
+    errno = 0;
+    if (!report.show_keys(std::cout, STDOUT_FILENO)) {
+      log::error(cannot_write("what the recordings hold to stdout", errno));
+      written = false;
+    }
   }
   report.say_missing_keys();
   report.say_label_sets();

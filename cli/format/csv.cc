@@ -123,8 +123,9 @@ class CsvRenderer {
     const ShownFrame frame = shown_.frames()[shown_.leaf(stack)];
     const std::string module =
         frame.module == kNoIndex ? std::string() : profile_.modules[frame.module].path;
-    const ls_stack_end end = stack == kNoIndex ? LS_STACK_MISSING : profile_.stacks[stack].end;
-    cells = cell(frame.name) + ',' + cell(module) + ',' + std::string(stack_end_name(end));
+    const std::string_view end = stack == kNoIndex ? stack_end_name(LS_STACK_MISSING)
+                                                   : stack_end_name(profile_.stacks[stack]);
+    cells = cell(frame.name) + ',' + cell(module) + ',' + std::string(end);
     return cells;
   }
 

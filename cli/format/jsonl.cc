@@ -72,7 +72,7 @@ Json location_fields(const Location& location) {
 }
 
 Json stack_fields(const Stack& stack) {
-  return {{"locations", stack.frames}, {"end", stack_end_name(stack.end)}};
+  return {{"locations", stack.frames}, {"end", stack_end_name(stack)}};
 }
 
 Json label_set_fields(const LabelSet& set) { return {{"labels", array_json(set, label_json)}}; }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <istream>
+#include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "cli/format/jsonl_fields.h"
@@ -20,6 +22,8 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 // The longest line that labelscope writes is that of a label set: some MiB.
 constexpr std::size_t kMaxLine = std::size_t{64} << 20;
+// No text of a recording can have this in it: its quotes would be escaped.
+constexpr std::string_view kHeaderBegins = R"({"type":"header",)";
 
 bool take_as_written(std::string_view line, SampleRow& row) {
   SampleText text(line);
@@ -34,12 +38,15 @@ bool take_as_written(std::string_view line, SampleRow& row) {
 class Reader {
  public:
   Status take(std::string_view line);
+  // Another recording begins: what follows has numbers of its own.
+  bool is_over() const { return is_over_; }
   void too_long() { damaged("it has more than 64 MiB"); }
   Result<ReadRecording> finish(bool cut_line);
 
  private:
   Status take_header(Fields fields);
-  bool take_table_line(const std::string& type, Fields& fields);
+  // What is wrong with the line; empty: nothing.
+  std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
   bool take_sample(SampleRow row);
   static Process process(Fields& fields);
@@ -49,8 +56,10 @@ class Reader {
   Stack stack(Fields& fields);
   static LabelSet label_set(Fields& fields);
   template <class T>
-  bool place(std::vector<T>& table, Fields& fields, T entry);
+  std::string_view place(std::vector<T>& table, Fields& fields, T entry);
   void damaged(std::string why);
+  void end_at_next_recording();
+  void lose_labels(SampleRow& row);
 
   ReadRecording read_;
   std::vector<std::uint8_t> outcomes_;  // ours, by the recording's numbers
@@ -58,12 +67,22 @@ class Reader {
   std::uint64_t line_ = 0;
   std::uint64_t damaged_ = 0;
   std::string first_damage_;
+  std::set<Index> lost_label_sets_;  // entries that are empty because their lines are damaged
+  bool labels_were_lost_ = false;    // of a sample
+  bool is_over_ = false;
   bool has_header_ = false;
   bool has_ledger_ = false;
 };
 
 void Reader::damaged(std::string why) {
   if (damaged_++ == 0) first_damage_ = "line " + with_thousands(line_) + ": " + std::move(why);
+}
+
+void Reader::end_at_next_recording() {
+  is_over_ = true;
+  read_.lost.push_back("line " + with_thousands(line_) +
+                       " begins another recording, which is not read: two recordings in one file; "
+                       "give them as two files");
 }
 
 Status Reader::take(std::string_view line) {
@@ -84,11 +103,15 @@ Status Reader::take(std::string_view line) {
   }
   if (object.is_discarded() || !fields.good()) {
     damaged("it is no JSON object");
+    // A line that was cut, and the next recording behind it.
+    if (line.find(kHeaderBegins) != std::string_view::npos) end_at_next_recording();
+  } else if (type == "header") {
+    end_at_next_recording();
   } else if (type == "sample") {
     row.time_ns = fields.number("time_ns");
-    row.thread = fields.reference("thread", read_.profile.threads.size());
-    row.stack = fields.reference("stack", read_.profile.stacks.size());
-    row.label_set = fields.reference("labels", read_.profile.label_sets.size());
+    row.thread = fields.reference("thread", kNoIndex);
+    row.stack = fields.reference("stack", kNoIndex);
+    row.label_set = fields.reference("labels", kNoIndex);
     row.count = fields.number("count");
     row.weight_ns = fields.number("weight_ns");
     row.outcome = fields.small<std::uint8_t>("outcome");
@@ -96,19 +119,20 @@ Status Reader::take(std::string_view line) {
     if (!fields.good() || !take_sample(row)) damaged("a sample with odd fields");
   } else if (type == "ledger") {
     take_ledger(fields);
-  } else if (!take_table_line(type, fields)) {
-    damaged("its fields are odd");
+  } else if (const std::string_view wrong = take_table_line(type, fields); !wrong.empty()) {
+    damaged(std::string(wrong));
   }
   return {};
 }
 
 // Numbers have the meaning that the header gives them.
 Status Reader::take_header(Fields fields) {
-  if (const std::uint64_t version = fields.number("version"); version > kVersion) {
+  if (const std::uint64_t version = fields.number("version"); version != kVersion) {
     return Error{ErrorCode::kUnsupported,
                  "it is a recording of version " + std::to_string(version) +
                      ", and this labelscope reads version " + std::to_string(kVersion) +
-                     ": a newer labelscope is needed"};
+                     (version > kVersion ? ": a newer labelscope is needed"
+                                         : ", which is the first there is: its header is damaged")};
   }
   Profile& profile = read_.profile;
   profile.tool_version = fields.bytes("tool_version");
@@ -145,33 +169,42 @@ Status Reader::take_header(Fields fields) {
   return {};
 }
 
-bool Reader::take_table_line(const std::string& type, Fields& fields) {
+std::string_view Reader::take_table_line(const std::string& type, Fields& fields) {
   Profile& profile = read_.profile;
   if (type == "process") return place(profile.processes, fields, process(fields));
   if (type == "thread") return place(profile.threads, fields, thread(fields));
   if (type == "module") {
-    const bool placed = place(profile.modules, fields, module(fields));
-    if (placed && fields.yes("program")) {
+    const std::string_view wrong = place(profile.modules, fields, module(fields));
+    if (wrong.empty() && fields.yes("program")) {
       profile.program = static_cast<Index>(profile.modules.size() - 1);
     }
-    return placed;
+    return wrong;
   }
   if (type == "location") return place(profile.locations, fields, location(fields));
   if (type == "stack") return place(profile.stacks, fields, stack(fields));
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
-  return true;  // of a later version
+  return {};  // of a later version
 }
 
-// Where lines before were damaged, their places stay empty.
+// Where lines before were damaged, their places stay empty. Of two lines with one ID nobody knows
+// which is meant, so its place is emptied.
 template <class T>
-bool Reader::place(std::vector<T>& table, Fields& fields, T entry) {
+std::string_view Reader::place(std::vector<T>& table, Fields& fields, T entry) {
   const std::uint64_t id = fields.number("id");
-  if (!fields.good() || id < table.size() || id - table.size() > damaged_ || id >= kNoIndex) {
-    return false;
+  if (!fields.good() || id >= kNoIndex) return "its fields are odd";
+  constexpr bool kIsLabels = std::is_same_v<T, LabelSet>;
+  if (id < table.size()) {
+    table[id] = T();
+    if (kIsLabels) lost_label_sets_.insert(static_cast<Index>(id));
+    return "its ID was given before, so what refers to it refers to nothing";
+  }
+  if (id - table.size() > damaged_) return "its fields are odd";
+  for (std::size_t gap = table.size(); kIsLabels && gap < id; ++gap) {
+    lost_label_sets_.insert(static_cast<Index>(gap));
   }
   table.resize(static_cast<std::size_t>(id));
   table.push_back(std::move(entry));
-  return true;
+  return {};
 }
 
 Process Reader::process(Fields& fields) {
@@ -236,6 +269,7 @@ Stack Reader::stack(Fields& fields) {
     if (location != kNoIndex) made.frames.push_back(location);
   });
   const std::string end = fields.bytes("end");
+  if (end == kUnknownStackEnd) return made;
   unsigned ours = LS_STACK_NOT_WANTED;
   while (ours < LS_STACK_END_COUNT && stack_end_name(static_cast<ls_stack_end>(ours)) != end)
     ++ours;
@@ -257,6 +291,7 @@ LabelSet Reader::label_set(Fields& fields) {
 
 bool Reader::take_sample(SampleRow row) {
   const Profile& profile = read_.profile;
+  const bool refers_to_labels = row.label_set != kNoIndex;
   const auto settle = [&](Index& index, std::size_t size) {
     if (index == kNoIndex || index < size) return true;
     const bool lost = index - size < damaged_;
@@ -274,8 +309,16 @@ bool Reader::take_sample(SampleRow row) {
   row.flags = flags;
   const bool known = row.outcome < outcomes_.size();
   row.outcome = known ? outcomes_[row.outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
+  if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row);
   read_.profile.rows.push_back(row);
   return true;
+}
+
+// "No such label" would say of the program what is true of the file alone.
+void Reader::lose_labels(SampleRow& row) {
+  if (is_unreadable(row.outcome)) return;
+  row.outcome = LS_UNREADABLE_MALFORMED;
+  labels_were_lost_ = true;
 }
 
 void Reader::take_ledger(Fields& fields) {
@@ -315,24 +358,32 @@ Result<ReadRecording> Reader::finish(bool cut_line) {
     if (thread.account != kNoIndex && thread.account >= profile.threads.size())
       thread.account = kNoIndex;
   }
+  for (SampleRow& row : profile.rows) {
+    if (lost_label_sets_.contains(row.label_set)) lose_labels(row);
+  }
   if (Status status = check_tables(profile); !status) return std::move(status).error();
   if (damaged_ != 0) {
     read_.lost.push_back(counted(damaged_, "line", "lines") + " cannot be read, the first one is " +
                          first_damage_);
   }
   if (!has_ledger_) {
-    read_.lost.push_back(std::string("it was cut short") + (cut_line ? " within a line" : "") +
-                         ": what came after its first " +
-                         counted(profile.rows.size(), "sample", "samples") + " is not known");
+    std::string cut = std::string("it was cut short") + (cut_line ? " within a line" : "");
+    if (profile.rows.empty()) {
+      cut += cut_line ? ", before its first sample" : " before its first sample";
+    } else {
+      cut += ": what came after its first " + counted(profile.rows.size(), "sample", "samples") +
+             " is not known";
+    }
+    read_.lost.push_back(std::move(cut));
   }
   Ledger rows = ledger_of_rows(profile);
-  const bool whole = has_ledger_ && profile.ledger.written == rows.written &&
-                     profile.ledger.time.attributed_ns == rows.time.attributed_ns;
-  if (has_ledger_ && !whole) {
+  const bool has_all = profile.ledger.written == rows.written &&
+                       profile.ledger.time.attributed_ns == rows.time.attributed_ns;
+  if (has_ledger_ && !has_all) {
     read_.lost.push_back("its ledger has " + counted(profile.ledger.written, "sample", "samples") +
                          ", and " + with_thousands(rows.written) + " are there");
   }
-  if (!whole) profile.ledger = std::move(rows);
+  if (!has_ledger_ || !has_all || labels_were_lost_) profile.ledger = std::move(rows);
   return std::move(read_);
 }
 
@@ -351,6 +402,7 @@ Result<ReadRecording> read_jsonl(std::istream& in) {
       } else {
         line.append(rest.substr(0, end));
         if (Status status = reader.take(line); !status) return std::move(status).error();
+        if (reader.is_over()) return reader.finish(false);
       }
       line.clear();
       too_long = false;

@@ -1,6 +1,7 @@
 // Every number of these sentences is in the ledger.
 #include "cli/format/ledger_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,11 @@ std::string_view stack_end_name(ls_stack_end end) {
   return kNames[end];
 }
 
+std::string_view stack_end_name(const Stack& stack) {
+  if (stack.end == LS_STACK_NOT_WANTED && !stack.frames.empty()) return kUnknownStackEnd;
+  return stack_end_name(stack.end);
+}
+
 std::string stacks_line(const Ledger& ledger) {
   const std::uint64_t all = all_stacks(ledger);
   if (all == 0) return {};
@@ -54,6 +60,11 @@ std::string stacks_line(const Ledger& ledger) {
     }
   }
   if (!reasons.empty()) reasons += ")";
+  const std::uint64_t untold = ledger.written - std::min(all, ledger.written);
+  if (untold != 0) {
+    reasons += "; of " + with_thousands(untold) + (untold == 1 ? " sample" : " samples") +
+               " it is not known how the stack ends (pprof files do not say it)";
+  }
   return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) +
          " complete + " + with_thousands(whole[1]) + " at entry code + " +
          with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;

@@ -13,7 +13,7 @@ std::string ledger_line(const Profile& profile);
 // "8.02 s of CPU time by the kernel's account = 7.95 s attributed (99.1%) + ...".
 std::string time_line(const Profile& profile);
 // "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty where none
-// were asked for.
+// were asked for. Samples of which no end is known are counted behind it.
 std::string stacks_line(const Ledger& ledger);
 // Profile::remarks in one line; bytes.
 std::string remarks_line(const Profile& profile);
@@ -24,5 +24,9 @@ bool adds_up(const Ledger& ledger);
 inline constexpr std::string_view kStackCounter = "stacks-";
 // The end's name: "complete".
 std::string_view stack_end_name(ls_stack_end end);
+// Of a stack that is there and of whose end nobody has told: it is from a pprof file.
+inline constexpr std::string_view kUnknownStackEnd = "unknown";
+// One of both.
+std::string_view stack_end_name(const Stack& stack);
 
 }  // namespace labelscope::cli

@@ -40,9 +40,10 @@ Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
                                    const std::string& default_type, const PprofType& period_type,
                                    std::uint64_t period) {
   if (types.empty()) {
-    return Error{ErrorCode::kMalformed,
-                 "it does not begin as a recording of labelscope does, and "
-                 "it is no pprof file either: it has no sample type"};
+    return Error{
+        ErrorCode::kMalformed,
+        "it does not begin as a recording of labelscope does, and as a pprof file it has no "
+        "sample type: recordings (.jsonl) and pprof files are read"};
   }
   ChosenValues chosen;
   chosen.weight = chosen_type(types, default_type);

@@ -42,16 +42,45 @@ bool is_otlp(std::string_view bytes) {
          (bytes[at + 1] == kFirstMessage || bytes[at + 1] == kSecondMessage);
 }
 
+// The last word of a line of folded stacks, if it is one: "main;work 12".
+bool ends_with_number(std::string_view line) {
+  const std::size_t space = line.rfind(' ');
+  return space != line.npos && space + 1 < line.size() &&
+         line.find_first_not_of("0123456789", space + 1) == line.npos;
+}
+
+// What labelscope writes and does not read, in words; empty: it is nothing of that.
+std::string_view written_only(std::string_view bytes) {
+  if (is_otlp(bytes)) return "profiles of OpenTelemetry (OTLP)";
+  const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
+  if (line.find(",samples,function,module,stack_end,") != line.npos) return "a table (.csv)";
+  if (line.starts_with("<!doctype html>")) return "a page (.html)";
+  if (line.starts_with("<svg ") || line.starts_with("<?xml ")) return "a picture (.svg)";
+  const bool text = line.find('\0') == line.npos;
+  return text && ends_with_number(line) ? "folded stacks (.folded)" : "";
+}
+
 Result<ReadRecording> read_unpacked(std::istream& in) {
   const int first = in.peek();
+  // Some editors put a byte order mark in front of UTF-8. No pprof file begins with its bytes.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (first == 0xEF) {
+    for (const char byte : kByteOrderMark) {
+      if (in.get() != static_cast<unsigned char>(byte)) {
+        return Error{ErrorCode::kMalformed, "it does not begin as a recording of labelscope does"};
+      }
+    }
+    return read_jsonl(in);
+  }
   // A recording is lines of JSON. No field of a pprof file begins with this byte.
   if (first == '{' || first == std::istream::traits_type::eof()) return read_jsonl(in);
   auto bytes = whole(in);
   if (!bytes) return std::move(bytes).error();
-  if (is_otlp(*bytes)) {
+  if (const std::string_view what = written_only(*bytes); !what.empty()) {
     return Error{ErrorCode::kUnsupported,
-                 "it has profiles of OpenTelemetry (OTLP), which labelscope writes and does not "
-                 "read; read the recording that they are from"};
+                 "it holds " + std::string(what) +
+                     ", which labelscope writes and does not read; read the recording (.jsonl) or "
+                     "the pprof file of the same samples"};
   }
   return read_pprof(*bytes);
 }

@@ -9,6 +9,37 @@
 
 namespace labelscope::cli {
 
+namespace {
+
+// regerror() says of most that they are "invalid".
+std::string regex_problem(int problem, const regex_t& expression) {
+  switch (problem) {
+    case REG_BADPAT:  // glibc's for a "[" at the end
+    case REG_EBRACK:
+      return "a [ is not closed with ], or has nothing in it; write \\[ for the character";
+    case REG_EPAREN:
+      return "a ( is not closed with ); write \\( for the character";
+    case REG_EBRACE:
+      return "a { is not closed with }; write \\{ for the character";
+    case REG_BADBR:
+      return "between { and } numbers are wanted, like {2} or {2,5}, the smaller one first";
+    case REG_BADRPT:
+      return "there is nothing to repeat before a *, + or ?, or before { and }";
+    case REG_ERANGE:
+      return "a range between [ and ] ends before it begins";
+    case REG_ECTYPE:
+      return "no such class of characters between [: and :]; alpha, digit and space are some";
+    case REG_EESCAPE:
+      return "a \\ stands at the end, and nothing behind it";
+    default:
+      std::array<char, 256> why{};
+      ::regerror(problem, &expression, why.data(), why.size());
+      return why.data();
+  }
+}
+
+}  // namespace
+
 Result<Condition> Condition::parse(const std::string& text) {
   const std::size_t sign = text.find_first_of("=~", text.find_first_not_of("=~"));
   const bool negated = sign != std::string::npos && sign > 0 && text[sign - 1] == '!';
@@ -25,9 +56,8 @@ Result<Condition> Condition::parse(const std::string& text) {
     auto expression = std::make_unique<regex_t>();
     const int problem = ::regcomp(expression.get(), made.value_.c_str(), REG_EXTENDED | REG_NOSUB);
     if (problem != 0) {
-      std::array<char, 256> why{};
-      ::regerror(problem, expression.get(), why.data(), why.size());
-      return Error{ErrorCode::kMalformed, std::string("no regular expression: ") + why.data()};
+      return Error{ErrorCode::kMalformed,
+                   "no regular expression: " + regex_problem(problem, *expression)};
     }
     made.expression_ = std::shared_ptr<regex_t>(expression.release(), Free());
   } else if (made.value_ == "(no such label)" || made.value_ == "(unset)") {
@@ -64,12 +94,18 @@ std::string words_of(const Selection& selection) {
 
 }  // namespace
 
-Status select(Profile& profile, const Selection& selection) {
-  if (selection.empty()) return {};
+Result<std::vector<SeenValues>> select(Profile& profile, const Selection& selection) {
+  std::vector<SeenValues> seen(selection.conditions.size());
+  if (selection.empty()) return seen;
   const bool timed = selection.since || selection.until;
   const auto no_time = [](const SampleRow& row) { return row.time_ns == 0; };
   if (timed && std::any_of(profile.rows.begin(), profile.rows.end(), no_time)) {
-    return Error{ErrorCode::kUnsupported, "it does not say when its samples were taken"};
+    return Error{ErrorCode::kUnsupported,
+                 std::string("it does not say when its samples were taken: leave ") +
+                     (!selection.until   ? "--since"
+                      : !selection.since ? "--until"
+                                         : "--since and --until") +
+                     " out, or give the .jsonl recording"};
   }
   const RowLabels labels(profile);
   const auto nanoseconds_of = [](const auto& time, std::uint64_t otherwise) {
@@ -80,16 +116,23 @@ Status select(Profile& profile, const Selection& selection) {
   const auto wanted = [&](const SampleRow& row) {
     const std::uint64_t at = row.time_ns - std::min(row.time_ns, profile.start_monotonic_ns);
     if (timed && (at < since || at >= until)) return false;
-    return std::all_of(selection.conditions.begin(), selection.conditions.end(),
-                       [&](const Condition& condition) {
-                         const std::string frame = labels.group_frame(row, condition.key());
-                         return condition.holds(frame.substr(condition.key().size() + 1));
-                       });
+    bool all = true;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const Condition& condition = selection.conditions[i];
+      std::string value =
+          labels.group_frame(row, condition.key()).substr(condition.key().size() + 1);
+      const bool holds = condition.holds(value);
+      seen[i].met |= holds;
+      if (!holds && seen[i].values.size() <= SeenValues::kMost)
+        seen[i].values.insert(std::move(value));
+      all &= holds;
+    }
+    return all;
   };
   std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
-  return {};
+  return seen;
 }
 
 }  // namespace labelscope::cli

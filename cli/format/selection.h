@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,15 @@ struct Selection {
   bool empty() const { return conditions.empty() && !since && !until; }
 };
 
-// Leaves the other samples out. The ledger then tells of what is left. kUnsupported: a time is wanted,
+// What a condition has met in the samples of the time that is wanted.
+struct SeenValues {
+  static constexpr std::size_t kMost = 12;
+  bool met = false;              // it holds for one
+  std::set<std::string> values;  // for which it does not hold, up to one more than kMost
+};
+
+// Leaves the other samples out. Returns what each condition has met. The ledger then tells of what is left. kUnsupported: a time is wanted,
 // and the recording has none for some samples.
-Status select(Profile& profile, const Selection& selection);
+Result<std::vector<SeenValues>> select(Profile& profile, const Selection& selection);
 
 }  // namespace labelscope::cli

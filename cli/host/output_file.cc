@@ -143,6 +143,10 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     temporary = hidden_name(path);
     fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   }
+  if (!fd.valid() && errno == ENOENT) {
+    return Error{ErrorCode::kSystem,
+                 cannot_write(path, 0) + ": there is no folder " + directory_of(path)};
+  }
   if (!fd.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
   OutputFile file(path, std::move(fd), kind, std::move(temporary), overwrite);
   file.of_other_user_ = replaces && found.st_uid != ::geteuid();

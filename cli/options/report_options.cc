@@ -34,7 +34,10 @@ void ReportOptions::check(const OptionList& list, const CommandTail& /*tail*/) {
     refuse("stdin can be read once only");
   }
   SelectionOptions::check();
-  if (format && outputs.empty()) refuse("--format has a meaning with --output only");
+  if (format && outputs.empty()) {
+    refuse("--format has a meaning with --output only: add -o - or -o FILE" +
+           std::string(format->extension));
+  }
   OutputOptions::check();
   messages.check(list);
 }

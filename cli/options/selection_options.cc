@@ -1,5 +1,6 @@
 #include "cli/options/selection_options.h"
 
+#include "cli/format/shares.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -24,13 +25,17 @@ void SelectionOptions::declare(OptionList& list) {
              "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold)",
              selection.conditions, parse_conditions);
   list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
-            selection.since, parse_duration);
+            selection.since, parse_moment);
   list.word("--until", "TIME", "Before this time from the start", selection.until, parse_duration);
 }
 
 void SelectionOptions::check() const {
   if (selection.since && selection.until && *selection.until <= *selection.since) {
-    refuse("--until lies not behind --since");
+    const auto text = [](const auto& time) {
+      return time_text(static_cast<std::uint64_t>(time->count()));
+    };
+    refuse("--until (" + text(selection.until) + ") must be later than --since (" +
+           text(selection.since) + ")");
   }
 }
 

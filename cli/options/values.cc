@@ -68,6 +68,11 @@ std::chrono::nanoseconds parse_duration(const std::string& option, const std::st
   return std::chrono::nanoseconds(static_cast<std::int64_t>(*value * seconds * 1e9));
 }
 
+std::chrono::nanoseconds parse_moment(const std::string& option, const std::string& text) {
+  return text.starts_with("0") && number<double>(text) == 0 ? std::chrono::nanoseconds(0)
+                                                            : parse_duration(option, text);
+}
+
 std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts) {
   std::vector<Pid> pids;
   for (const std::string& text : texts) {

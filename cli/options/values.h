@@ -20,6 +20,8 @@ namespace labelscope::cli {
 
 // "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
+// The same from the start of something: the start itself, "0", is one, too.
+std::chrono::nanoseconds parse_moment(const std::string& option, const std::string& text);
 // Lists of IDs between commas; each once, in their order.
 std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts);
 // Lists of label keys between commas; each once, in their order.

@@ -61,8 +61,9 @@ Status check_same_values(const Profile& one, const Profile& other) {
   const auto words = [](const std::string& mode) {
     return mode.find('/') == std::string::npos ? mode + " time" : mode;
   };
-  return Error{ErrorCode::kUnsupported,
-               "it counts " + words(other.mode) + ", and the one before " + words(one.mode)};
+  return Error{ErrorCode::kUnsupported, "it counts " + words(other.mode) + ", and the one before " +
+                                            words(one.mode) +
+                                            "; give recordings that count the same"};
 }
 
 Status merge(Profile& to, Profile from) {

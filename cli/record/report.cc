@@ -78,7 +78,7 @@ bool RecordReport::show_labels(const Outputs& outputs) {
   const bool written = show_summary(outputs.take_stdout());
   if (quiet_) return written;
   // A stderr that cannot be written to has nobody to tell.
-  show_keys(std::cerr, STDERR_FILENO);
+  static_cast<void>(show_keys(std::cerr, STDERR_FILENO));
   explain_missing_labels();
   return written;
 }

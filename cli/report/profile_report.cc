@@ -18,6 +18,7 @@
 #include "cli/profile/label_rules.h"
 #include "cli/profile/many_label_sets.h"
 #include "cli/profile/telling_key.h"
+#include "cli/report/known_keys.h"
 
 namespace labelscope::cli {
 SummaryStyle style_for(ColorMode mode, int fd) {
@@ -35,15 +36,6 @@ namespace {
 
 std::string file_size(std::uint64_t bytes) {
   return bytes < 10240 ? with_thousands(bytes) + " bytes" : with_thousands(bytes / 1024) + " KiB";
-}
-
-std::set<std::string_view> keys_of(const Profile& profile) {
-  // What every sample has, whatever the target says (docs/recording-format.md).
-  std::set<std::string_view> keys = {"pid", "thread_id", "thread_name", "comm"};
-  for (const LabelSet& labels : profile.label_sets) {
-    for (const Label& label : labels) keys.insert(label.key);
-  }
-  return keys;
 }
 
 }  // namespace
@@ -65,28 +57,22 @@ bool ProfileReport::show_summary(bool stdout_is_taken) {
                                                        style_for(options_.messages.color, fd), out);
   const bool written = status && out.flush();
   if (!written) {
-    write_errors_.push_back({ErrorCode::kSystem, cannot_write("the summary to stdout", errno)});
+    log::error(cannot_write("the summary to stdout", errno));
   }
   return written;
 }
 
-void ProfileReport::show_keys(std::ostream& out, int fd) const {
+bool ProfileReport::show_keys(std::ostream& out, int fd) const {
   SummaryStyle style = style_for(options_.messages.color, fd);
   if (!options_.summary.empty()) style.functions = 0;
-  static_cast<void>(render_label_keys(profile_, style, out));
+  return render_label_keys(profile_, style, out) && out.flush();
 }
 
 void ProfileReport::say_missing_keys() const {
-  const std::set<std::string_view> known = keys_of(profile_);
-  std::set<std::string> missing;
-  for (const auto* asked : {&options_.summary, &options_.group_by}) {
-    for (const std::string& key : *asked) {
-      if (!known.contains(key)) missing.insert(key);
-    }
-  }
-  for (const std::string& key : missing) {
-    log::warning("no sample has the label " + escape_terminal(key));
-  }
+  std::set<std::string> known;
+  add_keys(profile_, known);
+  warn_of_unknown_keys(options_.summary, "--summary", known);
+  warn_of_unknown_keys(options_.group_by, "--group-by", known);
 }
 
 void ProfileReport::say_label_sets() const {

@@ -20,10 +20,11 @@ class ProfileReport {
 
   // Files first: whatever happens to stdout, they are there. False if one could not be written.
   bool write_files(Outputs& outputs);
-  // The tables of --summary, on stdout, or on stderr where a file takes that. False if it failed.
+  // The tables of --summary, on stdout, or on stderr where a file takes that. False if it failed,
+  // which was said.
   bool show_summary(bool stdout_is_taken);
-  // The label keys seen, and the functions, if no summary has told them.
-  void show_keys(std::ostream& out, int fd) const;
+  // The label keys seen, and the functions, if no summary has told them. False if it failed.
+  bool show_keys(std::ostream& out, int fd) const;
   void say_missing_keys() const;
   // What was left out of the labels, and what should be if there are too many sets of them.
   void say_label_sets() const;

@@ -11,9 +11,10 @@
 #include "cli/format/escape.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/recording_reader.h"
-#include "cli/format/row_labels.h"
+#include "cli/format/shares.h"
 #include "cli/host/log.h"
 #include "cli/profile/merge.h"
+#include "cli/report/known_keys.h"
 
 namespace labelscope::cli {
 namespace {
@@ -30,29 +31,11 @@ Result<ReadRecording> read(const std::string& path) {
   return read_recording(file);
 }
 
-// Keys that conditions may name: our own, and those of labels.
-void add_keys(const Profile& profile, std::set<std::string>& keys) {
-  keys.insert({std::string(kPidKey), std::string(kThreadIdKey), std::string(kThreadNameKey),
-               std::string(kCommKey)});
-  for (const LabelSet& labels : profile.label_sets) {
-    for (const Label& label : labels) keys.insert(label.key);
-  }
-}
-
-// A condition on a key that no sample has leaves nothing, or all.
-void warn_of_unknown_keys(const Selection& selection, const std::set<std::string>& known) {
-  constexpr std::size_t kMostTold = 12;
-  for (const Condition& condition : selection.conditions) {
-    if (known.contains(condition.key())) continue;
-    std::string there;
-    std::size_t told = 0;
-    for (const std::string& key : known) {
-      if (++told > kMostTold) break;
-      there += (there.empty() ? "" : ", ") + escape_terminal(key);
-    }
-    if (known.size() > kMostTold) there += ", ...";
-    log::warning("no sample has the label " + escape_terminal(condition.key()) +
-                 " of --where; there are: " + there);
+void add(std::vector<SeenValues>& all, std::vector<SeenValues> seen) {
+  all.resize(seen.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    all[i].met |= seen[i].met;
+    all[i].values.merge(seen[i].values);
   }
 }
 
@@ -67,14 +50,20 @@ Identity identity_of(const Profile& profile) {
 
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection) {
   ReadRecordings all;
-  std::set<std::string> keys;
   std::set<Identity> seen;
   for (const std::string& path : paths) {
     const std::string name = path == "-" ? "stdin" : escape_terminal(path);
     auto recording = read(path);
-    if (recording) add_keys(recording->profile, keys);
-    Status done =
-        recording ? select(recording->profile, selection) : Status(std::move(recording).error());
+    if (recording) add_keys(recording->profile, all.keys);
+    Status done = recording ? Status() : Status(std::move(recording).error());
+    if (done) {
+      auto selected = select(recording->profile, selection);
+      if (selected) {
+        add(all.seen, *std::move(selected));
+      } else {
+        done = std::move(selected).error();
+      }
+    }
     if (done) {
       for (const std::string& note : recording->notes) {
         log::info(name + ": " + escape_terminal(note));
@@ -96,11 +85,30 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
     }
     if (!done) {
       log::error(name + ": " + escape_terminal(done.error().context));
-      return {std::nullopt, status_of(done.error())};
+      return {std::nullopt, status_of(done.error()), {}, {}};
     }
   }
-  warn_of_unknown_keys(selection, keys);
+  std::vector<std::string> asked;
+  for (const Condition& condition : selection.conditions) asked.push_back(condition.key());
+  warn_of_unknown_keys(asked, "--where", all.keys);
   return all;
+}
+
+std::string why_none_is_left(const Selection& selection, const ReadRecordings& recordings) {
+  for (std::size_t i = 0; i < recordings.seen.size(); ++i) {
+    const auto& [met, values] = recordings.seen[i];
+    const Condition& condition = selection.conditions[i];
+    if (met || values.empty()) continue;
+    const std::string begin = "--where " + escape_terminal(condition.text()) + ": ";
+    if (!recordings.keys.contains(condition.key())) return begin + "no sample has this label";
+    return begin + "no sample has such a value; there are: " + first_of(values, SeenValues::kMost);
+  }
+  const std::string length =
+      "the recording, which is " + time_text(recordings.profile->duration_ns) + " long";
+  if (selection.conditions.empty()) return "no sample is left of " + length;
+  const bool timed = selection.since || selection.until;
+  return std::string("no sample meets all conditions") +
+         (timed ? " between --since and --until of " + length : std::string());
 }
 
 }  // namespace labelscope::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,16 @@ namespace labelscope::cli {
 
 struct ReadRecordings {
   std::optional<Profile> profile;  // empty: one could not be read, and `status` says why
-  int status = kExitOk;  // of what was read: kExitRuntimeError if something of it was lost
+  int status = kExitOk;          // of what was read: kExitRuntimeError if something of it was lost
+  std::set<std::string> keys;    // that samples have, before any was left out
+  std::vector<SeenValues> seen;  // by the conditions
 };
 
 // "-" is stdin.
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection);
+
+// Why the selection leaves nothing of them: the condition that no sample meets, and the values that
+// there are.
+std::string why_none_is_left(const Selection& selection, const ReadRecordings& recordings);
 
 }  // namespace labelscope::cli

@@ -44,6 +44,20 @@ fi
 
 run diff a.jsonl a.jsonl --where "comm=no such value"
 expect_status "$exit_no_sample" "no sample left"
+expect_said '^labelscope: a\.jsonl: --where comm=no such value: no sample has such a value; there are: '
+run diff a.jsonl a.jsonl --summary comn
+expect_said 'no sample has the label comn of --summary; there are: comm'
+head -n 1 a.jsonl >none.jsonl
+for command in "report" "diff a.jsonl"; do
+  # shellcheck disable=SC2086
+  run $command none.jsonl
+  expect_status "$exit_error" "$command: a recording that is cut before its samples"
+  expect_said 'none\.jsonl: it was cut short before its first sample'
+done
+sed '1s/"mode":"cpu"/"mode":"wall"/' a.jsonl >wall.jsonl
+run diff a.jsonl wall.jsonl
+expect_status "$exit_error" "CPU time and all time"
+expect_said 'wall\.jsonl: it counts wall time, and the one before cpu time; give'
 run diff a.jsonl nowhere.jsonl
 expect_status "$exit_no_target" "not there"
 head -c $(($(stat -c %s a.jsonl) * 9 / 10)) a.jsonl >cut.jsonl

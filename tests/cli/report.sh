@@ -67,6 +67,18 @@ expect_status "$exit_usage" "a directory for a file"
 rm -f one.html one.svg one.pb.gz a.otlp
 run report a.jsonl --where "$key=no such value"
 expect_status "$exit_no_sample" "no sample left"
+expect_said "--where $key=no such value: no sample has such a value; there are: .*$value"
+run report a.jsonl --since 1h
+expect_said 'no sample is left of the recording, which is'
+for asked in summary group-by; do
+  run report a.jsonl "--$asked" thread_nam
+  expect_said "no sample has the label thread_nam of --$asked; there are: .*thread_name"
+done
+run report a.jsonl --since 0
+expect_status "$exit_ok" "from the start"
+run report a.jsonl -o no/such/x.html
+expect_status "$exit_error" "a folder that is not there"
+expect_said 'cannot write no/such/x\.html: there is no folder no/such$'
 head -c $(($(stat -c %s a.jsonl) * 9 / 10)) a.jsonl >cut.jsonl
 run report cut.jsonl -o cut.folded
 expect_status "$exit_error" "a recording that is cut short"
@@ -76,9 +88,35 @@ sed '2s/.*/damaged/' a.jsonl >damaged.jsonl
 run report damaged.jsonl
 expect_status "$exit_error" "a damaged recording"
 expect_said '1 line cannot be read, the first one is line 2'
-run report a.folded
-expect_status "$exit_error" "no recording"
-expect_said 'does not begin as a recording'
+for extension in csv svg html folded; do
+  run report a.jsonl -o "a.$extension" --overwrite
+  run report "a.$extension"
+  expect_status "$exit_error" "no recording"
+  expect_said "\\.$extension\\), which labelscope writes and does not read"
+done
+run report /etc/passwd
+expect_status "$exit_error" "a file of another kind"
+expect_said 'recordings \(\.jsonl\) and pprof files are read'
+cat a.jsonl damaged.jsonl >two.jsonl
+run report two.jsonl -o two.folded
+expect_status "$exit_error" "two recordings in one file"
+expect_said 'give them as two files'
+run report a.jsonl -o one.folded
+cmp one.folded two.folded || fail "of two recordings in one file, not the first is read"
+
+# What stdout does not take is told.
+for options in "--summary comm -q" "--summary comm --json -q" "-q"; do
+  # shellcheck disable=SC2086
+  timeout --signal=KILL 60 "$LABELSCOPE" report a.jsonl $options >/dev/full 2>"$work/stderr"
+  status=$?
+  expect_status "$exit_error" "$options >/dev/full"
+  expect_said '^labelscope: cannot write .* to stdout: No space left on device$'
+  # shellcheck disable=SC2086
+  timeout --signal=KILL 60 "$LABELSCOPE" report a.jsonl $options >&- 2>"$work/stderr"
+  status=$?
+  expect_status "$exit_error" "$options >&-"
+  expect_said '^labelscope: cannot write .* to stdout: Bad file descriptor$'
+done
 sed '1s/"version":1/"version":2/' a.jsonl >later.jsonl
 run report later.jsonl
 expect_status "$exit_error" "a later version"
@@ -104,7 +142,12 @@ if command -v go >/dev/null && pprof -tags a.pb.gz >"$work/tags" 2>/dev/null; th
 fi
 run report a.pb.gz --since 1s
 expect_status "$exit_error" "times of a pprof file"
-expect_said 'does not say when its samples were taken'
+expect_said 'does not say when its samples were taken: leave --since out'
+run report a.jsonl a.pb.gz
+expect_said "of $all samples it is not known how the stack ends"
+run report a.pb.gz -o pprof.csv
+! grep -q not-wanted pprof.csv || fail "stacks of a pprof file are not wanted"
+grep -q ,unknown, pprof.csv || fail "ends of stacks of a pprof file are not unknown"
 head -c $(($(stat -c %s a.pb.gz) / 2)) a.pb.gz >cut.pb.gz
 run report cut.pb.gz
 expect_status "$exit_error" "a pprof file that is cut short"
@@ -116,4 +159,12 @@ for wrong in "--where tenant" "--where tenant~(" "--since 2 --until 1" "-f folde
   run report a.jsonl $wrong
   expect_status "$exit_usage" "$wrong"
 done
-rm -f ./[a-h].* ./*.jsonl ./*.gz ./*.folded ./*.html ./*.pb.gz
+run report a.jsonl --since 3s --until 2s
+expect_said '--until \(2\.00 s\) must be later than --since \(3\.00 s\)'
+run report a.jsonl --where 'tenant~(['
+expect_said 'a \[ is not closed with \]'
+run report a.jsonl --where 'tenant~*'
+expect_said 'nothing to repeat'
+run report a.jsonl -f csv
+expect_said 'add -o - or -o FILE\.csv'
+rm -f ./[a-h].* ./*.csv ./*.svg ./*.jsonl ./*.gz ./*.folded ./*.html ./*.pb.gz

@@ -177,7 +177,9 @@ TEST_CASE("comparison: what is counted differently is not compared") {
   other.mode = "inuse_space/bytes";
   const auto refused = Comparison::make(shop(1, 1, 1), other, {});
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().context == "it counts inuse_space/bytes, and the one before cpu time");
+  CHECK(refused.error().context ==
+        "it counts inuse_space/bytes, and the one before cpu time; give recordings that count the "
+        "same");
 }
 
 TEST_CASE("comparison: both sides become one profile with a label that no other has") {

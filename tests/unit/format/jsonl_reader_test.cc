@@ -1,6 +1,7 @@
 // Recordings read back: what was written comes out, and what is damaged costs itself and is told.
 #include "cli/format/jsonl_reader.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "cli/format/format.h"
@@ -125,6 +126,56 @@ TEST_CASE("jsonl_reader: a damaged line costs itself, and what refers to it keep
   }
 }
 
+TEST_CASE("jsonl_reader: of two recordings in one file the first is read, and the second is told") {
+  const std::string text = written(recorded_profile());
+  for (const std::size_t cut : {std::size_t{0}, text.size() / 2}) {
+    const ReadRecording back = good(text.substr(0, text.size() - cut) + text);
+    const auto told = std::ranges::find_if(back.lost, [](const std::string& lost) {
+      return lost.find("give them as two files") != std::string::npos;
+    });
+    REQUIRE(told != back.lost.end());
+    CHECK(samples_in(back.profile) <= samples_in(recorded_profile()));
+    if (cut == 0) CHECK(back.lost.size() == 1);
+    if (cut == 0) CHECK(written(back.profile) == text);
+  }
+}
+
+TEST_CASE(
+    "jsonl_reader: what has an ID that was given twice is nothing, and not the first of them") {
+  const std::string text = written(recorded_profile());
+  const auto of_tenant = [](const Profile& profile) {
+    std::uint64_t count = 0;
+    for (const SampleRow& row : profile.rows) {
+      if (!profile.label_sets[row.label_set].empty()) count += row.count;
+    }
+    return count;
+  };
+  std::vector<std::string> lines = lines_of(text);
+  const auto twice = [&](const std::string& type, const char* other) {
+    std::size_t at = first_of(lines, type);
+    while (type == "labels" && lines[at].find("tenant") == std::string::npos) ++at;
+    const std::size_t id = lines[at].find("\"id\":") + 5;
+    const std::string number = lines[at].substr(id, lines[at].find(',', id) - id);
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(first_of(lines, "sample")),
+                 R"({"type":")" + type + R"(","id":)" + number + other);
+  };
+  twice("labels", R"(,"labels":[{"key":"tenant","value":"other","publisher":0}]})");
+  twice("stack", R"(,"locations":[],"end":"complete"})");
+  const ReadRecording back = good(text_of(lines));
+  REQUIRE(back.lost.size() == 1);
+  CHECK(back.lost[0].starts_with("2 lines cannot be read"));
+  CHECK(back.lost[0].find("its ID was given before") != std::string::npos);
+  CHECK(samples_in(back.profile) == samples_in(recorded_profile()));
+  CHECK(of_tenant(back.profile) < of_tenant(good(text).profile));
+  CHECK(back.profile.stacks[0].frames.empty());
+  const Ledger before = recorded_profile().ledger;
+  const Ledger& after = back.profile.ledger;
+  CHECK(after.outcomes[LS_UNREADABLE_MALFORMED] > before.outcomes[LS_UNREADABLE_MALFORMED]);
+  CHECK(after.outcomes[LS_LABELLED] + after.outcomes[LS_UNREADABLE_MALFORMED] ==
+        before.outcomes[LS_LABELLED] + before.outcomes[LS_UNREADABLE_MALFORMED]);
+  CHECK(after.written == before.written);
+}
+
 TEST_CASE("jsonl_reader: a recording cut anywhere is read up to there, or is none") {
   const std::string text = written(recorded_profile());
   const std::size_t header = text.find('\n');
@@ -138,6 +189,8 @@ TEST_CASE("jsonl_reader: a recording cut anywhere is read up to there, or is non
     REQUIRE(back);
     REQUIRE(back->lost.size() == 1);
     CHECK(back->lost[0].starts_with("it was cut short"));
+    CHECK((back->lost[0].find("before its first sample") != std::string::npos) ==
+          back->profile.rows.empty());
     CHECK(samples_in(back->profile) >= most);
     most = samples_in(back->profile);
     CHECK(back->profile.ledger.written == most);
@@ -151,9 +204,11 @@ TEST_CASE("jsonl_reader: what is no recording, or a later one, is refused") {
   CHECK(read("").error().context == "it is empty");
   CHECK(read("{}\n").error().code == ErrorCode::kMalformed);
   CHECK(read(text.substr(text.find('\n') + 1)).error().code == ErrorCode::kMalformed);
-  std::string later = text;
-  later.replace(later.find("\"version\":1"), 11, "\"version\":2");
-  CHECK(read(later).error().code == ErrorCode::kUnsupported);
+  for (const char* version : {"\"version\":2", "\"version\":0"}) {
+    std::string other = text;
+    other.replace(other.find("\"version\":1"), 11, version);
+    CHECK(read(other).error().code == ErrorCode::kUnsupported);
+  }
 }
 
 TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are told") {

@@ -382,5 +382,17 @@ TEST_CASE("recording_reader: what is neither is refused in words") {
     REQUIRE_FALSE(back);
     CHECK(back.error().context.find("it") != std::string::npos);
   }
-  CHECK(read("main;work 100\n").error().context.starts_with("it does not begin as a recording"));
+  for (const char* name : {"a.csv", "a.folded", "a.html", "a.svg", "a.otlp"}) {
+    INFO(name);
+    std::ostringstream out;
+    REQUIRE(format_from_path(name)->render(of_everything(), {}, out));
+    const auto back = read(out.str());
+    REQUIRE_FALSE(back);
+    CHECK(back.error().context.find("writes and does not read") != std::string::npos);
+  }
+  std::ostringstream recording;
+  REQUIRE(render_jsonl(of_everything(), {}, recording));
+  CHECK(good("\xEF\xBB\xBF" + recording.str()).lost.empty());
+  CHECK_FALSE(read("\xEF\xBB"));
+  CHECK(read("root:x:0:0::/root:/bin/sh\n").error().context.starts_with("it does not begin as a"));
 }

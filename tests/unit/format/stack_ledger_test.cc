@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/format/format.h"
+#include "cli/format/jsonl_reader.h"
 #include "cli/format/ledger_text.h"
 #include "support/catch.h"
 #include "unit/format/pprof_decoded.h"
@@ -122,6 +123,21 @@ TEST_CASE("stack ledger: every format has each end, and all are the samples") {
   }
 }
 
+TEST_CASE("stack ledger: an end that a file does not tell is unknown, and stays it") {
+  SmallProfile small;
+  small.profile.stacks[small.work_stack].end = LS_STACK_NOT_WANTED;
+  small.sample(small.shop_thread, small.work_stack, small.no_labels, LS_UNLABELLED);
+  std::stringstream lines;
+  REQUIRE(render_jsonl(small.profile, {}, lines));
+  CHECK(of_jsonl(lines.str()) == Ends{{"unknown", 1}});
+  const auto back = read_jsonl(lines);
+  REQUIRE(back);
+  CHECK(back->profile.stacks[0].end == LS_STACK_NOT_WANTED);
+  std::ostringstream table;
+  REQUIRE(render_csv(small.profile, {}, table));
+  CHECK(table.str().find(",unknown,") != std::string::npos);
+}
+
 TEST_CASE("stack ledger: the line at the end adds up, and a stack without an end is a defect") {
   Ends truth;
   SmallProfile small = of_all_ends(truth);
@@ -142,4 +158,8 @@ TEST_CASE("stack ledger: the line at the end adds up, and a stack without an end
   --small.profile.ledger.counters["stacks-missing"];
   CHECK_FALSE(adds_up(small.profile.ledger));
   CHECK(stacks_line(Ledger{}).empty());
+  CHECK(line.find("not known") == std::string::npos);
+  small.profile.ledger.written += 7;
+  CHECK(stacks_line(small.profile.ledger).find("; of 8 samples it is not known") !=
+        std::string::npos);
 }

@@ -1,0 +1,38 @@
+#include "cli/report/known_keys.h"
+
+#include "cli/format/escape.h"
+#include "cli/format/row_labels.h"
+#include "cli/host/log.h"
+
+namespace labelscope::cli {
+
+void add_keys(const Profile& profile, std::set<std::string>& keys) {
+  // What every sample has, whatever the target says (docs/recording-format.md).
+  keys.insert({std::string(kPidKey), std::string(kThreadIdKey), std::string(kThreadNameKey),
+               std::string(kCommKey)});
+  for (const LabelSet& labels : profile.label_sets) {
+    for (const Label& label : labels) keys.insert(label.key);
+  }
+}
+
+std::string first_of(const std::set<std::string>& words, std::size_t most) {
+  std::string text;
+  std::size_t told = 0;
+  for (const std::string& word : words) {
+    if (++told > most) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + escape_terminal(word);
+  }
+  return text;
+}
+
+void warn_of_unknown_keys(const std::vector<std::string>& asked, const std::string& option,
+                          const std::set<std::string>& known) {
+  constexpr std::size_t kMostTold = 12;
+  for (const std::string& key : asked) {
+    if (known.contains(key)) continue;
+    log::warning("no sample has the label " + escape_terminal(key) + " of " + option +
+                 "; there are: " + first_of(known, kMostTold));
+  }
+}
+
+}  // namespace labelscope::cli
