@@ -2,16 +2,32 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/shares.h"
+#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
 
 namespace labelscope::cli {
+namespace {
+
+// "heap.pprof, other.pprof"
+std::string file_names(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& path : paths) {
+    if (path == "-") continue;
+    names += (names.empty() ? "" : ", ") + std::string(base_name(path));
+  }
+  return names;
+}
+
+}  // namespace
 
 int run(const ReportOptions& options) {
   std::optional<Outputs> outputs;
@@ -33,7 +49,7 @@ int run(const ReportOptions& options) {
     return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
   }
   ProfileReport report(options, *all.profile);
-  bool written = !outputs || report.write_files(*outputs);
+  bool written = !outputs || report.write_files(*outputs, file_names(options.recordings));
   written &= report.show_summary(outputs && outputs->take_stdout());
   if (!outputs && options.summary.empty()) {
     report.show_keys(std::cout, STDOUT_FILENO);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "cli/format/escape.h"
 #include "cli/format/ledger_text.h"
@@ -48,8 +49,9 @@ std::set<std::string_view> keys_of(const Profile& profile) {
 
 }  // namespace
 
-bool ProfileReport::write_files(Outputs& outputs) {
+bool ProfileReport::write_files(Outputs& outputs, std::string source) {
   RenderOptions rendering;
+  rendering.source = std::move(source);
   rendering.group_by = options_.group_by;
   written_ = outputs.write(profile_, rendering, write_errors_);
   return write_errors_.empty();

@@ -168,10 +168,19 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     heap.sample(["main"], {}, { weight: 1024 * 1024 });
     const path = join(folder, "heap.html");
     writeFileSync(path, pageText(heap.bytes(), { ...FACTS, mode: "inuse_space", unit: "bytes", event: "another tool", backend: "", period_ns: 0,
-      duration_ns: 0, start_unix_ms: 0, stacks: null, tick_ns: 0 }));
+      duration_ns: 0, start_unix_ms: 0, stacks: null, has_stacks: true, tick_ns: 0, command: "", source: "heap.pprof", time_line: "4.00 MiB of inuse_space (bytes)" }));
     await page.open(path);
     await shows("#chips .amount", /^4\.00 MiB$/);
+    assert.match(await text("#facts-line"), /inuse_space, by another tool/);
     assert.doesNotMatch(await text("#facts-line"), /by {2}|0 ns/);
+    // It is called as its file; no word of time, of stacks that are not there, or of threads that nobody knows.
+    assert.equal(await text("#command"), "heap.pprof");
+    assert.equal(await page.evaluate("document.title"), "heap.pprof – labelscope");
+    assert.match(await text("#facts-details"), /inuse_space4\.00 MiB of inuse_space/);
+    assert.doesNotMatch(await text("#facts-details"), /none taken|time/);
+    assert.equal(await text("#rail h3"), "tenant");
+    assert.match(await text("#rail .coverage"), /75\.0 % of inuse_space · 1 value/);
+    assert.equal(await page.evaluate("document.querySelectorAll('#rail .key').length"), 1);
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
     await page.press("ArrowDown");

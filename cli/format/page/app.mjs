@@ -15,7 +15,7 @@ import { CLASSES, Questions } from "./questions.mjs";
 import { DEFAULT_STATE, readState, writeState } from "./state.mjs";
 import { TableView } from "./table_view.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, setWeightUnit, weightText } from "./text.mjs";
+import { bounded, counted, percent, setWeights, weightText } from "./text.mjs";
 import { TimeView } from "./time_view.mjs";
 import { boxName, valueText } from "./tree.mjs";
 
@@ -377,7 +377,7 @@ function remember(name, value) {
 
 export async function start() {
   const facts = JSON.parse(byId("facts").textContent);
-  setWeightUnit(facts.unit ?? "nanoseconds");
+  setWeights(facts.unit ?? "nanoseconds", facts.mode);
   showFacts(byId("command"), byId("facts-line"), byId("facts-details"), facts);
   const area = byId("profile");
   const profile = new Profile(readColumns(await unpack(area.textContent)), facts);

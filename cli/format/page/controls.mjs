@@ -71,7 +71,7 @@ export function renderGroups(app) {
     ? toggle("as leaves", "Groups below the functions, not above them", state.leaves, () => app.set({ leaves: !state.leaves })) : null);
   const options = state.view === "flame" ? [
     toggle(state.icicle ? "icicle" : "flame", "Root above or below (i)", false, () => app.set({ icicle: !state.icicle })),
-    toggle("upside down", "From the functions in which time is spent to their callers (u)", state.inverted, () => app.set({ inverted: !state.inverted })),
+    toggle("upside down", "From the functions at the end of the stacks to their callers (u)", state.inverted, () => app.set({ inverted: !state.inverted })),
   ] : state.view === "table" && !state.compare ? [
     select("pivot", "columns by a label", [["", "no columns by label"], ...[...profile.keys.keys()].map((name) => [name, `columns: ${bounded(name, 30)}`])], state.pivot,
       (pivot) => app.set({ pivot })),

@@ -1,6 +1,6 @@
 // The head of the page: what was recorded and how, and whether its numbers can be trusted.
 import { element, fill } from "./dom.mjs";
-import { bounded, counted, percent, thousands, timeText } from "./text.mjs";
+import { bounded, counted, percent, thousands, timeText, weightsName } from "./text.mjs";
 
 const COMPLETE_ENOUGH = 0.9;
 
@@ -9,14 +9,15 @@ function factChip(text, title, warns = false) {
 }
 
 export function showFacts(command, line, details, facts) {
-  document.title = `${bounded(facts.command || "profile", 60)} – labelscope`;
-  fill(command, element("bdi", { title: bounded(facts.command, 2000) }, bounded(facts.command, 300)));
+  // A pprof file of another tool knows no command: then the file's name says what this is.
+  const name = facts.command || facts.source || "";
+  document.title = `${bounded(name || "profile", 60)} – labelscope`;
+  fill(command, element("bdi", { title: bounded(name, 2000) }, bounded(name, 300)));
   const rate = facts.period_ns > 0 ? ` at ${thousands(1e9 / facts.period_ns)} Hz` : "";
   const chips = [
     factChip(counted(facts.written, "sample", "samples"), "written to this page"),
-    factChip(`${facts.event}${rate}`, "what triggered the samples"),
+    facts.backend ? factChip(`${facts.event}${rate}`, "what triggered the samples") : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
   ];
-  // A pprof file of another tool does not say everything.
   if (facts.backend) chips.push(factChip(`by ${facts.backend}`, "how threads were read"));
   if (facts.duration_ns > 0) chips.push(factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"));
   if (facts.stacks) {
@@ -32,10 +33,10 @@ export function showFacts(command, line, details, facts) {
 
   const rows = [
     ["a part", facts.part ?? ""],
-    ["time", facts.time_line], ["samples", facts.ledger_line],
-    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : "none taken"],
+    [weightsName(), facts.time_line], ["samples", facts.ledger_line],
+    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : facts.has_stacks ? "" : "none taken"],
     ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],
-    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode],
+    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode], ["file", facts.source ?? ""],
     ["labelscope", facts.version],
     ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [`process ${pid} (${comm})`, attributes.join(", ")]),
     ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),

@@ -1,6 +1,6 @@
 // The table of functions: self and total, a column for each value of a label, or A and B.
 import { element } from "./dom.mjs";
-import { bounded, counted, percent, weightText } from "./text.mjs";
+import { bounded, counted, percent, weightText, weightsName } from "./text.mjs";
 import { standardErrors, valueText } from "./tree.mjs";
 
 // { columns, order, sort } for a TableView.
@@ -16,8 +16,8 @@ export function functionTable(questions, state) {
   if (state.compare) {
     addComparison(questions, state, columns, totals, wholes);
   } else {
-    amount("self", "self", totals[0].self, wholes[0], "time in the function alone");
-    amount("total", "total", totals[0].total, wholes[0], "time in the function and below");
+    amount("self", "self", totals[0].self, wholes[0], `${weightsName()} in the function alone`);
+    amount("total", "total", totals[0].total, wholes[0], `${weightsName()} in the function and below`);
     const pivot = questions.pivot(state);
     const key = profile.keys.get(state.pivot);
     for (const column of pivot?.columns ?? []) {

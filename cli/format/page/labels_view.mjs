@@ -3,7 +3,7 @@
 import { element, fill } from "./dom.mjs";
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, weightText } from "./text.mjs";
+import { bounded, counted, percent, theWeights, weightText } from "./text.mjs";
 import { valueText } from "./tree.mjs";
 
 const SHOWN = 6;
@@ -46,7 +46,7 @@ export class LabelsView {
           tool(grouped, grouped ? "Do not group by it" : "Group by it", "group", "≡", () => this.actions.ongroup(key.name), key),
           tool(colored, colored ? "Colour by function" : "Colour by it", "color", "◐", () => this.actions.oncolor(key.name), key),
           term ? element("button", { class: "clear", title: "Show all values again", onclick: () => this.actions.onclear(key.name) }, "clear") : null)),
-      element("p", { class: "coverage" }, `${percent(covered, whole)} of the time · ${counted(named, "value", "values")}`),
+      element("p", { class: "coverage" }, `${percent(covered, whole)} of ${theWeights()} · ${counted(named, "value", "values")}`),
       values.length > SHOWN ? this.query(entry, values, list) : null, list);
     this.fillList(entry, values, list);
     return section;

@@ -4,9 +4,16 @@ export const UNSET = "(unset)";
 export const UNREADABLE = "(unreadable)";
 export const EMPTY = "(empty)";
 
-// What weights are: time, or what a pprof file of another tool counts.
+// What weights are: time, or what a pprof file of another tool counts ("inuse_space", in bytes).
 let weightUnit = "nanoseconds";
-export function setWeightUnit(name) { weightUnit = name; }
+let weightName = "time";
+export function setWeights(unit, type) {
+  weightUnit = unit;
+  weightName = unit === "nanoseconds" ? "time" : bounded(type, 60);
+}
+// "time", "inuse_space"; in sentences "the time", "inuse_space"
+export function weightsName() { return weightName; }
+export function theWeights() { return weightUnit === "nanoseconds" ? "the time" : weightName; }
 
 export function weightText(weight) {
   if (weightUnit === "nanoseconds") return timeText(weight);
