@@ -131,8 +131,13 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("2");
     const row = await page.evaluate("[...[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'count').children].map((c) => c.textContent)");
     assert.deepEqual(row, ["count", "66.7 %", "0.0 %", "−66.7", "66.7 %", "0.0 %", "−66.7"]);
+    // The largest difference first, whatever its sign; those that may be chance last, with a mark.
+    const differences = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => r.children[3].textContent)");
+    assert.deepEqual(differences.map((text) => text.replace(/^[+−]/, "")), ["66.7", "66.7", "33.3", "33.3", "0.0", "0.0"]);
     assert.ok(await page.evaluate("document.querySelector('.difference.less') !== null"));
     assert.ok(await page.evaluate("document.querySelector('.difference.chance') !== null"));
+    await shows("#legend", /~ may be chance/);
+    await shows("#status", /^Click a row/);
   });
 
   test("a page of two recordings opens with A and B, and labels choose from both", async () => {
@@ -142,7 +147,8 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     };
     for (const [recording, parse] of [["A", 100], ["B", 300]]) {
       add(parse, ["main", "parse"], { recording, tenant: "acme" });
-      add(400 - parse, ["main", "idle"], { recording, tenant: "globex" });
+      add(400 - parse - (recording === "B" ? 2 : 0), ["main", "idle"], { recording, tenant: "globex" });
+      if (recording === "B") add(2, ["main", "odd"], { recording, tenant: "globex" });
     }
     const path = join(folder, "diff.html");
     writeFileSync(path, pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }));
@@ -154,6 +160,24 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("ArrowDown");
     await page.press("ArrowDown");
     await shows("#flame-item", /: A 25\.0 %, B 75\.0 %|: A 75\.0 %, B 25\.0 %/);
+    // One colour of A and one of B: in the bar, in the list, in the legend.
+    const colors = (selector) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.style.backgroundColor)`);
+    const [a, b] = await colors("#compare .mark");
+    assert.notEqual(a, b);
+    assert.deepEqual(await colors("#rail [aria-label='label recording'] .bar"), [a, b]);
+    const legend = await colors("#legend .mark");
+    assert.deepEqual([legend[0], legend[2]], [a, b]);
+    assert.deepEqual(await colors("#rail [aria-label='label tenant'] .bar"), ["", ""]);
+    // In the table what may be chance comes last and has a mark.
+    await page.press("2");
+    const rows = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [r.children[0].textContent, r.children[3].textContent])");
+    assert.deepEqual(rows.slice(2), [["odd", "+0.5~"], ["main", "0.0"]]);
+    await page.press("1");
+    for (const width of [1280, 390]) {
+      await page.resize(width, 844);
+      assert.ok(await page.evaluate("[...document.querySelectorAll('#legend bdi')].every((e) => e.scrollWidth <= e.clientWidth)"), `${width}`);
+    }
+    await page.resize(1280, 720);
     await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
     await shows(".part-a", /1\.00 s, 100 samples/);
     await shows(".part-b", /3\.00 s, 300 samples/);

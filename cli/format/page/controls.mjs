@@ -1,7 +1,7 @@
 // What is above the views: filters as chips, A and B, groups, options, the legend.
 import { byId, element, fill } from "./dom.mjs";
 import { NO_FILTER, withoutKey } from "./filter.mjs";
-import { OTHER, UNSET_COLOR, differenceColor } from "./palette.mjs";
+import { OTHER, SIDE_COLORS, TELLING, UNSET_COLOR, differenceColor } from "./palette.mjs";
 import { CLASS_OTHER } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
 import { bounded, counted, percent, weightText, UNREADABLE, UNSET } from "./text.mjs";
@@ -36,7 +36,7 @@ export function renderCompare(app) {
   if (!state.compare) return;
   const slices = app.questions.slices(state);
   const part = (slot, index) => element("div", { class: `part part-${slot}` },
-    element("strong", {}, slot.toUpperCase()),
+    colorMark(SIDE_COLORS[index]), element("strong", {}, slot.toUpperCase()),
     ...filterChips(app, state[slot], (changed) => app.set({ [slot]: changed })),
     state[slot].terms.length === 0 ? element("span", { class: "note" }, "everything") : null,
     element("span", { class: "amount" }, `${weightText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`));
@@ -86,15 +86,15 @@ export function renderGroups(app) {
 export function renderLegend(app) {
   const { state } = app;
   const area = byId("legend");
-  area.hidden = state.view === "table";
-  const item = (color, text, hatched = false) => {
-    const mark = element("span", { class: hatched ? "mark hatched" : "mark" });
-    mark.style.backgroundColor = color;
-    return element("span", { class: "entry" }, mark, element("bdi", {}, text));
-  };
+  area.hidden = state.view === "table" && !state.compare;
+  const item = (color, text, hatched = false) => element("span", { class: "entry" }, colorMark(color, hatched), element("bdi", {}, text));
+  if (state.compare && state.view === "table") {
+    fill(area, element("span", { class: "note" }, `~ may be chance: within ${TELLING} standard errors of so few samples`));
+    return;
+  }
   if (state.compare) {
-    fill(area, item(differenceColor(1, 0, 9, app.dark), "less in B"), item(differenceColor(1, 1, 0, app.dark), "no difference, or one that may be chance"),
-      item(differenceColor(0, 1, 9, app.dark), "more in B"));
+    fill(area, item(differenceColor(1, 0, 9, app.dark), "larger share of A"), item(differenceColor(1, 1, 0, app.dark), "no difference, or one that may be chance"),
+      item(differenceColor(0, 1, 9, app.dark), "larger share of B"));
     return;
   }
   const key = app.profile.keys.get(state.color);
@@ -111,6 +111,12 @@ export function renderLegend(app) {
     ...values.map((code) => item(app.boxes.classColor(classes[code]), bounded(valueText(key, code), 40))),
     others > 0 ? item(OTHER, counted(others, "other", "others")) : null,
     sums[0] > 0 ? item(UNSET_COLOR, UNSET, true) : null, sums[1] > 0 ? item(UNSET_COLOR, UNREADABLE, true) : null);
+}
+
+function colorMark(color, hatched = false) {
+  const mark = element("span", { class: hatched ? "mark hatched" : "mark" });
+  mark.style.backgroundColor = color;
+  return mark;
 }
 
 function chip(text, onremove) {
