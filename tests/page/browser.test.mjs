@@ -59,21 +59,21 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   test("head, labels and totals", async () => {
     await page.open(file);
     await shows("#command", /labelscope record -p 4242/);
-    await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0 % of stacks complete/);
+    await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0% of stacks complete/);
     await shows("#facts-details", /10 s of CPU time/);
     assert.equal(await amount(), "1.00 s");
-    assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0 %/);
-    assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0 %/);
-    assert.match(await page.evaluate(`${value("tenant", "(unreadable)")}.textContent`), /4\.0 %/);
-    await shows("#rail .coverage", /90\.0 % of the time · 2 values/);
+    assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0%/);
+    assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0%/);
+    assert.match(await page.evaluate(`${value("tenant", "(unreadable)")}.textContent`), /4\.0%/);
+    await shows("#rail .coverage", /90\.0% of the time · 2 values/);
   });
 
   test("a click includes, the button beside it excludes, and both can be taken back", async () => {
     await page.open(file);
     await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
-    await shows("#chips .amount", /^600 ms, 60\.0 %/);
+    await shows("#chips .amount", /^600 ms, 60\.0%/);
     // The others stay in sight, with what they would be.
-    assert.match(await page.evaluate(`${value("tenant", "globex")}.textContent`), /30\.0 %/);
+    assert.match(await page.evaluate(`${value("tenant", "globex")}.textContent`), /30\.0%/);
     await page.evaluate(`${value("route", "/search")}.querySelector('.exclude').click()`);
     await shows("#chips .amount", /^200 ms/);
     await page.evaluate("history.back()");
@@ -88,7 +88,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await choose("group-add", "route");
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
-    await shows("#flame-item", /^tenant=acme: 600 ms, 60\.0 %, 60 samples/);
+    await shows("#flame-item", /^tenant=acme: 600 ms, 60\.0%, 60 samples/);
     await page.press("ArrowDown");
     await shows("#flame-item", /^route=\/search: 400 ms/);
     await page.press("ArrowRight");
@@ -113,8 +113,8 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   test("a function with its labels, callers and callees", async () => {
     await page.open(file, "#view=table&sort=total");
     await page.evaluate("[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'search').click()");
-    await shows(".function-title", /search.*600 ms in it and below \(60\.0 %\), 200 ms in it alone/s);
-    await shows(".function-labels", /tenant.*acme66\.7 %.*globex33\.3 %/s);
+    await shows(".function-title", /search.*600 ms in it and below \(60\.0%\), 200 ms in it alone/s);
+    await shows(".function-labels", /tenant.*acme66\.7%.*globex33\.3%/s);
     await page.evaluate("document.querySelectorAll('.half .flame')[0].focus()");
     await page.press("ArrowUp");
     await shows("#callers-item", /^serve: 600 ms/);
@@ -130,7 +130,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows(".part-b", /tenant = globex.*300 ms, 30 samples/);
     await page.press("2");
     const row = await page.evaluate("[...[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'count').children].map((c) => c.textContent)");
-    assert.deepEqual(row, ["count", "66.7 %", "0.0 %", "−66.7", "66.7 %", "0.0 %", "−66.7"]);
+    assert.deepEqual(row, ["count", "66.7%", "0.0%", "−66.7", "66.7%", "0.0%", "−66.7"]);
     // The largest difference first, whatever its sign; those that may be chance last, with a mark.
     const differences = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => r.children[3].textContent)");
     assert.deepEqual(differences.map((text) => text.replace(/^[+−]/, "")), ["66.7", "66.7", "33.3", "33.3", "0.0", "0.0"]);
@@ -159,7 +159,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
     await page.press("ArrowDown");
-    await shows("#flame-item", /: A 25\.0 %, B 75\.0 %|: A 75\.0 %, B 25\.0 %/);
+    await shows("#flame-item", /: A 25\.0%, B 75\.0%|: A 75\.0%, B 25\.0%/);
     // One colour of A and one of B: in the bar, in the list, in the legend.
     const colors = (selector) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.style.backgroundColor)`);
     const [a, b] = await colors("#compare .mark");
@@ -183,7 +183,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows(".part-b", /3\.00 s, 300 samples/);
     // And back to one recording alone, by its filter.
     await page.press("c");
-    await shows("#chips .amount", /^4\.00 s, 50\.0 % of all/);
+    await shows("#chips .amount", /^4\.00 s, 50\.0% of all/);
   });
 
   test("bytes are bytes: a heap profile has no times", async () => {
@@ -203,12 +203,12 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     assert.match(await text("#facts-details"), /inuse_space4\.00 MiB of inuse_space/);
     assert.doesNotMatch(await text("#facts-details"), /none taken|time/);
     assert.equal(await text("#rail h3"), "tenant");
-    assert.match(await text("#rail .coverage"), /75\.0 % of inuse_space · 1 value/);
+    assert.match(await text("#rail .coverage"), /75\.0% of inuse_space · 1 value/);
     assert.equal(await page.evaluate("document.querySelectorAll('#rail .key').length"), 1);
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
     await page.press("ArrowDown");
-    await shows("#flame-item", /^grow: 3\.00 MiB, 75\.0 %/);
+    await shows("#flame-item", /^grow: 3\.00 MiB, 75\.0%/);
   });
 
   test("a stretch of time, by mouse and by keys", async () => {
@@ -232,7 +232,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("/");
     await page.type("^(count|sign)$");
     await page.until("document.getElementById('search-result').textContent !== ''");
-    await shows("#search-result", /^50\.0 % in 2 functions$/);
+    await shows("#search-result", /^50\.0% in 2 functions$/);
     await page.press("Enter");
     await shows("#flame-item", /^count: /);
     await press("#search-keep");

@@ -34,13 +34,13 @@ export function timeText(ns) {
   return `${value.toFixed(digits)} ${unit === "us" ? "µs" : unit}`;
 }
 
-// "12.3 %"; never 0.0 or 100.0 for a part that is neither.
+// "12.3%"; never 0.0 or 100.0 for a part that is neither.
 export function percent(part, whole) {
-  if (!(whole > 0)) return "0 %";
+  if (!(whole > 0)) return "0%";
   const share = (100 * part) / whole;
-  if (part > 0 && share < 0.05) return "<0.1 %";
-  if (part < whole && share > 99.95) return ">99.9 %";
-  return `${share.toFixed(1)} %`;
+  if (part > 0 && share < 0.05) return "<0.1%";
+  if (part < whole && share > 99.95) return ">99.9%";
+  return `${share.toFixed(1)}%`;
 }
 
 export function counted(number, one, many) {

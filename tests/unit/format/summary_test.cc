@@ -309,7 +309,7 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
   CHECK(lines[2].starts_with("    inlined "));
   CHECK(words(lines[2]) == Words{"inlined", "45.0%", "90.0", "ms", "9"});
   CHECK(words(lines[3]) == Words{"work", "30.0%", "60.0", "ms", "6"});
-  CHECK(lines[4].starts_with("(no such label) "));
+  CHECK(lines[4].starts_with("(unset) "));
   CHECK(lines[5].starts_with("    [no stack] "));
 
   std::ostringstream out;
