@@ -38,7 +38,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   let page;
   const file = join(folder, "shop.html");
   before(async () => {
-    writeFileSync(file, pageText(shop().bytes(), { ...FACTS, telling_key: "tenant" }));
+    writeFileSync(file, pageText(shop().bytes(), { ...FACTS, telling_key: "tenant", part: "only tenant=acme", counters: { "of-other-processes": 7 } }));
     browser = await Browser.start(program);
     page = await browser.page();
   });
@@ -61,6 +61,11 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows("#command", /labelscope record -p 4242/);
     await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0% of stacks complete/);
     await shows("#facts-details", /10 s of CPU time/);
+    await shows("#facts-details", /events while another process ran7/);
+    await shows("#facts-line", /a part: only tenant=acme/);
+    // The shares of the telling label are in sight on a narrow screen, too.
+    await shows("#legend", /acme 60\.0%.*globex 30\.0%/);
+    assert.ok(await page.evaluate("(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.flame'))"));
     assert.equal(await amount(), "1.00 s");
     assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0%/);
     assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0%/);

@@ -41,12 +41,12 @@ export function renderCompare(app) {
     state[slot].terms.length === 0 ? element("span", { class: "note" }, "everything") : null,
     element("span", { class: "amount" }, `${weightText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`));
   const choice = (slot, text) => element("button", {
-    "aria-pressed": String(app.slot === slot), onclick: () => {
+    title: `A click on a value of a label changes ${slot === "" ? "both A and B" : text}`, "aria-label": `labels filter ${text}`, "aria-pressed": String(app.slot === slot), onclick: () => {
       app.slot = slot;
       app.render();
     },
   }, text);
-  fill(area, part("a", 0), part("b", 1), element("div", { class: "choice" }, "Labels choose ",
+  fill(area, part("a", 0), part("b", 1), element("div", { class: "choice" }, "Labels filter ",
     element("span", { class: "tabs" }, choice("a", "A"), choice("b", "B"), choice("", "both"))),
   element("button", { class: "link", onclick: () => app.set({ a: state.b, b: state.a }) }, "swap"));
 }
@@ -103,12 +103,12 @@ export function renderLegend(app) {
     return;
   }
   const classes = app.questions.classes(key);
-  const sums = app.questions.labels({ ...state, compare: false }, "").find((entry) => entry.key === key).sums;
+  const { sums, whole } = app.questions.labels({ ...state, compare: false }, "").find((entry) => entry.key === key);
   const seen = heaviestCodes(sums);
   const values = seen.filter((code) => classes[code] < CLASS_OTHER);
   const others = seen.filter((code) => classes[code] === CLASS_OTHER).length;
   fill(area, element("span", { class: "note" }, `${bounded(key.name, 40)}:`),
-    ...values.map((code) => item(app.boxes.classColor(classes[code]), bounded(valueText(key, code), 40))),
+    ...values.map((code) => item(app.boxes.classColor(classes[code]), `${bounded(valueText(key, code), 40)} ${percent(sums[code], whole)}`)),
     others > 0 ? item(OTHER, counted(others, "other", "others")) : null,
     sums[0] > 0 ? item(UNSET_COLOR, UNSET, true) : null, sums[1] > 0 ? item(UNSET_COLOR, UNREADABLE, true) : null);
 }

@@ -4,6 +4,15 @@ import { bounded, counted, percent, thousands, timeText, weightsName } from "./t
 
 const COMPLETE_ENOUGH = 0.9;
 
+// Counters of every recording in words; the others are for those who look for a fault.
+const COUNTERS = {
+  "of-other-processes": "events while another process ran",
+  "fp-frames": "frames found by frame pointers",
+  "samples-with-fp-frames": "samples with such frames",
+  "unwind-tables": "files with unwind tables",
+  "unwind-table-bytes": "bytes of unwind tables",
+};
+
 function factChip(text, title, warns = false) {
   return element("span", { class: warns ? "fact warns" : "fact", title }, text);
 }
@@ -28,7 +37,7 @@ export function showFacts(command, line, details, facts) {
   }
   if (facts.dropped > 0) chips.push(factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true));
   if (facts.truncated > 0) chips.push(factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true));
-  if (facts.part) chips.unshift(factChip("a part", facts.part, true));
+  if (facts.part) chips.unshift(factChip(`a part: ${bounded(facts.part, 80)}`, bounded(facts.part, 2000), true));
   fill(line, ...chips);
 
   const rows = [
@@ -39,7 +48,7 @@ export function showFacts(command, line, details, facts) {
     ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode], ["file", facts.source ?? ""],
     ["labelscope", facts.version],
     ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [`process ${pid} (${comm})`, attributes.join(", ")]),
-    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),
+    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [COUNTERS[name] ?? name, thousands(n)]),
   ];
   fill(details, element("dl", {}, ...rows.filter(([, value]) => value !== "").flatMap(([name, value]) => [
     element("dt", {}, bounded(name, 80)), element("dd", {}, element("bdi", {}, bounded(String(value), 2000)))])));

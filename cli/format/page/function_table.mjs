@@ -1,7 +1,7 @@
 // The table of functions: self and total, a column for each value of a label, or A and B.
 import { element } from "./dom.mjs";
 import { TELLING } from "./palette.mjs";
-import { bounded, counted, percent, weightText, weightsName } from "./text.mjs";
+import { baseName, bounded, counted, percent, weightText, weightsName } from "./text.mjs";
 import { standardErrors, valueText } from "./tree.mjs";
 
 // { columns, order, sort } for a TableView.
@@ -10,7 +10,7 @@ export function functionTable(questions, state) {
   const found = questions.search(state);
   const totals = questions.totals(state);
   const wholes = questions.slices(state).map((slice) => slice.weight);
-  const columns = [{ id: "name", title: "function", values: null, cell: (fn) => element("bdi", { title: bounded(functionPlace(profile, fn), 1000) }, bounded(profile.functions.name(fn), 300)) }];
+  const columns = [{ id: "name", title: "function", values: null, cell: (fn) => nameCell(profile, fn) }];
   const amount = (id, title, values, whole, hint) => columns.push({
     id, title: bounded(title, 60), hint, values, numeric: true, cell: (fn) => amountCell(values[fn], whole),
   });
@@ -63,6 +63,14 @@ function differenceCell(difference, errors) {
     title: chance ? "no more than chance makes of so few samples" : `${Math.abs(errors).toFixed(1)} standard errors` },
   `${difference > 0 ? "+" : difference < 0 ? "−" : ""}${(100 * Math.abs(difference)).toFixed(1)}`,
   element("span", { class: "doubt" }, chance && difference !== 0 ? "~" : ""));
+}
+
+// "[plt]" and the like are in many modules: only with the module is it known which one is meant.
+function nameCell(profile, fn) {
+  const name = profile.functions.name(fn);
+  const module = name.startsWith("[") ? baseName(profile.functions.module(fn)) : "";
+  return element("bdi", { title: bounded(functionPlace(profile, fn), 1000) }, bounded(name, 300),
+    module !== "" && !name.includes(module) ? element("span", { class: "note" }, ` ${bounded(module, 60)}`) : null);
 }
 
 function functionPlace({ functions }, fn) {
