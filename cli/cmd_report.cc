@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/format/escape.h"
@@ -13,6 +15,19 @@
 #include "cli/report/read_recordings.h"
 
 namespace labelscope::cli {
+namespace {
+
+// "heap.pprof, other.pprof"
+std::string file_names(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& path : paths) {
+    if (path == "-") continue;
+    names += (names.empty() ? "" : ", ") + std::string(base_name(path));
+  }
+  return names;
+}
+
+}  // namespace
 
 int run(const ReportOptions& options) {
   std::optional<Outputs> outputs;
@@ -33,7 +48,7 @@ int run(const ReportOptions& options) {
     return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
   }
   ProfileReport report(options, *all.profile);
-  bool written = !outputs || report.write_files(*outputs);
+  bool written = !outputs || report.write_files(*outputs, file_names(options.recordings));
   written &= report.show_summary(outputs && outputs->take_stdout());
   if (!outputs && options.summary.empty()) {
     errno = 0;

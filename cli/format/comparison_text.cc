@@ -7,6 +7,7 @@
 #include "cli/format/comparison.h"
 #include "cli/format/escape.h"
 #include "cli/format/json_values.h"
+#include "cli/format/row_labels.h"
 #include "cli/format/shares.h"
 #include "cli/format/table_cells.h"
 #include "cli/format/text.h"
@@ -28,7 +29,7 @@ std::string title_of(const ComparedTable& table) {
 std::string name_of(const ComparedTable& table, const ComparedRow& row, const ShortNames& names) {
   switch (row.kind) {
     case ComparedRow::Kind::kWithout:
-      return "(no such label)";
+      return std::string(kUnsetText);
     case ComparedRow::Kind::kUnreadable:
       return "(unreadable)";
     case ComparedRow::Kind::kValue:

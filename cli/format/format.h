@@ -23,6 +23,9 @@ struct RenderOptions {
   std::vector<std::string> group_by;
   // A key with the values "A" and "B", which the page compares from the start; empty: none.
   std::string compare_by{};
+  // The files that the profile was read from, by their names: what the page is called where no
+  // command is known that has made them.
+  std::string source{};
 };
 
 // Each fails with kMalformed on a profile whose tables contradict each other (rows.h), and with

@@ -88,6 +88,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   for (const auto& [name, count] : ledger.counters) counters[escape_terminal(name)] = count;
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"command", escape_terminal(profile.command_line)},
+              {"source", escape_terminal(options.source)},
               {"event", escape_terminal(profile.event)},
               {"mode", escape_terminal(values.type)},
               {"unit", escape_terminal(values.unit)},
@@ -105,6 +106,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"time_line", escape_terminal(time_line(profile))},
               {"ledger_line", escape_terminal(ledger_line(profile))},
               {"stacks", stacks_json(ledger)},
+              {"has_stacks", !profile.stacks.empty()},
               {"part", escape_terminal(remarks_line(profile))},
               {"counters", std::move(counters)},
               {"processes", processes_json(profile)},

@@ -22,6 +22,8 @@ inline constexpr std::string_view kCommKey = "comm";
 
 inline constexpr std::string_view kNoneText = "<none>";
 inline constexpr std::string_view kUnreadableText = "<unreadable>";
+// What tables and the page call kNoneText; --where takes both.
+inline constexpr std::string_view kUnsetText = "(unset)";
 
 // Number of flags in enum ls_sample_flag.
 inline constexpr unsigned kSampleFlagCount = 13;

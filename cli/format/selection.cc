@@ -60,7 +60,7 @@ Result<Condition> Condition::parse(const std::string& text) {
                    "no regular expression: " + regex_problem(problem, *expression)};
     }
     made.expression_ = std::shared_ptr<regex_t>(expression.release(), Free());
-  } else if (made.value_ == "(no such label)" || made.value_ == "(unset)") {
+  } else if (made.value_ == kUnsetText) {
     made.value_ = kNoneText;  // as tables and the page call it
   } else if (made.value_ == "(unreadable)") {
     made.value_ = kUnreadableText;

@@ -40,8 +40,8 @@ std::string percent_text(std::uint64_t of_1000) {
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   const std::uint64_t share = share_of_1000(part, whole);
-  if (share % 1000 == 0) return share == 0 ? "0 %" : "100 %";
-  return std::to_string(share / 10) + "." + std::to_string(share % 10) + " %";
+  if (share % 1000 == 0) return share == 0 ? "0%" : "100%";
+  return percent_text(share);
 }
 
 std::string time_text(std::uint64_t ns) {

@@ -10,7 +10,7 @@ namespace labelscope::cli {
 
 // A part of a whole in tenths of a per cent, by one rule wherever it is printed: rounded to the
 // nearest, but for 1000 and 0, which mean all of it and nothing. 0 if there is no whole. Equal
-// parts have equal shares; so what is printed need not add up to 100.0 %, as the counts do.
+// parts have equal shares; so what is printed need not add up to 100.0%, as the counts do.
 std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole);
 
 // Those of all counts in their sum.
@@ -19,7 +19,7 @@ std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& coun
 // 987 -> "98.7%"
 std::string percent_text(std::uint64_t of_1000);
 
-// 987 of 1000 -> "98.7 %", for sentences.
+// 987 of 1000 -> "98.7%"; "0%" and "100%", for sentences.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
 // "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, seconds as they are above that.

@@ -117,7 +117,7 @@ std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
     for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i].second);
     table.push_back(std::move(rest));
   }
-  if (without.count > 0) table.push_back({"(no such label)", std::move(without), true});
+  if (without.count > 0) table.push_back({std::string(kUnsetText), std::move(without), true});
   if (unreadable.count > 0) table.push_back({"(unreadable)", std::move(unreadable), true});
   return table;
 }

@@ -22,7 +22,8 @@ std::vector<Condition> parse_conditions(const std::string& option,
 void SelectionOptions::declare(OptionList& list) {
   list.group("Which samples");
   list.words("--where", "CONDITION",
-             "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold)",
+             "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold); "
+             "the value <none> is no such label, which tables call (unset)",
              selection.conditions, parse_conditions);
   list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
             selection.since, parse_moment);

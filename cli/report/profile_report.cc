@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "cli/format/escape.h"
 #include "cli/format/ledger_text.h"
@@ -40,8 +41,9 @@ std::string file_size(std::uint64_t bytes) {
 
 }  // namespace
 
-bool ProfileReport::write_files(Outputs& outputs) {
+bool ProfileReport::write_files(Outputs& outputs, std::string source) {
   RenderOptions rendering;
+  rendering.source = std::move(source);
   rendering.group_by = options_.group_by;
   written_ = outputs.write(profile_, rendering, write_errors_);
   return write_errors_.empty();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "cli/format/summary.h"
@@ -19,7 +20,8 @@ class ProfileReport {
       : options_(options), profile_(profile) {}
 
   // Files first: whatever happens to stdout, they are there. False if one could not be written.
-  bool write_files(Outputs& outputs);
+  // `source`: as RenderOptions.
+  bool write_files(Outputs& outputs, std::string source = {});
   // The tables of --summary, on stdout, or on stderr where a file takes that. False if it failed,
   // which was said.
   bool show_summary(bool stdout_is_taken);

@@ -21,7 +21,7 @@ expect_status "$exit_ok" "by frame pointers"
 read -r complete counted all < <(complete_counted_and_all bpf.jsonl)
 ((complete == 0 && all > 20)) || fail "$complete of $all stacks without frame pointers are said to be complete"
 ((counted == all)) || fail "$counted of $all stacks by frame pointers have an end"
-expect_said '^0 % of the stacks reach the start of their thread'
+expect_said '^0% of the stacks reach the start of their thread'
 for backend in bpf ptrace; do
   run record -d 1 --backend "$backend" -o "$backend-dwarf.jsonl" -- "$work/busy"
   expect_status "$exit_ok" "by call frame information, $backend"

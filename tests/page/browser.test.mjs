@@ -38,7 +38,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   let page;
   const file = join(folder, "shop.html");
   before(async () => {
-    writeFileSync(file, pageText(shop().bytes(), { ...FACTS, telling_key: "tenant" }));
+    writeFileSync(file, pageText(shop().bytes(), { ...FACTS, telling_key: "tenant", part: "only tenant=acme", counters: { "of-other-processes": 7 } }));
     browser = await Browser.start(program);
     page = await browser.page();
   });
@@ -59,21 +59,26 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   test("head, labels and totals", async () => {
     await page.open(file);
     await shows("#command", /labelscope record -p 4242/);
-    await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0 % of stacks complete/);
+    await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0% of stacks complete/);
     await shows("#facts-details", /10 s of CPU time/);
+    await shows("#facts-details", /events while another process ran7/);
+    await shows("#facts-line", /a part: only tenant=acme/);
+    // The shares of the telling label are in sight on a narrow screen, too.
+    await shows("#legend", /acme 60\.0%.*globex 30\.0%/);
+    assert.ok(await page.evaluate("(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.flame'))"));
     assert.equal(await amount(), "1.00 s");
-    assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0 %/);
-    assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0 %/);
-    assert.match(await page.evaluate(`${value("tenant", "(unreadable)")}.textContent`), /4\.0 %/);
-    await shows("#rail .coverage", /90\.0 % of the time · 2 values/);
+    assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0%/);
+    assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0%/);
+    assert.match(await page.evaluate(`${value("tenant", "(unreadable)")}.textContent`), /4\.0%/);
+    await shows("#rail .coverage", /90\.0% of the time · 2 values/);
   });
 
   test("a click includes, the button beside it excludes, and both can be taken back", async () => {
     await page.open(file);
     await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
-    await shows("#chips .amount", /^600 ms, 60\.0 %/);
+    await shows("#chips .amount", /^600 ms, 60\.0%/);
     // The others stay in sight, with what they would be.
-    assert.match(await page.evaluate(`${value("tenant", "globex")}.textContent`), /30\.0 %/);
+    assert.match(await page.evaluate(`${value("tenant", "globex")}.textContent`), /30\.0%/);
     await page.evaluate(`${value("route", "/search")}.querySelector('.exclude').click()`);
     await shows("#chips .amount", /^200 ms/);
     await page.evaluate("history.back()");
@@ -88,7 +93,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await choose("group-add", "route");
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
-    await shows("#flame-item", /^tenant=acme: 600 ms, 60\.0 %, 60 samples/);
+    await shows("#flame-item", /^tenant=acme: 600 ms, 60\.0%, 60 samples/);
     await page.press("ArrowDown");
     await shows("#flame-item", /^route=\/search: 400 ms/);
     await page.press("ArrowRight");
@@ -113,8 +118,8 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   test("a function with its labels, callers and callees", async () => {
     await page.open(file, "#view=table&sort=total");
     await page.evaluate("[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'search').click()");
-    await shows(".function-title", /search.*600 ms in it and below \(60\.0 %\), 200 ms in it alone/s);
-    await shows(".function-labels", /tenant.*acme66\.7 %.*globex33\.3 %/s);
+    await shows(".function-title", /search.*600 ms in it and below \(60\.0%\), 200 ms in it alone/s);
+    await shows(".function-labels", /tenant.*acme66\.7%.*globex33\.3%/s);
     await page.evaluate("document.querySelectorAll('.half .flame')[0].focus()");
     await page.press("ArrowUp");
     await shows("#callers-item", /^serve: 600 ms/);
@@ -130,9 +135,14 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows(".part-b", /tenant = globex.*300 ms, 30 samples/);
     await page.press("2");
     const row = await page.evaluate("[...[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'count').children].map((c) => c.textContent)");
-    assert.deepEqual(row, ["count", "66.7 %", "0.0 %", "−66.7", "66.7 %", "0.0 %", "−66.7"]);
+    assert.deepEqual(row, ["count", "66.7%", "0.0%", "−66.7", "66.7%", "0.0%", "−66.7"]);
+    // The largest difference first, whatever its sign; those that may be chance last, with a mark.
+    const differences = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => r.children[3].textContent)");
+    assert.deepEqual(differences.map((text) => text.replace(/^[+−]/, "")), ["66.7", "66.7", "33.3", "33.3", "0.0", "0.0"]);
     assert.ok(await page.evaluate("document.querySelector('.difference.less') !== null"));
     assert.ok(await page.evaluate("document.querySelector('.difference.chance') !== null"));
+    await shows("#legend", /~ may be chance/);
+    await shows("#status", /^Click a row/);
   });
 
   test("a page of two recordings opens with A and B, and labels choose from both", async () => {
@@ -142,7 +152,8 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     };
     for (const [recording, parse] of [["A", 100], ["B", 300]]) {
       add(parse, ["main", "parse"], { recording, tenant: "acme" });
-      add(400 - parse, ["main", "idle"], { recording, tenant: "globex" });
+      add(400 - parse - (recording === "B" ? 2 : 0), ["main", "idle"], { recording, tenant: "globex" });
+      if (recording === "B") add(2, ["main", "odd"], { recording, tenant: "globex" });
     }
     const path = join(folder, "diff.html");
     writeFileSync(path, pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }));
@@ -153,13 +164,31 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
     await page.press("ArrowDown");
-    await shows("#flame-item", /: A 25\.0 %, B 75\.0 %|: A 75\.0 %, B 25\.0 %/);
+    await shows("#flame-item", /: A 25\.0%, B 75\.0%|: A 75\.0%, B 25\.0%/);
+    // One colour of A and one of B: in the bar, in the list, in the legend.
+    const colors = (selector) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.style.backgroundColor)`);
+    const [a, b] = await colors("#compare .mark");
+    assert.notEqual(a, b);
+    assert.deepEqual(await colors("#rail [aria-label='label recording'] .bar"), [a, b]);
+    const legend = await colors("#legend .mark");
+    assert.deepEqual([legend[0], legend[2]], [a, b]);
+    assert.deepEqual(await colors("#rail [aria-label='label tenant'] .bar"), ["", ""]);
+    // In the table what may be chance comes last and has a mark.
+    await page.press("2");
+    const rows = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [r.children[0].textContent, r.children[3].textContent])");
+    assert.deepEqual(rows.slice(2), [["odd", "+0.5~"], ["main", "0.0"]]);
+    await page.press("1");
+    for (const width of [1280, 390]) {
+      await page.resize(width, 844);
+      assert.ok(await page.evaluate("[...document.querySelectorAll('#legend bdi')].every((e) => e.scrollWidth <= e.clientWidth)"), `${width}`);
+    }
+    await page.resize(1280, 720);
     await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
     await shows(".part-a", /1\.00 s, 100 samples/);
     await shows(".part-b", /3\.00 s, 300 samples/);
     // And back to one recording alone, by its filter.
     await page.press("c");
-    await shows("#chips .amount", /^4\.00 s, 50\.0 % of all/);
+    await shows("#chips .amount", /^4\.00 s, 50\.0% of all/);
   });
 
   test("bytes are bytes: a heap profile has no times", async () => {
@@ -168,14 +197,23 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     heap.sample(["main"], {}, { weight: 1024 * 1024 });
     const path = join(folder, "heap.html");
     writeFileSync(path, pageText(heap.bytes(), { ...FACTS, mode: "inuse_space", unit: "bytes", event: "another tool", backend: "", period_ns: 0,
-      duration_ns: 0, start_unix_ms: 0, stacks: null, tick_ns: 0 }));
+      duration_ns: 0, start_unix_ms: 0, stacks: null, has_stacks: true, tick_ns: 0, command: "", source: "heap.pprof", time_line: "4.00 MiB of inuse_space (bytes)" }));
     await page.open(path);
     await shows("#chips .amount", /^4\.00 MiB$/);
+    assert.match(await text("#facts-line"), /inuse_space, by another tool/);
     assert.doesNotMatch(await text("#facts-line"), /by {2}|0 ns/);
+    // It is called as its file; no word of time, of stacks that are not there, or of threads that nobody knows.
+    assert.equal(await text("#command"), "heap.pprof");
+    assert.equal(await page.evaluate("document.title"), "heap.pprof – labelscope");
+    assert.match(await text("#facts-details"), /inuse_space4\.00 MiB of inuse_space/);
+    assert.doesNotMatch(await text("#facts-details"), /none taken|time/);
+    assert.equal(await text("#rail h3"), "tenant");
+    assert.match(await text("#rail .coverage"), /75\.0% of inuse_space · 1 value/);
+    assert.equal(await page.evaluate("document.querySelectorAll('#rail .key').length"), 1);
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
     await page.press("ArrowDown");
-    await shows("#flame-item", /^grow: 3\.00 MiB, 75\.0 %/);
+    await shows("#flame-item", /^grow: 3\.00 MiB, 75\.0%/);
   });
 
   test("a stretch of time, by mouse and by keys", async () => {
@@ -199,7 +237,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("/");
     await page.type("^(count|sign)$");
     await page.until("document.getElementById('search-result').textContent !== ''");
-    await shows("#search-result", /^50\.0 % in 2 functions$/);
+    await shows("#search-result", /^50\.0% in 2 functions$/);
     await page.press("Enter");
     await shows("#flame-item", /^count: /);
     await press("#search-keep");

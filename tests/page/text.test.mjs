@@ -16,7 +16,7 @@ import { PAGE, ProfileText, modules, script } from "./encode.mjs";
 test("times and shares are as short as they can be", () => {
   assert.deepEqual([0, 950, 12345, 4.56e6, 78.9e9].map(timeText), ["0 ns", "950 ns", "12.3 µs", "4.56 ms", "78.9 s"]);
   assert.deepEqual([[0, 1], [1, 1e6], [1, 2], [999999, 1e6], [1, 1], [1, 0]].map(([a, b]) => percent(a, b)),
-    ["0.0 %", "<0.1 %", "50.0 %", ">99.9 %", "100.0 %", "0 %"]);
+    ["0.0%", "<0.1%", "50.0%", ">99.9%", "100.0%", "0%"]);
 });
 
 test("long names lose their arguments first, and operators keep their names", () => {

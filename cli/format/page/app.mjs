@@ -11,11 +11,12 @@ import { functionTable } from "./function_table.mjs";
 import { FunctionView } from "./function_view.mjs";
 import { LabelsView } from "./labels_view.mjs";
 import { Profile } from "./model.mjs";
+import { SIDE_COLORS } from "./palette.mjs";
 import { CLASSES, Questions } from "./questions.mjs";
 import { DEFAULT_STATE, readState, writeState } from "./state.mjs";
 import { TableView } from "./table_view.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, setWeightUnit, weightText } from "./text.mjs";
+import { bounded, counted, percent, setWeights, weightText } from "./text.mjs";
 import { TimeView } from "./time_view.mjs";
 import { boxName, valueText } from "./tree.mjs";
 
@@ -211,10 +212,11 @@ class App {
     const { state } = this;
     const slot = state.compare ? this.slot : "";
     this.labels.show(this.questions.labels(state, slot).map((entry) => {
-      const colored = state.color === entry.key.name;
-      const classes = colored ? this.questions.classes(entry.key) : null;
-      return { ...entry, grouped: state.groups.includes(entry.key.name), colored, palette: this.safe,
-        color: colored ? (code) => this.boxes.classColor(classes[code]) : null };
+      return {
+        ...entry, values: this.questions.inOrder(state, entry.key, entry.sums), grouped: state.groups.includes(entry.key.name),
+        colored: !state.compare && state.color === entry.key.name, palette: this.safe,
+        sides: state.compare ? JSON.stringify([state.a, state.b]) : "", color: (code) => this.boxes.valueColor(entry.key, code),
+      };
     }));
   }
 
@@ -233,7 +235,7 @@ class App {
     if (!this.state || this.profile.rows.timed === 0) return;
     const key = this.profile.keys.get(this.state.color);
     const bars = this.questions.histogram(this.state, this.time.bins(this.profile.rows.timed));
-    const colors = key ? Array.from({ length: CLASSES }, (_, part) => this.boxes.classColor(part)) : [getComputedStyle(document.documentElement).getPropertyValue("--accent")];
+    const colors = this.state.compare ? SIDE_COLORS : key ? Array.from({ length: CLASSES }, (_, part) => this.boxes.classColor(part)) : [getComputedStyle(document.documentElement).getPropertyValue("--accent")];
     this.time.show({ bars, colors, range: this.state.filter.time, last: this.profile.rows.lastTime, tick: this.profile.tick });
   }
 
@@ -269,13 +271,11 @@ class App {
   breakdown() {
     const entries = this.questions.breakdown(this.state, this.state.function).filter((entry) => entry.key.values.length > 0);
     return entries.slice(0, 12).map(({ key, sums, whole }) => {
-      const classes = this.questions.classes(key);
-      const colored = this.state.color === key.name;
       return element("section", { class: "key" }, element("h3", {}, bounded(key.name, 60)), element("ul", { class: "values" },
         ...heaviestCodes(sums, 4).map((code) => {
           const bar = element("span", { class: "bar" });
           bar.style.width = `${(100 * sums[code]) / whole}%`;
-          if (colored) bar.style.background = this.boxes.classColor(classes[code]);
+          bar.style.background = this.boxes.valueColor(key, code) ?? "";
           return element("li", {}, element("span", { class: "value", title: weightText(sums[code]) }, bar,
             element("bdi", { class: "text" }, bounded(valueText(key, code), 80)), element("span", { class: "share" }, percent(sums[code], whole))));
         })));
@@ -284,10 +284,17 @@ class App {
 
   // -- boxes of flame graphs
 
+  // What a click does here.
+  hint() {
+    const { view, function: fn } = this.state;
+    if (view === "table") return "Click a row for its function, a head to sort by it. Keys: ?";
+    return view === "function" && fn < 0 ? "Keys: ?" : "Click a box to zoom, double-click for its function. Keys: ?";
+  }
+
   showStatus(box) {
     const area = byId("status");
     if (!box || box.kind === "rest") {
-      fill(area, this.whole === 0 ? "No sample passes these filters." : "Click a box to zoom, double-click for its function. Keys: ?");
+      fill(area, this.whole === 0 ? "No sample passes these filters." : this.hint());
       return;
     }
     fill(area, element("bdi", {}, bounded(this.boxes.describe(box), 400)),
@@ -377,7 +384,7 @@ function remember(name, value) {
 
 export async function start() {
   const facts = JSON.parse(byId("facts").textContent);
-  setWeightUnit(facts.unit ?? "nanoseconds");
+  setWeights(facts.unit ?? "nanoseconds", facts.mode);
   showFacts(byId("command"), byId("facts-line"), byId("facts-details"), facts);
   const area = byId("profile");
   const profile = new Profile(readColumns(await unpack(area.textContent)), facts);

@@ -1,6 +1,6 @@
 // How boxes of flame graphs look and what they say, by the state.
 import { boxLabel } from "./flame.mjs";
-import { OTHER, UNSET_COLOR, differenceColor, functionColor, textOn, valueColor } from "./palette.mjs";
+import { OTHER, SIDE_COLORS, UNSET_COLOR, differenceColor, functionColor, textOn, valueColor } from "./palette.mjs";
 import { CLASS_OTHER, CLASS_UNREADABLE, CLASS_UNSET } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
 import { counted, percent, weightText } from "./text.mjs";
@@ -20,6 +20,12 @@ export class Boxes {
   classColor(part) {
     if (part === CLASS_UNSET || part === CLASS_UNREADABLE) return UNSET_COLOR;
     return part === CLASS_OTHER ? OTHER : valueColor(part, this.safe);
+  }
+
+  // Of a value in the list of labels: where A and B are compared, only theirs have colours.
+  valueColor(key, code) {
+    if (this.state.compare) return SIDE_COLORS[this.questions.sideOf(this.state, key, code)] ?? null;
+    return this.state.color === key.name ? this.classColor(this.questions.classes(key)[code]) : null;
   }
 
   boxText(box) {

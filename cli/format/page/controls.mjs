@@ -1,7 +1,7 @@
 // What is above the views: filters as chips, A and B, groups, options, the legend.
 import { byId, element, fill } from "./dom.mjs";
 import { NO_FILTER, withoutKey } from "./filter.mjs";
-import { OTHER, UNSET_COLOR, differenceColor } from "./palette.mjs";
+import { OTHER, SIDE_COLORS, TELLING, UNSET_COLOR, differenceColor } from "./palette.mjs";
 import { CLASS_OTHER } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
 import { bounded, counted, percent, weightText, UNREADABLE, UNSET } from "./text.mjs";
@@ -36,17 +36,17 @@ export function renderCompare(app) {
   if (!state.compare) return;
   const slices = app.questions.slices(state);
   const part = (slot, index) => element("div", { class: `part part-${slot}` },
-    element("strong", {}, slot.toUpperCase()),
+    colorMark(SIDE_COLORS[index]), element("strong", {}, slot.toUpperCase()),
     ...filterChips(app, state[slot], (changed) => app.set({ [slot]: changed })),
     state[slot].terms.length === 0 ? element("span", { class: "note" }, "everything") : null,
     element("span", { class: "amount" }, `${weightText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`));
   const choice = (slot, text) => element("button", {
-    "aria-pressed": String(app.slot === slot), onclick: () => {
+    title: `A click on a value of a label changes ${slot === "" ? "both A and B" : text}`, "aria-label": `labels filter ${text}`, "aria-pressed": String(app.slot === slot), onclick: () => {
       app.slot = slot;
       app.render();
     },
   }, text);
-  fill(area, part("a", 0), part("b", 1), element("div", { class: "choice" }, "Labels choose ",
+  fill(area, part("a", 0), part("b", 1), element("div", { class: "choice" }, "Labels filter ",
     element("span", { class: "tabs" }, choice("a", "A"), choice("b", "B"), choice("", "both"))),
   element("button", { class: "link", onclick: () => app.set({ a: state.b, b: state.a }) }, "swap"));
 }
@@ -71,7 +71,7 @@ export function renderGroups(app) {
     ? toggle("as leaves", "Groups below the functions, not above them", state.leaves, () => app.set({ leaves: !state.leaves })) : null);
   const options = state.view === "flame" ? [
     toggle(state.icicle ? "icicle" : "flame", "Root above or below (i)", false, () => app.set({ icicle: !state.icicle })),
-    toggle("upside down", "From the functions in which time is spent to their callers (u)", state.inverted, () => app.set({ inverted: !state.inverted })),
+    toggle("upside down", "From the functions at the end of the stacks to their callers (u)", state.inverted, () => app.set({ inverted: !state.inverted })),
   ] : state.view === "table" && !state.compare ? [
     select("pivot", "columns by a label", [["", "no columns by label"], ...[...profile.keys.keys()].map((name) => [name, `columns: ${bounded(name, 30)}`])], state.pivot,
       (pivot) => app.set({ pivot })),
@@ -86,15 +86,15 @@ export function renderGroups(app) {
 export function renderLegend(app) {
   const { state } = app;
   const area = byId("legend");
-  area.hidden = state.view === "table";
-  const item = (color, text, hatched = false) => {
-    const mark = element("span", { class: hatched ? "mark hatched" : "mark" });
-    mark.style.backgroundColor = color;
-    return element("span", { class: "entry" }, mark, element("bdi", {}, text));
-  };
+  area.hidden = state.view === "table" && !state.compare;
+  const item = (color, text, hatched = false) => element("span", { class: "entry" }, colorMark(color, hatched), element("bdi", {}, text));
+  if (state.compare && state.view === "table") {
+    fill(area, element("span", { class: "note" }, `~ may be chance: within ${TELLING} standard errors of so few samples`));
+    return;
+  }
   if (state.compare) {
-    fill(area, item(differenceColor(1, 0, 9, app.dark), "less in B"), item(differenceColor(1, 1, 0, app.dark), "no difference, or one that may be chance"),
-      item(differenceColor(0, 1, 9, app.dark), "more in B"));
+    fill(area, item(differenceColor(1, 0, 9, app.dark), "larger share of A"), item(differenceColor(1, 1, 0, app.dark), "no difference, or one that may be chance"),
+      item(differenceColor(0, 1, 9, app.dark), "larger share of B"));
     return;
   }
   const key = app.profile.keys.get(state.color);
@@ -103,14 +103,20 @@ export function renderLegend(app) {
     return;
   }
   const classes = app.questions.classes(key);
-  const sums = app.questions.labels({ ...state, compare: false }, "").find((entry) => entry.key === key).sums;
+  const { sums, whole } = app.questions.labels({ ...state, compare: false }, "").find((entry) => entry.key === key);
   const seen = heaviestCodes(sums);
   const values = seen.filter((code) => classes[code] < CLASS_OTHER);
   const others = seen.filter((code) => classes[code] === CLASS_OTHER).length;
   fill(area, element("span", { class: "note" }, `${bounded(key.name, 40)}:`),
-    ...values.map((code) => item(app.boxes.classColor(classes[code]), bounded(valueText(key, code), 40))),
+    ...values.map((code) => item(app.boxes.classColor(classes[code]), `${bounded(valueText(key, code), 40)} ${percent(sums[code], whole)}`)),
     others > 0 ? item(OTHER, counted(others, "other", "others")) : null,
     sums[0] > 0 ? item(UNSET_COLOR, UNSET, true) : null, sums[1] > 0 ? item(UNSET_COLOR, UNREADABLE, true) : null);
+}
+
+function colorMark(color, hatched = false) {
+  const mark = element("span", { class: hatched ? "mark hatched" : "mark" });
+  mark.style.backgroundColor = color;
+  return mark;
 }
 
 function chip(text, onremove) {

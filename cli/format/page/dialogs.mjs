@@ -1,12 +1,12 @@
 // The keys, and what can be saved.
 import { byId, element, fill, saveFile } from "./dom.mjs";
 import { compressed, csvText, foldedText, pprofBytes } from "./exports.mjs";
-import { counted, weightText } from "./text.mjs";
+import { counted, theWeights, weightText } from "./text.mjs";
 
 const KEYS = [
   ["1 2 3", "flame graph, table, function"], ["/", "search"], ["n  N", "next and previous match"],
   ["← ↑ → ↓", "move in the flame graph or the table"], ["Enter  +", "zoom in, or open"], ["−  0", "zoom out, all the way"],
-  ["f", "the function under the cursor"], ["i", "flame graph or icicle"], ["u", "upside down: from where time is spent"],
+  ["f", "the function under the cursor"], ["i", "flame graph or icicle"], ["u", "upside down: from the ends of the stacks"],
   ["g", "group by a label"], ["c", "compare A and B"], ["l", "labels"], ["t", "time"],
   ["s", "download"], ["d", "light or dark"], ["x", "take all filters away"], ["Esc", "close, or step back"], ["?", "this help"],
 ];
@@ -15,7 +15,7 @@ export function openHelp() {
   const dialog = byId("help");
   fill(dialog, element("h2", {}, "Keys"), element("dl", { class: "keys" }, ...KEYS.flatMap(([key, text]) => [
     element("dt", {}, element("kbd", {}, key)), element("dd", {}, text)])),
-  element("p", {}, "A box is as wide as the time in it. Click a label's value to see only its time, its − to leave it out. ",
+  element("p", {}, `A box is as wide as ${theWeights()} in it. Click a label's value to see only what it has, its − to leave it out. `,
     "The address always has the whole view: copy it to show somebody the same in the same file."),
   element("button", { onclick: () => dialog.close() }, "Close"));
   dialog.showModal();

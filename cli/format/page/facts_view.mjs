@@ -1,22 +1,32 @@
 // The head of the page: what was recorded and how, and whether its numbers can be trusted.
 import { element, fill } from "./dom.mjs";
-import { bounded, counted, percent, thousands, timeText } from "./text.mjs";
+import { bounded, counted, percent, thousands, timeText, weightsName } from "./text.mjs";
 
 const COMPLETE_ENOUGH = 0.9;
+
+// Counters of every recording in words; the others are for those who look for a fault.
+const COUNTERS = {
+  "of-other-processes": "events while another process ran",
+  "fp-frames": "frames found by frame pointers",
+  "samples-with-fp-frames": "samples with such frames",
+  "unwind-tables": "files with unwind tables",
+  "unwind-table-bytes": "bytes of unwind tables",
+};
 
 function factChip(text, title, warns = false) {
   return element("span", { class: warns ? "fact warns" : "fact", title }, text);
 }
 
 export function showFacts(command, line, details, facts) {
-  document.title = `${bounded(facts.command || "profile", 60)} – labelscope`;
-  fill(command, element("bdi", { title: bounded(facts.command, 2000) }, bounded(facts.command, 300)));
+  // A pprof file of another tool knows no command: then the file's name says what this is.
+  const name = facts.command || facts.source || "";
+  document.title = `${bounded(name || "profile", 60)} – labelscope`;
+  fill(command, element("bdi", { title: bounded(name, 2000) }, bounded(name, 300)));
   const rate = facts.period_ns > 0 ? ` at ${thousands(1e9 / facts.period_ns)} Hz` : "";
   const chips = [
     factChip(counted(facts.written, "sample", "samples"), "written to this page"),
-    factChip(`${facts.event}${rate}`, "what triggered the samples"),
+    facts.backend ? factChip(`${facts.event}${rate}`, "what triggered the samples") : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
   ];
-  // A pprof file of another tool does not say everything.
   if (facts.backend) chips.push(factChip(`by ${facts.backend}`, "how threads were read"));
   if (facts.duration_ns > 0) chips.push(factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"));
   if (facts.stacks) {
@@ -27,18 +37,18 @@ export function showFacts(command, line, details, facts) {
   }
   if (facts.dropped > 0) chips.push(factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true));
   if (facts.truncated > 0) chips.push(factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true));
-  if (facts.part) chips.unshift(factChip("a part", facts.part, true));
+  if (facts.part) chips.unshift(factChip(`a part: ${bounded(facts.part, 80)}`, bounded(facts.part, 2000), true));
   fill(line, ...chips);
 
   const rows = [
     ["a part", facts.part ?? ""],
-    ["time", facts.time_line], ["samples", facts.ledger_line],
-    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : "none taken"],
+    [weightsName(), facts.time_line], ["samples", facts.ledger_line],
+    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : facts.has_stacks ? "" : "none taken"],
     ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],
-    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode],
+    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode], ["file", facts.source ?? ""],
     ["labelscope", facts.version],
     ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [`process ${pid} (${comm})`, attributes.join(", ")]),
-    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [name, thousands(n)]),
+    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [COUNTERS[name] ?? name, thousands(n)]),
   ];
   fill(details, element("dl", {}, ...rows.filter(([, value]) => value !== "").flatMap(([name, value]) => [
     element("dt", {}, bounded(name, 80)), element("dd", {}, element("bdi", {}, bounded(String(value), 2000)))])));

@@ -2,8 +2,7 @@
 // on a bar keeps only that value; the button beside it leaves it out.
 import { element, fill } from "./dom.mjs";
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
-import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, weightText } from "./text.mjs";
+import { bounded, counted, percent, theWeights, weightText } from "./text.mjs";
 import { valueText } from "./tree.mjs";
 
 const SHOWN = 6;
@@ -19,12 +18,12 @@ export class LabelsView {
     this.queries = new Map();  // key name -> what was typed
   }
 
-  // entries: [{ key, sums, whole, term, color(code), grouped, colored }]
+  // entries: [{ key, sums, values: codes in their order, whole, term, color(code) or null, grouped, colored }]
   show(entries) {
     // Thousands of values: nothing is done twice for the same.
     const same = this.entries?.length === entries.length && entries.every((entry, i) => {
       const before = this.entries[i];
-      return ["key", "sums", "whole", "term", "grouped", "colored", "palette"].every((name) => entry[name] === before[name]);
+      return ["key", "sums", "whole", "term", "grouped", "colored", "palette", "sides"].every((name) => entry[name] === before[name]);
     });
     if (same) return;
     this.entries = entries;
@@ -34,9 +33,8 @@ export class LabelsView {
   }
 
   section(entry) {
-    const { key, sums, whole, term, grouped, colored } = entry;
+    const { key, sums, values, whole, term, grouped, colored } = entry;
     const covered = whole - sums[CODE_UNSET] - sums[CODE_UNREADABLE];
-    const values = heaviestCodes(sums);
     const named = values.filter((code) => code > CODE_UNREADABLE).length;
     const list = element("ul", { class: "values" });
     const section = element("section", { class: term ? "key active" : "key", "aria-label": `label ${bounded(key.name, 80)}` },
@@ -46,7 +44,7 @@ export class LabelsView {
           tool(grouped, grouped ? "Do not group by it" : "Group by it", "group", "≡", () => this.actions.ongroup(key.name), key),
           tool(colored, colored ? "Colour by function" : "Colour by it", "color", "◐", () => this.actions.oncolor(key.name), key),
           term ? element("button", { class: "clear", title: "Show all values again", onclick: () => this.actions.onclear(key.name) }, "clear") : null)),
-      element("p", { class: "coverage" }, `${percent(covered, whole)} of the time · ${counted(named, "value", "values")}`),
+      element("p", { class: "coverage" }, `${percent(covered, whole)} of ${theWeights()} · ${counted(named, "value", "values")}`),
       values.length > SHOWN ? this.query(entry, values, list) : null, list);
     this.fillList(entry, values, list);
     return section;
@@ -102,7 +100,7 @@ export class LabelsView {
     const shown = bounded(text, 200);
     const bar = element("span", { class: "bar" });
     bar.style.width = `${largest > 0 ? (100 * sums[code]) / largest : 0}%`;
-    const color = entry.color?.(code);
+    const color = entry.color(code);
     if (color) bar.style.background = color;
     const share = percent(sums[code], whole);
     const ours = typeof token !== "string" || token === "";

@@ -159,6 +159,8 @@ function readKeys(columns, sets) {
       one.bySet[set] = one.intern(name === undefined ? `outcome ${sets.outcome[set]}` : strings[name]);
     }
   }
+  // A pprof file of another tool knows no threads: keys without any value say nothing.
+  for (const [name, { values }] of keys) if (values.length === 0) keys.delete(name);
   return keys;
 }
 

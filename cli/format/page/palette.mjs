@@ -30,20 +30,30 @@ export function functionColor(name, module, kind, safe, dark) {
   return `hsl(${hue + 10 * shade} ${safe ? 72 : 58}% ${light}%)`;
 }
 
-// Blue: B has less; red: B has more. Grey: no difference, or one that may be chance.
+// A and B, wherever they are compared: blue and orange, which everybody can tell apart, on light and
+// on dark. The style sheet has the same hues for texts.
+export const SIDE_COLORS = ["#3c86e0", "#dd7a0c"];
+// Standard errors that tell a difference from chance, as in comparison.h.
+export const TELLING = 2;
+
+// In the colour of the side that has more. Grey: no difference, or one that may be chance.
 export function differenceColor(shareA, shareB, errors, dark) {
   const base = dark ? [86, 91, 99] : [214, 217, 222];
-  if (Math.abs(errors) < 2) return `rgb(${base.join(" ")})`;
+  if (Math.abs(errors) < TELLING) return `rgb(${base.join(" ")})`;
   const ratio = (shareB - shareA) / Math.max(shareA, shareB);
-  const target = ratio > 0 ? [224, 72, 66] : [38, 128, 235];
+  const target = partsOf(SIDE_COLORS[ratio > 0 ? 1 : 0]);
   const strength = 0.25 + 0.75 * Math.min(1, Math.abs(ratio));
   return `rgb(${base.map((value, i) => Math.round(value + (target[i] - value) * strength)).join(" ")})`;
+}
+
+function partsOf(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
 // Black or white, whichever is easier to read on an rgb() or #hex colour.
 export function textOn(color) {
   let parts;
-  if (color.startsWith("#")) parts = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  if (color.startsWith("#")) parts = partsOf(color);
   else if (color.startsWith("rgb")) parts = color.match(/\d+/g).map(Number);
   else return "#15181c";
   const [r, g, b] = parts.map((value) => {

@@ -127,11 +127,25 @@ export class Questions {
     });
   }
 
+  // Whether a value stands for A (0), for B (1), or for none of them (-1).
+  sideOf(state, key, code) {
+    const token = key.token(code);
+    if (!state.compare) return key.name === this.profile.facts.compare_by ? ["A", "B"].indexOf(token) : -1;
+    const chosen = [state.a, state.b].map((side) => side.terms.some(({ key: name, only }) => name === key.name && only.length === 1 && only[0] === token));
+    return chosen[0] === chosen[1] ? -1 : chosen.indexOf(true);
+  }
+
+  // Codes with weight: that of A, that of B, then the heaviest first.
+  inOrder(state, key, sums) {
+    const place = (code) => [2, 0, 1][this.sideOf(state, key, code) + 1];
+    return heaviestCodes(sums).sort((x, y) => place(x) - place(y));
+  }
+
   // The class of each value of a key. By the whole profile, so that filters change no colour.
   classes(key) {
     if (key.classes) return key.classes;
     key.classes = new Uint8Array(key.codeCount).fill(CLASS_OTHER);
-    const values = heaviestCodes(codeSums(this.profile, this.everything, key)).filter((code) => code > CODE_UNREADABLE);
+    const values = this.inOrder({ compare: false }, key, codeSums(this.profile, this.everything, key)).filter((code) => code > CODE_UNREADABLE);
     values.slice(0, VALUE_COLORS).forEach((code, rank) => (key.classes[code] = rank));
     key.classes[CODE_UNSET] = CLASS_UNSET;
     key.classes[CODE_UNREADABLE] = CLASS_UNREADABLE;
@@ -158,8 +172,13 @@ export class Questions {
     });
   }
 
+  // Where A and B are compared, a row of bars for each of them.
   histogram(state, bins) {
     const filter = { ...state.filter, time: null };
+    if (state.compare) {
+      const sides = this.filters({ ...state, filter });
+      return this.keep("histogram", [sides, bins], () => sides.flatMap((side) => histogram(this.profile, this.sliceOf(side), bins)));
+    }
     return this.keep("histogram", [filter, state.color, bins], () => {
       const slice = this.sliceOf(filter);
       const key = this.profile.keys.get(state.color);

@@ -4,9 +4,16 @@ export const UNSET = "(unset)";
 export const UNREADABLE = "(unreadable)";
 export const EMPTY = "(empty)";
 
-// What weights are: time, or what a pprof file of another tool counts.
+// What weights are: time, or what a pprof file of another tool counts ("inuse_space", in bytes).
 let weightUnit = "nanoseconds";
-export function setWeightUnit(name) { weightUnit = name; }
+let weightName = "time";
+export function setWeights(unit, type) {
+  weightUnit = unit;
+  weightName = unit === "nanoseconds" ? "time" : bounded(type, 60);
+}
+// "time", "inuse_space"; in sentences "the time", "inuse_space"
+export function weightsName() { return weightName; }
+export function theWeights() { return weightUnit === "nanoseconds" ? "the time" : weightName; }
 
 export function weightText(weight) {
   if (weightUnit === "nanoseconds") return timeText(weight);
@@ -27,13 +34,13 @@ export function timeText(ns) {
   return `${value.toFixed(digits)} ${unit === "us" ? "µs" : unit}`;
 }
 
-// "12.3 %"; never 0.0 or 100.0 for a part that is neither.
+// "12.3%"; never 0.0 or 100.0 for a part that is neither.
 export function percent(part, whole) {
-  if (!(whole > 0)) return "0 %";
+  if (!(whole > 0)) return "0%";
   const share = (100 * part) / whole;
-  if (part > 0 && share < 0.05) return "<0.1 %";
-  if (part < whole && share > 99.95) return ">99.9 %";
-  return `${share.toFixed(1)} %`;
+  if (part > 0 && share < 0.05) return "<0.1%";
+  if (part < whole && share > 99.95) return ">99.9%";
+  return `${share.toFixed(1)}%`;
 }
 
 export function counted(number, one, many) {

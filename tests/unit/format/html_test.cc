@@ -146,6 +146,9 @@ TEST_CASE("html: the head has the ledger, the groups and the stacks") {
   CHECK(facts.at("stacks").at("all") == 4);
   CHECK(facts.at("stacks").at("complete") == 3);
   CHECK(facts.at("group_by") == json{"tenant"});
+  CHECK(facts.at("has_stacks") == true);
+  const json named = read_again(page_of(small.profile, {.group_by = {}, .source = "a.pprof"}));
+  CHECK(named.at("facts").at("source") == "a.pprof");
 }
 
 TEST_CASE("html: a profile without samples, and one whose tables contradict each other") {

@@ -60,7 +60,7 @@ TEST_CASE("summary: a row for each value, then those without the label and the u
   CHECK(words(lines[0]) == Words{"tenant", "share", "time", "samples"});
   CHECK(words(lines[1]) == Words{"red", "50.0%", "+-11.2", "100", "ms", "10"});
   CHECK(words(lines[2]) == Words{"blue", "25.0%", "+-9.7", "50.0", "ms", "5"});
-  CHECK(words(lines[3]) == Words{"(no", "such", "label)", "15.0%", "+-8.0", "30.0", "ms", "3"});
+  CHECK(words(lines[3]) == Words{"(unset)", "15.0%", "+-8.0", "30.0", "ms", "3"});
   CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "+-6.7", "20.0", "ms", "2"});
 }
 
@@ -309,7 +309,7 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
   CHECK(lines[2].starts_with("    inlined "));
   CHECK(words(lines[2]) == Words{"inlined", "45.0%", "90.0", "ms", "9"});
   CHECK(words(lines[3]) == Words{"work", "30.0%", "60.0", "ms", "6"});
-  CHECK(lines[4].starts_with("(no such label) "));
+  CHECK(lines[4].starts_with("(unset) "));
   CHECK(lines[5].starts_with("    [no stack] "));
 
   std::ostringstream out;

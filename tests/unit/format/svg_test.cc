@@ -43,14 +43,14 @@ TEST_CASE("svg: a box stands below its caller and is as wide as its time") {
   small.sample(small.shop_thread, small.stack({1}), small.no_labels, LS_UNLABELLED);
   const auto boxes = boxes_of(svg(small.profile, {.group_by = {"tenant"}}));
   REQUIRE(boxes.size() == 8);
-  CHECK(boxes[0].title == "all samples (100 %, 4,000 ns, 4 samples)");
+  CHECK(boxes[0].title == "all samples (100%, 4,000 ns, 4 samples)");
   CHECK(boxes[0].width == 1180);
-  CHECK(boxes[1].title == "tenant=1 (75.0 %, 3,000 ns, 3 samples)");
+  CHECK(boxes[1].title == "tenant=1 (75.0%, 3,000 ns, 3 samples)");
   CHECK(boxes[1].width == 885);
-  CHECK(boxes[2].title == "tenant=&lt;none&gt; (25.0 %, 1,000 ns, 1 sample)");
+  CHECK(boxes[2].title == "tenant=&lt;none&gt; (25.0%, 1,000 ns, 1 sample)");
   CHECK(boxes[2].x == 895);
   CHECK(boxes[2].y == boxes[1].y);
-  CHECK(boxes[7].title == "work (75.0 %, 3,000 ns, 3 samples)");
+  CHECK(boxes[7].title == "work (75.0%, 3,000 ns, 3 samples)");
   CHECK(boxes[7].y == boxes[0].y + 4 * 17);
 }
 
@@ -64,11 +64,11 @@ TEST_CASE("svg: the same function under two callers is two boxes, under one it i
   std::vector<std::string> titles;
   for (const Drawn& box : boxes_of(svg(small.profile))) titles.push_back(box.title);
   CHECK(titles == std::vector<std::string>{
-                      "all samples (100 %, 4,000 ns, 4 samples)",
-                      "shop (100 %, 4,000 ns, 4 samples)", "main (100 %, 4,000 ns, 4 samples)",
-                      "a (75.0 %, 3,000 ns, 3 samples)", "b (25.0 %, 1,000 ns, 1 sample)",
-                      "a (25.0 %, 1,000 ns, 1 sample)", "work (50.0 %, 2,000 ns, 2 samples)",
-                      "work (25.0 %, 1,000 ns, 1 sample)"});
+                      "all samples (100%, 4,000 ns, 4 samples)",
+                      "shop (100%, 4,000 ns, 4 samples)", "main (100%, 4,000 ns, 4 samples)",
+                      "a (75.0%, 3,000 ns, 3 samples)", "b (25.0%, 1,000 ns, 1 sample)",
+                      "a (25.0%, 1,000 ns, 1 sample)", "work (50.0%, 2,000 ns, 2 samples)",
+                      "work (25.0%, 1,000 ns, 1 sample)"});
 }
 
 TEST_CASE("svg: boxes that nobody could see are counted, those of labels are there") {
@@ -77,7 +77,7 @@ TEST_CASE("svg: boxes that nobody could see are counted, those of labels are the
   small.labelled({{"tenant", "2"}});
   const std::string text = svg(small.profile, {.group_by = {"tenant"}});
   CHECK(boxes_of(text).size() == 6);
-  CHECK(text.find("tenant=2 (0.1 %, 1,000 ns, 1 sample)") != std::string::npos);
+  CHECK(text.find("tenant=2 (0.1%, 1,000 ns, 1 sample)") != std::string::npos);
   CHECK(text.find("3 boxes are too narrow to be drawn") != std::string::npos);
 }
 

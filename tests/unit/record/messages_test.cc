@@ -70,14 +70,14 @@ TEST_CASE(
   CHECK(lines[1].find("lower -F") != std::string::npos);
 }
 
-TEST_CASE("messages: 100 % and 0 % are said only when they are exact") {
-  CHECK(percent(0, 0) == "0 %");
-  CHECK(percent(0, 10) == "0 %");
-  CHECK(percent(10, 10) == "100 %");
-  CHECK(percent(99'999, 100'000) == "99.9 %");
-  CHECK(percent(1, 100'000) == "0.1 %");
-  CHECK(percent(1, 3) == "33.3 %");
-  CHECK(percent(2, 3) == "66.7 %");  // as in the tables
+TEST_CASE("messages: 100% and 0% are said only when they are exact") {
+  CHECK(percent(0, 0) == "0%");
+  CHECK(percent(0, 10) == "0%");
+  CHECK(percent(10, 10) == "100%");
+  CHECK(percent(99'999, 100'000) == "99.9%");
+  CHECK(percent(1, 100'000) == "0.1%");
+  CHECK(percent(1, 3) == "33.3%");
+  CHECK(percent(2, 3) == "66.7%");  // as in the tables
 }
 
 TEST_CASE("messages: thousands are set apart") {

@@ -47,9 +47,9 @@ TEST_CASE("missing_names: the files that lack most names come first, with reason
   frames.sample({named}, 1);
   const std::vector<std::string> lines = missing_names(frames.profile);
   REQUIRE(lines.size() == 3);
-  CHECK(lines[0] == "50.5 % of the frames have a name. Without one:");
-  CHECK(lines[1] == "  39.6 % in /lib/liblzma.so.5 (40 of its 40 frames): it is stripped");
-  CHECK(lines[2] == "  9.9 % in [anon] (10 of its 11 frames): no map");
+  CHECK(lines[0] == "50.5% of the frames have a name. Without one:");
+  CHECK(lines[1] == "  39.6% in /lib/liblzma.so.5 (40 of its 40 frames): it is stripped");
+  CHECK(lines[2] == "  9.9% in [anon] (10 of its 11 frames): no map");
 }
 
 TEST_CASE("missing_names: nothing is said where nearly all have one, and few lines otherwise") {

@@ -55,8 +55,8 @@ TEST_CASE("stack_ends: complete is what ends in the function that starts the thr
   CHECK(stacks["stacks-missing"] == 5);
   CHECK(stacks["stacks-too-deep"] == 7);
   const std::string text = stack_ends_text(stacks.profile);
-  for (const char* part : {"26.8 % of the stacks reach the start", "62.5 % end at code without",
-                           "6.3 % have more frames", "4.5 % have no user part"}) {
+  for (const char* part : {"26.8% of the stacks reach the start", "62.5% end at code without",
+                           "6.3% have more frames", "4.5% have no user part"}) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   }
