@@ -25,7 +25,7 @@ int run(const ReportOptions& options) {
   }
   ReadRecordings all = read_recordings(options.recordings, options.selection);
   if (!all.profile) return all.status;
-  apply_rules(options.labels, *all.profile);
+  const MetKeys met = apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
                                          : "no sample is left of the recording, which is " +
@@ -41,6 +41,9 @@ int run(const ReportOptions& options) {
   }
   report.say_missing_keys();
   report.say_label_sets();
+  for (const std::string& line : unmet_rules(options.labels, met)) {
+    log::warning(escape_terminal(line));
+  }
   if (outputs) report.say_files();
   report.say_ledger();
   return written ? all.status : kExitRuntimeError;

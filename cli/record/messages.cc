@@ -7,6 +7,7 @@
 #include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
+#include "cli/profile/label_rules.h"
 #include "cli/record/stack_ends.h"
 
 namespace labelscope::cli {
@@ -102,6 +103,9 @@ constexpr CounterText kCounterTexts[] = {
     {"unwind-mappings-without-room", "mappings in which stacks end", "too many"},
     {"fp-frames", "", ""},
     {"samples-with-fp-frames", "", ""},
+    // ProfileReport tells of both, as what was asked for.
+    {kLabelsLeftOut, "", ""},
+    {kLabelsHashed, "", ""},
     {"samples-not-held", "samples that did not wait for their repeated read", "too many at once"},
 };
 

@@ -30,6 +30,9 @@ std::uint64_t conflicts(const Profile& profile) {
 void RecordReport::say_problems() const {
   say_missing_keys();
   say_label_sets();
+  for (const std::string& line : unmet_rules(options_.labels, recorder_.met_keys())) {
+    log::warning(escape_terminal(line));
+  }
   for (const std::string& line : ledger_problems(profile().ledger)) log::warning(line);
   if (tables_ != nullptr) warn_of_missing_tables(tables_->failures());
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {

@@ -62,6 +62,8 @@ TEST_CASE(
   ledger.dropped = 0;
   ledger.written = ledger.taken;
   ledger.counters["of-other-processes"] = 5000;
+  ledger.counters["labels-left-out"] = 23;  // told as information, with the option
+  ledger.counters["labels-hashed"] = 23;
   CHECK(ledger_problems(ledger).empty());
   ledger.counters["throttled"] = 3;
   ledger.counters["never-heard-of"] = 2;
