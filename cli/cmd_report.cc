@@ -19,7 +19,7 @@ int run(const ReportOptions& options) {
     auto opened = Outputs::open(options.outputs, options.format, options.overwrite, Pid{}, {});
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
-      return kExitRuntimeError;
+      return status_of_outputs(opened.error());
     }
     outputs = *std::move(opened);
   }
