@@ -41,7 +41,7 @@ void RecordReport::say_problems() const {
   if (const std::uint64_t count = conflicts(profile()); count > 0) {
     log::warning("in " + with_thousands(count) +
                  " samples two publishers set one key to different values: each value is shown "
-                 "with its publisher");
+                 "with its publisher behind an @");
   }
   for (const std::string& line : recorder_.process_labels().problems()) {
     log::warning(escape_terminal(line));
