@@ -257,21 +257,10 @@ void Recording::announce_publishers() {
 
 // Those that no process has: at the beginning, where it can be told.
 void Recording::warn_of_missing_variables() const {
-  const auto& variables = options_.unpublished.variables;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const Finding* missing = nullptr;
-    bool found = false;
-    for (const auto& [pid, process] : recorder_->processes()) {
-      const ProcessPlan& plan = process->plan();
-      const auto one = std::ranges::find(plan.missing, i, &MissingVariable::index);
-      if (one != plan.missing.end()) {
-        missing = &one->finding;
-      } else {
-        found |= plan.modules != 0;
-      }
-    }
-    if (missing != nullptr && !found) {
-      log::warning(escape_terminal("--tls " + variables[i].text + ": " + finding_clause(*missing)));
+  for (std::size_t i = 0; i < options_.unpublished.variables.size(); ++i) {
+    const VariableSeen seen = look_for_variable(*recorder_, i);
+    if (seen.missing != nullptr && !seen.found) {
+      log::warning(escape_terminal(options_.unpublished.missing_text(*seen.missing)));
     }
   }
 }

@@ -146,7 +146,6 @@ class Renderer {
       }
       for (const Finding& finding : plan.facts->findings) note(finding_clause(finding));
     }
-    for (const MissingVariable& missing : plan.missing) note(finding_clause(missing.finding));
     if (plan.publishers.empty()) note("no labels: " + plan.absence());
     for (const Refusal& refusal : plan.refusals) {
       // The absence has said it already.

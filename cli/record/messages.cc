@@ -1,6 +1,7 @@
 // Sentences about targets and numbers. Paths and names are escaped: they come from the target.
 #include "cli/record/messages.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cli/format/escape.h"
@@ -141,6 +142,20 @@ std::string describe_labels(const TrackedProcess& process) {
             escape_terminal(finding_clause(refusal.finding));
   }
   return text;
+}
+
+VariableSeen look_for_variable(const Recorder& recorder, std::size_t variable) {
+  VariableSeen seen;
+  for (const auto& [pid, process] : recorder.processes()) {
+    const ProcessPlan& plan = process->plan();
+    const auto one = std::ranges::find(plan.missing, variable, &MissingVariable::index);
+    if (one != plan.missing.end()) {
+      seen.missing = &*one;
+    } else {
+      seen.found |= plan.modules != 0;
+    }
+  }
+  return seen;
 }
 
 std::vector<std::string> ledger_problems(const Ledger& ledger) {

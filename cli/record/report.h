@@ -27,6 +27,7 @@ class RecordReport : public ProfileReport {
 
  private:
   void explain_missing_labels() const;
+  void say_variables_without_value() const;
 
   const RecordOptions& options_;
   bool quiet_;

@@ -13,7 +13,7 @@ namespace labelscope {
 namespace {
 
 // So many are told. Nobody reads more.
-constexpr std::size_t kMostTold = 8;
+constexpr std::size_t kMostTold = 3;
 // For the likeness of names; what follows is told, and not compared.
 constexpr std::size_t kMostCompared = 128;
 
@@ -125,7 +125,9 @@ Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNa
     missing.fix = "look at a file that is not stripped";
     return missing;
   }
-  missing.text += "; of " + std::to_string(all.size()) + " that there are, these are closest: ";
+  missing.text += all.size() > told ? "; of " + std::to_string(all.size()) +
+                                          " that there are, these are closest: "
+                                    : "; these are all that there are: ";
   for (std::size_t i = 0; i < told; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
   missing.fix =
       "name one of these, as nm(1) shows it; a variable of a stripped file has no name, and the "
