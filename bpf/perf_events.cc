@@ -99,7 +99,10 @@ Status check_frequency(std::uint32_t frequency_hz) {
   if (most != 0 && frequency_hz > most) {
     return Error{ErrorCode::kLimit, "a frequency of " + std::to_string(frequency_hz) +
                                         " is above kernel.perf_event_max_sample_rate, which is " +
-                                        std::to_string(most)};
+                                        std::to_string(most) + ": -F " + std::to_string(most) +
+                                        " or less, or raise it (as root: sysctl -w "
+                                        "kernel.perf_event_max_sample_rate=" +
+                                        std::to_string(frequency_hz) + ")"};
   }
   return {};
 }

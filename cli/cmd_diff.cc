@@ -51,7 +51,7 @@ int run(const DiffOptions& options) {
         Outputs::open({options.page}, Format::kHtml, options.overwrite, Pid{}, std::string());
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
-      return kExitRuntimeError;
+      return status_of_outputs(opened.error());
     }
     outputs = *std::move(opened);
   }

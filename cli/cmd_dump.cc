@@ -173,9 +173,13 @@ int Dumping::show(const ProcessDump& dump) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
+  const std::string whose =
+      options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "";
+  for (const MissingVariable& missing : dump.snapshot.plan.missing) {
+    log::warning(whose + escape_terminal(options_.unpublished.missing_text(missing)));
+  }
   warn_of_missing_tables(dump.without_table);
-  log::info((options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "") +
-            totals_line(dump.snapshot));
+  log::info(whose + totals_line(dump.snapshot));
   return kExitOk;
 }
 

@@ -69,7 +69,7 @@ class Recording {
   Status give_up_rights();
   Status add_targets();
   Status record();
-  Error failure(ExitStatus status, std::string what);
+  Error failure(int status, std::string what);
   void announce() const;
   void announce_publishers();
   void warn_of_missing_variables() const;
@@ -130,7 +130,7 @@ int Recording::run() {
   return report();
 }
 
-Error Recording::failure(ExitStatus status, std::string what) {
+Error Recording::failure(int status, std::string what) {
   exit_status_ = status;
   return {ErrorCode::kSystem, std::move(what)};
 }
@@ -181,11 +181,10 @@ Status Recording::open_outputs() {
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm_);
   if (!outputs) {
-    const bool usage = outputs.error().code == ErrorCode::kUnsupported;
     const std::string why = options_.drop_to
                                 ? " (as " + options_.drop_to->name + ", who is named by --drop-to)"
                                 : std::string();
-    return failure(usage ? kExitUsage : kExitRuntimeError,
+    return failure(status_of_outputs(outputs.error()),
                    escape_terminal(outputs.error().context + why));
   }
   outputs_.emplace(*std::move(outputs));
@@ -258,21 +257,10 @@ void Recording::announce_publishers() {
 
 // Those that no process has: at the beginning, where it can be told.
 void Recording::warn_of_missing_variables() const {
-  const auto& variables = options_.unpublished.variables;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const Finding* missing = nullptr;
-    bool found = false;
-    for (const auto& [pid, process] : recorder_->processes()) {
-      const ProcessPlan& plan = process->plan();
-      const auto one = std::ranges::find(plan.missing, i, &MissingVariable::index);
-      if (one != plan.missing.end()) {
-        missing = &one->finding;
-      } else {
-        found |= plan.modules != 0;
-      }
-    }
-    if (missing != nullptr && !found) {
-      log::warning(escape_terminal("--tls " + variables[i].text + ": " + finding_clause(*missing)));
+  for (std::size_t i = 0; i < options_.unpublished.variables.size(); ++i) {
+    const VariableSeen seen = look_for_variable(*recorder_, i);
+    if (seen.missing != nullptr && !seen.found) {
+      log::warning(escape_terminal(options_.unpublished.missing_text(*seen.missing)));
     }
   }
 }

@@ -35,13 +35,13 @@ int run(const ReportOptions& options) {
     auto opened = Outputs::open(options.outputs, options.format, options.overwrite, Pid{}, {});
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
-      return kExitRuntimeError;
+      return status_of_outputs(opened.error());
     }
     outputs = *std::move(opened);
   }
   ReadRecordings all = read_recordings(options.recordings, options.selection);
   if (!all.profile) return all.status;
-  apply_rules(options.labels, *all.profile);
+  const MetKeys met = apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
                                          : why_none_is_left(options.selection, all));
@@ -59,6 +59,9 @@ int run(const ReportOptions& options) {
   }
   report.say_missing_keys();
   report.say_label_sets();
+  for (const std::string& line : unmet_rules(options.labels, met)) {
+    log::warning(escape_terminal(line));
+  }
   if (outputs) report.say_files();
   report.say_ledger();
   return written ? all.status : kExitRuntimeError;

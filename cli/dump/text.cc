@@ -100,6 +100,9 @@ class Renderer {
     out_ << paint(kBold, start) << ' ' << one_line(escape_terminal(what), start.size() + 1) << '\n';
     render_publishers();
     render_process_labels();
+    if (dump_.snapshot.plan.publishers.size() > 1 || !dump_.process_labels.empty()) {
+      out_ << paint(kDim, "  (what follows @ is where a label comes from)") << '\n';
+    }
     if (snapshot.source == SnapshotSource::kBpf) {
       note(
           "read by BPF, nothing was stopped: a thread that ran may have been in the middle of an "
@@ -143,7 +146,6 @@ class Renderer {
       }
       for (const Finding& finding : plan.facts->findings) note(finding_clause(finding));
     }
-    for (const MissingVariable& missing : plan.missing) note(finding_clause(missing.finding));
     if (plan.publishers.empty()) note("no labels: " + plan.absence());
     for (const Refusal& refusal : plan.refusals) {
       // The absence has said it already.

@@ -55,8 +55,9 @@ std::vector<FrameTree::Node> FrameTree::places() const {
   for (std::size_t i = 0; i < by_text.size(); ++i) rank[by_text[i]] = static_cast<Name>(i);
 
   // Siblings side by side: those of the parent p are [first[p], first[p + 1]).
-  std::vector<Node> order(nodes_.size() - 1);
-  std::iota(order.begin(), order.end(), 1);
+  std::vector<Node> order;
+  order.reserve(nodes_.size());
+  for (Node node = kRoot + 1; node < nodes_.size(); ++node) order.push_back(node);
   std::sort(order.begin(), order.end(), [&](Node a, Node b) {
     if (nodes_[a].parent != nodes_[b].parent) return nodes_[a].parent < nodes_[b].parent;
     return rank[nodes_[a].name] < rank[nodes_[b].name];

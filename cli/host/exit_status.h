@@ -27,6 +27,12 @@ inline bool is_gone(const Error& error) {
   return error.code == ErrorCode::kVanished || error.code == ErrorCode::kNotFound;
 }
 
+// Of output files that could not be opened. Wrong usage is what no other state of the disk makes
+// right: one file twice, or bytes for a terminal.
+inline int status_of_outputs(const Error& error) {
+  return error.code == ErrorCode::kUnsupported ? kExitUsage : kExitRuntimeError;
+}
+
 // Of record and dump, whose errors are about their targets.
 inline int status_of(const Error& error) {
   if (error.code == ErrorCode::kPermission) return kExitPermission;

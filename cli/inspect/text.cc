@@ -50,8 +50,18 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
   }
 }
 
+// Nothing has judged such a file, so that it cannot be compliant either.
+bool lacks_rules(const FileInspection& seen) {
+  return seen.verdict == Verdict::kCompliant && find_source(seen.source)->about.rules.empty();
+}
+
+std::string verdict_word(const FileInspection& seen) {
+  return std::string(lacks_rules(seen) ? "no-rules" : verdict_name(seen.verdict));
+}
+
 std::string verdict_sentence(const FileInspection& seen) {
   const std::string source(find_source(seen.source)->about.name);
+  if (lacks_rules(seen)) return "publishes labels as " + source + " does; no rules apply to it";
   switch (seen.verdict) {
     case Verdict::kCompliant:
       return "publishes labels as " + source + " wants it";
@@ -94,7 +104,7 @@ std::string render_table(std::span<const FileReport> files) {
   std::vector<Row> rows = {{"VERDICT", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
   for (const FileReport& file : files) {
     const FileInspection& seen = file.inspection;
-    rows.push_back({std::string(verdict_name(seen.verdict)), version_of(seen), platform_of(seen),
+    rows.push_back({verdict_word(seen), version_of(seen), platform_of(seen),
                     kind_of(seen), access_of(seen), escape_terminal(file.path)});
   }
   std::array<std::size_t, 5> widths{};

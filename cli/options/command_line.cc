@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/edit_distance.h"
 #include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
 #include "cli/options/values.h"
@@ -35,14 +36,35 @@ Subcommand add_command(CLI::App& app) {
           }};
 }
 
+// The option that is most like `word`: --sumary is meant to be --summary. Empty: none is like it.
+std::string meant_option(const CLI::App& app, std::string_view word) {
+  constexpr std::size_t kMostChanges = 2;    // with more, the proposal is mostly another word
+  constexpr std::size_t kMostCompared = 64;  // no option is as long; a word may be
+  word = word.substr(0, word.find('='));
+  std::string closest;
+  if (!word.starts_with("--") || word.size() > kMostCompared) return closest;
+  std::size_t least = kMostChanges + 1;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::size_t changes = edit_distance(word.substr(2), name);
+      if (changes >= least) continue;
+      least = changes;
+      closest = "--" + name;
+    }
+  }
+  return closest;
+}
+
 // Words that are no option and no option's value: mostly a program without the -- in front of it,
 // or a process ID without its option.
 std::string extras_text(const Subcommand& chosen) {
   std::string words;
+  std::string meant;
   bool option = false;
   bool number = true;
   for (const std::string& word : chosen.app->remaining()) {
     option |= word.starts_with('-');
+    if (meant.empty()) meant = meant_option(*chosen.app, word);
     number &= word.find_first_not_of("0123456789,") == std::string::npos;
     words += " " + escape_terminal(word);
   }
@@ -53,7 +75,8 @@ std::string extras_text(const Subcommand& chosen) {
   } else if (chosen.texts.takes_command) {
     advice = "; a program to start goes after --, a process ID after -p";
   }
-  return "not expected:" + words + (option ? "" : advice);
+  if (option) advice = meant.empty() ? meant : "; did you mean " + meant + "?";
+  return "not expected:" + words + advice;
 }
 
 // CLI11's usage line cannot show that a command has several forms.

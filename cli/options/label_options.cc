@@ -67,9 +67,12 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
 
 void LabelOptions::declare(OptionList& list) {
   list.group("Labels that no program publishes");
-  list.words("--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
-             "A thread-local variable as a label (repeatable). TYPE: " + variable_types(),
-             variables, parse_variables_of_threads);
+  list.words(
+      "--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
+      "A thread-local variable as a label (repeatable; with -> in quotes, or the shell takes the "
+      ">). TYPE: " +
+          variable_types(),
+      variables, parse_variables_of_threads);
   list.words("--env-label", "VAR[=KEY]",
              "A variable of the process's environment (repeatable, or with commas)",
              of_process.variables, parse_variables);
@@ -78,6 +81,10 @@ void LabelOptions::declare(OptionList& list) {
   list.words("--process-label", "FACT[=KEY]",
              names_in(kProcessFacts, " or ") + " of the process (repeatable, or with commas)",
              of_process.facts, parse_facts);
+}
+
+std::string LabelOptions::missing_text(const MissingVariable& missing) const {
+  return "--tls " + variables[missing.index].text + ": " + finding_clause(missing.finding);
 }
 
 }  // namespace labelscope::cli

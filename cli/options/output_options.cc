@@ -14,6 +14,20 @@ Format parse_format(const std::string& option, const std::string& text) {
   return find_named(kFormats, option, text);
 }
 
+// Found out now: a recording without the label that it was made for is of no use.
+void refuse_left_out(const LabelRules& rules, const std::string& option, const std::string& key) {
+  const auto has = [&](const std::vector<std::string>& keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  // Every sample has these without any label.
+  constexpr std::string_view kOurs[] = {"pid", "thread_id", "thread_name", "comm"};
+  if (std::find(std::begin(kOurs), std::end(kOurs), key) != std::end(kOurs)) return;
+  if (has(rules.deny)) refuse(option, key, "--label-deny leaves this label out");
+  if (!rules.allow.empty() && !has(rules.allow) && !has(rules.hash)) {
+    refuse(option, key, "--label-allow leaves this label out; name it there, too");
+  }
+}
+
 }  // namespace
 
 void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
@@ -75,6 +89,12 @@ void OutputOptions::check() const {
       refuse("--label-deny", key,
              std::string(kept == &labels.allow ? "--label-allow" : "--label-hash") +
                  " wants to keep it");
+    }
+  }
+  for (const auto* shown : {&summary, &group_by}) {
+    const std::string option = shown == &summary ? "--summary" : "--group-by";
+    for (const std::string& key : *shown) {
+      refuse_left_out(labels, option, key);
     }
   }
   if (json && summary.empty()) refuse("--json has a meaning with --summary only");

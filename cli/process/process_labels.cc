@@ -15,6 +15,9 @@
 namespace labelscope::cli {
 namespace {
 
+constexpr const char* kVariableOption = "--env-label";
+constexpr const char* kListOption = "--env-labels";
+constexpr const char* kFactOption = "--process-label";
 constexpr const char* kListVariable = "LABELSCOPE_LABELS";
 // The kernel lets nobody start a program with more than 6 MiB of arguments and environment. But a
 // program may tell it later that its environment is somewhere else, and longer (prctl(2)).
@@ -179,25 +182,34 @@ void ProcessLabelReader::add(ProcessLabels& labels, std::string_view key, std::s
   labels.push_back({std::string(key), std::move(value), source});
 }
 
+void ProcessLabelReader::miss(const char* option, const std::string& what,
+                              const LiveProcess& process) {
+  Missing& missing = missing_[std::string(option) + ": " + what];
+  if (missing.count++ == 0) {
+    missing.example = "process " + std::to_string(raw(process.pid())) + ", " + process.comm();
+  }
+}
+
 void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabels& labels,
                                          ProcessLabels& list) {
   if (options_.variables.empty() && !options_.list) return;
   const auto environment = read_proc_file(process.proc_path("environ"), kMostEnvironment);
   if (!environment) {
-    ++missing_[cannot_be_read("the environment", environment.error())];
+    miss(options_.list ? kListOption : kVariableOption,
+         cannot_be_read("the environment", environment.error()), process);
     return;
   }
   for (const auto& [name, key] : options_.variables) {
     if (const auto value = find_variable(*environment, name)) {
       add(labels, key, std::string(*value), ProcessSource::kEnvironment);
     } else {
-      ++missing_[name + " is not in the environment"];
+      miss(kVariableOption, name + " is not in the environment", process);
     }
   }
   if (!options_.list) return;
   const auto text = find_variable(*environment, kListVariable);
   if (!text) {
-    ++missing_[std::string(kListVariable) + " is not in the environment"];
+    miss(kListOption, std::string(kListVariable) + " is not in the environment", process);
     return;
   }
   PairList read = parse_pair_list(*text);
@@ -215,7 +227,7 @@ void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& la
     if (is_cgroup_fact(fact)) {
       if (!cgroup) cgroup = read_proc_file(process.proc_path("cgroup"), kMostCgroup);
       if (!*cgroup) {
-        ++missing_[cannot_be_read("the cgroup", cgroup->error())];
+        miss(kFactOption, cannot_be_read("the cgroup", cgroup->error()), process);
         continue;
       }
       value = value_in(parse_cgroup(**cgroup), fact);
@@ -224,14 +236,14 @@ void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& la
     } else {
       const auto status = read_proc_file(process.proc_path("status"), kMostStatus);
       if (!status) {
-        ++missing_[cannot_be_read("the user", status.error())];
+        miss(kFactOption, cannot_be_read("the user", status.error()), process);
         continue;
       }
       value = effective_uid(*status);
       if (fact == ProcessFact::kUser && !value.empty()) value = user_name(value);
     }
     if (value.empty()) {
-      ++missing_[missing_text(fact)];
+      miss(kFactOption, missing_text(fact), process);
     } else {
       add(labels, key, std::move(value),
           is_cgroup_fact(fact) ? ProcessSource::kCgroup : ProcessSource::kProcess);
@@ -271,13 +283,17 @@ std::vector<std::string> ProcessLabelReader::problems() const {
   std::vector<std::string> lines;
   const auto say = [&](std::string what) { lines.push_back(std::move(what)); };
   const std::string all = std::to_string(processes_);
-  for (const auto& [what, count] : missing_) {
-    say((processes_ == 1 ? "" : "in " + std::to_string(count) + " of " + all + " processes: ") +
-        what);
+  for (const auto& [what, missing] : missing_) {
+    const std::string count = "in " + std::to_string(missing.count) + " of " + all + " processes, ";
+    say(what + " (" + (processes_ == 1 ? "" : count + (missing.count == 1 ? "" : "one is ")) +
+        missing.example + ")");
   }
   if (gone_ != 0) {
-    say(std::to_string(gone_) + (gone_ == 1 ? " program was" : " programs were") +
-        " over before labelscope could look at it: its samples have no labels of the process");
+    say(gone_ == 1 ? "1 program was over before labelscope could look at it: its samples have no "
+                     "labels of the process"
+                   : std::to_string(gone_) +
+                         " programs were over before labelscope could look at them: their samples "
+                         "have no labels of the process");
   }
   if (malformed_ != 0) {
     say(std::to_string(malformed_) + " parts of " + kListVariable +

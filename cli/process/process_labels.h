@@ -90,7 +90,8 @@ class ProcessLabelReader {
   // Where two have one key, the first counts: --env-label, then --process-label, in the order in
   // which they were given; then LABELSCOPE_LABELS.
   ProcessLabels read(const LiveProcess& process);
-  // "in 2 of 5 processes: SLURM_JOB_ID is not in the environment"
+  // "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes, one is process
+  // 42, worker)"
   std::vector<std::string> problems() const;
   // A program has ended, or executed another one, before it could be asked.
   void note_gone() {
@@ -99,13 +100,18 @@ class ProcessLabelReader {
 
  private:
   void add(ProcessLabels& labels, std::string_view key, std::string value, ProcessSource source);
+  void miss(const char* option, const std::string& what, const LiveProcess& process);
   void add_environment(const LiveProcess& process, ProcessLabels& labels, ProcessLabels& list);
   void add_facts(const LiveProcess& process, ProcessLabels& labels);
   std::string user_name(const std::string& uid);
 
   ProcessLabelOptions options_;
-  std::size_t processes_ = 0;                   // programs, where a process executes several
-  std::map<std::string, std::size_t> missing_;  // how often, by what it is
+  std::size_t processes_ = 0;  // programs, where a process executes several
+  struct Missing {
+    std::size_t count = 0;
+    std::string example;  // the first process
+  };
+  std::map<std::string, Missing> missing_;  // by option and what it is
   std::size_t malformed_ = 0;
   std::size_t gone_ = 0;
   std::size_t cut_ = 0;

@@ -31,9 +31,28 @@ void count_labels(const LabelChanges& changes, Ledger& ledger) {
   if (changes.hashed != 0) ledger.counters[std::string(kLabelsHashed)] += changes.hashed;
 }
 
-LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels) {
+std::vector<std::string> unmet_rules(const LabelRules& rules, const MetKeys& met) {
+  std::vector<std::string> lines;
+  const auto look = [&](const char* option, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      if (met.contains(key)) continue;
+      lines.push_back(std::string(option) + " " + key + ": no label has this key");
+    }
+  };
+  look("--label-deny", rules.deny);
+  look("--label-allow", rules.allow);
+  look("--label-hash", rules.hash);
+  return lines;
+}
+
+LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels, MetKeys& met) {
   LabelChanges changes;
   if (rules.empty()) return changes;
+  for (const Label& label : labels) {
+    for (const auto* named : {&rules.deny, &rules.allow, &rules.hash}) {
+      if (contains(*named, label.key)) met.insert(label.key);
+    }
+  }
   changes.left_out = std::erase_if(labels, [&](const Label& label) {
     const bool wanted =
         rules.allow.empty() || contains(rules.allow, label.key) || contains(rules.hash, label.key);
@@ -47,14 +66,15 @@ LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels) {
   return changes;
 }
 
-void apply_rules(const LabelRules& rules, Profile& profile) {
-  if (rules.empty()) return;
+MetKeys apply_rules(const LabelRules& rules, Profile& profile) {
+  MetKeys met;
+  if (rules.empty()) return met;
   std::vector<LabelSet> sets;
   std::vector<Index> renamed;
   std::vector<LabelChanges> changes;
   IndexTable known_sets;
   for (LabelSet& labels : profile.label_sets) {
-    changes.push_back(apply_rules(rules, labels));
+    changes.push_back(apply_rules(rules, labels, met));
     const auto next = static_cast<Index>(sets.size());
     renamed.push_back(known_sets.find_or_insert(
         hash_of(labels), next, [&](Index index) { return sets[index] == labels; }));
@@ -87,6 +107,7 @@ void apply_rules(const LabelRules& rules, Profile& profile) {
   }
   rows.resize(kept);
   count_labels(all, profile.ledger);
+  return met;
 }
 
 }  // namespace labelscope::cli

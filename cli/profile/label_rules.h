@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,16 +32,21 @@ struct LabelChanges {
   }
 };
 
+// Keys of labels that came under the rules, as far as rules name them.
+using MetKeys = std::set<std::string>;
+// Of each key that a rule names and no label has: "--label-deny KEY: no label has this key". Bytes.
+std::vector<std::string> unmet_rules(const LabelRules& rules, const MetKeys& met);
+
 // The ledger's counters of them: a label of two samples counts twice.
 inline constexpr std::string_view kLabelsLeftOut = "labels-left-out";
 inline constexpr std::string_view kLabelsHashed = "labels-hashed";
 void count_labels(const LabelChanges& changes, Ledger& ledger);
 
 // The same value has the same hash in every recording, so that they can be compared.
-LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels);
+LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels, MetKeys& met);
 
 // To all label sets. Sets that become equal are one, and so are rows without a time; the ledger
 // counts.
-void apply_rules(const LabelRules& rules, Profile& profile);
+MetKeys apply_rules(const LabelRules& rules, Profile& profile);
 
 }  // namespace labelscope::cli

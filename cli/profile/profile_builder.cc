@@ -159,7 +159,7 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
   Observation observation = process.decode(sample.label_bytes);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
-  const LabelChanges changes = apply_rules(rules_, observation.labels);
+  const LabelChanges changes = apply_rules(rules_, observation.labels, met_keys_);
   auto index = static_cast<Index>(decoded_.size());
   decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes,
                       observation.outcome});

@@ -84,6 +84,7 @@ class ProfileBuilder {
   std::uint64_t labelled() const { return labelled_; }
   // What became of the labels of all samples by the rules.
   const LabelChanges& label_changes() const { return label_changes_; }
+  const MetKeys& met_keys() const { return met_keys_; }  // of the rules for labels
   // How many samples with label bytes gave no label, by why: the sampler took them for labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
@@ -107,6 +108,7 @@ class ProfileBuilder {
   std::size_t timed_samples_;
   LabelRules rules_;
   LabelChanges label_changes_;
+  MetKeys met_keys_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Outcomes undecoded_{};

@@ -1,12 +1,14 @@
 // Sentences about targets and numbers. Paths and names are escaped: they come from the target.
 #include "cli/record/messages.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "cli/format/escape.h"
 #include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
+#include "cli/profile/label_rules.h"
 #include "cli/record/stack_ends.h"
 
 namespace labelscope::cli {
@@ -102,6 +104,9 @@ constexpr CounterText kCounterTexts[] = {
     {"unwind-mappings-without-room", "mappings in which stacks end", "too many"},
     {"fp-frames", "", ""},
     {"samples-with-fp-frames", "", ""},
+    // ProfileReport tells of both, as what was asked for.
+    {kLabelsLeftOut, "", ""},
+    {kLabelsHashed, "", ""},
     {"samples-not-held", "samples that did not wait for their repeated read", "too many at once"},
 };
 
@@ -137,6 +142,20 @@ std::string describe_labels(const TrackedProcess& process) {
             escape_terminal(finding_clause(refusal.finding));
   }
   return text;
+}
+
+VariableSeen look_for_variable(const Recorder& recorder, std::size_t variable) {
+  VariableSeen seen;
+  for (const auto& [pid, process] : recorder.processes()) {
+    const ProcessPlan& plan = process->plan();
+    const auto one = std::ranges::find(plan.missing, variable, &MissingVariable::index);
+    if (one != plan.missing.end()) {
+      seen.missing = &*one;
+    } else {
+      seen.found |= plan.modules != 0;
+    }
+  }
+  return seen;
 }
 
 std::vector<std::string> ledger_problems(const Ledger& ledger) {

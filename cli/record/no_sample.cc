@@ -69,7 +69,9 @@ std::string why_no_sample(const NoSample& recording) {
     return ran + ", and never when it was looked at, " + rate +
            ": --backend bpf sees short bursts, or a higher -F";
   }
-  return ran + ", too little for a sample at " + rate + ": a higher -F or a longer -d helps";
+  // A run that is over is not longer with another -d.
+  return ran + ", too little for a sample at " + rate + ": a higher -F helps, or " +
+         (recording.ended ? "a program that runs longer" : "a longer -d");
 }
 
 }  // namespace labelscope::cli

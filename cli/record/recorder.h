@@ -63,6 +63,7 @@ class Recorder final : private EventHandler {
   bool in_kernel() const { return in_kernel_; }
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
   const Sampler& sampler() const { return *sampler_; }
+  const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
 
   // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files`:

@@ -30,7 +30,11 @@ std::uint64_t conflicts(const Profile& profile) {
 void RecordReport::say_problems() const {
   say_missing_keys();
   say_label_sets();
+  for (const std::string& line : unmet_rules(options_.labels, recorder_.met_keys())) {
+    log::warning(escape_terminal(line));
+  }
   for (const std::string& line : ledger_problems(profile().ledger)) log::warning(line);
+  say_variables_without_value();
   if (tables_ != nullptr) warn_of_missing_tables(tables_->failures());
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));
@@ -38,7 +42,7 @@ void RecordReport::say_problems() const {
   if (const std::uint64_t count = conflicts(profile()); count > 0) {
     log::warning("in " + with_thousands(count) +
                  " samples two publishers set one key to different values: each value is shown "
-                 "with its publisher");
+                 "with its publisher behind an @");
   }
   for (const std::string& line : recorder_.process_labels().problems()) {
     log::warning(escape_terminal(line));
@@ -48,6 +52,25 @@ void RecordReport::say_problems() const {
   }
   if (const std::string text = stack_ends_text(profile()); !text.empty()) log::info(text);
   for (const std::string& line : missing_names(profile())) log::info(line);
+}
+
+// They were found, so that nothing else tells why their labels are not there.
+void RecordReport::say_variables_without_value() const {
+  const auto& variables = options_.unpublished.variables;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!look_for_variable(recorder_, i).found) continue;
+    const auto has_key = [&](const Label& label) { return label.key == variables[i].key; };
+    if (std::ranges::any_of(profile().label_sets, [&](const LabelSet& labels) {
+          return std::ranges::any_of(labels, has_key);
+        })) {
+      continue;
+    }
+    log::info(escape_terminal(
+        "--tls " + variables[i].text +
+        ": no sample has a value of it: it is there, and a pointer was null or led nowhere, or "
+        "label rules left it out; labelscope dump --explain with the same --tls tells how it is "
+        "read"));
+  }
 }
 
 // That there are none was said: why, in one sentence for all processes.

@@ -14,6 +14,7 @@ class RecordReport : public ProfileReport {
   RecordReport(const RecordOptions& options, const Profile& profile, const Recorder& recorder,
                const TableWorker* tables)
       : ProfileReport(options, profile),
+        options_(options),
         quiet_(options.messages.log_level == log::Level::kQuiet),
         recorder_(recorder),
         tables_(tables) {}
@@ -26,7 +27,9 @@ class RecordReport : public ProfileReport {
 
  private:
   void explain_missing_labels() const;
+  void say_variables_without_value() const;
 
+  const RecordOptions& options_;
   bool quiet_;
   const Recorder& recorder_;
   const TableWorker* tables_;

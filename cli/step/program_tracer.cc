@@ -319,7 +319,8 @@ class ProgramTracer {
     const bool call = is_in_call(thread);
     thread.running =
         call ? resume_into_call(thread.tid) : resume_thread(thread.tid, Resume::kStep, 0);
-    const auto status = thread.running ? threads_.wait_for(thread) : std::nullopt;
+    std::optional<int> status;
+    if (thread.running) status = threads_.wait_for(thread);
     process_->breakpoints().put_back(position.pc);
     for (TracedThread* other : held) {
       const bool steps = other->stepping && other->exits.empty();

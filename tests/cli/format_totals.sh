@@ -43,7 +43,20 @@ expect_said "hashed by --label-hash: 60$"
 grep -vqE '^tenant=(#[0-9a-f][0-9a-f]|<none>|<unreadable>);' hashed.folded && fail "a value is not hashed"
 [[ $(awk '{ sum += $NF } END { print sum }' hashed.folded) == $(awk '{ sum += $NF } END { print sum }' grouped.folded) ]] ||
   fail "hashing changes the sum"
-for wrong in "--label-deny a --label-allow a" "--label-hash a --label-deny b,a"; do
+# One file twice is wrong usage; a file that is there is not.
+run report made.jsonl -o twice.csv -o ./twice.csv
+expect_status "$exit_usage" "one file twice"
+run report made.jsonl -o denied.otlp
+expect_status "$exit_error" "a file that exists"
+
+# A key that no label has is said, a typing error or not; and a label that is left out cannot be shown.
+run report made.jsonl --label-deny no_such_key,trace_id -o typo.csv
+expect_said 'warning: --label-deny no_such_key: no label has this key$'
+! grep -q 'trace_id: no label' "$work/stderr" || fail "a key that labels have is said to be in none"
+run report made.jsonl --label-deny tenant --summary tenant
+expect_said '--summary tenant: --label-deny leaves this label out'
+for wrong in "--label-deny a --label-allow a" "--label-hash a --label-deny b,a" "--label-deny a --summary a" \
+  "--label-allow a --group-by b"; do
   # shellcheck disable=SC2086
   run report made.jsonl $wrong
   expect_status "$exit_usage" "$wrong"

@@ -116,9 +116,12 @@ exec 8>&-
 for name in static stripped pie cgo; do
   run inspect "$GO_LABELS/$name"
   expect_status "$exit_ok" "inspect $name"
-  expect_shown 'publishes labels as runtime/pprof wants it'
+  expect_shown 'publishes labels as runtime/pprof does; no rules apply to it'
   expect_shown '^  runtime  Go go1\.'
 done
+run inspect "$GO_LABELS/static" "$GO_LABELS/pie"
+expect_shown '^no-rules  '
+run inspect "$GO_LABELS/cgo"
 expect_shown "^  goroutine in TLS, the thread pointer $moved"
 ! grep -q 'minus 0x8$' "$work/stdout" || fail "the slot of $name is not moved by C's data"
 run inspect "$GO_LABELS/shared.so"

@@ -64,16 +64,22 @@ expect_shown 'which is null: no label'
 run dump -p "$target" --explain --tls exe_u9:u8
 expect_status "$exit_ok" "a variable that is not there"
 expect_shown 'no-variable: no file that it has loaded has a thread-local variable exe_u9; of [0-9]+ that there are, these are closest: exe_u8 in '
+expect_said 'warning: --tls exe_u9:u8: no file that it has loaded has a thread-local variable exe_u9; of .*closest: exe_u8 in '
+grep -q 'closest:.* in .* in .* in .* in ' "$work/stderr" && fail "more than the three closest"
 run dump -p "$target" --tls libnone.so:exe_u8:u8
-expect_shown 'it has loaded no file libnone\.so for the variable exe_u8; .*closest: exe_u8 in '
+expect_said 'it has loaded no file libnone\.so for the variable exe_u8; .*closest: exe_u8 in '
+grep -q libnone "$work/stdout" && fail "stdout is for what there is"
 run dump -p "$target" --tls not_thread_local:u32
-expect_shown 'not_thread_local is not thread-local'
+expect_said 'not_thread_local is not thread-local'
 run dump -p "$target" --tls exe_twin:i32
-expect_shown 'there are 2 thread-local variables named exe_twin in .*/variables, static ones of several source files'
+expect_said 'there are 2 thread-local variables named exe_twin in .*/variables, static ones of several source files'
 run dump --json -p "$target" --tls exe_shadowed:i32
 expect_threads "a name that something else has, too" 'exe_shadowed=3000' 'exe_shadowed=3001'
 run dump -p "$target" --tls exe_u8+100000:u8
-expect_shown 'lies outside of the module.s TLS block'
+expect_said 'lies outside of the module.s TLS block'
+run dump -p "$target" --tls exe_current-
+expect_status "$exit_usage" "a shell has taken the rest"
+expect_said 'put it all into quotes'
 run dump -p "$target" --tls exe_u8:int
 expect_status "$exit_usage" "an unknown type"
 expect_said 'there is no such type; the types are u8, '
@@ -107,6 +113,10 @@ sys.exit(f"seen {seen}, not {expected}" if {t: seen.get(t) for t in expected} !=
 PYTHON
 }
 expect_recorded ptrace
+# It is there, and leads nowhere in every thread.
+run record --backend ptrace -F 199 -d 1 -p "$target" --tls "exe_u64->:u8" --tls "exe_u8:u8" -o "$work/nowhere.folded"
+expect_said '^--tls exe_u64->:u8: no sample has a value of it: .*labelscope dump --explain'
+! grep -q 'exe_u8:u8: no sample' "$work/stderr" || fail "a variable with values is said to have none"
 if (need_sampling >/dev/null); then expect_recorded bpf; fi
 
 # --- stripped: what the dynamic symbols name is still there, the rest has no name
@@ -121,7 +131,7 @@ if command -v strip >/dev/null; then
   run dump --json -p "$target" "${numbers[@]}"
   expect_threads "stripped" "$numbers_0" "$numbers_1"
   run dump -p "$target" --tls lib_hidden:i32
-  expect_shown 'no file that it has loaded has a thread-local variable lib_hidden; .*closest: '
+  expect_said 'no file that it has loaded has a thread-local variable lib_hidden; .*closest: '
   # Another file in their places, as an upgrade leaves it: they are still meant by their names.
   rm "$work/stripped" "$work/stripped.so"
   run dump --json -p "$target" --tls stripped:exe_u8:u8=a --tls stripped.so:lib_i16:i16=b

@@ -21,7 +21,7 @@ expect_shown '^  of the process: team="pay,ments"@\[environment\]$'
 expect_shown "^  of the process: user=$user@\\[process\\]\$"
 expect_shown "^Thread +$plain .*tenant=acme"
 grep -q $'\e' "$work/stdout" && fail "an escape sequence reached the terminal"
-expect_said 'warning: TEST_NONE is not in the environment'
+expect_said "warning: --env-label: TEST_NONE is not in the environment \\(process $target, $(cat "/proc/$target/comm")\\)"
 expect_said '1 parts of LABELSCOPE_LABELS are no key=value'
 run dump -p "$target" "${wanted[@]}" --json
 expect_status "$exit_ok" "dump --json"

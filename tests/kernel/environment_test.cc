@@ -71,6 +71,8 @@ TEST_CASE("sampler: a frequency above the kernel's limit is refused by name, 0 t
   auto sampler = BpfSampler::open({.frequency_hz = most + 1});
   REQUIRE_FALSE(sampler);
   REQUIRE(sampler.error().context.find("kernel.perf_event_max_sample_rate") != std::string::npos);
+  REQUIRE(sampler.error().context.find("-F " + std::to_string(most) + " or less") !=
+          std::string::npos);
   REQUIRE_FALSE(BpfSampler::open({.frequency_hz = 0}));
 }
 

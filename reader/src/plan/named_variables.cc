@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 
 namespace labelscope {
 namespace {
 
 // So many are told. Nobody reads more.
-constexpr std::size_t kMostTold = 8;
+constexpr std::size_t kMostTold = 3;
 // For the likeness of names; what follows is told, and not compared.
 constexpr std::size_t kMostCompared = 128;
 
@@ -48,23 +48,7 @@ bool lies_in_block(const ElfImage& image, const ElfSymbol& symbol, const ls_vari
          size <= block - symbol.value - offset;
 }
 
-// By so many changes of a letter the one becomes the other (Levenshtein).
-std::size_t distance(std::string_view one, std::string_view other) {
-  one = one.substr(0, kMostCompared);
-  other = other.substr(0, kMostCompared);
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (one[i] == other[j] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
+std::string_view compared_part(std::string_view name) { return name.substr(0, kMostCompared); }
 
 struct Candidate {
   bool same = false;      // the very name, in another module than the one that is meant
@@ -125,8 +109,9 @@ Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNa
     module_seen |= is_meant(spec, file->path);
     for (const std::string& name : file->names) {
       const bool contains = name.find(spec.symbol) != std::string::npos;
-      all.push_back(
-          {name == spec.symbol, contains, distance(spec.symbol, name), name + " in " + file->path});
+      all.push_back({name == spec.symbol, contains,
+                     edit_distance(compared_part(spec.symbol), compared_part(name)),
+                     name + " in " + file->path});
     }
   }
   const std::size_t told = std::min(all.size(), kMostTold);
@@ -140,7 +125,9 @@ Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNa
     missing.fix = "look at a file that is not stripped";
     return missing;
   }
-  missing.text += "; of " + std::to_string(all.size()) + " that there are, these are closest: ";
+  missing.text += all.size() > told ? "; of " + std::to_string(all.size()) +
+                                          " that there are, these are closest: "
+                                    : "; these are all that there are: ";
   for (std::size_t i = 0; i < told; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
   missing.fix =
       "name one of these, as nm(1) shows it; a variable of a stripped file has no name, and the "

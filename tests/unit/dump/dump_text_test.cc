@@ -40,6 +40,10 @@ TEST_CASE("dump_text: a line for each thread, in columns") {
             "\n"
             "Thread 100   sleeping  \"shop\"      (no labels)\n"
             "Thread 4251  running   \"worker-3\"  http.route=/pay tenant=42\n");
+  dump.process_labels = {{"user", "root", ProcessSource::kProcess}};
+  CHECK(has(text_of(dump),
+            "  of the process: user=root@[process]\n"
+            "  (what follows @ is where a label comes from)\n"));
 }
 
 TEST_CASE("dump_text: what could be misread is in quotes, and what a terminal obeys is escaped") {
@@ -120,6 +124,7 @@ TEST_CASE("dump_text: of several publishers each value has its source, and confl
   CHECK(has(text, "  labels from /opt/libshop.so ("));
   CHECK(has(text, ") @libshop.so\n"));
   CHECK(has(text, ") @libshop.so#2\n"));
+  CHECK(has(text, "  (what follows @ is where a label comes from)\n"));
   CHECK(has(thread_text(text, "7"),
             "tenant=1@libshop.so same=x@libshop.so,libshop.so#2 tenant=2@libshop.so#2 "
             "(publishers disagree on tenant)"));

@@ -61,9 +61,13 @@ ProcessLabels read(ProcessLabelReader& reader, std::vector<std::string> environm
   return reader.read(*child.open());
 }
 
+// Of which `%` stands for a process ID.
 bool says(const ProcessLabelReader& reader, const std::string& what) {
-  const auto problems = reader.problems();
-  return std::ranges::find(problems, what) != problems.end();
+  const std::size_t gap = std::min(what.find('%'), what.size());
+  return std::ranges::any_of(reader.problems(), [&](const std::string& line) {
+    return line.starts_with(what.substr(0, gap)) &&
+           (gap == what.size() ? line == what : line.ends_with(what.substr(gap + 1)));
+  });
 }
 
 constexpr auto kEnvironment = ProcessSource::kEnvironment;
@@ -91,9 +95,23 @@ TEST_CASE("process_labels: variables of the environment, exactly these") {
   ProcessLabelReader reader({.variables = {{"JOB", "job"}, {"NONE", "none"}, {"EMPTY", "e"}}});
   const ProcessLabels labels = read(reader, {"JOBS=no", "XJOB=no", "JOB=42", "JOB=43", "EMPTY="});
   CHECK(labels == ProcessLabels{{"job", "42", kEnvironment}, {"e", "", kEnvironment}});
-  CHECK(says(reader, "NONE is not in the environment"));
+  CHECK(says(reader, "--env-label: NONE is not in the environment (process %, sleep)"));
   read(reader, {"JOB=1", "NONE=2", "EMPTY="});
-  CHECK(says(reader, "in 1 of 2 processes: NONE is not in the environment"));
+  CHECK(
+      says(reader,
+           "--env-label: NONE is not in the environment (in 1 of 2 processes, process %, sleep)"));
+  read(reader, {"JOB=1", "EMPTY="});
+  CHECK(says(reader,
+             "--env-label: NONE is not in the environment (in 2 of 3 processes, one is process %, "
+             "sleep)"));
+}
+
+TEST_CASE("process_labels: programs that were over are counted in good English") {
+  ProcessLabelReader reader({.variables = {{"A", "a"}}});
+  reader.note_gone();
+  CHECK(says(reader, "1 program was over before labelscope could look at it: its samples%"));
+  reader.note_gone();
+  CHECK(says(reader, "2 programs were over before labelscope could look at them: their samples%"));
 }
 
 TEST_CASE("process_labels: the first of equal keys counts, options before the list") {

@@ -31,30 +31,42 @@ Profile requests(int count, bool timed) {
 TEST_CASE("label rules: what is denied, or not allowed, is left out") {
   const LabelSet all{{"a", "1", 0}, {"b", "2", 0}, {"c", "3", 0}};
   LabelSet labels = all;
-  CHECK(apply_rules({.deny = {"b", "x"}, .allow = {}, .hash = {}}, labels).left_out == 1);
+  MetKeys met;
+  CHECK(apply_rules({.deny = {"b", "x"}, .allow = {}, .hash = {}}, labels, met).left_out == 1);
   CHECK(labels == LabelSet{{"a", "1", 0}, {"c", "3", 0}});
   labels = all;
-  CHECK(apply_rules({.deny = {}, .allow = {"b"}, .hash = {}}, labels).left_out == 2);
+  CHECK(apply_rules({.deny = {}, .allow = {"b"}, .hash = {}}, labels, met).left_out == 2);
   CHECK(labels == LabelSet{{"b", "2", 0}});
   labels = all;
-  CHECK(apply_rules({}, labels).left_out == 0);
+  CHECK(apply_rules({}, labels, met).left_out == 0);
   CHECK(labels == all);
 }
 
 TEST_CASE("label rules: a hash is one of 256, and keeps its label") {
   std::set<std::string> values;
+  MetKeys met;
   for (int i = 0; i < 5000; ++i) {
     LabelSet labels{{"a", std::to_string(i), 0}, {"b", "2", 0}};
     LabelSet again = labels;
     const LabelRules rules{.deny = {}, .allow = {"b"}, .hash = {"a"}};
-    CHECK(apply_rules(rules, labels).hashed == 1);
+    CHECK(apply_rules(rules, labels, met).hashed == 1);
     REQUIRE(labels.size() == 2);
-    apply_rules(rules, again);
+    apply_rules(rules, again, met);
     CHECK(again == labels);
     values.insert(labels[0].value);
   }
   CHECK(values.size() == 256);
   CHECK(*values.begin() == "#00");
+}
+
+TEST_CASE("label rules: a key that no label has is told, with its option") {
+  const LabelRules rules{.deny = {"request", "nosuch"}, .allow = {"tenant"}, .hash = {"typo"}};
+  Profile profile = requests(3, false);
+  const MetKeys met = apply_rules(rules, profile);
+  CHECK(met == MetKeys{"request", "tenant"});
+  CHECK(unmet_rules(rules, met) ==
+        std::vector<std::string>{"--label-deny nosuch: no label has this key",
+                                 "--label-hash typo: no label has this key"});
 }
 
 TEST_CASE("label rules: rows that become equal are one, and the ledger counts") {

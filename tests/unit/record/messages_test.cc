@@ -4,6 +4,7 @@
 #include "cli/format/ledger_text.h"
 #include "cli/format/shares.h"
 #include "cli/format/text.h"
+#include "cli/record/no_sample.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -61,6 +62,8 @@ TEST_CASE(
   ledger.dropped = 0;
   ledger.written = ledger.taken;
   ledger.counters["of-other-processes"] = 5000;
+  ledger.counters["labels-left-out"] = 23;  // told as information, with the option
+  ledger.counters["labels-hashed"] = 23;
   CHECK(ledger_problems(ledger).empty());
   ledger.counters["throttled"] = 3;
   ledger.counters["never-heard-of"] = 2;
@@ -102,4 +105,14 @@ TEST_CASE("messages: a larger --max-processes is only said to help where it does
   CHECK(said("children-without-files").find("ulimit -n") != std::string::npos);
   // Nobody who is recorded need be the cause.
   CHECK(said("mapping-events-lost").find("recorded or not") != std::string::npos);
+}
+
+TEST_CASE("messages: without a sample, only what can still help is advised") {
+  NoSample none;
+  none.ran = std::chrono::milliseconds(3);
+  none.duration = std::chrono::milliseconds(40);
+  none.frequency_hz = 99;
+  CHECK(why_no_sample(none).ends_with("a higher -F helps, or a longer -d"));
+  none.ended = true;
+  CHECK(why_no_sample(none).ends_with("a higher -F helps, or a program that runs longer"));
 }

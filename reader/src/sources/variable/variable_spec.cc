@@ -101,6 +101,12 @@ Result<VariableSpec> parse_variable_spec(std::string_view text) {
     if (spec.key.empty()) return malformed("the label key behind = is empty");
   }
   const std::size_t last = rest.rfind(':');
+  // No type ends with it, but what a shell has left of "SYMBOL->+8:u64".
+  if (rest.ends_with('-')) {
+    return malformed(
+        "the type is missing, and a - is at the end: put it all into quotes, like "
+        "'SYMBOL->+8:u64'; without them a shell takes > and what follows for the name of a file");
+  }
   if (last == std::string_view::npos) {
     return malformed("the type is missing: SYMBOL:TYPE is wanted; the types are " +
                      variable_types());

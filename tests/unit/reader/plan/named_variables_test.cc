@@ -129,7 +129,7 @@ TEST_CASE("named_variables: what is missing is told with what is like it") {
   CHECK(finding.code == FindingCode::kNoVariable);
   CHECK(finding.text ==
         "no file that it has loaded has a thread-local variable "
-        "custom_label_current_set; of 1 that there are, these are closest: " +
+        "custom_label_current_set; these are all that there are: " +
             variable(" in ") + kPath);
   CHECK(plan.publishers.size() == 1);
   PlanTrace trace;

@@ -72,6 +72,12 @@ std::string shown_of(const std::string& type, T value) {
 
 }  // namespace
 
+TEST_CASE("variable_spec: what a shell has left of an arrow is told from a missing type") {
+  CHECK(refusal_of("request-").find("into quotes") != std::string::npos);
+  CHECK(refusal_of("lib.so:request+8-").find("into quotes") != std::string::npos);
+  CHECK(refusal_of("request").find("into quotes") == std::string::npos);
+}
+
 TEST_CASE("variable_spec: module, symbol, way, type and key") {
   VariableSpec spec = spec_of("libstdc++.so.6:current+8->->+0x10:cstr=user:name=x");
   CHECK(spec.module == "libstdc++.so.6");
