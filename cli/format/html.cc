@@ -88,7 +88,8 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   for (const auto& [name, count] : ledger.counters) counters[escape_terminal(name)] = count;
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"command", escape_terminal(profile.command_line)},
-              {"source", escape_terminal(options.source)},
+              // A recording of labelscope's says what it is of, and where it lies is no part of it.
+              {"source", profile.tool_version.empty() ? escape_terminal(options.source) : ""},
               {"event", escape_terminal(profile.event)},
               {"mode", escape_terminal(values.type)},
               {"unit", escape_terminal(values.unit)},

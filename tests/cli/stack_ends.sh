@@ -16,7 +16,7 @@ complete_counted_and_all() {
   jq -sr '.[] | select(.type == "ledger") | [.counters[] | select(.name | startswith("stacks-"))] as $ends
     | "\([$ends[] | select(.name == "stacks-complete") | .count] | add // 0) \([$ends[].count] | add // 0) \(.written)"' "$1"
 }
-run record -d 1 --backend bpf --call-graph fp -o bpf.jsonl -- "$work/busy"
+run record -F 499 -d 1 --backend bpf --call-graph fp -o bpf.jsonl -- "$work/busy"
 expect_status "$exit_ok" "by frame pointers"
 read -r complete counted all < <(complete_counted_and_all bpf.jsonl)
 ((complete == 0 && all > 20)) || fail "$complete of $all stacks without frame pointers are said to be complete"

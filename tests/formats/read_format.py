@@ -49,7 +49,7 @@ def read_svg(data, key):
         assert not any(name.lower().startswith("on") or name.endswith("href") for name in element.attrib), element.attrib
     for group in root.iter(spaces + "g"):
         title, rect = group.find(spaces + "title").text, group.find(spaces + "rect")
-        said = re.fullmatch(r"(.*) \([^()]* %, ([\d,]+) ns, [\d,]+ samples?\)", title, re.DOTALL)
+        said = re.fullmatch(r"(.*) \([^()]*%, ([\d,]+) ns, [\d,]+ samples?\)", title, re.DOTALL)
         assert said, title
         time = int(said[2].replace(",", ""))
         row = round((float(rect.get("y")) - 58) / 17)
