@@ -7,7 +7,8 @@
 The truth is the program's own: CPU time by label as the clocks of its threads have it. In the same seconds
 `perf record` samples it, too, where there is a perf: its thread numbers stand for labels where each thread has one.
 Errors are in points of a per cent: root mean square and the worst, over all labels and runs. `chance` is what as many
-independent samples would have. `time`: the ledger's whole against the kernel's clocks of the program and its children.
+independent samples would have. `time`: the ledger's whole against the kernel's clocks of the program and its children, of the middle run: where a
+machine's host stands still between the program's last word and its end, the kernel counts that for the program.
 The status is 1 if a bound that was given (--max-...) is not kept.
 """
 import argparse
@@ -139,13 +140,14 @@ def run(options, scenario, rate, backend, folder):
         for process in others:
             process.kill()
             process.wait()
+    time_error = sorted(time_errors, key=abs)[(len(time_errors) - 1) // 2]
     independent = math.sqrt(sum(chance) / len(chance))
     print("%-20s %6d %-7s %s  %7.2f  %s  %s  %7.2f%% %7d" % (
         scenario, rate, backend, ours.text(), independent, perf_p.text(), perf_a.text(),
-        max(time_errors, key=abs), sampled / options.runs), flush=True)
+        time_error, sampled / options.runs), flush=True)
     return ((options.max_rms is None or ours.rms() <= options.max_rms)
             and (options.max_chance is None or ours.rms() <= options.max_chance * independent)
-            and (options.max_time is None or max(map(abs, time_errors)) <= options.max_time))
+            and (options.max_time is None or abs(time_error) <= options.max_time))
 
 
 def main():

@@ -10,7 +10,7 @@ expect_shares() {
   shift
   # A program's truth is its last word. If the machine's host stands still between that and the program's end, the kernel
   # counts it for the program, and one run is off. On a machine that is shared, two in succession were; three are no
-  # accident.
+  # accident. The time is that of the middle run, for the same reason (shares.py).
   for _ in 1 2 3; do
     shares "$@" >"$work/stdout" 2>"$work/stderr" && return
   done
