@@ -56,8 +56,8 @@ struct SeenValues {
   std::set<std::string> values;  // for which it does not hold, up to one more than kMost
 };
 
-// Leaves the other samples out. Returns what each condition has met. The ledger then tells of what is left. kUnsupported: a time is wanted,
-// and the recording has none for some samples.
+// Leaves the other samples out; the ledger then tells of what is left. Returns what each condition
+// has met. kUnsupported: a time is wanted, and the recording has none for some samples.
 Result<std::vector<SeenValues>> select(Profile& profile, const Selection& selection);
 
 }  // namespace labelscope::cli
