@@ -147,8 +147,12 @@ TEST_CASE("html: the head has the ledger, the groups and the stacks") {
   CHECK(facts.at("stacks").at("complete") == 3);
   CHECK(facts.at("group_by") == json{"tenant"});
   CHECK(facts.at("has_stacks") == true);
-  const json named = read_again(page_of(small.profile, {.group_by = {}, .source = "a.pprof"}));
-  CHECK(named.at("facts").at("source") == "a.pprof");
+  // The file's name is all that there is to say of another tool's.
+  const RenderOptions from_file{.group_by = {}, .source = "a.pprof"};
+  CHECK(read_again(page_of(small.profile, from_file)).at("facts").at("source") == "");
+  Profile of_another_tool = small.profile;
+  of_another_tool.tool_version.clear();
+  CHECK(read_again(page_of(of_another_tool, from_file)).at("facts").at("source") == "a.pprof");
 }
 
 TEST_CASE("html: a profile without samples, and one whose tables contradict each other") {
