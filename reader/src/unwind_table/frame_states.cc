@@ -115,8 +115,7 @@ Writes written_by(std::uint32_t word) {
       return written_by_memory(word);
     case 10:
     case 11:  // branches, and the system
-      writes.link =
-          a64::is_direct_call(word) || a64::through_register(word) == ThroughRegister::kCall;
+      writes.link = is_call(word);
       if (bits(word, 31, 21) == 0x6A9) writes.general(target);  // mrs, sysl
       break;
     case 5:
