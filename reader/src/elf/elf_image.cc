@@ -37,8 +37,10 @@ constexpr std::size_t kMaxNamedSections = 4096;
 constexpr std::size_t kMaxSectionNames = 1 << 18;
 // The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
-// In an honest file: one for each thread-local variable at most.
+// Symbols that are looked at for functions, and how many are read at once.
 constexpr std::uint64_t kMaxExportedFunctions = 65536;
+constexpr std::uint64_t kSymbolsAtOnce = 1024;
+// In an honest file: one for each thread-local variable at most.
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
 constexpr std::size_t kRelocationsAtOnce = 2048;
@@ -256,12 +258,18 @@ std::vector<std::string> ElfImage::thread_local_names() const {
 std::vector<std::uint64_t> ElfImage::exported_functions() const {
   std::vector<std::uint64_t> functions;
   if (tables_.symbols == 0 || tables_.strings < tables_.symbols) return functions;
-  const std::uint64_t count = (tables_.strings - tables_.symbols) / sizeof(Elf64_Sym);
-  for (std::uint64_t i = 0; i < std::min(count, kMaxExportedFunctions); ++i) {
-    const auto symbol = tables_.symbol(file_, i);
-    if (!symbol) break;
-    if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF) {
-      functions.push_back(symbol->st_value);
+  const std::uint64_t count =
+      std::min((tables_.strings - tables_.symbols) / sizeof(Elf64_Sym), kMaxExportedFunctions);
+  std::vector<Elf64_Sym> some;
+  for (std::uint64_t done = 0; done < count; done += some.size()) {
+    some.resize(std::min(kSymbolsAtOnce, count - done));
+    if (!file_.read(tables_.symbols + done * sizeof(Elf64_Sym),
+                    std::as_writable_bytes(std::span(some)))) {
+      break;
+    }
+    for (const Elf64_Sym& symbol : some) {
+      const bool function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+      if (function && symbol.st_shndx != SHN_UNDEF) functions.push_back(symbol.st_value);
     }
   }
   return functions;

@@ -105,7 +105,8 @@ Status TableBuilder::open(UniqueFd file) {
   if (!elf) return std::move(elf).error();
   table_.machine = elf->machine();
   table_.segments = elf->load_segments();
-  exported_functions_ = elf->exported_functions();
+  // Only there code without call frame information is followed.
+  if (table_.machine == Machine::kAarch64) exported_functions_ = elf->exported_functions();
   file_.loads = table_.segments;
   file_.fd = std::move(file);
   Status status = file_.read_offset(offsetof(Elf64_Ehdr, e_entry),
