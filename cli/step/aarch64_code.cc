@@ -8,10 +8,11 @@
 namespace labelscope::cli::aarch64 {
 namespace {
 
+using labelscope::a64::adrp_page;
 using labelscope::a64::bits;
 using labelscope::a64::branch_distance;
+using labelscope::a64::is_adrp;
 using labelscope::a64::is_direct_call;
-using labelscope::a64::signed_bits;
 using labelscope::a64::through_register;
 using labelscope::a64::ThroughRegister;
 
@@ -38,9 +39,6 @@ std::uint32_t word_at(std::span<const std::byte> code, std::size_t index) {
 // ---- references
 
 bool reads_thread_pointer(std::uint32_t word) { return bits(word, 31, 5) == 0x6A9'DE82; }
-bool has_page(std::uint32_t word) {  // adrp
-  return bits(word, 31, 31) == 1 && bits(word, 28, 24) == 0x10;
-}
 
 // An instruction that goes on from a register with a number of 12 bits: add, or a load or store of
 // eight bytes.
@@ -142,9 +140,7 @@ std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<cons
   return exits;
 }
 
-bool may_begin_reference(std::uint32_t word) {
-  return reads_thread_pointer(word) || has_page(word);
-}
+bool may_begin_reference(std::uint32_t word) { return reads_thread_pointer(word) || is_adrp(word); }
 
 bool begins_reference(Address address, std::span<const std::uint32_t> words,
                       const VariableReferences& wanted) {
@@ -158,9 +154,8 @@ bool begins_reference(Address address, std::span<const std::uint32_t> words,
       return reaches(behind, base, offset) || has_constant(behind, offset);
     });
   }
-  if (!has_page(first)) return false;
-  const std::int64_t pages = signed_bits(bits(first, 23, 5) << 2 | bits(first, 30, 29), 20, 0);
-  const Address page = (address & ~Address{0xFFF}) + (static_cast<Address>(pages) << 12);
+  if (!is_adrp(first)) return false;
+  const Address page = adrp_page(first, address);
   return std::any_of(wanted.slots.begin(), wanted.slots.end(), [&](Address slot) {
     return (slot & ~Address{0xFFF}) == page && reaches(behind, base, slot & 0xFFF);
   });

@@ -1,4 +1,4 @@
-// Fields of aarch64's instruction words, and where direct branches lead.
+// Fields of aarch64's instruction words, and where direct branches and adrp lead.
 //
 // Source: Arm Architecture Reference Manual for A-profile, section C4.1 (encodings by class).
 #pragma once
@@ -34,6 +34,15 @@ constexpr std::optional<std::int64_t> branch_distance(std::uint32_t word) {
   if (bits(word, 30, 25) == 0x1A) return distance(23, 5);  // cbz, cbnz
   if (bits(word, 30, 25) == 0x1B) return distance(18, 5);  // tbz, tbnz
   return std::nullopt;
+}
+
+constexpr bool is_adrp(std::uint32_t word) {
+  return bits(word, 31, 31) == 1 && bits(word, 28, 24) == 0x10;
+}
+// The page to which an adrp at `address` leads.
+constexpr std::uint64_t adrp_page(std::uint32_t word, std::uint64_t address) {
+  const std::int64_t pages = signed_bits(bits(word, 23, 5) << 2 | bits(word, 30, 29), 20, 0);
+  return (address & ~std::uint64_t{0xFFF}) + (static_cast<std::uint64_t>(pages) << 12);
 }
 
 enum class ThroughRegister : std::uint8_t { kNo, kJump, kCall, kReturn };

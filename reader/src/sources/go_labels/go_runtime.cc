@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/aarch64_words.h"
+
 namespace labelscope {
 namespace {
 
@@ -177,20 +179,11 @@ Status find_x86_64_slot(const ElfImage& image, GoRuntime& go) {
 }
 
 // Instructions of load_g(), by the bits that do not depend on an address.
-constexpr std::uint32_t kMrsX0 = 0xd53bd040;     // mrs x0, tpidr_el0
-constexpr std::uint32_t kLoadG = 0xf87b681c;     // ldr x28, [x0, x27]
-constexpr std::uint32_t kAdrp = 0x90000000;      // adrp x?, page
-constexpr std::uint32_t kAdrpMask = 0x9f000000;  //
+constexpr std::uint32_t kMrsX0 = 0xd53bd040;  // mrs x0, tpidr_el0
+constexpr std::uint32_t kLoadG = 0xf87b681c;  // ldr x28, [x0, x27]
 constexpr std::uint32_t kRegister = 0x1f;
 constexpr std::uint32_t kX27 = 27;
 
-bool is_adrp(std::uint32_t word) { return (word & kAdrpMask) == kAdrp; }
-// The page that an adrp at `vaddr` leads to.
-std::uint64_t adrp_page(std::uint32_t word, std::uint64_t vaddr) {
-  const std::uint32_t pages = (word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-  const auto distance = static_cast<std::int64_t>(static_cast<std::int32_t>(pages << 11) >> 11);
-  return (vaddr & ~std::uint64_t{0xfff}) + static_cast<std::uint64_t>(distance * 4096);
-}
 // Bytes that the immediate of "add x, x, #n", "ldr x, [x, #n]" or "ldrb w, [x, #n]" adds.
 std::optional<std::uint64_t> low_part(std::uint32_t word) {
   const std::uint64_t immediate = word >> 10 & 0xfff;
@@ -223,8 +216,8 @@ class LoadG {
                last >> 21 == 0x794) {  // movz #n, lsl 16; movk #n
       go.offset = (word(2) >> 5 & 0xffff) << 16 | (last >> 5 & 0xffff);
       mrs_ = 3;
-    } else if (word(3) == kMrsX0 && is_adrp(word(2)) && last >> 22 == 0x3e5) {
-      go.got = adrp_page(word(2), vaddr_ - 8) + *low_part(last);
+    } else if (word(3) == kMrsX0 && a64::is_adrp(word(2)) && last >> 22 == 0x3e5) {
+      go.got = a64::adrp_page(word(2), vaddr_ - 8) + *low_part(last);
       mrs_ = 3;
     } else {
       return false;
@@ -235,8 +228,8 @@ class LoadG {
   // The address of the flag that it looks at first.
   std::optional<std::uint64_t> flag() const {
     for (std::size_t at = mrs_ + 1; at <= kMostBefore; ++at) {
-      if (!is_adrp(word(at))) continue;
-      std::uint64_t address = adrp_page(word(at), vaddr_ - 4 * at);
+      if (!a64::is_adrp(word(at))) continue;
+      std::uint64_t address = a64::adrp_page(word(at), vaddr_ - 4 * at);
       for (std::size_t next = at - 1; next > mrs_; --next) {
         if (const auto low = low_part(word(next))) address += *low;
       }
