@@ -185,13 +185,14 @@ write_changelog() {
   printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
 }
 
-# copy_pages <folder>: README.md and the pages beside it. Links to what is in the source alone become plain words.
+# copy_pages <folder>: README.md and the pages of docs/. Links to what is in the source alone become plain words.
 copy_pages() {
   local page target
-  mkdir -p "$1/docs"
+  mkdir -p "$1/docs/schema"
   cp "$root_dir/README.md" "$1/"
   cp "$root_dir"/docs/*.md "$1/docs/"
-  for page in "$1"/README.md "$1"/docs/*.md; do
+  cp "$root_dir"/docs/schema/*.md "$1/docs/schema/"
+  for page in "$1"/README.md "$1"/docs/*.md "$1"/docs/schema/*.md; do
     while read -r target; do
       [[ -e ${page%/*}/${target%%#*} ]] || sed -z -i -E "s,\[([^]]*)\]\(${target//./\\.}\),\1,g" "$page"
     done < <(grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^[a-z]*:' | sort -u)

@@ -10,7 +10,8 @@ namespace labelscope::cli {
 // What check tells people: findings by subject, and a verdict in the last line.
 std::string render_check_text(const CheckReport& report, const CheckVerdict& verdict, bool color);
 
-// What check tells programs: docs/check-json.md has every field. A baseline is such a file, too.
+// What check writes for programs: docs/schema/check-json.md has every field. A baseline is such a
+// file, too.
 inline constexpr const char* kCheckJsonFormat = "labelscope-check";
 // Changes when a field gets another meaning or goes away, not when one is added.
 inline constexpr int kCheckJsonVersion = 1;

@@ -65,7 +65,7 @@ inline constexpr Format kFormats[] = {
      .render = render_html,
      .by_default = true,
      .timed_samples = 1'000'000},
-    // The lossless recording: docs/recording-format.md.
+    // The lossless recording: docs/schema/recording-format.md.
     {.name = "jsonl", .extension = ".jsonl", .render = render_jsonl, .timed_samples = SIZE_MAX},
     // JSON of speedscope.app. It needs minutes for more samples in the order of time than these.
     {.name = "speedscope",

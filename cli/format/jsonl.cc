@@ -1,5 +1,5 @@
-// The lossless recording, one JSON object a line: docs/recording-format.md says what each line
-// means.
+// The lossless recording, one JSON object a line: docs/schema/recording-format.md says what each
+// line means.
 //
 // nlohmann's JSON writes every line that holds strings. Sample lines hold only numbers and come in
 // millions: those are put together here.

@@ -1,4 +1,4 @@
-// The rules are written down in docs/recording-format.md, "Labels in pprof".
+// The rules are written down in docs/schema/recording-format.md, "Labels in pprof".
 #include "cli/format/pprof_labels.h"
 
 #include <algorithm>

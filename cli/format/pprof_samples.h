@@ -1,5 +1,5 @@
 // Labels of pprof samples, back to what they were: labels, threads, outcomes and flags.
-// docs/recording-format.md, "Labels in pprof", has the rules.
+// docs/schema/recording-format.md, "Labels in pprof", has the rules.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Back from a file to the profile that was written: a .jsonl recording (docs/recording-format.md) or
-// a pprof file, ours or another tool's, each of them also compressed.
+// Back from a file to the profile that was written: a .jsonl recording
+// (docs/schema/recording-format.md) or a pprof file, ours or another tool's, each of them also compressed.
 //
 // A recording is a file like any other: it may be cut short, damaged, or made by somebody with bad
 // intentions. What cannot be read costs itself, and what refers to it.

@@ -76,8 +76,8 @@ class RowLabels {
   // there is nothing else to show; as bytes.
   std::string group_frame(const SampleRow& row, std::string_view key) const;
   // All labels of the thread, no key twice, none empty: how keys of several publishers are told
-  // apart is written down in docs/recording-format.md, "Labels in pprof". `key_text` may give keys
-  // other names.
+  // apart is written down in docs/schema/recording-format.md, "Labels in pprof". `key_text` may give
+  // keys other names.
   std::vector<TextLabel> all(const SampleRow& row,
                              std::string (*key_text)(std::string_view key)) const;
 

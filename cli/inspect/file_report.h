@@ -46,8 +46,8 @@ std::string render_table(std::span<const FileReport> files);
 // Everything about one.
 std::string render_details(const FileReport& file);
 
-// For programs; docs/inspect-json.md has every field. One JSON object, indented, with a newline at
-// its end.
+// For programs; docs/schema/inspect-json.md has every field. One JSON object, indented, with a
+// newline at its end.
 std::string render_inspect_json(const InspectReport& report);
 
 }  // namespace labelscope::cli

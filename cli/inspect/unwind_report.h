@@ -48,7 +48,7 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
 // For people: everything about one file; a line for each of several.
 std::string render_unwinding(const UnwindReport& report);
 std::string render_unwinding_table(std::span<const UnwindReport> reports);
-// docs/inspect-json.md
+// docs/schema/inspect-json.md
 std::string render_unwinding_json(std::span<const UnwindReport> reports);
 
 }  // namespace labelscope::cli

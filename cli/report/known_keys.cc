@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 
 void add_keys(const Profile& profile, std::set<std::string>& keys) {
-  // What every sample has, whatever the target says (docs/recording-format.md).
+  // What every sample has, whatever the target says (docs/schema/recording-format.md).
   keys.insert({std::string(kPidKey), std::string(kThreadIdKey), std::string(kThreadNameKey),
                std::string(kCommKey)});
   for (const LabelSet& labels : profile.label_sets) {

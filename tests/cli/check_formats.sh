@@ -19,7 +19,7 @@ jq -e '.format == "labelscope-check" and .version == 1 and .errors == 1 and .war
 expect_said '1 error, 1 warning'
 
 # Every field that is documented is there, and no other.
-documented=$(sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/../../docs/check-json.md" | tr -d '`,' | tr ' ' '\n' | sort -u)
+documented=$(sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/../../docs/schema/check-json.md" | tr -d '`,' | tr ' ' '\n' | sort -u)
 used=$(jq -r '[., .subjects[], .subjects[].diagnostics[], .effort] | map(keys[]) | unique[]' "$work/stdout")
 [[ "$(echo "$used" | sort -u)" == "$documented" ]] || fail "fields: $(diff <(echo "$used") <(echo "$documented"))"
 

@@ -126,7 +126,7 @@ PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" --log=/dev/null --force-no
 [[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the installed program does not run"
 
 # Pages have no links to what is not there.
-for page in system/usr/share/doc/labelscope/{README.md,docs/*.md}; do
+for page in system/usr/share/doc/labelscope/{README.md,docs/*.md,docs/schema/*.md}; do
   grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | while read -r target; do
     [[ -e ${page%/*}/$target ]] || echo "$page: $target"
   done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""made_recording.py RECORDING TOTALS: a recording (docs/recording-format.md) with everything in it that a format may
+"""made_recording.py RECORDING TOTALS: a recording (docs/schema/recording-format.md) with everything that a format may
 stumble over, and the time by value of its label "tenant", as it must be in every format."""
 
 import base64
@@ -9,7 +9,7 @@ import sys
 OUTCOMES = ["labelled", "unlabelled", "no-recipe", "not-relocated", "no-thread-pointer", "bad-dtv", "not-resident",
             "malformed", "vanished", "torn"]
 
-# What is recorded, and what every format shows (docs/recording-format.md, "Labels in pprof").
+# What is recorded, and what every format shows (docs/schema/recording-format.md, "Labels in pprof").
 TENANTS = [
     (b"acme", "acme"),
     (b"", "<empty>"),

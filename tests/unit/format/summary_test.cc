@@ -319,7 +319,8 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
         std::string::npos);
   CHECK(out.str().find(R"({"name":"[shop+0x403000]","samples":3,"time_ns":30000000})") !=
         std::string::npos);
-  // docs/summary-json.md: of all samples, then of those of a value, with the error of 18 of 20.
+  // docs/schema/summary-json.md: first all samples, then those of a value, with the error of 18 of
+  // 20.
   CHECK(out.str().starts_with(
       R"({"key":"tenant","samples":20,"time_ns":200000000,"values":[)"
       R"({"value":"red","samples":18,"time_ns":180000000,"share_error":0.067)"));
