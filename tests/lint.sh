@@ -121,4 +121,38 @@ for extension in $(grep -o 'extension = "[^"]*"' <<<"$rows" | cut -d'"' -f2); do
   echo "FAILED: docs/man/labelscope-record.1 does not explain the files $extension of cli/format/format.h"
   failed=1
 done
+# Names of files in comments, pages and manual pages are names of files that there are, whole or from a folder on. What
+# stands behind a scheme, in <> or before a line's number is left out, and so is what others have or a build makes.
+theirs='^(include/(linux|uapi)|arch|fs|kernel|linux|asm|elfutils|nptl|sysdeps|src/internal|specs|docs-developer)/'
+theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|cmake/labelscopeConfig[.]cmake)$'
+files=$(find -- * -name build -prune -o -type f -print)
+missing=$(grep -E '(\.(h|hpp|c|cc|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" | xargs awk '
+    FNR == 1 { page = FILENAME ~ /\.(md|[137])$/; code = 0 }
+    FILENAME ~ /\.md$/ && /^ *```/ { code = !code }
+    page && !code { print FILENAME ":" FNR ":" $0 }
+    !page && match($0, /(^|[ ;{}])(\/\/|\/?\*|#) /) { print FILENAME ":" FNR ":" substr($0, RSTART) }' |
+  sed -E 's,https?://[^ )]*,,g; s,<[^ <>]+\.[a-z]+>,,g' |
+  grep -oP '^[^:]+:[0-9]+:|(?<![\w*/.$}>-])(\.\./)*[A-Za-z_][\w./-]*\.(h|hpp|c|cc|mjs|sh|py|cmake|md)\b(?![\w(-]|:\d)' |
+  awk -v theirs="$theirs" '
+    NR == FNR { for (known[$0]; sub(/^[^\/]*\//, ""); known[$0]) {} next }
+    /^[^:]+:[0-9]+:$/ { place = $0; next }
+    { gsub(/\.\.\//, "") }
+    !($0 in known) && $0 !~ theirs { print place " " $0 }' <(echo "$files") -)
+if [[ -n $missing ]]; then
+  printf 'FAILED: comments and pages name files that are not there\n%s\n' "$missing"
+  failed=1
+fi
+# Links between pages lead to a file, and to a heading of it.
+headings() { sed -n 's/^#\+ //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'; }
+while IFS=: read -r page target; do
+  to=$(dirname "$page")/${target%%#*}
+  [[ $target == \#* ]] && to=$page
+  [[ -e $to ]] && { [[ $target != *\#* ]] || headings "$to" | grep -qxF -- "${target#*#}"; } && continue
+  echo "FAILED: $page has a link to $target, which is not there"
+  failed=1
+done < <(grep '\.md$' <<<"$files" | xargs grep -oHE '\]\([^) :]+\)' | sed 's/:\](/:/; s/)$//')
+# Manual pages are well-formed.
+if command -v mandoc >/dev/null; then
+  mandoc -T lint -W warning docs/man/* || { echo "FAILED: a manual page is not well-formed"; failed=1; }
+fi
 exit $failed

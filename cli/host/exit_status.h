@@ -1,4 +1,4 @@
-// What labelscope's exit status means. Also in README.md and the man page.
+// What labelscope's exit status means. docs/man/labelscope.1 has it for users.
 #pragma once
 
 #include "labelscope/result.h"

@@ -10,7 +10,7 @@
 //                 change, and not through a link
 //   by build ID   from debuginfod's servers, if the user has set DEBUGINFOD_URLS
 //
-// Only regular files are opened (labelscope/regular_file.h). Whether it is the right one, the worker
+// Only regular files are opened (elf/regular_file.h). Whether it is the right one, the worker
 // checks.
 #pragma once
 

@@ -1,7 +1,7 @@
 // An unwind table on its way from the worker, as the bytes of messages (worker/channel.h).
 //
 // It goes into maps that the kernel's half searches, and the one who reads it has rights that the
-// worker has not. So nothing of it is taken that a table cannot be (labelscope/unwind_rules.h):
+// worker has not. So nothing of it is taken that a table cannot be (unwind_table/unwind_rules.h):
 //
 //   pages --> how many rows each has, never where they begin: they follow each other
 //   rows  --> ascend within a page, from its first byte on, and name rules that are there

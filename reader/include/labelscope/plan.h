@@ -2,7 +2,7 @@
 //
 // Planning happens once for a process, and again when its mappings change. Everything that depends
 // on a libc, a linker or a processor is decided here. So to apply a recipe takes three reads at
-// most (locate.h).
+// most (recipe/locate.cc).
 #pragma once
 
 #include <map>

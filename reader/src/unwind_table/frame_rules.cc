@@ -6,7 +6,7 @@
 //   *(sp + a) + b, *(fp + a) + b                   hand-written code that aligns its stack; GCC's
 //   *(sp + 160), and everything by expressions     the libc's return from a signal handler
 //
-// Sources: LSB 10.6, DWARF 5 sections 2.5 and 6.4; libdw.h for how libdw presents them.
+// Sources: LSB 10.6, DWARF 5 sections 2.5 and 6.4; elfutils/libdw.h for how libdw presents them.
 #include "unwind_table/frame_rules.h"
 
 #include <dwarf.h>

@@ -4,8 +4,8 @@
 #
 #   violators/static/LS031-initial-exec/libcustomlabels.so
 #
-# Built without the flags of the tree, as the matrix is. A depth is a file of its own: static.cmake, live.cmake,
-# step.cmake.
+# Built without the flags of the tree, as the matrix is. A depth is a file of its own: static.cmake, live.cmake;
+# those of the third are in ../steppers/steppers.cmake.
 set(violators_dir ${CMAKE_CURRENT_BINARY_DIR}/violators)
 set(violators_source ${CMAKE_CURRENT_SOURCE_DIR}/violators)
 set(violators_files "")
