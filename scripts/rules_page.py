@@ -18,15 +18,16 @@ HEAD = r""".\" labelscope-rules(7): made by scripts/rules_page.py from the rules
 .Nm labelscope-rules
 .Nd what labelscope check asks of a writer of labels
 .Sh DESCRIPTION
-A rule for each sentence that a writer can break of what describes a source of
-labels: version 1 of the Custom Labels ABI, a thread context
+A source of labels has a description: version 1 of the Custom Labels ABI, a thread
+context
 .Pq Li context_tls_v1 ,
 or OpenTelemetry's thread context
 .Pq Li otel_thread_ctx_v1
 with the process context that names its keys.
-Its number and its name never change their meaning and are never used again.
-An error is against that description; a warning is legal by the letter, but some readers
-or some moments will suffer; a note is legal and good to know.
+Each sentence of it that a writer can break is a rule.
+The number and the name of a rule never change their meaning and are never used again.
+An error breaks the description; a warning is legal by the letter, but some readers
+fail, or fail at some moments; a note is legal and good to know.
 Errors make
 .Nm labelscope check
 fail, warnings with
