@@ -4,7 +4,7 @@
 #
 #   scripts/demo.sh [--duration SECONDS]
 #
-# The table goes to stdout, all else to stderr. Files go to build/demo/recordings/<UTC>.
+# The table goes to stdout, all else to stderr. Files go to build/recordings/<UTC>.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,16 +23,19 @@ can_be_root || die "recording needs root, and there is no sudo here: run this as
 
 bash "$root_dir/scripts/setup.sh"
 
-readonly build=$root_dir/build/demo
-configure "$build" -S "$root_dir/scripts/demo" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo ||
+# The build of scripts/test.sh, so that whoever runs both compiles once; without the tests where it is new.
+readonly build=$root_dir/build/dev
+without_tests=()
+[[ -f $build/CMakeCache.txt ]] || without_tests=(-DBUILD_TESTING=OFF)
+configure "$build" --preset dev ${without_tests[@]+"${without_tests[@]}"} ||
   die "configuring failed; its output is above"
 say "Building labelscope and the demo service with $(build_jobs) jobs"
 cmake --build "$build" --parallel "$(build_jobs)" --target demo >&2 || die "the build failed; its output is above"
 labelscope='' service=''
 # shellcheck source=/dev/null
-source "$build/programs.sh"
+source "$build/demo_programs.sh"
 
-recordings=$build/recordings/$(date -u +%Y%m%dT%H%M%SZ)-$$
+recordings=$root_dir/build/recordings/$(date -u +%Y%m%dT%H%M%SZ)-$$
 mkdir -p "$recordings"
 work=$(mktemp -d)
 service_pid=''

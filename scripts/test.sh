@@ -63,7 +63,7 @@ build_failed() {
 bash "$root_dir/scripts/setup.sh" --tests
 
 readonly build=$root_dir/build/$preset
-configure "$build" --preset "$preset" || build_failed "configuring failed"
+configure "$build" --preset "$preset" -DBUILD_TESTING=ON || build_failed "configuring failed"
 say "Building with $(build_jobs) jobs"
 cmake --build "$build" --parallel "$(build_jobs)" >&2 || build_failed "the build failed"
 if [[ $preset == tidy ]]; then
