@@ -38,6 +38,7 @@ libxxhash-dev       xxhash-devel            pc:libxxhash
 libutf8proc-dev     utf8proc-devel          pc:libutf8proc
 libseccomp-dev      libseccomp-devel        pc:libseccomp
 nlohmann-json3-dev  json-devel              h:nlohmann/json.hpp
+ccache              ccache                  optional
 '
 readonly test_requirements='
 catch2              catch-devel             h:catch2/catch.hpp,catch2/catch_all.hpp
