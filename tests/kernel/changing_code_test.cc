@@ -15,6 +15,7 @@
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/rights.h"
 
 using namespace labelscope;
@@ -178,11 +179,11 @@ TEST_CASE("unwind: a library that is loaded later, and another one in its place"
     begin_chain();
     parent.say(1);
     call_until_told('z', spin_here, parent);
-    void* library = load(LIBRARY_U, parent);
+    void* library = load(paths::kLibraryU, parent);
     call_until_told(
         'u', [] { library_call(spin); }, parent);
     dlclose(library);
-    load(LIBRARY_V, parent);
+    load(paths::kLibraryV, parent);
     call_until_told(
         'v', [] { library_call(spin); }, parent);
   });
@@ -220,7 +221,7 @@ TEST_CASE("unwind: a library that is loaded later, and another one in its place"
 TEST_CASE("unwind: an exec while recording, into a program with other tables") {
   SampledChild child([](ChildSide& parent) {
     parent.burn_until_told();
-    execute(parent, CHAIN_PROGRAM);
+    execute(parent, paths::kChainProgram);
   });
   auto sampler = open_sampler(kOptions);
   REQUIRE(sampler->set_process(child.pid(), {}));
@@ -246,13 +247,13 @@ TEST_CASE("unwind: a program whose file is gone, or another one by now") {
   const std::string how = GENERATE("deleted", "replaced");
   const TemporaryFolder folder;
   const std::string path = folder / "program";
-  fs::copy_file(CHAIN_PROGRAM, path);
+  fs::copy_file(paths::kChainProgram, path);
   SampledChild child([&](ChildSide& parent) { execute(parent, path); });
   const Program program = hear_program(child);
   if (how == "deleted") {
     fs::remove(path);
   } else {
-    fs::copy_file(LIBRARY_U, folder / "other");
+    fs::copy_file(paths::kLibraryU, folder / "other");
     fs::rename(folder / "other", path);
   }
   expect_whole_stacks(child, program);
@@ -271,7 +272,7 @@ TEST_CASE("unwind: a program of another mount namespace") {
       return;
     }
     parent.say(1);
-    fs::copy_file(CHAIN_PROGRAM, path);
+    fs::copy_file(paths::kChainProgram, path);
     execute(parent, path);
   });
   if (child.hear() == 0) skip_test("a namespace of mounts cannot be made here");
@@ -281,7 +282,7 @@ TEST_CASE("unwind: a program of another mount namespace") {
 }
 
 TEST_CASE("unwind: code that was moved into memory without a file leads to no wrong frame") {
-  SampledChild child([](ChildSide& parent) { execute(parent, CHAIN_PROGRAM, "remap"); });
+  SampledChild child([](ChildSide& parent) { execute(parent, paths::kChainProgram, "remap"); });
   const Program program = hear_program(child);
   auto sampler = open_sampler(kOptions);
   REQUIRE(sampler->set_process(child.pid(), {&program.recipe, 1}));

@@ -17,6 +17,7 @@
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/target_process.h"
 
 using namespace labelscope;
@@ -218,10 +219,10 @@ TEST_CASE("unwind: tables that there is no room for are counted, and stacks end 
 }
 
 TEST_CASE("unwind: a static program of musl, most of which is described nowhere") {
-  if (::access(CHAIN_PROGRAM_MUSL, X_OK) != 0) skip_test("musl-gcc is not installed");
+  if (::access(paths::kChainProgramMusl, X_OK) != 0) skip_test("musl-gcc is not installed");
   const std::string way = GENERATE("", "fault", "sort");  // the last one through code of musl's
   TargetOptions how;
-  how.program = CHAIN_PROGRAM_MUSL;
+  how.program = paths::kChainProgramMusl;
   how.arguments = {way, "spin"};
   auto target = TargetProcess::spawn(how);
   REQUIRE(target);

@@ -14,6 +14,7 @@
 #include "labelscope/saved_pointer.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/rights.h"
 
 using namespace labelscope;
@@ -42,7 +43,7 @@ void claim_processor() {
 }
 
 std::string program_path(const char* name) {
-  std::string path = std::string(EARLY_PROGRAMS) + "/" + name;
+  std::string path = std::string(paths::kEarlyPrograms) + "/" + name;
   if (access(path.c_str(), X_OK) != 0) skip_test(std::string(name) + " was not built here");
   return path;
 }

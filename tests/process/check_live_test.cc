@@ -14,6 +14,7 @@
 #include "labelscope/target.h"
 #include "sources/custom_labels/rules.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/target_process.h"
 
 namespace labelscope::test {
@@ -25,7 +26,7 @@ using cli::LiveCheckOptions;
 using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
-const fs::path kWriters = LIVE_VIOLATORS;
+const fs::path kWriters = paths::kLiveViolators;
 
 // Folders of writers whose names begin so.
 std::vector<fs::path> writers(const std::string& prefix) {
@@ -106,7 +107,7 @@ bool runs(Pid pid) { return LiveProcess::open(pid).has_value(); }
 // Children of this process, dead or alive.
 bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
-const std::string kUnruly = UNRULY;
+const std::string kUnruly = paths::kUnruly;
 
 LiveCheckOptions soon(milliseconds timeout) {
   LiveCheckOptions options;
@@ -175,7 +176,7 @@ TEST_CASE("check_live: a library that is there from the start has no finding") {
 
 TEST_CASE("check_live: a preloaded library is there from the start") {
   auto target = TargetProcess::spawn(
-      {PRELOADED,
+      {paths::kPreloaded,
        {"stay"},
        {"LD_PRELOAD=" + (kWriters / "good-linked/libcustomlabels.so").string()}});
   REQUIRE(target);
@@ -191,7 +192,7 @@ TEST_CASE("check_live: a preloaded library is there from the start") {
 }
 
 TEST_CASE("check_live: the bundled writer on several threads is clean, in library and executable") {
-  for (const char* program : {SELF_CHECK_LIBRARY, SELF_CHECK_EXECUTABLE}) {
+  for (const char* program : {paths::kSelfCheckLibrary, paths::kSelfCheckExecutable}) {
     const CheckReport report = check_program({program, "--threads", "4", "--ms", SELF_CHECK_MS});
     INFO(program << '\n' << told(report));
     for (const CheckedSubject& subject : report.subjects) {

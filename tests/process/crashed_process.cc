@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace labelscope::test {
 namespace {
@@ -67,9 +68,9 @@ const char* name_of(Libc libc) { return libc == Libc::kGlibc ? "glibc" : "musl";
 
 TargetOptions CrashedProcess::prepare(Libc libc, CoreMaker maker) const {
   TargetOptions options;
-  std::string source = std::string(CRASHERS) + "/crasher-" + name_of(libc);
+  std::string source = std::string(paths::kCrashers) + "/crasher-" + name_of(libc);
   if (maker == CoreMaker::kQemu) {
-    source = std::string(CRASHERS) + "/aarch64/crasher";
+    source = std::string(paths::kCrashers) + "/aarch64/crasher";
     if (!fs::exists(source) || !runs("command -v qemu-aarch64-static")) {
       skip_test(
           "no cross compiler or no qemu (Debian packages gcc-aarch64-linux-gnu, "

@@ -8,6 +8,7 @@
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/rights.h"
 #include "support/target_process.h"
 
@@ -17,7 +18,9 @@ namespace {
 using Codes = std::vector<FindingCode>;
 using Pairs = std::set<std::pair<std::string, std::string>>;
 
-std::string broken_file(const std::string& name) { return BROKEN_TARGETS "/" + name; }
+std::string broken_file(const std::string& name) {
+  return std::string(paths::kBrokenTargets) + "/" + name;
+}
 
 struct Case {
   std::string program;

@@ -11,11 +11,12 @@
 #include <sstream>
 
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace labelscope::test {
 namespace {
 
-constexpr const char* kExpectedFile = LABELSCOPE_MATRIX_EXPECTED;
+constexpr const char* kExpectedFile = paths::kMatrixExpected;
 #ifdef __aarch64__
 constexpr const char* kProcessor = "aarch64";
 #else
@@ -23,7 +24,7 @@ constexpr const char* kProcessor = "x86_64";
 #endif
 
 std::string path_of(const std::string& file) {
-  std::string path = LABELSCOPE_MATRIX_DIR;
+  std::string path = paths::kMatrixDir;
   path += '/';
   path += file;
   return path;

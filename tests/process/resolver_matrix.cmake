@@ -10,8 +10,7 @@ function(labelscope_add_matrix_test tier reader executable)
   add_executable(${executable} ${CMAKE_CURRENT_LIST_DIR}/${executable}.cc
     ${CMAKE_CURRENT_LIST_DIR}/resolver_matrix.cc)
   add_dependencies(${executable} labelscope_matrix)
-  target_compile_definitions(${executable} PRIVATE
-    LABELSCOPE_MATRIX_DIR="${matrix_dir}" LABELSCOPE_MATRIX_EXPECTED="${matrix_expected}")
+  labelscope_test_paths(${executable} kMatrixDir=${matrix_dir} kMatrixExpected=${matrix_expected})
   target_link_libraries(${executable} PRIVATE
     labelscope_catch_main labelscope_target_process labelscope_flags ${arg_LIBRARIES})
   foreach(case ${cases})

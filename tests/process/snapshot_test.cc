@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/rights.h"
 #include "support/target_process.h"
 #include "support/vfork.h"
@@ -25,7 +26,7 @@ namespace {
 
 TargetProcess start_crowd(std::vector<std::string> arguments) {
   TargetOptions options;
-  options.program = CROWD_PROGRAM;
+  options.program = paths::kCrowdProgram;
   options.arguments = std::move(arguments);
   options.ready_timeout = std::chrono::seconds(60);
   auto target = TargetProcess::spawn(options);

@@ -31,6 +31,7 @@
 #include "labelscope/target.h"
 #include "ptrace/register_set.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/rights.h"
 #include "support/target_process.h"
 #include "unwind/unwind.h"
@@ -306,7 +307,7 @@ Walked walk_everywhere(const BuildUnwindTable& build = {}, std::size_t most_diff
   skip_without_ptrace();
   stay_on_this_processor();
   TargetOptions options;
-  options.program = STACK_SHAPES;
+  options.program = paths::kStackShapes;
   auto target = TargetProcess::spawn(options);
   REQUIRE(target);
   const pid_t pid = raw(target->pid());

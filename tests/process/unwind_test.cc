@@ -9,6 +9,7 @@
 
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/target_process.h"
 
 namespace labelscope::test {
@@ -17,7 +18,7 @@ namespace {
 using std::chrono::seconds;
 
 Result<TargetProcess> spawn_chain(std::vector<std::string> arguments,
-                                  const char* program = CHAIN_PROGRAM) {
+                                  const char* program = paths::kChainProgram) {
   TargetOptions options;
   options.program = program;
   options.arguments = std::move(arguments);
@@ -65,7 +66,7 @@ struct Unwound {
 };
 
 Unwound unwind_chain(const std::vector<std::string>& arguments,
-                     const char* program = CHAIN_PROGRAM) {
+                     const char* program = paths::kChainProgram) {
   auto target = spawn_chain(arguments, program);
   REQUIRE(target);
   auto process = LiveProcess::open(target->pid());
@@ -111,10 +112,10 @@ TEST_CASE("unwind: a stack goes on below a signal handler") {
 }
 
 TEST_CASE("unwind: a static program of musl, whose signal return is described nowhere") {
-  if (::access(CHAIN_PROGRAM_MUSL, X_OK) != 0) skip_test("musl-gcc is not installed");
+  if (::access(paths::kChainProgramMusl, X_OK) != 0) skip_test("musl-gcc is not installed");
   for (const char* how : {"", "fault", "null"}) {
     INFO(how);
-    expect_chain(unwind_chain({how, "spin"}, CHAIN_PROGRAM_MUSL));
+    expect_chain(unwind_chain({how, "spin"}, paths::kChainProgramMusl));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "findings/check_rule.h"
 #include "support/catch.h"
 #include "support/forked_worker.h"
+#include "support/paths.h"
 #include "support/rights.h"
 
 namespace labelscope::test {
@@ -18,7 +19,7 @@ std::ostream& operator<<(std::ostream& out, const Expectation& expectation) {
 }
 
 std::set<Expectation> expectations_of(const std::string& source) {
-  std::ifstream file(std::string(STEPPER_SOURCES) + "/" + source);
+  std::ifstream file(std::string(paths::kStepperSources) + "/" + source);
   REQUIRE(file);
   std::set<Expectation> all;
   unsigned number = 0;
@@ -37,7 +38,7 @@ std::set<Expectation> expectations_of(const std::string& source) {
 }
 
 std::string stepper(const std::string& name) {
-  std::string path = std::string(STEPPER_PROGRAMS) + "/" + name;
+  std::string path = std::string(paths::kStepperPrograms) + "/" + name;
   if (::access(path.c_str(), X_OK) != 0) skip_test(name + " was not built here");
   return path;
 }

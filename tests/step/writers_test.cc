@@ -6,6 +6,7 @@
 #include "findings/check_rule.h"
 #include "step/stepped_program.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using labelscope::cli::StepCheckOptions;
 using labelscope::test::Expectation;
@@ -122,7 +123,7 @@ TEST_CASE("check --step: a value that is null before its key is breaks the rule 
 
 TEST_CASE("check --step: a set of elements without keys is noted, whether it has a label or not") {
   for (const char* writer : {"LS046-key_null", "LS046-only_key_null"}) {
-    const Stepped stepped = step({std::string(LIVE_VIOLATORS) + "/" + writer + "/program"});
+    const Stepped stepped = step({std::string(paths::kLiveViolators) + "/" + writer + "/program"});
     INFO(writer << '\n' << stepped.told());
     std::set<std::string> codes;
     for (const auto& subject : stepped.report.subjects) {

@@ -6,6 +6,7 @@
 #include "labelscope/observe.h"
 #include "labelscope/target.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace labelscope::test {
 namespace {
@@ -31,8 +32,8 @@ bool has_pair(const LabelSet& labels, const Label& wanted) {
 TargetProcess start_rivals(RivalSet set) {
   const std::string second = set == RivalSet::kTwoCopies ? "--dlmopen" : "--dlopen";
   Result<TargetProcess> target = TargetProcess::spawn(
-      {.program = LABELSCOPE_RIVALS,
-       .arguments = {second, LABELSCOPE_RIVALS_LIBRARY, "--dlmopen", LABELSCOPE_RIVALS_LIBRARY},
+      {.program = paths::kRivals,
+       .arguments = {second, paths::kRivalsLibrary, "--dlmopen", paths::kRivalsLibrary},
        .environment = {}});
   if (!target) FAIL(target.error().context);
   REQUIRE(target->threads().size() == 2);

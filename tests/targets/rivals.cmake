@@ -20,8 +20,7 @@ set_property(GLOBAL PROPERTY LABELSCOPE_RIVALS_LIBRARY ${rivals_library})
 
 # What the tests of several readers share.
 add_library(labelscope_rivals_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/rivals.cc)
-target_compile_definitions(labelscope_rivals_support PRIVATE
-  LABELSCOPE_RIVALS="${rivals_dir}/rivals" LABELSCOPE_RIVALS_LIBRARY="${rivals_library}")
+labelscope_test_paths(labelscope_rivals_support kRivals=${rivals_dir}/rivals kRivalsLibrary=${rivals_library})
 target_link_libraries(labelscope_rivals_support
   PUBLIC labelscope_target_process labelscope_catch_main PRIVATE labelscope_flags)
 add_dependencies(labelscope_rivals_support labelscope_rivals)

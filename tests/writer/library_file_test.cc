@@ -6,9 +6,10 @@
 #include "customlabels/otel_context.h"
 #include "customlabels/thread_context.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 TEST_CASE("library_file: the version symbol is four read-only bytes with the value 1") {
-  const LibraryFile file(LIBCUSTOMLABELS_PATH);
+  const LibraryFile file(paths::kCustomLabelsLibrary);
   REQUIRE(file.defined.count(CUSTOM_LABELS_VERSION_SYMBOL) == 1);
   const GElf_Sym& symbol = file.defined.at(CUSTOM_LABELS_VERSION_SYMBOL);
   CHECK(GELF_ST_TYPE(symbol.st_info) == STT_OBJECT);
@@ -17,7 +18,7 @@ TEST_CASE("library_file: the version symbol is four read-only bytes with the val
 }
 
 TEST_CASE("library_file: the current set is a thread-local symbol of eight bytes") {
-  const LibraryFile file(LIBCUSTOMLABELS_PATH);
+  const LibraryFile file(paths::kCustomLabelsLibrary);
   REQUIRE(file.defined.count(CUSTOM_LABELS_CURRENT_SET_SYMBOL) == 1);
   const GElf_Sym& symbol = file.defined.at(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
   CHECK(GELF_ST_TYPE(symbol.st_info) == STT_TLS);
@@ -28,12 +29,12 @@ TEST_CASE("library_file: the current set is reached by a TLS descriptor that nam
 #if !LIBCUSTOMLABELS_TLSDESC
   skip_test("this compiler cannot make TLS descriptors");
 #endif
-  const LibraryFile file(LIBCUSTOMLABELS_PATH);
+  const LibraryFile file(paths::kCustomLabelsLibrary);
   CHECK(file.descriptors_of(CUSTOM_LABELS_CURRENT_SET_SYMBOL) == 1);
 }
 
 TEST_CASE("library_file: nothing is exported but the API and the two symbols of the ABI") {
-  CHECK(LibraryFile(LIBCUSTOMLABELS_PATH).exported() ==
+  CHECK(LibraryFile(paths::kCustomLabelsLibrary).exported() ==
         std::set<std::string>{CUSTOM_LABELS_VERSION_SYMBOL,
                               CUSTOM_LABELS_CURRENT_SET_SYMBOL,
                               "custom_labels_thread_prepare",
@@ -69,14 +70,14 @@ TEST_CASE("library_file: nothing is exported but the API and the two symbols of 
 }
 
 TEST_CASE("library_file: file name and SONAME end in .so, as readers look for them") {
-  const std::string path = LIBCUSTOMLABELS_PATH;
+  const std::string path = paths::kCustomLabelsLibrary;
   CHECK(path.substr(path.rfind('/') + 1) == "libcustomlabels.so");
-  CHECK(LibraryFile(LIBCUSTOMLABELS_PATH).sonames ==
+  CHECK(LibraryFile(paths::kCustomLabelsLibrary).sonames ==
         std::vector<std::string>{"libcustomlabels.so"});
 }
 
 TEST_CASE("library_file: the trace context is a thread-local symbol of 64 bytes") {
-  const LibraryFile file(LIBTHREADCONTEXT_PATH);
+  const LibraryFile file(paths::kThreadContextLibrary);
   REQUIRE(file.defined.count(THREAD_CONTEXT_SYMBOL) == 1);
   const GElf_Sym& symbol = file.defined.at(THREAD_CONTEXT_SYMBOL);
   CHECK(GELF_ST_TYPE(symbol.st_info) == STT_TLS);
@@ -87,19 +88,19 @@ TEST_CASE("library_file: the trace context is a thread-local symbol of 64 bytes"
 }
 
 TEST_CASE("library_file: the trace context's library exports it and its API, and is no publisher") {
-  CHECK(LibraryFile(LIBTHREADCONTEXT_PATH).exported() ==
+  CHECK(LibraryFile(paths::kThreadContextLibrary).exported() ==
         std::set<std::string>{THREAD_CONTEXT_SYMBOL, "thread_context_record", "thread_context_put",
                               "thread_context_put_all", "thread_context_set_tag",
                               "thread_context_clear", "thread_context_checksum",
                               "thread_context_read"});
   // By that name readers of labels would look into it.
-  const std::string path = LIBTHREADCONTEXT_PATH;
+  const std::string path = paths::kThreadContextLibrary;
   CHECK(path.find("customlabels", path.rfind('/')) == std::string::npos);
 }
 
 TEST_CASE(
     "library_file: OpenTelemetry's record is pointed to by a thread-local symbol of 8 bytes") {
-  const LibraryFile file(LIBOTELCONTEXT_PATH);
+  const LibraryFile file(paths::kOtelContextLibrary);
   REQUIRE(file.defined.count(OTEL_CONTEXT_SYMBOL) == 1);
   const GElf_Sym& symbol = file.defined.at(OTEL_CONTEXT_SYMBOL);
   CHECK(GELF_ST_TYPE(symbol.st_info) == STT_TLS);
@@ -112,11 +113,11 @@ TEST_CASE(
 }
 
 TEST_CASE("library_file: OpenTelemetry's library exports the pointer and its API") {
-  CHECK(LibraryFile(LIBOTELCONTEXT_PATH).exported() ==
+  CHECK(LibraryFile(paths::kOtelContextLibrary).exported() ==
         std::set<std::string>{OTEL_CONTEXT_SYMBOL, "otel_context_attach", "otel_context_set",
                               "otel_context_remove", "otel_context_detach", "otel_context_current",
                               "otel_context_result_text", "otel_process_context_publish",
                               "otel_process_context_key", "otel_process_context_withdraw"});
-  const std::string path = LIBOTELCONTEXT_PATH;
+  const std::string path = paths::kOtelContextLibrary;
   CHECK(path.find("customlabels", path.rfind('/')) == std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -17,7 +18,7 @@ constexpr double kMargin = 0.02;
 class Service {
  public:
   explicit Service(const std::string& options)
-      : output_(popen((LABELSCOPE_DEMO_SERVICE " " + options).c_str(), "r")) {
+      : output_(popen((std::string(paths::kDemoService) + " " + options).c_str(), "r")) {
     REQUIRE(output_ != nullptr);
   }
   ~Service() {

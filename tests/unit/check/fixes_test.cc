@@ -12,6 +12,7 @@
 #include "labelscope/inspect.h"
 #include "sources/custom_labels/rules.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {
@@ -81,7 +82,7 @@ void expect_clean(const std::string& path) {
 
 // `c` and `cxx` are one definition; `rest` is the other one, which is right.
 void expect_works(const std::string& c, const std::string& cxx, const std::string& rest) {
-  const std::string include = std::string(" -I '") + WRITER_INCLUDE + "' " + kExports;
+  const std::string include = std::string(" -I '") + paths::kWriterInclude + "' " + kExports;
   Builder builder;
   INFO(c << '\n' << cxx);
   REQUIRE_FALSE(c.empty());
@@ -127,7 +128,7 @@ TEST_CASE("fixes: a definition of the variable works in C and in C++, in braces 
 
 TEST_CASE("fixes: what is said of a file is a fix of that file") {
   Builder builder;
-  const std::string include = std::string(" -I '") + WRITER_INCLUDE + "' ";
+  const std::string include = std::string(" -I '") + paths::kWriterInclude + "' ";
   const std::string writable = "uint32_t custom_labels_abi_version = 1;\n";
   const FileInspection constant = check_of(builder.build(
       "writable.cc", kIncludes + in_braces(writable + kGoodVariable), kCxx + include + kExports));

@@ -10,6 +10,7 @@
 
 #include "findings/check_rule.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/check/report_maker.h"
 #include "unit/format/run_program.h"
 
@@ -43,7 +44,8 @@ std::string python() {
 
 // A script of this folder, with `text` as its input. Skips where Python or its module is missing.
 std::string judged_by(const char* script, const std::string& text) {
-  const auto result = run_program({python(), std::string(CHECK_SCRIPTS) + "/" + script}, text);
+  const auto result =
+      run_program({python(), std::string(paths::kCheckScripts) + "/" + script}, text);
   if (result.exit_status == 77) skip_test(result.out);
   INFO(result.err);
   REQUIRE(result.exit_status == 0);

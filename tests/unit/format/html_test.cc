@@ -9,6 +9,7 @@
 
 #include "cli/format/format.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/format/profile_maker.h"
 #include "unit/format/run_program.h"
 
@@ -29,8 +30,9 @@ std::string page_of(const Profile& profile, const RenderOptions& options = {}) {
 json read_again(const std::string& page) {
   const std::string node = require_program("node");
   const TempDir folder;
-  const ProgramResult result =
-      run_program({node, PAGE_TESTS_DIR "/read_page.mjs", folder.write("page.html", page)}, "");
+  const ProgramResult result = run_program(
+      {node, std::string(paths::kPageTests) + "/read_page.mjs", folder.write("page.html", page)},
+      "");
   INFO(result.err);
   REQUIRE(result.exit_status == 0);
   return json::parse(result.out);

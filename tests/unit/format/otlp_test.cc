@@ -5,6 +5,7 @@
 
 #include "cli/format/format.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/format/profile_maker.h"
 #include "unit/format/run_program.h"
 
@@ -26,7 +27,7 @@ json otlp(const Profile& profile, const RenderOptions& options = {}) {
       "import otlp\n"
       "print(json.dumps(otlp.decode(sys.stdin.buffer.read()), default=bytes.hex))\n";
   const ProgramResult result =
-      run_program({require_program("python3"), "-c", kDecode, FORMAT_TESTS_DIR}, out.str());
+      run_program({require_program("python3"), "-c", kDecode, paths::kFormatTests}, out.str());
   INFO(result.err);
   REQUIRE(result.exit_status == 0);
   return json::parse(result.out);

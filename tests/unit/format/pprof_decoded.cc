@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/format/profile_maker.h"
 #include "unit/format/run_program.h"
 
@@ -157,9 +158,10 @@ std::string gunzip(const std::string& bytes) {
 
 bool protoc_decode(const std::string& message, std::string& text) {
   const std::string protoc = require_program("protoc");
-  ProgramResult result = run_program(
-      {protoc, "--decode=labelscope.test.Profile", "--proto_path=" PPROF_PROTO_DIR, "pprof.proto"},
-      message);
+  ProgramResult result =
+      run_program({protoc, "--decode=labelscope.test.Profile",
+                   std::string("--proto_path=") + paths::kPprofProto, "pprof.proto"},
+                  message);
   UNSCOPED_INFO("protoc: " << result.err);
   text = std::move(result.out);
   return result.exit_status == 0;

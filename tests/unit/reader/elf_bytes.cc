@@ -10,6 +10,7 @@
 
 #include "elf/elf_image.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 namespace labelscope::test {
 namespace {
@@ -45,7 +46,7 @@ std::string elf_from_yaml(const std::string& name, const std::vector<std::string
 }
 
 std::string fixture_path(const std::string& name) {
-  std::string path = std::string(FIXTURES) + "/" + name;
+  std::string path = std::string(paths::kFixtures) + "/" + name;
   if (!std::filesystem::exists(path)) skip_test("the build had no tool to make " + name);
   return path;
 }
@@ -63,7 +64,9 @@ std::string without_sections(const std::string& path) {
   return output_of(tool + " --strip-sections " + path + " -");
 }
 
-std::string testdata_path(const std::string& name) { return std::string(TESTDATA) + "/" + name; }
+std::string testdata_path(const std::string& name) {
+  return std::string(paths::kTestdata) + "/" + name;
+}
 
 Result<ElfImage> open_image(const std::string& bytes) { return ElfImage::open(open_bytes(bytes)); }
 

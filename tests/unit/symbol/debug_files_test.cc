@@ -21,6 +21,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "temp_folder.h"
 
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
@@ -116,7 +117,7 @@ std::string stripped_probe(const TempFolder& folder) {
   if (*objcopy == '\0') return {};
   std::string stripped = folder.path() + "/libprobe.so";
   std::string command =
-      std::string("'") + objcopy + "' --strip-all '" LABELSCOPE_PROBE "' '" + stripped + "'";
+      std::string("'") + objcopy + "' --strip-all '" + paths::kProbe + "' '" + stripped + "'";
   REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
   return stripped;
 }
@@ -177,7 +178,7 @@ TEST_CASE(
 
   Server server;
   use_server(server, folder);
-  SlowSender sender(server, LABELSCOPE_PROBE);
+  SlowSender sender(server, paths::kProbe);
   FileNamer::Options naming = honest_naming();
   std::size_t most = 0;
   std::string of;
@@ -229,7 +230,7 @@ TEST_CASE("debug_files: of an installed file the package of its debug symbols is
   // Another file of that name, as a container has it.
   CHECK(packages.of(path, *open_module_file("/proc/self/exe")).empty());
   // A file of no package.
-  CHECK(packages.of(LABELSCOPE_PROBE, *open_module_file(LABELSCOPE_PROBE)).empty());
+  CHECK(packages.of(paths::kProbe, *open_module_file(paths::kProbe)).empty());
   CHECK(DebugPackages("/nonexistent").of(path, *libc.file).empty());
 }
 

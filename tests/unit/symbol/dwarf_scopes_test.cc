@@ -5,6 +5,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
 
@@ -78,7 +79,7 @@ TEST_CASE("dwarf_scopes: C functions, file-local functions and lambdas have thei
 
 TEST_CASE("dwarf_scopes: a static executable is read like any other") {
   skip_in_user_mode_emulation();
-  std::unique_ptr<FILE, int (*)(FILE*)> output(popen(LABELSCOPE_STATIC_PROBE, "r"), pclose);
+  std::unique_ptr<FILE, int (*)(FILE*)> output(popen(paths::kStaticProbe, "r"), pclose);
   REQUIRE(output != nullptr);
   probe::Place place;
   unsigned long long address = 0;
@@ -86,8 +87,8 @@ TEST_CASE("dwarf_scopes: a static executable is read like any other") {
                       &place.outer_line) == 4);
   LoadedModule loaded;
   loaded.module.kind = ProfileModule::Kind::kFile;
-  loaded.module.path = LABELSCOPE_STATIC_PROBE;
-  loaded.file = open_module_file(LABELSCOPE_STATIC_PROBE);
+  loaded.module.path = paths::kStaticProbe;
+  loaded.file = open_module_file(paths::kStaticProbe);
   // Linked to fixed addresses: the load bias is zero.
   Profile profile = symbolize_addresses(loaded, {address});
   CHECK(profile.modules[0].symbol_problem.empty());

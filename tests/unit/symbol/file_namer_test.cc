@@ -8,6 +8,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -152,7 +153,7 @@ TEST_CASE("file_namer: all files together have a limit of time, too") {
 
 TEST_CASE("file_namer: functions and demangled names come from the worker") {
   FileNamer namer(honest_naming());
-  const ModuleFile file = open_module_file(LABELSCOPE_PROBE);
+  const ModuleFile file = open_module_file(paths::kProbe);
   const auto functions = namer.functions(*file);
   REQUIRE(functions);
   const auto expected = read_functions(file->get());

@@ -9,6 +9,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "temp_folder.h"
 
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
@@ -16,7 +17,7 @@ using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a tes
 namespace {
 
 std::vector<char> probe_bytes() {
-  std::ifstream file(LABELSCOPE_PROBE, std::ios::binary);
+  std::ifstream file(paths::kProbe, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
@@ -129,7 +130,7 @@ TEST_CASE("elf_symbols: a folder or a device in place of a file is refused") {
 
 TEST_CASE("elf_symbols: a file that is cut while it is read does not end the reader") {
   HostileFile hostile;
-  std::filesystem::copy_file(LABELSCOPE_PROBE, hostile.path);
+  std::filesystem::copy_file(paths::kProbe, hostile.path);
   std::uint64_t address = probe_address();
   LoadedModule loaded = module_at(address);
   loaded.module.path = hostile.path;
@@ -145,7 +146,7 @@ TEST_CASE("elf_symbols: a file that is cut while it is read does not end the rea
 
   // Now after it was opened: asked the first time before, then once the file's symbols are loaded.
   std::filesystem::remove(hostile.path);
-  std::filesystem::copy_file(LABELSCOPE_PROBE, hostile.path);
+  std::filesystem::copy_file(paths::kProbe, hostile.path);
   loaded.file = open_module_file(hostile.path);
   int asked = 0;
   options.cancelled = [&hostile, &asked] {

@@ -11,6 +11,7 @@
 
 #include "labelscope/unique_fd.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -39,7 +40,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> values) {
 }  // namespace
 
 TEST_CASE("line_rows: as many as libdw makes, in each unit of a library") {
-  for (const char* file : {LABELSCOPE_PROBE, LABELSCOPE_STATIC_PROBE}) {
+  for (const char* file : {paths::kProbe, paths::kStaticProbe}) {
     const UniqueFd fd(::open(file, O_RDONLY | O_CLOEXEC));
     Dwarf* dwarf = dwarf_begin(fd.get(), DWARF_C_READ);
     REQUIRE(dwarf != nullptr);

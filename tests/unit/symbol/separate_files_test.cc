@@ -9,6 +9,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "temp_folder.h"
 
 using namespace labelscope;       // NOLINT(google-build-using-namespace): a test of this namespace
@@ -32,12 +33,12 @@ struct Copies {
     REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
   }
   void strip(const std::string& more = "") const {
-    objcopy("--strip-all --remove-section=.note.gnu.build-id " + more +
-            " '" LABELSCOPE_PROBE "' '" + stripped + "'");
+    objcopy("--strip-all --remove-section=.note.gnu.build-id " + more + std::string(" '") +
+            paths::kProbe + "' '" + stripped + "'");
   }
   LoadedModule loaded(std::uint64_t address) const {
     LoadedModule module = module_at(address);
-    REQUIRE(std::filesystem::equivalent(module.module.path, LABELSCOPE_PROBE));
+    REQUIRE(std::filesystem::equivalent(module.module.path, paths::kProbe));
     module.module.path = stripped;
     module.file = open_module_file(stripped);
     return module;
@@ -73,7 +74,7 @@ TEST_CASE("elf_symbols: a function without a name goes by its start, as its symb
   probe::through_local(local);
   const LoadedModule loaded = copies.loaded(local.address);
   FileNamer namer(honest_naming());
-  const auto all = namer.functions(*open_module_file(LABELSCOPE_PROBE));
+  const auto all = namer.functions(*open_module_file(paths::kProbe));
   REQUIRE(all.has_value());
   const Address linked = local.address - loaded.module.load_bias;
   const auto truth = std::find_if(all->begin(), all->end(), [&](const FunctionSymbol& each) {
@@ -93,8 +94,8 @@ TEST_CASE("elf_symbols: a function without a name goes by its start, as its symb
 
 TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined calls back") {
   Copies copies;
-  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
-                 copies.debug + "'");
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' '" + copies.debug + "'");
   copies.strip("--add-gnu-debuglink=libprobe.debug");
   probe::Place place;
   probe::outermost(place);
@@ -108,7 +109,7 @@ TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined cal
 
 // The stripped probe, with what strip(1) took away packed into it.
 static void add_packed_symbols(const Copies& copies, const std::string& pack) {
-  copies.objcopy("--strip-debug '" LABELSCOPE_PROBE "' names");
+  copies.objcopy(std::string("--strip-debug '") + paths::kProbe + "' names");
   const std::string packed = "cd '" + copies.folder.path() + "' && " + pack;
   if (std::system("command -v xz >/dev/null") != 0) skip_test("xz is not installed");
   REQUIRE(std::system(packed.c_str()) == 0);  // NOLINT(cert-env33-c): fixed words of this test
@@ -164,8 +165,8 @@ TEST_CASE("elf_symbols: packed symbols that are damaged, or too large, cost them
 
 TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
   Copies copies;
-  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
-                 copies.debug + "'");
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' '" + copies.debug + "'");
   copies.strip("--add-gnu-debuglink=libprobe.debug");
   std::filesystem::remove(copies.debug);
   REQUIRE(::mkfifo(copies.debug.c_str(), 0600) == 0);
@@ -178,8 +179,8 @@ TEST_CASE("elf_symbols: a debug link to a FIFO is not opened") {
 
 TEST_CASE("elf_symbols: a debug file in a folder that others can change is not opened, and why") {
   Copies copies;
-  copies.objcopy("--only-keep-debug --remove-section=.note.gnu.build-id '" LABELSCOPE_PROBE "' '" +
-                 copies.debug + "'");
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' '" + copies.debug + "'");
   copies.strip("--add-gnu-debuglink=libprobe.debug");
   REQUIRE(::chmod(copies.folder.path().c_str(), 0777) == 0);
   probe::Place local;
@@ -201,7 +202,7 @@ TEST_CASE("elf_symbols: a debug file in a folder that others can change is not o
 
 TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build is not taken") {
   Copies copies;
-  copies.objcopy("--strip-all '" LABELSCOPE_PROBE "' '" + copies.stripped + "'");
+  copies.objcopy(std::string("--strip-all '") + paths::kProbe + "' '" + copies.stripped + "'");
   probe::Place local;
   probe::through_local(local);
   const LoadedModule loaded = copies.loaded(local.address);
@@ -215,12 +216,12 @@ TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build i
     naming.debug_folders = {copies.folder.path() + "/debug"};
     return symbolize_addresses(loaded, {local.address}, {}, std::move(naming));
   };
-  std::filesystem::copy_file(LABELSCOPE_STATIC_PROBE, file);
+  std::filesystem::copy_file(paths::kStaticProbe, file);
   const Profile other = lines();
   CHECK_FALSE(other.locations[0].has_name());
   CHECK(other.modules[0].symbol_problem.find("of another build") != std::string::npos);
   std::filesystem::remove(file);
-  copies.objcopy("--only-keep-debug '" LABELSCOPE_PROBE "' '" + file + "'");
+  copies.objcopy(std::string("--only-keep-debug '") + paths::kProbe + "' '" + file + "'");
   const Profile right = lines();
   REQUIRE(right.locations[0].lines.size() == 1);
   CHECK(right.locations[0].lines[0].line == local.line);

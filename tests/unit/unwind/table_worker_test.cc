@@ -15,6 +15,7 @@
 #include "cli/unwind/table_messages.h"
 #include "support/catch.h"
 #include "support/forked_worker.h"
+#include "support/paths.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -25,7 +26,7 @@ namespace {
 UniqueFd open_self() { return UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)); }
 
 Launcher sealed_worker() {
-  return [](std::uint64_t most_memory) { return launch_worker(LABELSCOPE, most_memory); };
+  return [](std::uint64_t most_memory) { return launch_worker(paths::kLabelscope, most_memory); };
 }
 
 void expect_same(const UnwindTable& left, const UnwindTable& right) {
@@ -170,7 +171,7 @@ TEST_CASE("table_worker: the worker is as patient as the thread that asks") {
     if (::setpriority(PRIO_PROCESS, 0, 5) != 0) return;
     pid_t pid = 0;
     TableWorker tables([&](std::uint64_t most_memory) {
-      auto launched = launch_worker(LABELSCOPE, most_memory);
+      auto launched = launch_worker(paths::kLabelscope, most_memory);
       if (launched) pid = launched->pid;
       return launched;
     });

@@ -7,6 +7,7 @@
 
 #include "cli/worker/worker.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -15,7 +16,7 @@ namespace {
 
 Launcher compromised() {
   return [](std::uint64_t most_memory) {
-    return launch_worker(LABELSCOPE_COMPROMISED_WORKER, most_memory);
+    return launch_worker(paths::kCompromisedWorker, most_memory);
   };
 }
 

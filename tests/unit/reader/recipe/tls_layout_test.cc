@@ -8,6 +8,7 @@
 
 #include "elf/elf_image.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "unit/reader/elf_bytes.h"
 
 namespace labelscope::test {
@@ -21,7 +22,7 @@ bool is_static(Machine machine, const std::array<unsigned char, n>& code) {
 std::vector<std::string> probes() {
   skip_in_user_mode_emulation();
   std::vector<std::string> paths;
-  std::istringstream list(TLS_PROBES);
+  std::istringstream list(paths::kTlsProbes);
   for (std::string path; std::getline(list, path, ':');) paths.push_back(path);
   if (paths.empty()) skip_test("no gcc to build the programs with");
   return paths;

@@ -11,6 +11,7 @@
 #include "sources/label_source.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"
+#include "support/paths.h"
 
 namespace labelscope::test {
 namespace {
@@ -50,7 +51,7 @@ LabelSet sorted(LabelSet labels) {
 }  // namespace
 
 TEST_CASE("otel_cases: each published record is read and judged as it says") {
-  std::ifstream file(TESTDATA "/otel/thread_context_v1.json");
+  std::ifstream file(std::string(paths::kTestdata) + "/otel/thread_context_v1.json");
   const Json cases = Json::parse(file).at("cases");
   REQUIRE(cases.size() >= 20);
   for (const Json& each : cases) {

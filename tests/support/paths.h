@@ -1,0 +1,45 @@
+// Where the build has put the programs and files that tests use. labelscope_test_paths() (tests/CMakeLists.txt) defines
+// those of a test in a source of its own: they name the folder of the build, and as macros they would make every object
+// of the test another one in another folder, which no compiler cache finds again.
+#pragma once
+
+namespace paths {
+
+extern const char kBrokenTargets[];
+extern const char kChainProgram[];
+extern const char kChainProgramMusl[];
+extern const char kCheckScripts[];
+extern const char kCompromisedWorker[];
+extern const char kCrashers[];
+extern const char kCrowdProgram[];
+extern const char kCustomLabelsLibrary[];
+extern const char kDemoService[];
+extern const char kEarlyPrograms[];
+extern const char kFixtures[];
+extern const char kFormatTests[];
+extern const char kLabelscope[];
+extern const char kLibraryU[];
+extern const char kLibraryV[];
+extern const char kLiveViolators[];
+extern const char kMatrixDir[];
+extern const char kMatrixExpected[];
+extern const char kOtelContextLibrary[];
+extern const char kPageTests[];
+extern const char kPprofProto[];
+extern const char kPreloaded[];
+extern const char kProbe[];
+extern const char kRivals[];
+extern const char kRivalsLibrary[];
+extern const char kSelfCheckExecutable[];
+extern const char kSelfCheckLibrary[];
+extern const char kStackShapes[];
+extern const char kStaticProbe[];
+extern const char kStepperPrograms[];
+extern const char kStepperSources[];
+extern const char kTestdata[];
+extern const char kThreadContextLibrary[];
+extern const char kTlsProbes[];
+extern const char kUnruly[];
+extern const char kWriterInclude[];
+
+}  // namespace paths
