@@ -65,8 +65,13 @@ configure_release() {
 # What is packed, and no test.
 build_products() {
   say "Building with $(build_jobs) jobs"
+  # One at a time in a folder: two of Ninja would lose each other's notes of what is built.
+  local lock
+  exec {lock}>"$build/.package.lock"
+  flock "$lock"
   cmake --build "$build" --parallel "$(build_jobs)" --target labelscope labelscope_portable labelscope_c labelscope_reader \
     customlabels customlabels_static threadcontext otelcontext >&2 || die "the build failed"
+  exec {lock}>&-
 }
 
 git_here() {

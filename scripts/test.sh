@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped";
-# the exit status is 0 only if nothing failed. What was skipped is listed with the reason.
+# Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped"; the exit
+# status is 0 only if nothing failed. Before it stand the reasons of what was skipped, what failed, and a table of times.
 #
-#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--no-sudo] [--aarch64] [--no-guests|--guests|--all-kernels] [ctest argument...]
+#   scripts/test.sh [--preset dev|asan|tsan|tidy] [--thorough] [--no-sudo] [--aarch64]
+#                   [--no-guests|--guests|--all-kernels] [ctest argument...]
 #   scripts/test.sh -R symbolizer           tests whose name matches
 #   scripts/test.sh -L unit                 one tier (tests/README.md)
+#   scripts/test.sh --thorough              what is tried again and again as often as it can find something
 #   scripts/test.sh --no-guests             without virtual machines
 #   scripts/test.sh --all-kernels           in virtual machines with every kernel that is supported
 #   scripts/test.sh --aarch64               and for that processor: the unit tests in an emulator, and packages
 #
-# Virtual machines (tests/vm) are aarch64 with Linux 6.1, twice, and x86-64 with 5.10. They are left out where ctest has
-# arguments, unless --guests asks for them, and for other presets than dev. With LABELSCOPE_CI=1 it is a failure if one of
-# them cannot be had.
+# A test that fails runs once more by itself at the end. If it passes then, it counts as passed and is listed as unsteady,
+# with what it printed both times; more than three of these are a failure.
+#
+# Virtual machines (tests/vm) are aarch64 with Linux 6.1, twice, and x86-64 with 5.10; they are built and run beside the
+# tests that mostly wait. They are left out where ctest has arguments, unless --guests asks for them, and for other presets
+# than dev. With LABELSCOPE_CI=1 it is a failure if one of them cannot be had.
 #
 # Tests that sample with BPF need root: without it they run through sudo where there is sudo, and are skipped
 # with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
@@ -20,7 +25,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 usage() {
-  sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 preset=dev
@@ -34,6 +39,7 @@ while (($# > 0)); do
     --preset=*) preset=${1#*=} ;;
     --no-sudo) use_sudo=0 ;;
     --aarch64) aarch64=1 ;;
+    --thorough) export LABELSCOPE_THOROUGH=1 ;;
     --all-kernels) guests=all ;;
     --guests) guests=usual ;;
     --no-guests) guests=none ;;
@@ -60,25 +66,39 @@ build_failed() {
   exit 1
 }
 
-bash "$root_dir/scripts/setup.sh" --tests
-
 readonly build=$root_dir/build/$preset
+readonly reports=$build/reports
+
+as_root_if_allowed() {
+  if ((EUID != 0 && use_sudo)) && can_be_root; then
+    sudo -- env PATH="$PATH" ${TMPDIR:+TMPDIR="$TMPDIR"} ${LABELSCOPE_THOROUGH:+LABELSCOPE_THOROUGH=1} "$@"
+  else
+    "$@"
+  fi
+}
+
+rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
+mkdir -p "$reports"
+
+# timed <part of the run> <command>...: the status is the command's; times.tsv has its seconds.
+timed() {
+  local part=$1 begun=$SECONDS result=0
+  shift
+  "$@" || result=$?
+  printf '%s\t%s\n' "$((SECONDS - begun))" "$part" >>"$reports/times.tsv"
+  return "$result"
+}
+
+timed "packages" bash "$root_dir/scripts/setup.sh" --tests
 configure "$build" --preset "$preset" -DBUILD_TESTING=ON || build_failed "configuring failed"
 say "Building with $(build_jobs) jobs"
-cmake --build "$build" --parallel "$(build_jobs)" >&2 || build_failed "the build failed"
+timed "build" cmake --build "$build" --parallel "$(build_jobs)" >&2 || build_failed "the build failed"
 if [[ $preset == tidy ]]; then
   say "clang-tidy has nothing to say"
   echo "1 passed, 0 failed, 0 skipped"
   exit 0
 fi
 
-as_root_if_allowed() {
-  if ((EUID != 0 && use_sudo)) && can_be_root; then
-    sudo -- env PATH="$PATH" ${TMPDIR:+TMPDIR="$TMPDIR"} "$@"
-  else
-    "$@"
-  fi
-}
 if ((EUID != 0)); then
   if ((use_sudo)) && can_be_root; then
     say "Running the tests through sudo: those that sample with BPF need it"
@@ -94,43 +114,15 @@ readonly live='^(process|kernel|cli|consumer|bench)$'
 readonly matrix='^matrix$'
 processors=$(nproc)
 readonly processors
-readonly reports=$build/reports
-rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
-mkdir -p "$reports"
 
-# run_tests <name> <ctest argument...>: leaves reports/<name>.xml; returns ctest's status.
-run_tests() {
+# ctest_here <name> <argument...>: leaves reports/<name>.xml; returns ctest's status.
+ctest_here() {
   local name=$1
   shift
   as_root_if_allowed ctest --test-dir "$build" --output-on-failure --no-tests=ignore --timeout 300 \
-    --output-junit "$reports/$name.xml" "$@" ${ctest_arguments[@]+"${ctest_arguments[@]}"} >&2
+    --output-junit "$reports/$name.xml" "$@" >&2
 }
-
-status=0
-say "Running the tests that can share the machine"
-run_tests parallel --parallel "$processors" --label-exclude "$live" || status=1
-say "Running the resolver matrix"
-run_tests matrix --parallel $((processors + 4)) --label-regex "$matrix" || status=1
-say "Running the tests that watch live processes"
-run_tests live --parallel "$processors" --label-regex "$live" --label-exclude "$matrix" || status=1
-if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
-
-# For another processor: a build of its own, whose tests are other tests. What it has to say where it cannot be had is
-# its last line.
-aarch64_state=''
-if [[ $preset == dev && $(uname -m) == x86_64 ]] && { ((aarch64)) || [[ $guests != none ]]; }; then
-  aarch64_status=0
-  aarch64_work=(--for-guests)
-  if ((aarch64)); then aarch64_work=(--output-junit "$reports/aarch64.xml"); fi
-  bash "$root_dir/scripts/test_aarch64.sh" "${aarch64_work[@]}" 2>&1 | tee "$reports/aarch64.log" >&2 || aarch64_status=$?
-  if ((aarch64_status == 77)); then
-    aarch64_state=skipped
-    [[ ${LABELSCOPE_CI:-} != 1 ]] || aarch64_state=failed
-  elif ((aarch64_status != 0)); then
-    status=1
-    [[ -s $reports/aarch64.xml ]] || aarch64_state=failed
-  fi
-fi
+run_tests() { timed "tests: $1" ctest_here "$@" ${ctest_arguments[@]+"${ctest_arguments[@]}"}; }
 
 # The machines to boot: architecture, kernel and, where it is not the usual one, processor.
 list_guests() {
@@ -141,54 +133,79 @@ list_guests() {
   printf '%s\n' aarch64-6.1-max aarch64-5.10 x86_64-6.1
   for kernel in 6.12 7; do printf '%s\n' {aarch64,x86_64}-"$kernel"; done
 }
-guest_names=()
-if [[ $guests != none ]]; then
-  # Not from an older build, where there is none of today: that has been told above.
-  mapfile -t guest_names < <(if [[ -z $aarch64_state ]]; then list_guests; else list_guests | grep -v '^aarch64'; fi)
-  say "Running the tests in virtual machines: ${guest_names[*]}"
-  bash "$root_dir/tests/vm/run.sh" "${guest_names[@]}" >"$reports/guests.txt" || true
-  sed 's/^/  /' "$reports/guests.txt" >&2
-fi
 
-# One line a test, from ctest's report: "passed", "failed" or "skipped", tab, name, tab, reason. A test counts as
-# skipped only if it said so itself (exit code 77); one that could not be started has failed.
-read_report() {
-  awk '
-    function unescaped(text) {
-      gsub(/&lt;/, "<", text); gsub(/&gt;/, ">", text); gsub(/&quot;/, "\"", text)
-      gsub(/&apos;/, "\047", text); gsub(/&amp;/, "\\&", text)
-      return text
-    }
-    function attribute(line, name,    start) {
-      start = index(line, " " name "=\"")
-      if (start == 0) return ""
-      line = substr(line, start + length(name) + 3)
-      return unescaped(substr(line, 1, index(line, "\"") - 1))
-    }
-    /<testcase / { name = attribute($0, "name"); state = attribute($0, "status"); own = 0; reason = "" }
-    /<skipped message="SKIP_/ { own = 1 }
-    match($0, /SKIPPED: /) && reason == "" {
-      reason = substr($0, RSTART + RLENGTH)
-      sub(/<\/system-out>.*/, "", reason)
-      reason = unescaped(reason)
-    }
-    /<\/testcase>/ {
-      if (state == "run") print "passed\t" name "\t"
-      else if (state == "notrun" && own) print "skipped\t" name "\t" (reason == "" ? "no reason given" : reason)
-      else if (state != "disabled") print "failed\t" name "\t"
-    }' "$@"
+# For another processor: a build of its own, whose tests are other tests, and the virtual machines. Of what cannot be had,
+# the state says it: "failed" or "skipped"; the last line of the log has the reason.
+build_for_aarch64() {
+  local status=0 work=(--for-guests)
+  if ((aarch64)); then work=(--output-junit "$reports/aarch64.xml"); fi
+  bash "$root_dir/scripts/test_aarch64.sh" "${work[@]}" >"$reports/aarch64.log" 2>&1 || status=$?
+  if ((status == 77)) && [[ ${LABELSCOPE_CI:-} != 1 ]]; then
+    echo skipped >"$reports/aarch64.state"
+  elif ((status != 0)) && { ((status == 77)) || [[ ! -s $reports/aarch64.xml ]]; }; then
+    echo failed >"$reports/aarch64.state"
+  fi
+}
+run_elsewhere() {
+  local names=()
+  if [[ $(uname -m) == x86_64 ]]; then timed "for aarch64, beside the tests" build_for_aarch64; fi
+  [[ $guests != none ]] || return 0
+  # Not from an older build, where there is none of today: that is told as a failure of the build.
+  mapfile -t names < <(if [[ ! -e $reports/aarch64.state ]]; then list_guests; else list_guests | grep -v '^aarch64'; fi)
+  printf '%s\n' "${names[@]}" >"$reports/guests"
+  timed "virtual machines, beside the tests" bash "$root_dir/tests/vm/run.sh" "${names[@]}" >"$reports/guests.txt" || true
+  timed "virtual machines, what failed once more" bash "$root_dir/tests/vm/again.sh" "${names[@]}"
 }
 
-results=$reports/results.txt
-read_report "$reports"/{parallel,matrix,live}.xml >"$results"
-if [[ -s $reports/aarch64.xml ]]; then
-  read_report "$reports/aarch64.xml" | awk -F '\t' -v OFS='\t' '{ $2 = "aarch64: " $2; print }' >>"$results"
+# ctest asks each test program for its cases when it is new; two that do so at once would write the same files.
+ctest --test-dir "$build" --show-only >/dev/null
+elsewhere=''
+if [[ $preset == dev ]] && { ((aarch64)) || [[ $guests != none ]]; }; then
+  say "Running virtual machines beside the tests; their words come at the end"
+  set -m  # a group of processes, which ends with this script
+  { renice -n 10 "$BASHPID" >/dev/null && run_elsewhere; } >"$reports/elsewhere.log" 2>&1 &
+  elsewhere=$!
+  set +m
+  trap 'kill -- -"$elsewhere" 2>/dev/null' EXIT
 fi
-if [[ -n $aarch64_state ]]; then
-  printf '%s\taarch64: the build and its tests\t%s\n' "$aarch64_state" \
+
+status=0
+say "Running the tests that can share the machine"
+run_tests parallel --parallel "$processors" --label-exclude "$live" || status=1
+say "Running the resolver matrix"
+run_tests matrix --parallel $((processors + 4)) --label-regex "$matrix" || status=1
+if [[ -n $elsewhere ]]; then
+  say "Waiting for the virtual machines"
+  timed "waiting for virtual machines" wait "$elsewhere" || true
+  elsewhere=''
+  trap - EXIT
+fi
+say "Running the tests that watch live processes"
+run_tests live --parallel "$processors" --label-regex "$live" --label-exclude "$matrix" || status=1
+
+# What failed, once more and by itself.
+readonly most_again=20 most_unsteady=3
+report() { python3 "$root_dir/scripts/test_report.py" "$@"; }
+failed_tests=$(report failed "$reports")
+if [[ -n $failed_tests ]] && (($(wc -l <<<"$failed_tests") > most_again)); then
+  warn "more than $most_again tests failed, which is no accident: none of them runs again"
+elif [[ -n $failed_tests ]]; then
+  say "Running once more what failed"
+  timed "tests: what failed, once more" ctest_here again --tests-regex "$(report pattern "$reports")" || true
+fi
+if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
+
+results=$reports/results.txt
+report results "$reports" >"$results"
+if [[ -e $reports/aarch64.state ]]; then
+  tail -n 40 "$reports/aarch64.log" >&2
+  printf '%s\taarch64: the build and its tests\t%s\n' "$(<"$reports/aarch64.state")" \
     "$(sed -n '$s/^skipped: //p' "$reports/aarch64.log")" >>"$results"
 fi
-if ((${#guest_names[@]} > 0)); then
+guest_names=()
+if [[ -s $reports/guests ]]; then
+  mapfile -t guest_names <"$reports/guests"
+  cat "$reports/elsewhere.log" "$reports/guests.txt" >&2
   bash "$root_dir/tests/vm/results.sh" "${guest_names[@]}" >>"$results"
   table="vm/table: docs/kernels.md says what the guests show"
   table_status=0
@@ -200,18 +217,36 @@ if ((${#guest_names[@]} > 0)); then
   else
     printf 'failed\t%s\t\n' "$table" >>"$results"
   fi
+elif [[ $guests != none ]]; then
+  tail -n 40 "$reports/elsewhere.log" >&2
+  printf 'failed\tvm: virtual machines\tthey were not run; the end of the log is above\n' >>"$results"
 fi
+
 count() { awk -F '\t' -v kind="$1" '$1 == kind { n++ } END { print n + 0 }' "$results"; }
-passed=$(count passed) failed=$(count failed) skipped=$(count skipped)
+names_of() { awk -F '\t' -v kind="$1" '$1 == kind { print $2 }' "$results"; }
+passed=$(count passed) failed=$(count failed) skipped=$(count skipped) unsteady=$(count unsteady)
 
 if ((skipped > 0)); then
   say "Skipped:"
   awk -F '\t' '$1 == "skipped" { printf "  %s: %s\n", $2, $3 }' "$results" >&2
 fi
+if ((unsteady > 0)); then
+  say "Unsteady, because they failed and then passed; what they printed:"
+  mapfile -t names < <(names_of unsteady)
+  report outputs "$reports" "${names[@]}" >&2
+  for guest in ${guest_names[@]+"${guest_names[@]}"}; do
+    [[ ! -e $root_dir/build/vm/reports/$guest.unsteady ]] || cat "$root_dir/build/vm/reports/$guest.unsteady" >&2
+  done
+  say "Unsteady:"
+  names_of unsteady | sed 's/^/  /' >&2
+fi
 if ((failed > 0)); then
   say "Failed:"
-  awk -F '\t' '$1 == "failed" { printf "  %s\n", $2 }' "$results" >&2
-elif ((status != 0)); then
+  names_of failed | sed 's/^/  /' >&2
+elif ((unsteady > most_unsteady)); then
+  warn "$unsteady tests are unsteady, and more than $most_unsteady are a failure"
+  failed=1
+elif ((status != 0)) && [[ -z $failed_tests ]]; then
   # ctest failed and no test did: a crash of ctest or a wrong argument is a failure all the same.
   warn "ctest failed although no test did; its message is above"
   failed=1
@@ -219,5 +254,13 @@ elif ((passed + skipped == 0)); then
   warn "no test matches"
   failed=1
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
+
+{
+  printf '\n%8s  %s\n' seconds "part of the run"
+  awk -F '\t' '{ printf "%8d  %s\n", $1, $2 }' "$reports/times.tsv"
+  printf '%8d  %s\n\n' "$SECONDS" "in all"
+  printf '%8s  %s\n' seconds "the slowest tests"
+  report slowest "$reports"
+} >&2
+echo "$((passed + unsteady)) passed, $failed failed, $skipped skipped"
 ((failed == 0))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the verdicts of guests as scripts/test.sh counts them: "passed", "failed" or "skipped", tab, "vm/GUEST: name",
-# tab, reason.
+# tab, reason; "unsteady" is what passed when it ran once more (again.sh).
 #
 #   tests/vm/results.sh GUEST...
 #
@@ -33,6 +33,9 @@ for guest in "$@"; do
   fi
   while IFS=$'\t' read -r verdict name _ reason; do
     [[ $verdict != fact ]] || continue
+    if [[ $verdict == passed ]] && grep -qxF -- "--- $guest: $name" "$vm_build/reports/$guest.unsteady" 2>/dev/null; then
+      verdict=unsteady
+    fi
     if [[ $verdict == skipped ]] && ! is_expected "$guest: $name: $reason"; then
       reason="${reason:-no reason given} (not in tests/vm/expected_skips.txt)"
       [[ ${LABELSCOPE_CI:-} != 1 ]] || verdict=failed

@@ -174,7 +174,7 @@ mkdir -p "$reports"
 exec {lock}>"$vm_build/lock"
 flock --nonblock "$lock" || { say "Waiting for another run in $vm_build"; flock "$lock"; }
 # Whatever happens from here on, nobody takes a report of another run for one of this.
-for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log}; done
+for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log,unsteady}; done
 # Ends by the signal, so that whoever runs this ends, too.
 # shellcheck disable=SC2317  # the traps call it
 end_by() {
