@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <future>
 #include <map>
@@ -41,6 +42,8 @@ constexpr std::string_view kVdsoName = "[vdso]";
 // a quarter; a file may have a name of 64 KiB for each function.
 constexpr std::size_t kMaxText = std::size_t{32} << 20;
 constexpr std::size_t kMaxTextOfLocation = 2048;
+// How long anything may be waited for before the user is asked whether to go on.
+constexpr std::chrono::milliseconds kBetweenAsking{20};
 
 // Where names come from. Locations of the same source are one group.
 struct Source {
@@ -157,6 +160,10 @@ class Run {
   }
 
   void symbolize_kernel(const std::vector<Index>& locations) {
+    // The thread that reads them has no precedence, and is late on a busy machine.
+    while (kernel_.wait_for(kBetweenAsking) != std::future_status::ready) {
+      if (stopped()) return;
+    }
     const Result<KernelSymbols>& kernel = kernel_.get();
     if (!kernel) return remember(locations, kernel.error().context);
     for (Index i : locations) {
