@@ -47,7 +47,8 @@ class TableWorker {
   // What samplers and snapshots take as their way to build tables (BuildUnwindTable). One thread at
   // a time, the same one for as long as it lives: the worker ends with it.
   Result<UnwindTable> build(UniqueFd file);
-  // From any thread: nobody waits for tables any more, and there is no worker when it returns.
+  // From any thread: nobody waits for tables any more. The worker is killed when it returns, and may
+  // need a moment more to end.
   void stop();
 
   // From any thread.

@@ -61,7 +61,8 @@ void Worker::end() {
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
   // Somebody else may have collected it: then there is no such child. It may be waiting for a disk
-  // that never answers: then it is left behind, and dies when that is over.
+  // that never answers, or the user waits for labelscope: then it is left behind, and dies when the
+  // kernel has come to that.
   collect(nullptr);
   pid_ = 0;
 }
@@ -69,7 +70,9 @@ void Worker::end() {
 pid_t Worker::collect(int* status) const {
   const auto since = Clock::now();
   pid_t collected = 0;
-  while ((collected = ::waitpid(pid_, status, WNOHANG)) == 0 &&
+  // On a busy machine its memory is given back only when it gets a processor, and whoever has
+  // pressed Ctrl-C would wait for that.
+  while ((collected = ::waitpid(pid_, status, WNOHANG)) == 0 && !stopped() &&
          Clock::now() - since < kMostEnding) {
     std::this_thread::sleep_for(milliseconds(1));
   }

@@ -51,7 +51,8 @@ class Worker {
     std::string why;  // a clause; empty for kAnswered
   };
 
-  // `cancelled` is asked at least fifty times a second while there is a request; may be empty.
+  // `cancelled` is asked at least fifty times a second while there is a request; may be empty. Once
+  // it is true, nobody waits for a worker that was killed: that may live for a moment longer.
   explicit Worker(Launcher launch, std::function<bool()> cancelled = {})
       : launch_(std::move(launch)), cancelled_(std::move(cancelled)) {}
   Worker(const Worker&) = delete;
@@ -77,7 +78,7 @@ class Worker {
   std::optional<Outcome> wait_until_ready();
   Outcome converse(Request& request);
   Outcome died();
-  // 0: it has not ended. Less: somebody else has collected it.
+  // 0: it has not ended, or labelscope was told to stop. Less: somebody else has collected it.
   pid_t collect(int* status) const;
   Outcome ended(Kind kind, std::string why);
   bool stopped() const { return cancelled_ && cancelled_(); }

@@ -2,6 +2,9 @@
 // request, in time, with a sentence; and then the next one is answered.
 #include "cli/worker/worker.h"
 
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
 #include <csignal>
 
 #include "support/catch.h"
@@ -208,6 +211,58 @@ TEST_CASE("worker: cancelling ends a request at once, whatever the worker does")
   CHECK(answered.outcome.kind == Kind::kCancelled);
   CHECK(answered.taken < 1s);
   CHECK_FALSE(worker.is_running());
+}
+
+TEST_CASE("worker: cancelling does not wait for a worker that needs long to end") {
+  // A tracer holds the worker in its last moment. On a busy machine the kernel is as long there,
+  // giving back a gigabyte.
+  int told[2];
+  int held[2];
+  REQUIRE(::pipe(told) == 0);
+  REQUIRE(::pipe(held) == 0);
+  const pid_t tracer = ::fork();
+  REQUIRE(tracer >= 0);
+  if (tracer == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pid_t worker = 0;
+    const bool seized = ::read(told[0], &worker, sizeof worker) == sizeof worker &&
+                        ::ptrace(PTRACE_SEIZE, worker, nullptr, PTRACE_O_TRACEEXIT) == 0;
+    if (::write(held[1], &seized, sizeof seized) < 0) _exit(1);
+    for (;;) ::pause();
+  }
+  std::string reply;
+  Worker::Clock::time_point replied;
+  Worker worker(
+      forked_worker([&](Channel& channel) {
+        ::prctl(PR_SET_PTRACER, tracer);
+        const pid_t own = ::getpid();
+        bool seized = false;
+        if (::write(told[1], &own, sizeof own) < 0 || ::read(held[0], &seized, sizeof seized) < 0) {
+          _exit(1);
+        }
+        say_ready(channel);
+        say(channel, Message::Kind::kReply, seized ? "held" : "refused");
+        hang();
+      }),
+      [&] { return !reply.empty(); });
+  Worker::Request request;
+  request.task = "any";
+  request.deadline = Worker::Clock::now() + 20s;
+  request.on_reply = [&](std::string_view body) {
+    reply = body;
+    replied = Worker::Clock::now();
+    return Status();
+  };
+  const Worker::Outcome outcome = worker.ask(std::move(request));
+  const auto taken = Worker::Clock::now() - replied;
+  ::kill(tracer, SIGKILL);
+  REQUIRE(::waitpid(tracer, nullptr, 0) == tracer);
+  for (const int end : {told[0], told[1], held[0], held[1]}) ::close(end);
+  if (reply == "refused") skip_test("this process may not trace its children");
+  CHECK(reply == "held");
+  CHECK(outcome.kind == Kind::kCancelled);
+  CHECK_FALSE(worker.is_running());
+  CHECK(taken < 1s);  // where nobody has told labelscope to stop, it waits for 2 s
 }
 
 TEST_CASE("worker: one that may have more memory takes the place of one that may not") {
