@@ -14,14 +14,21 @@ readonly exit_findings=1 exit_unchecked=3
 work=$(mktemp -d "${TMPDIR:-/tmp}/labelscope-test.XXXXXX") || exit 1
 mkdir "$work/out"
 cd "$work/out" || exit 1
-children=()
+children=() besides=()
 
-end_test() {
+end_children() {
   local child
+  for child in ${besides[@]+"${besides[@]}"}; do
+    # It ends what it has started itself.
+    kill -TERM "${child#*:}" 2>/dev/null && wait "${child#*:}" 2>/dev/null
+  done
   for child in ${children[@]+"${children[@]}"}; do
     # Reaped here, or the shell would report each death.
     kill -KILL "$child" 2>/dev/null && wait "$child" 2>/dev/null
   done
+}
+end_test() {
+  end_children
   cd / && rm -rf "$work"
 }
 trap end_test EXIT
@@ -54,6 +61,31 @@ need_command() {
   command -v "$1" >/dev/null || skip_test "$1 is not installed"
 }
 
+# beside <function>: what the function tests, while the script goes on, in a folder of its own. For scenarios that wait and
+# do not disturb each other. together: waits for all of them; each must have succeeded.
+beside() {
+  (
+    work=$work/$1 children=() besides=()
+    trap end_children EXIT
+    trap 'exit 1' INT TERM HUP
+    mkdir -p "$work/out" && cd "$work/out" || exit 1
+    "$1"
+  ) >"$work/$1.said" 2>&1 &
+  besides+=("$1:$!")
+}
+together() {
+  local each status worst=0
+  for each in "${besides[@]}"; do
+    wait "${each#*:}"
+    status=$?
+    cat "$work/${each%%:*}.said"
+    # What has failed counts more than what was skipped.
+    ((status == 0 || worst == 1)) || worst=$((status == 77 ? 77 : 1))
+  done
+  besides=()
+  ((worst == 0)) || exit "$worst"
+}
+
 # wait_until <what, in words> <command...>: the condition, asked again until it holds.
 wait_until() {
   local what=$1 deadline=$((SECONDS + 60))
@@ -63,6 +95,18 @@ wait_until() {
     sleep 0.02
   done
 }
+
+# pause_us <microseconds>, pause_ms <milliseconds>: without a process of its own, which sleep is.
+pause_us() {
+  local seconds
+  [[ -n ${never:-} ]] || exec {never}<> <(:)
+  printf -v seconds '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000))
+  read -rt "$seconds" -u "$never"
+}
+pause_ms() { pause_us $(($1 * 1000)); }
+
+# rounds <by default> <whole>: how often something is repeated, or how long. The whole with LABELSCOPE_THOROUGH=1.
+rounds() { if [[ ${LABELSCOPE_THOROUGH:-} == 1 ]]; then echo "$2"; else echo "$1"; fi; }
 
 # run <argument...>: labelscope to its end; afterwards: $status, $work/stdout, $work/stderr.
 run() {
@@ -78,9 +122,9 @@ start() {
   children+=("$recorder")
 }
 
-# Whatever is started from here on has a mark in its environment, and so has what that starts.
+# mark_processes [word]: whatever is started from here on has a mark in its environment, and so has what that starts.
 mark_processes() {
-  mark=labelscope_test_$$_$RANDOM
+  mark=labelscope_test_$$_$RANDOM${1:-}
   export LABELSCOPE_TEST_MARK=$mark
 }
 # Processes with the mark that run this program and have not ended.
@@ -152,6 +196,81 @@ wait_for_samples() {
   wait_until "labelscope opens its perf events" has_perf_events
   wait_until "the target computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
 }
+
+has_begun_or_ended() { grep -q '^Recording' "$work/stderr" || is_gone "$recorder"; }
+has_run_or_ended() { has_run_until "$target" "$1" || is_gone "$recorder"; }
+
+# record_for <ticks> <argument...>: as run record, until $target has used a processor for so many ticks of 10 ms. So
+# there are as many samples on a busy machine, which takes longer for them.
+record_for() {
+  local ticks=$1
+  shift
+  start record "$@"
+  wait_until "labelscope records" has_begun_or_ended
+  wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + ticks))
+  kill -INT "$recorder" 2>/dev/null
+  finish
+}
+
+# Nanoseconds that a thread of $target has had a processor.
+run_time_of() { { read -r run_time _ <"/proc/$target/task/$1/schedstat"; } 2>/dev/null || run_time=0; }
+each_has_run_or_ended() {
+  local tid
+  is_gone "$recorder" && return
+  for tid in "${!wanted_time[@]}"; do
+    run_time_of "$tid"
+    ((run_time >= wanted_time[$tid])) || return 1
+  done
+}
+
+# record_threads <milliseconds> <argument...>: the same, until each thread that the target told has used a processor for
+# so long.
+record_threads() {
+  local wanted=$1 tid run_time
+  local -A wanted_time=()
+  shift
+  start record "$@"
+  wait_until "labelscope records" has_begun_or_ended
+  for tid in $(true_tids); do
+    run_time_of "$tid"
+    wanted_time[$tid]=$((run_time + wanted * 1000000))
+  done
+  wait_until "each thread computes" each_has_run_or_ended
+  kill -INT "$recorder" 2>/dev/null
+  finish
+}
+
+# let_look <milliseconds>: so long, and until labelscope has been awake for as often as it is in half of that time on an
+# idle machine, which is every 20 ms. For what it looks at by the clock.
+has_been_awake() { (($(status_line "/proc/$recorder/status" voluntary_ctxt_switches) >= $1)) || is_gone "$recorder"; }
+let_look() {
+  local before
+  before=$(status_line "/proc/$recorder/status" voluntary_ctxt_switches)
+  pause_ms "$1"
+  wait_until "labelscope looks" has_been_awake $((before + $1 / 40))
+}
+
+# at_rest <command...>: while $target is stopped. A target whose threads all compute leaves little to anybody else.
+at_rest() {
+  kill -STOP "$target"
+  "$@"
+  kill -CONT "$target"
+}
+
+# with_enough_time <milliseconds> <command...>: the command with so much time as its last argument, or with four and
+# sixteen times as much where that was not enough on a busy machine. It must end as a test does where it fails.
+with_enough_time() {
+  local time=$1 factor
+  shift
+  for factor in 1 4; do
+    ("$@" $((time * factor))) && return
+    printf 'that was %s ms; again, with more\n' $((time * factor))
+  done
+  "$@" $((time * 16))
+}
+
+# How labelscope says so many milliseconds in seconds: 1.5, 6.0 or 6.
+seconds_of() { awk -v ms="$1" 'BEGIN { print ms / 1000 "(\\.0)?" }'; }
 
 expect_status() {
   [[ $status == "$1" ]] || fail "exit status $status, expected $1 ($2)"
