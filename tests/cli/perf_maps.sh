@@ -71,11 +71,11 @@ record -p "$target"
 expect_none "a FIFO" "$map was not opened: "
 rm "$map"
 
-# In a container: its own /tmp, and its own numbers.
+# In a container: its own /tmp, and its own numbers. The program itself may lie below the /tmp that is hidden then.
 if [[ $(id -u) == 0 ]] && unshare --pid --mount --fork true 2>/dev/null; then
   # shellcheck disable=SC2016
   unshare --pid --mount --fork --kill-child bash -c \
-    'mount -t tmpfs none /tmp && exec "$0" write' "$MAKER" 2>"$work/ready" >/dev/null &
+    'exec {program}<"$0" && mount -t tmpfs none /tmp && exec "/proc/self/fd/$program" write' "$MAKER" 2>"$work/ready" >/dev/null &
   outside=$!
   children+=("$outside")
   wait_until "the code is made" grep -q ready "$work/ready"
