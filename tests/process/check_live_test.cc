@@ -121,7 +121,11 @@ TEST_CASE("check_live: a started writer that breaks one rule is found by it and 
   REQUIRE(writers("LS").size() >= 12);
   for (const fs::path& writer : writers("LS")) {
     const std::string code = writer.filename().string().substr(0, 5);
-    const CheckReport report = check_program({writer / "program"});
+    CheckReport report = check_program({writer / "program"});
+    // It has its labels for a moment, in which a busy machine may let the check wait.
+    for (int again = 0; again < 3 && broken(report).empty(); ++again) {
+      report = check_program({writer / "program"});
+    }
     INFO(writer << '\n' << told(report));
     CHECK(broken(report) == std::set{code});
     CHECK(report.problems.empty());
@@ -304,10 +308,15 @@ TEST_CASE("check_live: the program's own end is reported") {
 
 TEST_CASE("check_live: a program that runs on is ended after the timeout, also one that is deaf") {
   for (const char* what : {"forever", "deaf", "stopped"}) {
-    LiveCheckOptions options = soon(milliseconds(1500));
     const bool deaf = std::string(what) == "deaf";
-    options.grace = deaf ? milliseconds(50) : std::chrono::seconds(30);
-    const CheckReport report = check_program({kUnruly, what}, options);
+    CheckReport report;
+    // A busy machine needs more time until labels are seen.
+    for (const int time : {1500, 6000, 24000}) {
+      LiveCheckOptions options = soon(milliseconds(time));
+      options.grace = deaf ? milliseconds(50) : std::chrono::seconds(30);
+      report = check_program({kUnruly, what}, options);
+      if (report.effort.labelled > 0) break;
+    }
     INFO(what << '\n' << told(report));
     CHECK(report.ended_by_check);
     REQUIRE(report.wait_status);

@@ -106,19 +106,25 @@ TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sampl
 
 TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
   const Napper target;
-  Handler handler;
-  PtraceSamplerOptions options;
-  options.frequency_hz = 499;
-  auto sampler = PtraceSampler::open(options);
-  REQUIRE(sampler);
-  REQUIRE((*sampler)->set_process(target.pid(), {}));
-  REQUIRE((*sampler)->start());
-  drain_until(**sampler, handler, [&] { return handler.samples.size() >= 60; });
-  stop_and_balance(**sampler, handler);
-  const std::size_t asleep =
-      handler.count([](const Kept& sample) { return is_in_sleep(sample.top); });
-  INFO(asleep << " of " << handler.samples.size());
-  CHECK(asleep * 5 < handler.samples.size());
+  // The thread may fall asleep while the sampler waits for a processor to stop it. That is seldom, but
+  // on a busy machine it may be much of one recording.
+  std::size_t bad = 0;
+  for (int recording = 0; recording < 3; ++recording) {
+    Handler handler;
+    PtraceSamplerOptions options;
+    options.frequency_hz = 499;
+    auto sampler = PtraceSampler::open(options);
+    REQUIRE(sampler);
+    REQUIRE((*sampler)->set_process(target.pid(), {}));
+    REQUIRE((*sampler)->start());
+    drain_until(**sampler, handler, [&] { return handler.samples.size() >= 60; });
+    stop_and_balance(**sampler, handler);
+    const std::size_t asleep =
+        handler.count([](const Kept& sample) { return is_in_sleep(sample.top); });
+    UNSCOPED_INFO(asleep << " of " << handler.samples.size());
+    bad += asleep * 5 >= handler.samples.size();
+  }
+  CHECK(bad <= 1);
 }
 
 // Computes without end, on the last of the processors that we may use.

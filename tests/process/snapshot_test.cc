@@ -366,9 +366,16 @@ TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waite
   }
   SnapshotOptions options;
   options.patience = std::chrono::milliseconds(0);
-  const auto start = std::chrono::steady_clock::now();
-  auto snapshot = snapshot_process(**process, {}, options);
-  const auto elapsed = std::chrono::steady_clock::now() - start;
+  // A bound only for what it would be, every time, if each were waited for as a thread that runs is:
+  // 10 ms. A busy machine may let the reader wait, so the first of three that is fast is enough.
+  constexpr auto kBound = kThreads * std::chrono::milliseconds(10);
+  auto elapsed = std::chrono::steady_clock::duration::max();
+  Result<ProcessSnapshot> snapshot = Error{ErrorCode::kSystem, "none was taken"};
+  for (int attempt = 0; attempt < 3 && elapsed >= kBound; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    snapshot = snapshot_process(**process, {}, options);
+    elapsed = std::chrono::steady_clock::now() - start;
+  }
   ::kill(-child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   REQUIRE(snapshot);
@@ -376,8 +383,7 @@ TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waite
       snapshot->threads.begin(), snapshot->threads.end(),
       [](const ThreadSnapshot& thread) { return thread.state == 'D' && !thread.problem.empty(); });
   CHECK(late == kThreads);
-  // A bound only for what it would be if each were waited for as a thread that runs is: 10 ms.
-  CHECK(elapsed < kThreads * std::chrono::milliseconds(10));
+  CHECK(elapsed < kBound);
 }
 
 TEST_CASE("snapshot: what the callback throws reaches the caller, and the thread is let go") {
