@@ -3,13 +3,16 @@
 source "$SOURCE_DIR/lib.sh"
 live=$VIOLATORS/live
 
-run check --strict -- "$LINKED_WRITER_PROGRAM" --threads 2 --ms 400
-expect_status "$exit_ok" "the bundled writer"
-expect_shown '^clean: 2 subjects'
-expect_shown 'label sets of 2 threads read'
+expect_clean() {
+  run check --strict -- "$LINKED_WRITER_PROGRAM" --threads 2 --ms "$1"
+  expect_status "$exit_ok" "the bundled writer"
+  expect_shown '^clean: 2 subjects'
+  expect_shown 'label sets of 2 threads read'
+}
+with_enough_time 400 expect_clean
 
 # The program's output is its own, and a report that is data has a file of its own.
-run check --format json -o report.json -- sh -c "echo its own words; exec $live/LS044-value_null/program"
+run check --format json -o report.json -- sh -c 'echo its own words; exec "$0"' "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value"
 [[ $(cat "$work/stdout") == "its own words" ]] || fail "something else on stdout"
 # shellcheck disable=SC2016  # jq's variables
@@ -25,7 +28,7 @@ jq -e '.runs[0].results | length == 1 and all(.[].locations[0];
   fail "no place of the finding: $(cat "$work/stdout")"
 
 # An annotation begins a line, whatever the program left there; in a file there is nothing before it.
-run check --format github -- sh -c "printf 'an open line'; exec $live/LS044-value_null/program"
+run check --format github -- sh -c 'printf "an open line"; exec "$0"' "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value as annotations"
 expect_shown '^an open line$'
 expect_shown '^::error title=LS044 '

@@ -4,12 +4,13 @@ source "$SOURCE_DIR/lib.sh"
 
 mark_processes
 
-for what in forever deaf stopped; do
-  run check --timeout 300ms -- "$UNRULY" "$what"
-  expect_status "$exit_ok" "$what: its labels are right"
-  expect_shown 'the program still ran after 0\.3 s'
-  expect_none_runs "$UNRULY" "$what"
-done
+expect_ended() {
+  run check --timeout "$2ms" -- "$UNRULY" "$1"
+  expect_none_runs "$UNRULY" "$1"
+  expect_status "$exit_ok" "$1: its labels are right"
+  expect_shown "the program still ran after $(seconds_of "$2") s"
+}
+for what in forever deaf stopped; do with_enough_time 300 expect_ended "$what"; done
 
 run check -- "$UNRULY" daemon "$work/daemon"
 expect_status "$exit_ok" "daemon"

@@ -10,8 +10,11 @@ expect_shown '20 label sets of 1 thread read|2[0-9] label sets of 1 thread read'
 is_gone "$target" && fail "the process is gone"
 [[ $(state_of "$target") == S ]] || fail "the process was left in state $(state_of "$target")"
 [[ $(status_line "/proc/$target/status" TracerPid) == 0 ]] || fail "the process is still traced"
-run check -p "$target" --timeout 50ms --strict
-expect_status "$exit_findings" "within 50 ms"
+within() {
+  run check -p "$target" --timeout "$1ms" --strict
+  expect_status "$exit_findings" "within $1 ms"
+}
+with_enough_time 50 within
 exec 8>&-
 wait_until "the process ends by itself" is_gone "$target"
 

@@ -10,14 +10,19 @@ on_terminal() {
   TERM=xterm timeout --signal=KILL 90 script -qec "$line" /dev/null >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
 }
-# Long enough for a loaded machine to come to the first update.
-some_time=(--timeout 2500ms -- "$writer" forever)
+# Until the first update is shown.
+expect_progress() {
+  on_terminal check --timeout "$1ms" -- "$writer" forever
+  expect_shown "[0-9.]+ of $(seconds_of "$1") s · [0-9,]+ label sets? · 1 thread · Ctrl-C"
+  expect_shown '^.*clean: '
+}
+expect_progress_of_steps() {
+  on_terminal check --step --timeout "$1ms" -- "$writer" forever
+  expect_shown "[0-9.]+ of $(seconds_of "$1") s · [0-9,]+ instructions? · [0-9,]+ updates? · 1 thread · Ctrl-C"
+}
+with_enough_time 1500 expect_progress
+with_enough_time 1500 expect_progress_of_steps
 forever=(--timeout 500ms -- "$writer" forever)
-on_terminal check "${some_time[@]}"
-expect_shown '[0-9.]+ of 2\.5 s · [0-9,]+ label sets? · 1 thread · Ctrl-C'
-expect_shown '^.*clean: '
-on_terminal check --step "${some_time[@]}"
-expect_shown '[0-9.]+ of 2\.5 s · [0-9,]+ instructions? · [0-9,]+ updates? · 1 thread · Ctrl-C'
 for quiet in --no-progress --quiet; do
   on_terminal check $quiet "${forever[@]}"
   grep -q 'Ctrl-C' "$work/stdout" && fail "a status line in spite of $quiet"

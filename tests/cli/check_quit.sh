@@ -8,7 +8,7 @@ cat >program <<END
 setsid sh -c 'echo \$\$ >aside; exec sleep 600' &
 until [ -s aside ]; do sleep 0.02; done
 echo \$\$ >first
-exec $UNRULY forever
+exec $(printf %q "$UNRULY") forever
 END
 runs_unruly() { [[ -s first && $(readlink "/proc/$(<first)/exe") == "$UNRULY" ]]; }
 for depth in '' --step; do

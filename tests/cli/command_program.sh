@@ -10,7 +10,7 @@ for backend in bpf ptrace; do
   run record --backend "$backend" -o "$backend-one.pb.gz" -- "$work/first" -c "$loop"
   expect_status "$exit_ok" "one program, by $backend"
   # Long enough that whoever looks ten times a second sees both.
-  run record --backend "$backend" -o "$backend-two.pb.gz" -- "$work/first" -c "$loop; exec $work/second -c '$loop; $loop'"
+  run record --backend "$backend" -o "$backend-two.pb.gz" -- "$work/first" -c "$loop; exec $(printf %q "$work/second") -c '$loop; $loop'"
   expect_status "$exit_ok" "two programs, by $backend"
   for name in one two; do
     file=$backend-$name.pb.gz
