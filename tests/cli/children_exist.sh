@@ -7,8 +7,9 @@ need_ptrace
 need_command jq
 loop='while :; do :; done'
 # The target waits, a child of it computes, and so does a child of another child.
-bash -c "bash -c '$loop' child & echo \$! >$work/first
-  bash -c 'bash -c \"$loop\" grandchild & echo \$! >$work/second; wait' between & wait" target </dev/null >/dev/null 2>&1 &
+export work loop
+bash -c 'bash -c "$loop" child & echo $! >"$work/first"
+  bash -c "bash -c \"\$loop\" grandchild & echo \$! >\"\$work/second\"; wait" between & wait' target </dev/null >/dev/null 2>&1 &
 target=$!
 children+=("$target")
 are_there() { [[ -s $work/first && -s $work/second ]]; }
@@ -19,7 +20,13 @@ children+=("$first" "$second" $(pgrep -P "$target"))
 wait_until "the children compute" has_run_until "$first" 1
 wait_until "the grandchild computes" has_run_until "$second" 1
 for backend in bpf ptrace; do
-  run record --backend "$backend" -d 1 -p "$target" -o "$backend.jsonl"
+  start record --backend "$backend" -p "$target" -o "$backend.jsonl"
+  wait_until "labelscope records" has_begun_or_ended
+  for pid in "$first" "$second"; do
+    wait_until "$pid computes" has_run_until "$pid" $(($(cpu_ticks "$pid") + 50))
+  done
+  kill -INT "$recorder"
+  finish
   expect_status "$exit_ok" "children that exist, by $backend"
   expect_said "recording $target .*and its 3 child processes"
   expect_ledger "$backend.jsonl"

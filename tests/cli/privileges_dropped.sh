@@ -67,8 +67,10 @@ if (need_sampling) >/dev/null; then
   check_backend bpf "$bpf" "$ptrace" "$read_search" "$restore" "$syslog" ${more[@]+"${more[@]}"}
   ran=1
   # New processes and programs, all of them after the drop.
+  # shellcheck disable=SC2016
   run record -F 499 --backend bpf -o command.jsonl -- bash -c \
-    "grep -E '^(Cap|NoNew)' /proc/self/status >$work/status; for i in 1 2 3; do $LINKED_WRITER_PROGRAM --threads 2 --ms 400; done"
+    'grep -E "^(Cap|NoNew)" /proc/self/status >"$1"; for i in 1 2 3; do "$0" --threads 2 --ms 400; done' \
+    "$LINKED_WRITER_PROGRAM" "$work/status"
   expect_status "$exit_ok" "a command"
   cmp -s <(grep -E '^(Cap|NoNew)' /proc/self/status) "$work/status" ||
     fail "the command has other rights than labelscope was started with: $(cat "$work/status")"

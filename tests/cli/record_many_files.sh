@@ -25,7 +25,14 @@ with_files() {
 }
 check_backend() {
   rm -f out.jsonl
-  with_files 1024 record --backend "$1" -d 6 -F 199 -p "$mapper,$target" -o out.jsonl
+  (ulimit -Sn 1024 && ulimit -Hn 1024 && exec env --default-signal=INT "$LABELSCOPE" record --backend "$1" -F 199 \
+    -p "$mapper,$target" -o out.jsonl) >"$work/stdout" 2>"$work/stderr" </dev/null &
+  recorder=$!
+  children+=("$recorder")
+  wait_until "labelscope records" has_begun_or_ended
+  wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 200))
+  kill -INT "$recorder"
+  finish
   expect_status "$exit_ok" "beside a process with 6,000 files, by $1"
   ! grep -q 'none of its files could be read' "$work/stderr" || fail "files of a process could not be read"
   expect_ledger out.jsonl

@@ -10,13 +10,8 @@ target=$!
 children+=("$target")
 wait_until "the demo service is ready" grep -q '^ready' "$work/service"
 
-# As in demo_test.sh: 5 points are more than twice the standard deviation of a share of 60 % of 500 samples. Samples
-# come with the CPU time that the service gets, so on a loaded machine it takes longer to have so many.
-start record -p "$target" --backend ptrace -o demo.jsonl --summary tenant,http.route
-wait_until "labelscope has begun" grep -q '^Recording' "$work/stderr"
-wait_until "the service has run for 7 s" has_run_until "$target" $(($(cpu_ticks "$target") + 700))
-kill -INT "$recorder"
-finish
+# As many samples as in demo_test.sh.
+record_for 700 -F 199 -p "$target" --backend ptrace -o demo.jsonl --summary tenant,http.route
 expect_status "$exit_ok" "recording the demo service by ptrace"
 kill -TERM "$target"
 wait "$target" || fail "the demo service ended with status $?"
