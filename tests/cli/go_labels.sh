@@ -56,7 +56,7 @@ record_variant() {
   start_target "$@"
   # What unshare has started is the program.
   [[ $1 == unshare ]] && target=$(pgrep -P "$target")
-  run record --backend "$backend" -F "$frequency" -d 4 -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
+  record_for "$ticks" --backend "$backend" -F "$frequency" -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
   exec 8>&-
   wait_until "$name has told what it did" grep -q '^{' "$work/truth"
@@ -68,9 +68,11 @@ load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
 [[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
 # An emulated processor takes so long for a sample that the kernel lowers what it allows.
 frequency=299
+ticks=$(rounds 150 800)
 variants=(static stripped pie cgo cgo_pie)
 if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
   frequency=99
+  ticks=400
   variants=(static cgo_pie)  # without thread-local storage, and with; how each is found, inspect says
 fi
 backends=(ptrace)

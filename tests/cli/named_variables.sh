@@ -90,7 +90,7 @@ expect_shown '^  bad-pointer: '
 # --- record
 expect_recorded() {
   local backend=$1
-  run record --backend "$backend" -F 199 -d 2 -p "$target" "${texts[@]}" --tls nowhere:u8 -o "$work/$backend.jsonl" --summary a,d
+  record_threads 250 --backend "$backend" -F 199 -p "$target" "${texts[@]}" --tls nowhere:u8 -o "$work/$backend.jsonl" --summary a,d
   expect_status "$exit_ok" "record by $backend"
   expect_said 'warning: --tls nowhere:u8: no file that it has loaded has a thread-local variable nowhere; .*closest'
   expect_shown '^name1 '
@@ -114,7 +114,7 @@ PYTHON
 }
 expect_recorded ptrace
 # It is there, and leads nowhere in every thread.
-run record --backend ptrace -F 199 -d 1 -p "$target" --tls "exe_u64->:u8" --tls "exe_u8:u8" -o "$work/nowhere.folded"
+record_for 50 --backend ptrace -F 199 -p "$target" --tls "exe_u64->:u8" --tls "exe_u8:u8" -o "$work/nowhere.folded"
 expect_said '^--tls exe_u64->:u8: no sample has a value of it: .*labelscope dump --explain'
 ! grep -q 'exe_u8:u8: no sample' "$work/stderr" || fail "a variable with values is said to have none"
 if (need_sampling >/dev/null); then expect_recorded bpf; fi

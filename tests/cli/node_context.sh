@@ -57,8 +57,8 @@ for writer in 5.16 5.17 5.19 5.20; do
   if ((by_bpf)); then
     run dump -p "$target" --backend bpf --json
     if ((status == exit_ok)); then expect_dump "dump by BPF, $writer"; fi
-    run record --backend bpf -F 199 -d 3 -p "$target" --call-graph none -o "$work/bpf.jsonl" --overwrite
-    expect_recording "record by BPF, $writer" "$work/bpf.jsonl"
+    record_threads 100 --backend bpf -F 199 -p "$target" --call-graph none -o "$work/bpf.jsonl" --overwrite
+    at_rest expect_recording "record by BPF, $writer" "$work/bpf.jsonl"
   fi
   stop_target
 done
@@ -70,10 +70,12 @@ expect_shown 'neither the entry nor the process context says where an object has
 backend=ptrace
 if ((by_bpf)); then backend=bpf; fi
 start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/late.jsonl" --overwrite
-if ((by_bpf)); then wait_for_samples; else sleep 1; fi
+wait_until "labelscope records" has_begun_or_ended
+wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo tell >&8
 wait_until "the process has told" grep -qsx told "$work/truth"
-sleep 7  # the mappings are searched for a process context each five seconds
+let_look 6000  # the mappings are searched for a process context each five seconds
+wait_until "there are samples after that" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 kill -INT "$recorder"
 finish
 jq -se '(.[0].outcomes) as $outcomes | [.[] | select(.type == "sample") | $outcomes[.outcome]] | index("no-keys") and index("labelled")' \
@@ -90,8 +92,8 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
   run dump --core "$work/core.$target" --json
   expect_dump "a core"
 fi
-run record --backend ptrace -F 199 -d 4 -p "$target" --call-graph none -o "$work/ptrace.jsonl"
-expect_recording "record by ptrace" "$work/ptrace.jsonl"
+record_threads 100 --backend ptrace -F 199 -p "$target" --call-graph none -o "$work/ptrace.jsonl"
+at_rest expect_recording "record by ptrace" "$work/ptrace.jsonl"
 
 run inspect "$NODE_CONTEXTS"
 expect_status "$exit_ok" "inspect"

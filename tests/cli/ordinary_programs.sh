@@ -19,7 +19,7 @@ expect_whole() {
   target=$!
   children+=("$target")
   wait_until "$name computes" has_run_until "$target" 20
-  run record -d 2 -F "$rate" -p "$target" --backend bpf --call-graph dwarf -o "$name.jsonl"
+  record_for "$(rounds 120 200)" -F "$rate" -p "$target" --backend bpf --call-graph dwarf -o "$name.jsonl"
   kill -KILL "$target" && wait "$target" 2>/dev/null
   expect_status "$exit_ok" "$name"
   expect_ledger "$name.jsonl"

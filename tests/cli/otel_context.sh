@@ -71,7 +71,7 @@ if of["process"][0]["attributes"] != attributes: problems.append(f"attributes {o
 sys.exit("\n".join(problems) or 0)
 PYTHON
 }
-record() { run record --backend "$1" -F 199 -d 4 -p "$target" --call-graph none -o "$work/$1.jsonl" --overwrite; }
+record() { record_threads 150 --backend "$1" -F 199 -p "$target" --call-graph none -o "$work/$1.jsonl" --overwrite; }
 by_bpf=0
 if (need_sampling >/dev/null); then by_bpf=1; fi
 
@@ -90,12 +90,12 @@ expect_shown '^  LS220 unknown-key: '
 expect_shown '^  LS216 incomplete-attribute: '
 expect_shown '^  LS212 record-invalid: '
 record ptrace
-expect_recording ptrace 0
+at_rest expect_recording ptrace 0
 if ((by_bpf)); then
   run dump -p "$target" --backend bpf --json
   if ((status == exit_ok)); then expect_dump "dump by BPF" 0; fi
   record bpf
-  expect_recording bpf 0
+  at_rest expect_recording bpf 0
 fi
 
 if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore" 2>&1; then
@@ -107,10 +107,12 @@ fi
 backend=ptrace
 if ((by_bpf)); then backend=bpf; fi
 start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/grown.jsonl" --overwrite
-if ((by_bpf)); then wait_for_samples; else sleep 1; fi
+wait_until "labelscope records" has_begun_or_ended
+wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo grow >&8
 wait_until "the process has another key" grep -qsx grown "$work/truth"
-sleep 3  # what is looked at once a second, and some samples after it
+let_look 1500  # what is looked at once a second
+wait_until "there are samples after that" has_run_or_ended $(($(cpu_ticks "$target") + 100))
 kill -INT "$recorder"
 finish
 jq -se '[.[] | select(.type == "labels") | .labels[] | select(.key == "late.key" and .value == "grown")] != []' \
@@ -118,7 +120,7 @@ jq -se '[.[] | select(.type == "labels") | .labels[] | select(.key == "late.key"
 run dump -p "$target" --json
 expect_dump "dump with the new key" 1
 record "$backend"
-expect_recording "$backend" 1
+at_rest expect_recording "$backend" 1
 
 # A fork has records, and the names are its parent's.
 echo fork >&8

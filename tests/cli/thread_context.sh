@@ -31,7 +31,7 @@ expect_shown '^  torn-record: '
 # shares <backend>: the share of each thread's time by label, and the ledger.
 expect_recorded() {
   local backend=$1
-  run record --backend "$backend" -F 199 -d 3 -p "$target" -o "$work/$backend.jsonl" --overwrite
+  record_threads 150 --backend "$backend" -F 199 -p "$target" -o "$work/$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record by $backend"
   expect_said 'the thread was just writing its record: [1-9]'
   python3 - "$work/$backend.jsonl" "$whole" "$plain" "$none" "$torn" <<'PYTHON' || fail "record by $backend"
@@ -85,9 +85,11 @@ process = [subject["rules"] for subject in report["subjects"] if subject["name"]
 sys.exit(process if process != [[f"LS0{n}" for n in range(40, 49)] + ["LS110"]] else 0)
 PYTHON
 # A process that has the library and never a context: its file is checked, and nothing else could be.
-# (A library with a sanitizer cannot be preloaded.)
-if LD_PRELOAD=$CONTEXT_LIBRARY true 2>/dev/null; then
-  LD_PRELOAD=$CONTEXT_LIBRARY sleep 1000 &
+# (A library with a sanitizer cannot be preloaded; and a blank would be the end of its name.)
+cp "$CONTEXT_LIBRARY" "$work/libthreadcontext.so"
+preload=libthreadcontext.so
+if LD_LIBRARY_PATH=$work LD_PRELOAD=$preload true 2>/dev/null; then
+  LD_LIBRARY_PATH=$work LD_PRELOAD=$preload sleep 1000 &
   children+=($!)
   wait_until "the library is loaded" grep -qs threadcontext "/proc/$!/maps"
   run check -p $! --timeout 5s

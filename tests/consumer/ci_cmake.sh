@@ -10,10 +10,9 @@ done
 
 # run_tests <name of the fault, or good>: builds the project; the names of the tests that failed in $failed.
 run_tests() {
-  rm -rf build
   cmake -S project -B build -G Ninja -DCMAKE_C_COMPILER="${GCC:-gcc}" -DLABELSCOPE="$PREFIX/bin/labelscope" >log 2>&1 &&
     cmake --build build >>log 2>&1 || { cat log; fail "$1 does not build"; }
-  ctest --test-dir build --timeout 120 --output-on-failure >log 2>&1
+  ctest --test-dir build --parallel 3 --timeout 120 --output-on-failure >log 2>&1
   failed=$(sed -n 's/^.* - \(labels\.[a-z]*\) (.*/\1/p' log | sort | tr '\n' ' ')
 }
 

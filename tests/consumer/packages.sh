@@ -4,11 +4,20 @@ command -v dpkg-deb >/dev/null || skip_test "dpkg-deb is not installed"
 [[ -z $CFLAGS ]] || skip_test "what is packed is built without sanitizers"
 mkdir -p "$WORK" && cd "$WORK" || exit 1
 rm -rf ./*
+# Configured beside the rest, and looked at below.
+bash "$TREE/scripts/package.sh" --build "$WORK/release" --configure >configured 2>configure.log &
+configuring=$!
+children+=("$configuring")
 # Not where packages of a release go, which these are not.
 mkdir fresh && echo precious >fresh/labelscope_0.0.1_other.deb
 bash "$TREE/scripts/package.sh" --build "$BUILD" --output fresh >made 2>log || fail "package.sh: $(cat log)"
 [[ $(<fresh/labelscope_0.0.1_other.deb) == precious ]] || fail "a file that was in the folder before is gone"
 rm fresh/labelscope_0.0.1_other.deb
+# The same again, while these are looked at.
+mkdir again
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output again >made.again 2>again.log &
+making_again=$!
+children+=("$making_again")
 arch=$(dpkg --print-architecture)
 triplet=$(uname -m)-linux-gnu
 
@@ -71,7 +80,8 @@ for name in liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev
 done
 
 # As package.sh configures by default: everything below lib is in the architecture's own folder, and the prefix is /usr.
-release=$(bash "$TREE/scripts/package.sh" --build "$WORK/release" --configure 2>log) || fail "package.sh --configure: $(cat log)"
+wait "$configuring" || fail "package.sh --configure: $(cat configure.log)"
+release=$(<configured)
 find "$release" -name cmake_install.cmake -exec \
   sed -n 's,.*INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/\(lib[^"]*\)".*,\1,p' {} + >destinations
 [[ -s destinations ]] || fail "nothing is installed below lib"
@@ -161,6 +171,5 @@ dpkg-deb --extract "$(package libcustomlabels-dev)" root
 named=$(grep -rlaF -e "${TREE%/}/" -e "$BUILD" root labelscope-*/) && fail "they name ${TREE%/}: $named"
 
 # The same again is the same, to the byte.
-mkdir again
-bash "$TREE/scripts/package.sh" --build "$BUILD" --output again >made 2>log || fail "package.sh, again: $(cat log)"
+wait "$making_again" || fail "package.sh, again: $(cat again.log)"
 diff --recursive --brief fresh again || fail "made again, they differ"
