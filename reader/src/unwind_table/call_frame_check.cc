@@ -43,6 +43,19 @@ bool holds(const std::vector<std::uint64_t>& sorted, std::uint64_t offset) {
   return std::binary_search(sorted.begin(), sorted.end(), offset);
 }
 
+std::size_t place_of(std::uint32_t index) {
+  return sizeof(SearchHeader) + index * sizeof(SearchEntry);
+}
+
+SearchEntry search_entry(std::span<const std::byte> header, std::uint32_t index) {
+  return value_at<SearchEntry>(header, place_of(index));
+}
+
+// Where in .eh_frame the entry of the function is.
+std::uint64_t offset_of(const SearchEntry& entry, Address header_address, Address frames_address) {
+  return header_address + static_cast<std::uint64_t>(std::int64_t{entry.entry}) - frames_address;
+}
+
 Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 }  // namespace
@@ -100,14 +113,29 @@ Status check_search_table(std::span<const std::byte> header, Address header_addr
     return malformed("its .eh_frame_hdr is shorter than its table");
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto entry =
-        value_at<SearchEntry>(header, sizeof(SearchHeader) + i * sizeof(SearchEntry));
-    const Address address = header_address + static_cast<std::uint64_t>(std::int64_t{entry.entry});
-    if (!holds(entries.functions, address - frames_address)) {
+    if (!holds(entries.functions,
+               offset_of(search_entry(header, i), header_address, frames_address))) {
       return malformed("its .eh_frame_hdr refers to what is no entry");
     }
   }
   return {};
+}
+
+void replace_in_search_table(std::span<std::byte> header, Address header_address,
+                             const Replacements& replacements, Address frames_address) {
+  if (replacements.empty() || !has_search_table(header)) return;
+  const auto count = value_at<SearchHeader>(header, 0).count;
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    SearchEntry entry = search_entry(header, i);
+    const auto found = replacements.find(offset_of(entry, header_address, frames_address));
+    if (found != replacements.end()) {
+      if (!found->second) continue;
+      entry.entry = static_cast<std::int32_t>(frames_address + *found->second - header_address);
+    }
+    std::memcpy(header.data() + place_of(kept++), &entry, sizeof entry);
+  }
+  std::memcpy(header.data() + offsetof(SearchHeader, count), &kept, sizeof kept);
 }
 
 }  // namespace labelscope

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,5 +43,13 @@ bool has_search_table(std::span<const std::byte> header);
 // those of the two sections.
 Status check_search_table(std::span<const std::byte> header, Address header_address,
                           const CallFrameEntries& entries, Address frames_address);
+
+// By offsets of entries: what stands in a search table, and what is to stand there in its place
+// (nullopt: nothing).
+using Replacements = std::map<std::uint64_t, std::optional<std::uint64_t>>;
+
+// Of a table that was checked.
+void replace_in_search_table(std::span<std::byte> header, Address header_address,
+                             const Replacements& replacements, Address frames_address);
 
 }  // namespace labelscope

@@ -13,6 +13,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "unwind_table/call_frame_check.h"
 
 namespace labelscope {
 namespace {
@@ -110,9 +113,9 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   if (frames.elf_ == nullptr) return refused();
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
+  frames.list_functions(*section);  // changes the search table, which libdw reads once
   frames.cfi_.reset(dwarf_getcfi_elf(frames.elf_.get()));
   if (frames.cfi_ == nullptr) return refused();
-  frames.list_functions(*section);
   return frames;
 }
 
@@ -120,7 +123,7 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
 Result<CallFrames::Section> CallFrames::find_section() const {
   std::size_t segments = 0;
   static_cast<void>(elf_getphdrnum(elf_.get(), &segments));
-  const std::span<const std::byte> bytes = image_->bytes();
+  const std::span<std::byte> bytes = image_->bytes();
   for (std::size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
     if (gelf_getphdr(elf_.get(), static_cast<int>(i), &segment) == nullptr ||
@@ -140,6 +143,10 @@ Result<CallFrames::Section> CallFrames::find_section() const {
     section.address = segment.p_vaddr + kWayAt + static_cast<std::uint64_t>(std::int64_t{way});
     if (section.offset > bytes.size()) break;
     section.size = bytes.size() - section.offset;
+    section.header =
+        bytes.subspan(segment.p_offset,
+                      std::min<std::uint64_t>(segment.p_filesz, bytes.size() - segment.p_offset));
+    section.header_address = segment.p_vaddr;
     return section;
   }
   Elf_Scn* each = nullptr;
@@ -153,7 +160,7 @@ Result<CallFrames::Section> CallFrames::find_section() const {
         header.sh_size > bytes.size() - header.sh_offset) {
       continue;
     }
-    return Section{header.sh_offset, header.sh_size, header.sh_addr};
+    return Section{header.sh_offset, header.sh_size, header.sh_addr, {}, 0};
   }
   return Error{ErrorCode::kNotFound, "it has no .eh_frame"};
 }
@@ -168,6 +175,8 @@ void CallFrames::list_functions(const Section& section) {
   data.d_type = ELF_T_BYTE;
   data.d_version = EV_CURRENT;
   std::map<Dwarf_Off, std::optional<std::uint8_t>> encodings;  // by the CIE's offset
+  std::map<std::uint64_t, Dwarf_Off> entry_at;                 // by the start of the function
+  std::vector<DescribedFunction> empty;
   Dwarf_Off at = 0;
   Dwarf_Off next = 0;
   for (; at < section.size; at = next) {
@@ -199,18 +208,29 @@ void CallFrames::list_functions(const Section& section) {
       continue;
     }
     if (origin == DW_EH_PE_pcrel) *start += field;
-    // An empty one describes nothing (some linkers leave them behind), and would hide another.
-    if (*size == 0) continue;
+    if (*size == 0) {
+      empty.push_back({*start, *start, at});
+      continue;
+    }
     if (*start + *size < *start) {
       ++damaged_;
       continue;
     }
-    functions_.push_back({*start, *start + *size});
+    functions_.push_back({*start, *start + *size, at});
   }
-  std::sort(functions_.begin(), functions_.end(),
-            [](const DescribedFunction& left, const DescribedFunction& right) {
-              return left.start != right.start ? left.start < right.start : left.end < right.end;
-            });
+  const auto before = [](const DescribedFunction& left, const DescribedFunction& right) {
+    return left.start != right.start ? left.start < right.start : left.end < right.end;
+  };
+  std::sort(functions_.begin(), functions_.end(), before);
+  // An empty function describes nothing: it is only __builtin_unreachable(). It starts where the next
+  // one does, and of two with one start lld keeps the first in its search table, which may be this.
+  Replacements replacements;
+  for (const DescribedFunction& function : empty) {
+    const auto same = std::lower_bound(functions_.begin(), functions_.end(), function, before);
+    const bool found = same != functions_.end() && same->start == function.start;
+    replacements[function.entry] = found ? std::optional(same->entry) : std::nullopt;
+  }
+  replace_in_search_table(section.header, section.header_address, replacements, section.address);
 }
 
 CallFrames::Frame CallFrames::at(std::uint64_t address) const {

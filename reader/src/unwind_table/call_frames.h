@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "labelscope/result.h"
@@ -16,6 +17,7 @@ namespace labelscope {
 struct DescribedFunction {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
+  std::uint64_t entry = 0;  // where in the section its entry is
 };
 
 class CallFrames {
@@ -46,6 +48,8 @@ class CallFrames {
     std::uint64_t offset = 0;  // in the image
     std::uint64_t size = 0;
     std::uint64_t address = 0;
+    std::span<std::byte> header;  // .eh_frame_hdr, if it led here
+    std::uint64_t header_address = 0;
   };
   CallFrames() = default;
   Result<Section> find_section() const;

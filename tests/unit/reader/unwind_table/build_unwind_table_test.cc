@@ -117,6 +117,23 @@ TEST_CASE("unwind table: one byte before a return address is still the caller") 
   CHECK(odd.at("after_last_call").cfa_offset == 8);
 }
 
+// Of two entries for one address lld keeps the first in its search table.
+TEST_CASE("unwind table: an empty function hides no other in a file that lld has linked") {
+  const std::string path = fixture_path("libodd_frames_lld.so");
+  auto image = ElfImage::open(open_file(path));
+  REQUIRE(image);
+  auto symbol = image->find_dynamic_symbol("after_empty");
+  REQUIRE(symbol);
+  REQUIRE(*symbol);
+  auto table = build_unwind_table(open_file(path));
+  REQUIRE(table);
+  const ls_unwind_rule* rule = table->rule_at((*symbol)->value);
+  REQUIRE(rule != nullptr);
+  CHECK(rule->cfa == LS_CFA_SP);
+  CHECK(rule->cfa_offset == 8);
+  CHECK(table->facts.hidden_functions == 0);
+}
+
 TEST_CASE("unwind table: a file without any description is a gap from its first to its last byte") {
   constexpr std::uint64_t kCode = 3 * 65536 + 100;
   Elf64_Ehdr header{};
