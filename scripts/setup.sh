@@ -44,6 +44,7 @@ readonly test_requirements='
 catch2              catch-devel             h:catch2/catch.hpp,catch2/catch_all.hpp
 libbenchmark-dev    google-benchmark-devel  h:benchmark/benchmark.h
 lld                 lld                     ld.lld
+mold                mold                    optional
 binutils            binutils                readelf
 musl-tools          musl-gcc                musl-gcc
 golang-go           golang                  go

@@ -10,8 +10,7 @@
 //   bare call      a function of nothing but a call and a return. Go's threads begin with one. It
 //                  keeps no frame pointer: what the register has is that of the thread's parent.
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
-//   PLT            the linker describes it on x86-64 only. On aarch64 its entries are jumps, which
-//                  leave everything to the caller where it is.
+//   PLT            only GNU ld describes it, and only on x86-64 (plt_code.h)
 //   frame states   a leaf of aarch64 without a frame has its caller in x30, and frame pointers would
 //                  leave it out. Functions whose start is known are followed by instructions.
 //
@@ -21,7 +20,6 @@
 #include "unwind_table/undescribed_code.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -30,6 +28,7 @@
 #include "base/aarch64_words.h"
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/frame_states.h"
+#include "unwind_table/plt_code.h"
 
 namespace labelscope {
 namespace {
@@ -62,7 +61,7 @@ struct Signs {
   std::vector<std::string_view> prologues;
   std::string_view signal_return;
   std::vector<std::string_view> thread_entries;
-  bool has_plt;
+  std::size_t plt_align;
   bool has_bare_calls;
   struct {
     std::size_t align;
@@ -79,7 +78,7 @@ const Signs& signs_of(Machine machine) {
                          {"\x31\xed\x5f\x41\xff\xd1"sv,
                           // call *%r12; mov $111, %edi: runtime.clone of Go
                           "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
-                         false,
+                         8,
                          true,
                          {32, is_x86_goroutine_end}};
   // mov x29, sp. Go: sub x29, sp, #8.
@@ -90,7 +89,7 @@ const Signs& signs_of(Machine machine) {
                          {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
                           // blr x0; mov w0, #111: runtime.clone of Go
                           "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
-                         true,
+                         4,
                          false,
                          {16, is_arm_goroutine_end}};
   return machine == Machine::kX86_64 ? x86 : arm;
@@ -149,33 +148,6 @@ constexpr ls_unwind_rule kOnlyReturnAddress = [] {
   return rule;
 }();
 
-// The size of the entry of a PLT (aarch64) that code begins with, or 0:
-//   [bti c]; adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; [nop; nop]
-std::size_t plt_entry(std::string_view code) {
-  constexpr std::uint32_t kMarker = 0xd503245f;
-  constexpr std::uint32_t kNothing = 0xd503201f;
-  struct Wanted {
-    std::uint32_t mask;
-    std::uint32_t value;
-  };
-  constexpr std::array<Wanted, 4> kEntry{{{0x9f00001f, 0x90000010},
-                                          {0xffc003ff, 0xf9400211},
-                                          {0xffc003ff, 0x91000210},
-                                          {0xffffffff, 0xd61f0220}}};
-  auto word = [&](std::size_t at) {
-    std::uint32_t value = 0;
-    if (at + sizeof value <= code.size()) std::memcpy(&value, code.data() + at, sizeof value);
-    return value;
-  };
-  std::size_t at = word(0) == kMarker ? 4 : 0;
-  for (const Wanted& wanted : kEntry) {
-    if ((word(at) & wanted.mask) != wanted.value) return 0;
-    at += 4;
-  }
-  while (at < 24 && word(at) == kNothing) at += 4;
-  return at;
-}
-
 ls_unwind_rule rule_of_state(FrameState state, const ls_unwind_rule& not_reached) {
   switch (state) {
     case FrameState::kNotReached:
@@ -195,7 +167,7 @@ ls_unwind_rule rule_of_state(FrameState state, const ls_unwind_rule& not_reached
 class Gap {
  public:
   Gap(Machine machine, std::uint64_t start, std::uint64_t end)
-      : signs_(signs_of(machine)), start_(start), end_(end) {}
+      : machine_(machine), signs_(signs_of(machine)), start_(start), end_(end) {}
 
   void look(std::string_view code, std::uint64_t address) {
     for (std::string_view prologue : signs_.prologues) {
@@ -212,7 +184,7 @@ class Gap {
         mark(address + at, address + at + entry.size() + 8, LS_CFA_ENTRY);
       });
     }
-    if (signs_.has_plt) look_for_plt(code, address);
+    look_for_plt(code, address);
     if (signs_.has_bare_calls) look_for_bare_calls(code, address);
     look_for_goroutine_ends(code, address);
   }
@@ -287,10 +259,10 @@ class Gap {
 
   // Entries stand side by side.
   void look_for_plt(std::string_view code, std::uint64_t address) {
-    for (std::size_t at = 0; at < code.size();) {
-      const std::size_t size = plt_entry(code.substr(at));
-      if (size != 0) mark(address + at, address + at + size, kLinkRegister);
-      at += size != 0 ? size : 4;
+    for (std::size_t at = (0 - address) % signs_.plt_align; at < code.size();) {
+      const PltEntry entry = find_plt_entry(code.substr(at), address + at, machine_);
+      if (entry.size != 0) mark(address + at, address + at + entry.size, entry.rule);
+      at += std::max(entry.size & ~(signs_.plt_align - 1), signs_.plt_align);
     }
   }
 
@@ -316,13 +288,15 @@ class Gap {
 
   void mark(std::uint64_t start, std::uint64_t end, const ls_unwind_rule& rule) {
     end = std::min(end, end_);
-    if (!marks_.empty() && marks_.back().end == start && marks_.back().rule.cfa == rule.cfa) {
+    if (!marks_.empty() && marks_.back().end == start &&
+        std::memcmp(&marks_.back().rule, &rule, sizeof rule) == 0) {
       marks_.back().end = end;
     } else if (marks_.size() < kMostMarks) {
       marks_.push_back({start, end, rule});
     }
   }
 
+  Machine machine_;
   const Signs& signs_;
   std::uint64_t start_;
   std::uint64_t end_;

@@ -1,0 +1,129 @@
+// On x86-64 an entry jumps to the function; before the function is known, it pushes its number and jumps to the header,
+// which pushes one thing more and jumps to the loader. `|` is where the stack changes:
+//
+//   lazy        jmp *slot; push $n | jmp header                   GNU ld, lld
+//   IBT, lazy   endbr64; push $n | [bnd] jmp header               lld
+//   IBT         endbr64; [bnd] jmp *slot; padding                 lld's .plt.sec, mold's .plt.got
+//   bound       jmp *slot; padding                                .plt.got
+//   mold        endbr64; mov $n, %r11d; jmp *slot
+//   header      push linkmap | jmp *loader                        GNU ld, lld
+//               endbr64; push %r11 | push linkmap; jmp *loader    mold
+//
+// On aarch64 they are jumps that leave everything to the caller where it is:
+//
+//   [bti c]; adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; [nop; nop]
+#include "unwind_table/plt_code.h"
+
+#include <array>
+#include <cstring>
+#include <span>
+
+namespace labelscope {
+namespace {
+
+// Entries of x86-64 begin at multiples of this, those that are bound at multiples of the half.
+constexpr std::uint64_t kAlign = 16;
+
+// `push` is where in the entry the stack has grown by a word; what was pushed before is `pushed`.
+constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_PLT;
+  rule.operand = push;
+  rule.cfa_offset = 8 + pushed;
+  rule.ra = LS_RA_AT_CFA;
+  rule.ra_offset = -8;
+  return rule;
+}
+
+constexpr ls_unwind_rule kNothingPushed = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.cfa_offset = 8;
+  rule.ra = LS_RA_AT_CFA;
+  rule.ra_offset = -8;
+  return rule;
+}();
+
+constexpr ls_unwind_rule kLinkRegister = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.ra = LS_RA_REGISTER;
+  rule.ra_offset = 30;
+  return rule;
+}();
+
+// Hexadecimal digits, "??" for any byte.
+struct Form {
+  std::string_view bytes;
+  std::uint64_t align;
+  PltEntry entry;
+};
+
+constexpr std::array kForms{
+    Form{"ff25????????68????????e9????????", kAlign, {16, rule_of_push(0, 11)}},
+    Form{"f30f1efa68????????e9????????6690", kAlign, {16, rule_of_push(0, 9)}},
+    Form{"f30f1efa68????????f2e9????????90", kAlign, {16, rule_of_push(0, 9)}},
+    Form{"f30f1efaff25????????660f1f440000", kAlign, {16, kNothingPushed}},
+    Form{"f30f1efaf2ff25????????0f1f440000", kAlign, {16, kNothingPushed}},
+    Form{"f30f1efaff25????????cccccccccccc", kAlign, {16, kNothingPushed}},
+    Form{"f30f1efa41bb????????ff25????????", kAlign, {16, kNothingPushed}},
+    Form{"ff25????????6690", kAlign / 2, {8, kNothingPushed}},
+    Form{"ff35????????ff25????????0f1f4000", kAlign, {16, rule_of_push(8, 6)}},
+    // The last instruction has a third state of the stack, and a file has it once: it stays undescribed.
+    Form{"f30f1efa4153ff35????????ff25????", kAlign, {12, rule_of_push(0, 6)}},
+};
+
+constexpr unsigned value_of(char digit) {
+  return static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+bool matches(std::string_view code, std::string_view form) {
+  if (code.size() < form.size() / 2) return false;
+  for (std::size_t i = 0; i < form.size() / 2; ++i) {
+    const char high = form[2 * i];
+    if (high == '?') continue;
+    const unsigned wanted = value_of(high) << 4 | value_of(form[2 * i + 1]);
+    if (static_cast<unsigned char>(code[i]) != wanted) return false;
+  }
+  return true;
+}
+
+PltEntry find_x86_entry(std::string_view code, std::uint64_t address) {
+  for (const Form& form : kForms) {
+    if (address % form.align == 0 && matches(code, form.bytes)) return form.entry;
+  }
+  return {};
+}
+
+PltEntry find_arm_entry(std::string_view code) {
+  constexpr std::uint32_t kMarker = 0xd503245f;
+  constexpr std::uint32_t kNothing = 0xd503201f;
+  struct Wanted {
+    std::uint32_t mask;
+    std::uint32_t value;
+  };
+  constexpr std::array<Wanted, 4> kEntry{{{0x9f00001f, 0x90000010},
+                                          {0xffc003ff, 0xf9400211},
+                                          {0xffc003ff, 0x91000210},
+                                          {0xffffffff, 0xd61f0220}}};
+  auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    if (at + sizeof value <= code.size()) std::memcpy(&value, code.data() + at, sizeof value);
+    return value;
+  };
+  std::size_t at = word(0) == kMarker ? 4 : 0;
+  for (const Wanted& wanted : kEntry) {
+    if ((word(at) & wanted.mask) != wanted.value) return {};
+    at += 4;
+  }
+  while (at < 24 && word(at) == kNothing) at += 4;
+  return {at, kLinkRegister};
+}
+
+}  // namespace
+
+PltEntry find_plt_entry(std::string_view code, std::uint64_t address, Machine machine) {
+  return machine == Machine::kX86_64 ? find_x86_entry(code, address) : find_arm_entry(code);
+}
+
+}  // namespace labelscope

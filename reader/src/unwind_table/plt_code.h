@@ -1,0 +1,22 @@
+// Entries of a procedure linkage table (PLT) by their bytes, where no call frame information describes
+// them: lld and mold write none for it, and on aarch64 no linker does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "labelscope/elf_types.h"
+#include "unwind_table/unwind_rules.h"
+
+namespace labelscope {
+
+struct PltEntry {
+  std::size_t size = 0;  // in bytes; 0: there is none
+  ls_unwind_rule rule{};
+};
+
+// The entry that `code`, at that address of its file, begins with.
+PltEntry find_plt_entry(std::string_view code, std::uint64_t address, Machine machine);
+
+}  // namespace labelscope
