@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "labelscope/memory.h"
 
 namespace labelscope::cli {
@@ -150,6 +151,7 @@ void ThreadStepper::learn(Address pc, bool changed) {
   if (changed) {
     StepRecord::UnseenFunction& unseen = record_.unseen_functions[function->start];
     unseen.name = source_name(function->symbol->name);
+    if (unseen.name.empty()) unseen.name = "code at " + hex(process_.code().place_at(pc).address);
     ++unseen.changes;
     unseen.proven = false;
   }

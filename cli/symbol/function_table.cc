@@ -3,8 +3,10 @@
 #include "cli/symbol/function_table.h"
 
 #include <gelf.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <protozero/pbf_builder.hpp>
@@ -49,6 +51,81 @@ void add_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
   }
 }
 
+// Where a function ends, by its entry (FDE, LSB 10.6.1.2) at this offset of the file; `start` if
+// the entry is not of the usual encoding, or of another function.
+Address end_of_unwound(int fd, std::uint64_t offset, Address entry_address, Address start) {
+  struct Entry {
+    std::uint32_t length;
+    std::uint32_t common;
+    std::int32_t function;  // from this word on
+    std::uint32_t size;
+  };
+  Entry entry{};
+  if (::pread(fd, &entry, sizeof entry, static_cast<off_t>(offset)) != sizeof entry) return start;
+  const Address begins = entry_address + offsetof(Entry, function) +
+                         static_cast<Address>(std::int64_t{entry.function});
+  Address end = 0;
+  return begins != start || __builtin_add_overflow(start, entry.size, &end) ? start : end;
+}
+
+// The functions of the search table that linkers make for unwinding (.eh_frame_hdr, LSB 10.6.2), in
+// its order, without names. Nothing if it is encoded as no linker does it.
+std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
+  struct Header {
+    std::uint32_t encodings;
+    std::int32_t frames;
+    std::uint32_t count;
+  };
+  struct Entry {
+    std::int32_t function;  // both from the header on
+    std::int32_t entry;
+  };
+  // Version 1, sdata4 | pcrel, udata4, sdata4 | datarel.
+  constexpr std::uint32_t kEncodings = 0x3B03'1B01;
+  std::vector<FunctionSymbol> functions;
+  std::size_t segments = 0;
+  if (elf_getphdrnum(elf, &segments) != 0) return functions;
+  GElf_Phdr segment{};
+  for (std::size_t i = 0; i < segments && segment.p_type != PT_GNU_EH_FRAME; ++i) {
+    if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return functions;
+  }
+  if (segment.p_type != PT_GNU_EH_FRAME) return functions;
+  // libelf gives no bytes that the file does not have.
+  const Elf_Data* data =
+      elf_getdata_rawchunk(elf, static_cast<std::int64_t>(segment.p_offset),
+                           static_cast<std::size_t>(segment.p_filesz), ELF_T_BYTE);
+  Header header{};
+  if (data == nullptr || data->d_size < sizeof header) return functions;
+  const auto* bytes = static_cast<const char*>(data->d_buf);
+  std::memcpy(&header, bytes, sizeof header);
+  if (header.encodings != kEncodings) return functions;
+  const std::size_t room = (data->d_size - sizeof header) / sizeof(Entry);
+  const std::size_t count = std::min<std::size_t>({header.count, room, kMaxSymbols});
+  for (std::size_t i = 0; i < count; ++i) {
+    Entry entry{};
+    std::memcpy(&entry, bytes + sizeof header + i * sizeof entry, sizeof entry);
+    const auto distance = static_cast<std::uint64_t>(std::int64_t{entry.entry});
+    const Address start = segment.p_vaddr + static_cast<Address>(std::int64_t{entry.function});
+    const Address end =
+        end_of_unwound(fd, segment.p_offset + distance, segment.p_vaddr + distance, start);
+    functions.push_back({start, end, {}});
+  }
+  return functions;
+}
+
+// Adds those that begin in none of the functions with names, which are sorted.
+void add_nameless(std::vector<FunctionSymbol> nameless, std::vector<FunctionSymbol>& functions) {
+  std::erase_if(nameless, [&](const FunctionSymbol& one) {
+    const auto next =
+        std::upper_bound(functions.begin(), functions.end(), one.start,
+                         [](Address start, const FunctionSymbol& f) { return start < f.start; });
+    if (next == functions.begin()) return false;
+    const FunctionSymbol& before = *std::prev(next);
+    return one.start < before.end || one.start == before.start;
+  });
+  functions.insert(functions.end(), nameless.begin(), nameless.end());
+}
+
 std::size_t underscores(const std::string& name) { return name.find_first_not_of('_'); }
 
 // Of one address: with a size before without, plain names before reserved ones.
@@ -57,6 +134,13 @@ bool is_before(const FunctionSymbol& a, const FunctionSymbol& b) {
   if (a.end != b.end) return a.end > b.end;
   if (underscores(a.name) != underscores(b.name)) return underscores(a.name) < underscores(b.name);
   return a.name < b.name;
+}
+
+// Each start once.
+void sort_by_start(std::vector<FunctionSymbol>& functions) {
+  std::sort(functions.begin(), functions.end(), is_before);
+  auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.start == b.start; };
+  functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
 }
 
 }  // namespace
@@ -69,16 +153,20 @@ Result<std::vector<FunctionSymbol>> read_functions(int fd) {
     return Error{ErrorCode::kMalformed, "it is not an ELF file"};
   }
   std::vector<FunctionSymbol> functions;
+  bool is_stripped = true;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type == SHT_SYMTAB) is_stripped = false;
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) {
       add_table(elf.get(), section, header, functions);
     }
   }
-  std::sort(functions.begin(), functions.end(), is_before);
-  auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.start == b.start; };
-  functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
+  sort_by_start(functions);
+  if (is_stripped) {
+    add_nameless(unwound_functions(fd, elf.get()), functions);
+    sort_by_start(functions);
+  }
   return functions;
 }
 

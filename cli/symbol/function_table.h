@@ -14,12 +14,13 @@ namespace labelscope::cli {
 struct FunctionSymbol {
   Address start = 0;  // link-time address
   Address end = 0;    // past its last byte; `start` if its size is not known
-  std::string name;   // as the symbol table has it
+  std::string name;   // as the symbol table has it; empty in a stripped file
 };
 
 // The defined functions of .symtab and .dynsym, sorted by start. If one address has several names,
-// the one that people use. `fd` stays open. kMalformed: no ELF file, or one that contradicts
-// itself. For the worker: FileNamer::functions() asks it.
+// the one that people use. In a file without .symtab also where the unwind tables have functions,
+// without a name. `fd` stays open. kMalformed: no ELF file, or one that contradicts itself. For the
+// worker: FileNamer::functions() asks it.
 Result<std::vector<FunctionSymbol>> read_functions(int fd);
 
 // The worker's task, and what comes of it. A reply is any number of functions.

@@ -227,6 +227,15 @@ TEST_CASE("check --step: a program of whose functions nothing is known is told")
   CHECK_FALSE(has_gap(conduct("labels"), "no-functions"));
 }
 
+TEST_CASE("check --step: unwind tables tell where functions of a stripped program begin") {
+  const Stepped stepped = step({stepper("conduct-nameless"), "labels"});
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.gaps.empty());
+  CHECK(stepped.report.effort.updates == 4);
+  CHECK(stepped.report.effort.unseen_updates == 0);
+}
+
 TEST_CASE("check --step: a jump out of a handler is followed") {
   const Stepped stepped = conduct("jump");
   INFO(stepped.told());

@@ -81,13 +81,19 @@ foreach(kind dynamic static)
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
-# Of its functions no symbol is left.
-set(program ${stepper_folder}/conduct-stripped)
-add_custom_command(OUTPUT ${program}
-  COMMAND ${gcc} ${stepper_flags} -O1 -s -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
-    -Wl,--export-dynamic-symbol=custom_labels_current_set ${stepper_source}/conduct.c -o ${program}
-  DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
-list(APPEND stepper_outputs ${program})
+# Of its functions no symbol is left; of the first one's, no unwind table either.
+foreach(kind stripped nameless)
+  set(program ${stepper_folder}/conduct-${kind})
+  set(kind_flags)
+  if(kind STREQUAL "stripped")
+    set(kind_flags -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  endif()
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${gcc} ${stepper_flags} -O1 ${kind_flags} -s -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
+      -Wl,--export-dynamic-symbol=custom_labels_current_set ${stepper_source}/conduct.c -o ${program}
+    DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
+  list(APPEND stepper_outputs ${program})
+endforeach()
 # Not to be moved in memory, like conduct-static: it must lie where that does.
 set(program ${stepper_folder}/foreign)
 add_custom_command(OUTPUT ${program}

@@ -2,11 +2,15 @@
 #include "cli/symbol/function_table.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 #include "labelscope/unique_fd.h"
 #include "support/catch.h"
+#include "temp_folder.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -54,6 +58,28 @@ TEST_CASE("function_table: of several names of one address one is kept, with its
     INFO(other);
     CHECK(find(other) == functions->end());
   }
+}
+
+TEST_CASE("function_table: a stripped file has the functions that its unwind tables have") {
+  const std::string objcopy = LABELSCOPE_OBJCOPY;
+  if (objcopy.empty()) skip_test("objcopy is not installed");
+  const TempFolder folder;
+  const std::string copy = folder.path() + "/stripped";
+  const std::string command =
+      "'" + objcopy + "' --strip-all /proc/" + std::to_string(::getpid()) + "/exe '" + copy + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  const UniqueFd whole(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const UniqueFd stripped(::open(copy.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto named = read_functions(whole.get());
+  const auto nameless = read_functions(stripped.get());
+  REQUIRE(named);
+  REQUIRE(nameless);
+  const auto main = std::ranges::find(*named, "main", &FunctionSymbol::name);
+  REQUIRE(main != named->end());
+  const auto found = std::ranges::find(*nameless, main->start, &FunctionSymbol::start);
+  REQUIRE(found != nameless->end());
+  CHECK(found->end == main->end);
+  CHECK(found->name.empty());
 }
 
 TEST_CASE("function_table: what is no ELF file has no functions") {
