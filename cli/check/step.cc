@@ -158,16 +158,24 @@ class StepCheck {
                          "through";
       if (!left.functions.empty()) text += " (in " + some_of(left.functions, namer_) + ")";
       gap("unseen-updates", text + "; --update names the functions that make them");
-      if (record_.no_watchpoints) {
-        remark(
-            "this machine has no hardware watchpoint that is free and reports changes; they would "
-            "find the functions that change labels unseen; --update names them");
-      }
     }
     if (publishes() && !has_triggers_) {
       gap("no-functions",
-          "no function that may change labels was found (is the program stripped?): only what "
-          "watchpoints caught was stepped through; --update names such functions");
+          "no function that may change labels was found (is the program stripped?): only " +
+              std::string(record_.no_watchpoints ? "calls of the functions that it has"
+                                                 : "what watchpoints caught") +
+              " was stepped through; --update names such functions");
+    }
+    if (publishes() && record_.no_watchpoints) {
+      std::string text =
+          "this machine has no hardware watchpoint that is free and reports changes, so stepping "
+          "began at every function of the program that a thread with labels called";
+      if (record_.functions_let_go != 0) {
+        text += "; " + counted(record_.functions_let_go, "function was", "functions were") +
+                " let go, having changed no label for long or in " +
+                std::to_string(Suspects::kQuietCalls) + " calls";
+      }
+      remark(text);
     }
     if (record_.abandoned != 0) {
       gap("abandoned-functions",

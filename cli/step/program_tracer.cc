@@ -156,14 +156,17 @@ class ProgramTracer {
     const auto position = read_position(thread.tid);
     if (!position) return;  // somebody killed it while it was stopped
     ThreadStepper* stepper = thread.stepper.get();
+    // It may also have been resumed by one instruction for another reason.
+    const bool stepped = stepper != nullptr && thread.stepping && stepper->next() == Resume::kStep;
     const Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
                                                                : explain_stop(thread.tid, status);
     switch (stop.kind) {
       case Stop::Kind::kStep:
-        if (stepper != nullptr && thread.stepping) stepper->after_step(thread.at, *position);
+        if (stepped) stepper->after_step(thread.at, *position);
         break;
       case Stop::Kind::kHandler:
-        if (stepper != nullptr && thread.stepping) stepper->enter_handler(thread.at);
+        unblock_traps(thread.tid);
+        if (stepped) stepper->enter_handler(thread.at);
         break;
       case Stop::Kind::kWatchpoint:
         if (stepper != nullptr) stepper->at_watchpoint(*position);
@@ -171,7 +174,7 @@ class ProgramTracer {
       case Stop::Kind::kBreakpoint:
         return handle_breakpoint(thread, *position);
       case Stop::Kind::kSignal:
-        if (stepper != nullptr && thread.stepping) stepper->interrupted_at(thread.at);
+        if (stepped) stepper->interrupted_at(thread.at);
         return resume(thread, *position, stop.signal);
       case Stop::Kind::kGroupStop:
         ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
@@ -227,6 +230,7 @@ class ProgramTracer {
       return;
     }
     process_ = *std::move(process);
+    if (record_.no_watchpoints) process_->suspects().begin();
     thread.stepper = std::make_unique<ThreadStepper>(thread.tid, *process_, record_);
   }
 
@@ -270,8 +274,11 @@ class ProgramTracer {
 
   void resume(TracedThread& thread, const Position& position, int signal = 0) {
     if (signal == 0) notice_breakpoint(thread, position);
-    const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+    Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
     set_watchpoints(thread, how);
+    // A handler may be a suspect, so its first instruction a breakpoint. A trap there must find
+    // traps unblocked.
+    if (signal != 0 && thread.stepper && process_->suspects().active()) how = Resume::kStep;
     if (signal == 0 && has_breakpoint(thread, position.pc)) return execute_alone(thread, position);
     if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
     thread.at = position;
@@ -287,8 +294,14 @@ class ProgramTracer {
   // A thread that is to run may stand at the address of a breakpoint, whether it has executed the
   // breakpoint or not. Its stepper must hear of it.
   void notice_breakpoint(TracedThread& thread, const Position& position) {
-    const bool runs = thread.stepper && thread.stepper->next() == Resume::kRun;
-    if (runs && has_breakpoint(thread, position.pc)) thread.stepper->at_breakpoint(position);
+    if (!has_breakpoint(thread, position.pc)) return;
+    if (thread.stepper && thread.stepper->next() == Resume::kRun) {
+      thread.stepper->at_breakpoint(position);
+    } else if (!thread.stepper && process_->triggers().at(position.pc) == kSuspectTrigger) {
+      // A process in the program's memory. To let it pass a breakpoint takes long while its parent
+      // waits in vfork(), so none stays that is good for nothing.
+      process_->suspects().is_worth_stepping(position.pc);
+    }
   }
 
   void set_watchpoints(TracedThread& thread, Resume how) {
@@ -305,6 +318,8 @@ class ProgramTracer {
       thread.watched = std::move(wanted);
     } else if (read_position(thread.tid)) {
       record_.no_watchpoints = true;
+      process_->suspects().begin();
+      process_->suspects().note_labels();  // there may be some
     }
   }
 

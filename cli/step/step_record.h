@@ -55,6 +55,7 @@ struct StepRecord {
   std::uint64_t unended_regions = 0;  // declared updates of which we did not see the end
   std::uint64_t exclusive_sequences = 0;  // run as one instruction (aarch64_code.h)
   bool no_watchpoints = false;
+  std::size_t functions_let_go = 0;  // at one time (suspects.h)
 };
 
 }  // namespace labelscope::cli

@@ -45,6 +45,7 @@ SteppedProcess::SteppedProcess(Pid pid, std::unique_ptr<LiveProcess> process,
       breakpoints_(std::move(breakpoints)),
       code_(namer),
       triggers_(breakpoints_, code_, declared),
+      suspects_(triggers_, code_),
       max_update_steps_(declared.max_steps),
       on_loaded_(std::move(on_loaded)),
       planner_({.only = stepped_sources()}) {}
@@ -100,11 +101,13 @@ void SteppedProcess::look(bool all_code) {
     // Unloaded code is gone with our breakpoints, and other code may be loaded there.
     for (const MappedCode& range : changes->gone) {
       triggers_.forget(range.start, range.end);
+      suspects_.forget(range.start, range.end);
       breakpoints_.forget(range.start, range.end);
     }
     for (const MappedCode* range : all_code ? code_.all() : changes->added) {
       triggers_.add_range(*range, plan_);
     }
+    for (const MappedCode* range : changes->added) suspects_.add_range(*range);
   }
   on_loaded_(*this);
 }

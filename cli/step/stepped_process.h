@@ -11,6 +11,7 @@
 #include "cli/step/breakpoints.h"
 #include "cli/step/code_map.h"
 #include "cli/step/instruction.h"
+#include "cli/step/suspects.h"
 #include "cli/step/triggers.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
@@ -31,6 +32,7 @@ class SteppedProcess {
   CodeMap& code() { return code_; }
   Breakpoints& breakpoints() { return breakpoints_; }
   Triggers& triggers() { return triggers_; }
+  Suspects& suspects() { return suspects_; }
   const Disassembler& disassembler() const { return disassembler_; }
 
   // Call it when the loader has changed the mappings.
@@ -75,6 +77,7 @@ class SteppedProcess {
   Breakpoints breakpoints_;
   CodeMap code_;
   Triggers triggers_;
+  Suspects suspects_;
   std::uint64_t max_update_steps_;
   OnLoaded on_loaded_;
   Disassembler disassembler_;

@@ -82,7 +82,9 @@ std::string ThreadLabels::subject() const {
 
 void ThreadLabels::count(const SetCheck& check) {
   ++record_.effort.samples;
-  if (has_labels(check)) ++record_.effort.labelled;
+  if (!labelscope::cli::has_labels(check)) return;
+  ++record_.effort.labelled;
+  process_.suspects().note_labels();
 }
 
 void ThreadLabels::count_updates() {
@@ -166,6 +168,12 @@ bool ThreadLabels::look_after_run() {
   count_updates();
   record_.effort.unseen_updates += unseen;
   return unseen != 0;
+}
+
+bool ThreadLabels::has_labels() const {
+  return std::ranges::any_of(variables_, [](const auto& variable) {
+    return labelscope::cli::has_labels(variable->watch.seen());
+  });
 }
 
 void ThreadLabels::finish_updates() {

@@ -28,6 +28,7 @@ struct Frame {
   bool free = false;                  // runs without being stepped until it returns
   bool publisher = false;             // of a library that publishes
   bool returns_region = false;        // the declared update ends when it returns
+  bool triggered = false;             // stepping began with it, at its first instruction
   std::uint64_t begun_at_change = 0;  // changes seen by the thread before it
   std::uint64_t begun_at_step = 0;
   std::uint64_t program_steps = 0;  // own instructions in the program's own code
@@ -56,6 +57,7 @@ class ThreadLabels {
   // Call it after the thread has run freely. True if changes were missed.
   bool look_after_run();
   void finish_updates();
+  bool has_labels() const;
 
   // For watchpoints: the variables, and with `contents` some words of the sets too.
   std::vector<Address> telling_words(bool contents) const;

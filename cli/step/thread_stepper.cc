@@ -8,11 +8,6 @@
 namespace labelscope::cli {
 namespace {
 
-// A callee must have taken so many steps before it is left to run.
-constexpr std::uint64_t kLongCallee = 2'000;
-// Stepping that began in the middle of a function ends after so many steps without a change: where
-// that function ends is not known for sure.
-constexpr std::uint64_t kQuietInTheMiddle = 2'000;
 // So many jumps are remembered between two changes. Each counts once, however often it is taken.
 constexpr std::size_t kMaxJumps = 64;
 // Signal handlers within signal handlers. A handler that leaves by longjmp() counts for ever.
@@ -59,6 +54,10 @@ void ThreadStepper::push_open_ended(Address pc) {
 void ThreadStepper::pop() {
   const Frame frame = calls_.back();
   calls_.pop_back();
+  if (frame.triggered) {
+    process_.suspects().note_call(frame.entry, frame.begun_at_change != changes_);
+    note_let_go();
+  }
   if (frame.free) process_.breakpoints().remove(frame.call.return_address);
   if (frame.begun_at_change == changes_) since_.callee_steps += frame.program_steps;
   if (frame.returns_region) end_region();
@@ -73,11 +72,11 @@ void ThreadStepper::pop_left(const Position& position) {
 void ThreadStepper::at_breakpoint(const Position& position) {
   if (resume_interrupted(position)) return;
   if (!return_from_free(position)) pop_left(position);
-  if (calls_.empty()) labels_.finish_updates();
+  if (calls_.empty()) finish_unless_interrupted();
   const unsigned reasons = process_.triggers().at(position.pc);
   if (reasons == 0) return;
   labels_.locate();
-  labels_.look_after_run();
+  look_after_run();
   if ((reasons & kProgramTrigger) != 0) {
     process_.triggers().remove(position.pc, kProgramTrigger);
     process_.begin_program();
@@ -89,9 +88,11 @@ void ThreadStepper::at_breakpoint(const Position& position) {
 
 void ThreadStepper::begin_activation(const Position& position, unsigned reasons) {
   constexpr unsigned kAtEntry =
-      kWriterTrigger | kUpdateTrigger | kUpdateBeginTrigger | kUpdateEndTrigger;
+      kWriterTrigger | kUpdateTrigger | kUpdateBeginTrigger | kUpdateEndTrigger | kSuspectTrigger;
   if (is_stepping() || (reasons & (kAtEntry | kReferenceTrigger)) == 0) return;
+  if (reasons == kSuspectTrigger && !is_worth_stepping(position.pc)) return;
   quiet_ = 0;
+  if (calls_.empty()) had_labels_ = labels_.has_labels();
   if ((reasons & kAtEntry) == 0) {
     push_open_ended(position.pc);
     return;
@@ -101,8 +102,21 @@ void ThreadStepper::begin_activation(const Position& position, unsigned reasons)
   frame.entry = position.pc;
   frame.call = call_site_at_entry(position, top ? *top : 0);
   frame.called_from = frame.call.return_address == 0 ? 0 : frame.call.return_address - 1;
+  frame.triggered = true;
   push(frame);
   note_triggers(reasons);
+}
+
+void ThreadStepper::note_let_go() {
+  record_.functions_let_go = std::max(record_.functions_let_go, process_.suspects().count_let_go());
+}
+
+bool ThreadStepper::is_worth_stepping(Address suspect) {
+  if (!process_.suspects().is_worth_stepping(suspect)) return false;
+  if (labels_.has_labels()) return true;
+  process_.suspects().note_pass(suspect);
+  note_let_go();
+  return false;
 }
 
 void ThreadStepper::note_triggers(unsigned reasons) {
@@ -161,7 +175,17 @@ void ThreadStepper::learn(Address pc, bool changed) {
 bool ThreadStepper::at_any_point() {
   if (is_stepping()) return false;
   labels_.locate();
-  return labels_.look_after_run();
+  return look_after_run();
+}
+
+bool ThreadStepper::look_after_run() {
+  if (!labels_.look_after_run()) return false;
+  if (process_.suspects().active()) {
+    process_.suspects().suspect_again();
+    // The function did it that runs freely, or another that it called and that is let go.
+    if (!calls_.empty() && calls_.back().free) learn(calls_.back().entry, /*changed=*/true);
+  }
+  return true;
 }
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
@@ -178,12 +202,17 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
     jumps_.clear();
     quiet_ = 0;
     ++changes_;
+    changed_at_step_ = steps_;
     note_proven();
   }
   follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
-  if (calls_.empty()) {
-    if (region_ == 0 && !caller_to_learn_) {
-      labels_.finish_updates();
+  if (!is_stepping()) {
+    // The thread's first labels: its caller was no suspect before.
+    const bool has_first_labels = process_.suspects().active() && calls_.empty() &&
+                                  interrupted_.empty() && !had_labels_ && labels_.has_labels();
+    had_labels_ = true;
+    if (region_ == 0 && !caller_to_learn_ && !has_first_labels) {
+      finish_unless_interrupted();
       return;
     }
     push_open_ended(after.pc);
@@ -194,7 +223,8 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
   const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
   if (next.role == CodeRole::kPublisher) calls_.back().publisher = true;
-  const unsigned reasons = process_.triggers().at(after.pc);
+  // A suspect is a callee like any other.
+  const unsigned reasons = process_.triggers().at(after.pc) & ~kSuspectTrigger;
   if (reasons != 0) note_triggers(reasons);
   if (region_ != 0) {
     if (++region_steps_ <= process_.max_update_steps()) return;
@@ -204,9 +234,19 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   } else if (reasons == 0 && !calls_.back().open_ended && is_callback(facts, next)) {
     // If it calls the writer, that is a trigger like any other.
     run_until_return(calls_.size() - 1);
+  } else if (process_.suspects().active()) {
+    leave_out_long();
   } else {
     leave_out_quiet();
   }
+}
+
+// The thread goes on without being stepped. A signal handler may have come in the middle of an
+// update, which goes on when it has returned.
+void ThreadStepper::finish_unless_interrupted() {
+  if (calls_.empty() && !interrupted_.empty()) return;
+  since_.ran_free = true;
+  labels_.finish_updates();
 }
 
 // A change has just been stepped through. The functions in which it happened, and which were
@@ -262,66 +302,6 @@ void ThreadStepper::follow_flow(const Position& before, const Position& after, F
   pop_left(after);
 }
 
-// Nothing has changed for long: a callee is left to run until it returns, or stepping ends.
-void ThreadStepper::leave_out_quiet() {
-  const Frame& base = calls_.front();
-  if (quiet_ <= (base.open_ended ? kQuietInTheMiddle : kStableSteps)) return;
-  // The outermost callee that has been stepped for long and has changed nothing.
-  const auto quiet = std::find_if(calls_.begin() + 1, calls_.end(), [&](const Frame& frame) {
-    return frame.begun_at_change == changes_ && !frame.open_ended &&
-           steps_ - frame.begun_at_step > kLongCallee;
-  });
-  if (quiet != calls_.end()) {
-    run_until_return(static_cast<std::size_t>(quiet - calls_.begin()));
-    return;
-  }
-  if (quiet_ <= 3 * kStableSteps && !base.open_ended) return;
-  if (calls_.size() > 1 && !calls_[1].open_ended) {
-    run_until_return(1);
-    return;
-  }
-  if (!base.open_ended) ++record_.abandoned;
-  const Address function = base.entry;
-  abandon();
-  process_.triggers().narrow_to_references(function, process_.disassembler());
-}
-
-void ThreadStepper::run_until_return(std::size_t depth) {
-  while (calls_.size() > depth + 1) pop();
-  Frame& frame = calls_.back();
-  if (!process_.breakpoints().add(frame.call.return_address)) {
-    abandon();
-    return;
-  }
-  frame.free = true;
-  since_.ran_free = true;
-  labels_.finish_updates();
-}
-
-void ThreadStepper::abandon() {
-  while (!calls_.empty()) {
-    calls_.back().returns_region = false;
-    pop();
-  }
-  // We do not see the end of a declared update that is left here.
-  if (region_ != 0) ++record_.unended_regions;
-  region_ = 0;
-  caller_to_learn_ = false;
-  labels_.finish_updates();
-}
-
-bool ThreadStepper::return_from_free(const Position& position) {
-  const auto returned = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Frame& frame) {
-    return frame.free && frame.call.return_address == position.pc && has_left(frame.call, position);
-  });
-  if (returned == calls_.rend()) return false;
-  const auto depth = static_cast<std::size_t>(calls_.rend() - returned) - 1;
-  while (calls_.size() > depth) pop();
-  since_.ran_free = true;
-  labels_.look_after_run();
-  return true;
-}
-
 void ThreadStepper::enter_handler(const Position& resumed) {
   if (!is_stepping() || interrupted_.size() >= kMaxInterruptions) {
     abandon();
@@ -338,7 +318,7 @@ bool ThreadStepper::resume_interrupted(const Position& position) {
   const Interruption& last = interrupted_.back();
   if (last.resumed.pc != position.pc || last.resumed.sp != position.sp) return false;
   if (!calls_.empty()) abandon();
-  labels_.look_after_run();
+  look_after_run();
   process_.breakpoints().remove(position.pc);
   calls_ = std::move(interrupted_.back().calls);
   region_ = interrupted_.back().region;

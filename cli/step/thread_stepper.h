@@ -18,6 +18,9 @@
 //   - If the function itself goes on for long without changing labels, its stepping ends.
 //   - In a declared update everything is stepped.
 //
+// Without watchpoints nothing tells that labels change while a thread runs. Then nearly every
+// function is a trigger, and less is left out (suspects.h, leave_out_long()).
+//
 // Not every function that is stepped was entered at its first instruction: a watchpoint stops a
 // thread in the middle of one. Its frame is "open-ended": nobody knows the return address, so the
 // frame ends at the next return instruction.
@@ -85,7 +88,15 @@ class ThreadStepper {
   void begin_region();
   void end_region();
   void learn(Address pc, bool changed);
+  bool is_worth_stepping(Address suspect);
+  void note_let_go();
+  bool look_after_run();
+  void finish_unless_interrupted();
   void leave_out_quiet();
+  void leave_out_long();
+  std::uint64_t allowance(const Frame& frame);
+  bool leads_to_updates(Address function);
+  void leave_out(std::size_t depth, bool is_base, std::uint64_t steps);
   void run_until_return(std::size_t depth);
   void abandon();
 
@@ -98,8 +109,11 @@ class ThreadStepper {
   std::vector<JumpBack> jumps_;  // since the last change, too
   std::uint64_t changes_ = 0;
   std::uint64_t steps_ = 0;
-  std::uint64_t quiet_ = 0;   // steps since a change, or since stepping began
-  std::uint64_t region_ = 0;  // declared update; 0: none
+  std::uint64_t changed_at_step_ = 0;  // when the last change came
+  bool had_labels_ = false;            // when stepping began
+  bool about_to_leave_out_ = false;    // a function, as soon as what it has called has returned
+  std::uint64_t quiet_ = 0;            // steps since a change, or since stepping began
+  std::uint64_t region_ = 0;           // declared update; 0: none
   std::uint64_t region_steps_ = 0;
   std::uint64_t next_frame_ = 1;
   std::uint64_t vain_watches_ = 0;  // writes to watched words that changed no labels

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 #if defined(__aarch64__)
 #include <asm/ptrace.h>
@@ -167,6 +168,9 @@ bool watch_words(Tid tid, std::span<const Address> addresses) {
 #endif
 
 bool watchpoints_report() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it
+  const char* hidden = std::getenv("LABELSCOPE_NO_WATCHPOINTS");
+  if (hidden != nullptr && *hidden != '\0') return false;
   alignas(8) static volatile std::uint64_t word = 0;
   const pid_t child = ::fork();
   if (child < 0) return false;
@@ -276,6 +280,15 @@ long trace_options() {
 
 bool stop_at_end(Tid tid) {
   return ::ptrace(PTRACE_SETOPTIONS, raw(tid), nullptr, trace_options() | PTRACE_O_TRACEEXIT) == 0;
+}
+
+void unblock_traps(Tid tid) {
+  std::uint64_t mask = 0;
+  constexpr std::uint64_t kTraps = std::uint64_t{1} << (SIGTRAP - 1);
+  if (::ptrace(PTRACE_GETSIGMASK, raw(tid), sizeof mask, &mask) != 0) return;
+  if ((mask & kTraps) == 0) return;
+  mask &= ~kTraps;
+  ::ptrace(PTRACE_SETSIGMASK, raw(tid), sizeof mask, &mask);
 }
 
 }  // namespace labelscope::cli

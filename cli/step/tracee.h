@@ -89,6 +89,9 @@ long trace_options();
 // option of the beginning: a program that cannot be executed ends early, while nobody waits for its
 // stops. The thread must be stopped.
 bool stop_at_end(Tid tid);
+// Unblocks SIGTRAP, until the handler that the thread has just entered returns: a trap while it is
+// blocked makes the kernel forget the program's own handler of it. The thread must be stopped.
+void unblock_traps(Tid tid);
 
 // Hardware watchpoints. x86-64 has so many, and so have nearly all aarch64 processors. The least
 // there is two.
@@ -98,7 +101,8 @@ inline constexpr std::size_t kMaxWatchpoints = 4;
 // the first addresses count. False: the processor or the kernel cannot.
 bool watch_words(Tid tid, std::span<const Address> addresses);
 // Whether a thread that is watched does stop. Under some hypervisors debug registers can be set and
-// never report anything. A child of ours shows it.
+// never report anything. A child of ours shows it. False, too, where LABELSCOPE_NO_WATCHPOINTS is
+// set in the environment: so each machine can show what becomes of a check without them.
 bool watchpoints_report();
 
 #if defined(__x86_64__)

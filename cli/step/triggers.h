@@ -37,6 +37,7 @@ enum TriggerReason : unsigned {
   kProgramTrigger = 1U << 4,    // the program's first instruction
   kLoaderTrigger = 1U << 5,     // the loader has loaded or unloaded something
   kReferenceTrigger = 1U << 6,  // an instruction in a function, that refers to the variable
+  kSuspectTrigger = 1U << 7,    // a function of which nothing is known (suspects.h)
 };
 
 class Triggers {

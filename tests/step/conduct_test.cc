@@ -4,12 +4,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <set>
 
 #include "sources/custom_labels/rules.h"
 #include "step/stepped_program.h"
 #include "support/catch.h"
 
-using labelscope::test::skip_without_watchpoints;
+using labelscope::test::has_watchpoints;
+using labelscope::test::HiddenWatchpoints;
 using labelscope::test::step;
 using labelscope::test::Stepped;
 using labelscope::test::stepper;
@@ -290,18 +292,66 @@ TEST_CASE("check --step: a sleep that a signal ends was one, too") {
 }
 
 TEST_CASE("check --step: a change that nobody could expect is a gap, until it is stepped through") {
-  skip_without_watchpoints();
+  // Without watchpoints the function is stepped from its first call on.
+  const std::uint64_t unseen = has_watchpoints() ? 1 : 0;
   const Stepped once = conduct("scribble");
   INFO(once.told());
-  CHECK(once.report.effort.unseen_updates == 1);
+  CHECK(once.report.effort.unseen_updates == unseen);
   CHECK(once.report.wait_status == 0);
-  REQUIRE(once.report.gaps.size() == 1);
-  CHECK(once.report.gaps.front().name == "unseen-updates");
-  CHECK(once.report.gaps.front().text.find("scribble") != std::string::npos);
+  REQUIRE(once.report.gaps.size() == unseen);
+  if (unseen != 0) {
+    CHECK(once.report.gaps.front().name == "unseen-updates");
+    CHECK(once.report.gaps.front().text.find("scribble") != std::string::npos);
+  }
   const Stepped often = conduct("scribbles");
   INFO(often.told());
-  CHECK(often.report.effort.unseen_updates == 1);
+  CHECK(often.report.effort.unseen_updates == unseen);
   CHECK(often.report.gaps.empty());
+  CHECK(often.report.effort.updates >= once.report.effort.updates + 2);
+}
+
+TEST_CASE("check --step: that a machine has no watchpoints, and what then is done, is told") {
+  CHECK(has_remark(conduct("labels"), "no hardware watchpoint") == !has_watchpoints());
+  const HiddenWatchpoints hidden;
+  const Stepped stepped = conduct("labels");
+  INFO(stepped.told());
+  CHECK(has_remark(stepped, "stepping began at every function of the program"));
+}
+
+TEST_CASE("check --step: without watchpoints, what is changed after long work is a gap") {
+  const HiddenWatchpoints hidden;
+  const Stepped stepped = conduct("late");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.unseen_updates == 1);
+  CHECK(has_gap(stepped, "unseen-updates"));
+  CHECK(stepped.report.effort.steps < 1'000'000);
+}
+
+TEST_CASE("check --step: without watchpoints, only what works for long by itself is left out") {
+  const HiddenWatchpoints hidden;
+  const Stepped stepped = conduct("prepares");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.unseen_updates == 0);
+  std::set<std::string> functions;
+  for (const labelscope::Diagnostic& found : stepped.found()) {
+    functions.insert(found.places.at(found.author_place).function);
+  }
+  CHECK(functions == std::set<std::string>{"change_halves", "prepare_and_change"});
+  CHECK(stepped.report.effort.steps < 200'000);
+}
+
+TEST_CASE("check --step: without watchpoints, a function that is let go is suspected again") {
+  const HiddenWatchpoints hidden;
+  const Stepped stepped = conduct("rarely");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(stepped.report.effort.unseen_updates == 1);
+  REQUIRE(stepped.found().size() == 1);
+  const labelscope::Diagnostic found = stepped.found().front();
+  CHECK(found.places.at(found.author_place).function == "change_if");
+  CHECK(has_remark(stepped, "let go"));
 }
 
 TEST_CASE("check --step: a thread that is looked at in front of a writer is stepped through it") {

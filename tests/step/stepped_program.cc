@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -96,9 +97,21 @@ std::string Stepped::told() const {
   return out.str();
 }
 
-void skip_without_watchpoints() {
+bool has_watchpoints() {
   skip_without_ptrace();
-  if (!cli::watchpoints_report()) skip_test("no hardware watchpoint is free and reports changes");
+  return cli::watchpoints_report();
+}
+
+namespace {
+constexpr const char* kHidden = "LABELSCOPE_NO_WATCHPOINTS";
+}
+
+HiddenWatchpoints::HiddenWatchpoints() : were_hidden_(std::getenv(kHidden) != nullptr) {
+  ::setenv(kHidden, "1", 1);
+}
+
+HiddenWatchpoints::~HiddenWatchpoints() {
+  if (!were_hidden_) ::unsetenv(kHidden);
 }
 
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options) {

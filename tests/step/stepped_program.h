@@ -39,8 +39,21 @@ struct Stepped {
   std::string told() const;
 };
 
-// For what is found only because a watchpoint stops the program.
-void skip_without_watchpoints();
+// Whether watchpoints stop the program here, where it does what nobody expects. Else every function
+// is stepped.
+bool has_watchpoints();
+
+// While it lives, labelscope finds none.
+class HiddenWatchpoints {
+ public:
+  HiddenWatchpoints();
+  ~HiddenWatchpoints();
+  HiddenWatchpoints(const HiddenWatchpoints&) = delete;
+  HiddenWatchpoints& operator=(const HiddenWatchpoints&) = delete;
+
+ private:
+  bool were_hidden_;
+};
 
 Stepped step(const std::vector<std::string>& command, const cli::StepCheckOptions& options = {});
 

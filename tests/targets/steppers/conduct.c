@@ -169,7 +169,11 @@ static int traps(void) {
   __asm__ volatile("brk #1000"); /* as __builtin_trap() */
 #endif
   raise(SIGTRAP);
-  return handled == 2 ? 0 : 1;
+  /* Nobody steps it after that. */
+  for (volatile long i = 0; i < 100 * 1000; i++) continue;
+  raise(SIGTRAP);
+  raise(SIGTRAP);
+  return handled == 4 ? 0 : 1;
 }
 
 static void* set_many(void* unused) {
@@ -341,10 +345,12 @@ __asm__(
     ".size custom_labels_scribble, . - custom_labels_scribble\n");
 #endif
 
+/* Not to be stepped any longer when it comes to the waits. */
 static void* wait_before(void* result) {
   struct epoll_event event;
   const int poll = epoll_create1(EPOLL_CLOEXEC);
   publish_letters();
+  for (volatile long i = 0; i < 100 * 1000; i++) continue;
   for (int i = 0; i < 3; i++) {
     const uint64_t next = letters + 0x0101010101010101;
     *(int*)result |= wait_and_scribble(poll, &event, 1, 10000, NULL, 8, &letters, next) != -EINTR;
@@ -353,13 +359,75 @@ static void* wait_before(void* result) {
   return NULL;
 }
 
-/* On a thread, which nobody steps from its beginning. */
+/* On a thread, where nobody who is stepped calls it. */
 static int waits_before(void) {
   pthread_t thread;
   int result = 0;
   if (pthread_create(&thread, NULL, wait_before, &result) != 0) return 1;
   pthread_join(thread, NULL);
   return result;
+}
+
+/* A label changes after long work, in the function that works: nobody steps it by then. */
+static void* work_and_change(void* unused) {
+  publish_letters();
+  for (volatile long i = 0; i < 100 * 1000; i++) continue;
+  STORE(letters, 0x4242424242424242);
+  work();
+  clear_labels();
+  return unused;
+}
+
+static int changes_late(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, work_and_change, NULL) != 0) return 1;
+  return pthread_join(thread, NULL);
+}
+
+/* It does nothing for many calls, and then it changes a label, one half after the other. */
+EXPORT NOINLINE void change_if(uint32_t* halves, int wanted) {
+  for (int i = 0; wanted && i < 2; i++) STORE(halves[i], halves[i] + 0x01010101);
+}
+
+/* Where labels are looked at: it refers to the variable. */
+static NOINLINE int has_labels(void) { return custom_labels_current_set != NULL; }
+
+/* Nobody steps it by then, so it is that function which must be. */
+static void* change_rarely(void* unused) {
+  publish_letters();
+  for (volatile long i = 0; i < 100 * 1000; i++) continue;
+  for (int i = 0; i < 100; i++) change_if((uint32_t*)&letters, 0);
+  for (int i = 0; i < 4 && has_labels(); i++) change_if((uint32_t*)&letters, 1);
+  clear_labels();
+  return unused;
+}
+
+static int changes_rarely(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, change_rarely, NULL) != 0) return 1;
+  return pthread_join(thread, NULL);
+}
+
+/* Labels change in functions that have worked before, one half after the other. Only work() does that for long: the two
+ * others together take more instructions than a function may, and neither does alone. */
+static NOINLINE void change_halves(uint32_t* halves) {
+  for (volatile long i = 0; i < 2200; i++) continue;
+  for (int i = 0; i < 2; i++) STORE(halves[i], halves[i] + 0x01010101);
+}
+
+static NOINLINE void prepare_and_change(uint32_t* halves) {
+  work();
+  for (volatile long i = 0; i < 200; i++) continue;
+  for (int i = 0; i < 2; i++) STORE(halves[i], halves[i] + 0x01010101);
+  for (volatile long i = 0; i < 2200; i++) continue;
+  change_halves(halves);
+}
+
+static int prepares(void) {
+  publish_letters();
+  prepare_and_change((uint32_t*)&letters);
+  clear_labels();
+  return 0;
 }
 
 /* It looks like a function that changes labels, and computes. On a thread, where nobody who is stepped calls it. */
@@ -413,6 +481,9 @@ int main(int argc, char** argv) {
   if (strcmp(how, "scribble") == 0) return scribbles(1);
   if (strcmp(how, "scribbles") == 0) return scribbles(3);
   if (strcmp(how, "goes-on") == 0) return goes_on();
+  if (strcmp(how, "prepares") == 0) return set_label(1), prepares();
+  if (strcmp(how, "late") == 0) return changes_late();
+  if (strcmp(how, "rarely") == 0) return changes_rarely();
   if (strcmp(how, "breakpoint") == 0) return has_own_breakpoint();
   if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {
