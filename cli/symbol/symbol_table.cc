@@ -10,8 +10,8 @@
 namespace labelscope::cli {
 namespace {
 
-// How many symbols that start before an address are looked at to find one that covers it. Symbols
-// nest two or three deep; hostile tables must not make each look-up linear.
+// How many symbols with a size that start before an address are looked at to find one that covers
+// it. They nest two or three deep; hostile tables must not make each look-up linear.
 constexpr int kMaxNesting = 64;
 // Shown names are cut here; a hostile string table may be one name of a gigabyte.
 constexpr std::size_t kMaxName = 65536;
@@ -25,12 +25,19 @@ std::uint8_t badness(const GElf_Sym& symbol, const char* name) {
       bad + static_cast<int>(std::min<std::size_t>(std::strspn(name, "_"), 31)));
 }
 
+// What stands at a place of the code for tools: $x, $d, $a or $t, alone or before a dot (ELF for the
+// Arm 64-bit Architecture, 5.5.4). Names of Swift begin with the same sign.
+bool is_mapping_symbol(const GElf_Sym& symbol, std::string_view name) {
+  return GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE && name.size() >= 2 && name[0] == '$' &&
+         std::strchr("xdat", name[1]) != nullptr && (name.size() == 2 || name[2] == '.');
+}
+
 bool is_code_symbol(const GElf_Sym& symbol, const char* name) {
   int type = GELF_ST_TYPE(symbol.st_info);
   if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
   if (symbol.st_shndx == SHN_UNDEF || name[0] == '\0') return false;
-  // Mapping symbols ($x, $d) and assembler-local labels are no functions.
-  return name[0] != '$' && std::strncmp(name, ".L", 2) != 0;
+  // Labels that an assembler keeps to itself are no functions either.
+  return std::strncmp(name, ".L", 2) != 0 && !is_mapping_symbol(symbol, {name, strnlen(name, 3)});
 }
 
 }  // namespace
@@ -121,7 +128,12 @@ void SymbolTable::add_section(Elf* elf, Elf_Scn* section, Budget& budget) {
 
 void SymbolTable::finish(bool complete) {
   keep_one_each();
-  if (complete) end_unsized();
+  const auto sized = std::stable_partition(entries_.begin(), entries_.end(),
+                                           [](const Entry& entry) { return entry.sized; });
+  if (complete) unsized_.assign(sized, entries_.end());
+  entries_.erase(sized, entries_.end());
+  drop_labels();
+  end_unsized();
 }
 
 const CodeRange* SymbolTable::range_of(Address address) const {
@@ -137,7 +149,10 @@ void SymbolTable::add(const GElf_Sym& symbol, Address address, const char* name)
   const CodeRange* range = range_of(address);
   if (range == nullptr) return;
   const Address size = std::min<Address>(symbol.st_size, range->end - address);
-  entries_.push_back({address, address + size, name, badness(symbol, name), size != 0});
+  const bool typed = GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE;
+  const bool label = !typed && GELF_ST_BIND(symbol.st_info) == STB_LOCAL;
+  entries_.push_back(
+      {address, address + size, name, badness(symbol, name), size != 0, typed, label});
 }
 
 void SymbolTable::keep_one_each() {
@@ -151,13 +166,34 @@ void SymbolTable::keep_one_each() {
   entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
 }
 
+SymbolTable::Entries::const_iterator SymbolTable::first_after(const Entries& entries,
+                                                              Address address) {
+  return std::upper_bound(entries.begin(), entries.end(), address,
+                          [](Address a, const Entry& entry) { return a < entry.start; });
+}
+
+// A local label behind a function that says that it is one belongs to it, as loops in assembly code
+// do; not if a function with a size lies between them.
+void SymbolTable::drop_labels() {
+  Entries kept;
+  for (const Entry& entry : unsized_) {
+    const bool inside =
+        entry.label && !kept.empty() && kept.back().typed &&
+        range_of(kept.back().start) == range_of(entry.start) &&
+        first_after(entries_, kept.back().start) == first_after(entries_, entry.start);
+    if (!inside) kept.push_back(entry);
+  }
+  unsized_ = std::move(kept);
+}
+
 void SymbolTable::end_unsized() {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    Entry& entry = entries_[i];
-    if (entry.sized) continue;
+  for (std::size_t i = 0; i < unsized_.size(); ++i) {
+    Entry& entry = unsized_[i];
     const CodeRange* range = range_of(entry.start);
     entry.end = range != nullptr ? range->end : entry.start;
-    if (i + 1 < entries_.size()) entry.end = std::min(entry.end, entries_[i + 1].start);
+    if (i + 1 < unsized_.size()) entry.end = std::min(entry.end, unsized_[i + 1].start);
+    const auto next = first_after(entries_, entry.start);
+    if (next != entries_.end()) entry.end = std::min(entry.end, next->start);
   }
 }
 
@@ -165,18 +201,15 @@ std::string_view SymbolTable::find(Address address) const {
   const CodeRange* range = range_of(address);
   if (range == nullptr) return {};
   if (range->plt) return "[plt]";
-  auto at = std::upper_bound(entries_.begin(), entries_.end(), address,
-                             [](Address a, const Entry& entry) { return a < entry.start; });
-  const Entry* unsized = nullptr;
+  // A label inside a function is not its name: so those with a size come first.
+  auto at = first_after(entries_, address);
   for (int steps = 0; at != entries_.begin() && steps < kMaxNesting; ++steps) {
     --at;
-    if (address >= at->end) continue;
-    // A label inside a function is not its name.
-    if (at->sized) return {at->name, strnlen(at->name, kMaxName)};
-    if (unsized == nullptr) unsized = &*at;
+    if (address < at->end) return {at->name, strnlen(at->name, kMaxName)};
   }
-  if (unsized == nullptr) return {};
-  return {unsized->name, strnlen(unsized->name, kMaxName)};
+  at = first_after(unsized_, address);
+  if (at == unsized_.begin() || address >= (--at)->end) return {};
+  return {at->name, strnlen(at->name, kMaxName)};
 }
 
 }  // namespace labelscope::cli

@@ -35,7 +35,7 @@ class SymbolTable {
 
   // Empty if no symbol covers `address`; "[plt]" in the procedure linkage table.
   std::string_view find(Address address) const;
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries_.empty() && unsized_.empty(); }
 
  private:
   struct Entry {
@@ -44,16 +44,22 @@ class SymbolTable {
     const char* name = nullptr;
     std::uint8_t badness = 0;
     bool sized = false;
+    bool typed = false;  // it says that it is a function
+    bool label = false;  // local, and of no type
   };
+  using Entries = std::vector<Entry>;
+  static Entries::const_iterator first_after(const Entries& entries, Address address);
   const CodeRange* range_of(Address address) const;
   void add(const GElf_Sym& symbol, Address address, const char* name);
   void add_section(Elf* elf, Elf_Scn* section, Budget& budget);
   void finish(bool complete);
   void keep_one_each();
+  void drop_labels();
   void end_unsized();
 
   std::vector<CodeRange> ranges_;
-  std::vector<Entry> entries_;
+  Entries entries_;  // with a size; sorted, as are
+  Entries unsized_;  // those without, if all symbols are there
 };
 
 }  // namespace labelscope::cli

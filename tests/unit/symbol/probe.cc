@@ -83,4 +83,29 @@ probe_inner_label:
 probe_end:
   .skip 64, 0
   .size probe_end, 64
+
+// A loop in a function without a size, a hundred labels in one with a size, and a name of Swift.
+  .macro probe_label
+probe_many_\@:
+  .skip 4, 0
+  .endm
+  .globl probe_loops, probe_many, "$s5probe4nameyyF"
+  .type probe_loops, %function
+probe_loops:
+  .skip 32, 0
+probe_loop:
+  .skip 32, 0
+  .type probe_many, %function
+probe_many:
+  .rept 100
+  probe_label
+  .endr
+  .size probe_many, . - probe_many
+  .type "$s5probe4nameyyF", %function
+"$s5probe4nameyyF":
+  .type probe_swift, %function
+probe_swift:
+  .skip 64, 0
+  .size "$s5probe4nameyyF", 64
+  .globl probe_swift
 )");

@@ -29,3 +29,6 @@ extern "C" PROBE_EXPORT void probe_plain_c(probe::Place* place);
 // Not to be called: only their addresses count.
 extern "C" PROBE_EXPORT void probe_unsized();
 extern "C" PROBE_EXPORT void probe_sized();
+extern "C" PROBE_EXPORT void probe_loops();
+extern "C" PROBE_EXPORT void probe_many();
+extern "C" PROBE_EXPORT void probe_swift();

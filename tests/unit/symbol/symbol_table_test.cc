@@ -35,6 +35,26 @@ TEST_CASE("symbol_table: behind the end of a function its name ends") {
   CHECK(name_at(kSized + 128) == "probe_end");
 }
 
+TEST_CASE("symbol_table: a local label belongs to the function without a size in front of it") {
+  const auto loops = reinterpret_cast<std::uint64_t>(&probe_loops);
+  CHECK(name_at(loops) == "probe_loops");
+  CHECK(name_at(loops + 32) == "probe_loops");
+  CHECK(name_at(loops + 63) == "probe_loops");
+  CHECK(name_at(loops + 64) == "probe_many");
+}
+
+TEST_CASE("symbol_table: any number of labels inside a function leaves it its name") {
+  const auto many = reinterpret_cast<std::uint64_t>(&probe_many);
+  CHECK(name_at(many) == "probe_many");
+  CHECK(name_at(many + 399) == "probe_many");
+}
+
+TEST_CASE("symbol_table: a name that begins with a dollar sign is a name") {
+  const auto swift = reinterpret_cast<std::uint64_t>(&probe_swift);
+  CHECK(name_at(swift + 1) == "$s5probe4nameyyF");
+  CHECK(name_at(swift + 63) == "$s5probe4nameyyF");
+}
+
 TEST_CASE("symbol_table: stubs of the procedure linkage table are known for what they are") {
   std::uint64_t address = reinterpret_cast<std::uint64_t>(&probe_sized);
   LoadedModule loaded = module_at(address);
