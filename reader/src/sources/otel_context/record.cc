@@ -50,6 +50,14 @@ void tell_not_valid(const Head& head, ReadingStory& told) {
                            "let the variable point to a record of OTEP 4947", kValidMark});
 }
 
+// Datadog's writers reserve the first attribute for an ID as text, which is all zeros while it is not
+// known. An ID of zeros is none, as it is for the IDs of the head.
+constexpr std::string_view kLocalRoot = "datadog.local_root_span_id";
+
+bool is_unknown_id(std::string_view name, std::string_view value) {
+  return name == kLocalRoot && value.find_first_not_of('0') == std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts) {
@@ -177,6 +185,10 @@ Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
     std::string value(reinterpret_cast<const char*>(attribute.value.data()),
                       attribute.value.size());
     const auto known = std::ranges::find(seen.labels, name, &Label::key);
+    if (is_unknown_id(name, value)) {
+      if (known != seen.labels.end()) seen.labels.erase(known);
+      continue;
+    }
     if (known == seen.labels.end()) {
       seen.labels.push_back({std::string(name), std::move(value), publisher});
       continue;

@@ -89,6 +89,17 @@ TEST_CASE("otel_context: of equal keys the last one counts, and an ID is no attr
   CHECK(seen.labels == and_ids({{"route", "/b", 0}}));
 }
 
+TEST_CASE("otel_context: a local root span of zeros is none") {
+  const std::string zeros(16, '0');
+  CHECK(observe_record(Record().add(0, zeros)).labels == kIds);
+  CHECK(observe_record(Record().add(0, zeros).add(1, "0")).labels == and_ids({{"route", "0", 0}}));
+  // The last one counts.
+  CHECK(observe_record(Record().add(0, "00000000000000aa").add(0, zeros)).labels == kIds);
+  const Record nothing = Record{kNoTrace, kNoSpan, 1, "", -1}.add(0, zeros);
+  CHECK(observe_record(nothing).labels.empty());
+  CHECK(observe_record(nothing).outcome == LS_UNLABELLED);
+}
+
 TEST_CASE("otel_context: no pointer, no mark, and nothing in it are no labels") {
   Record record;
   record.valid = 0;
