@@ -8,9 +8,9 @@
 #include <memory>
 #include <string_view>
 
-#include "base/edit_distance.h"
 #include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
+#include "cli/options/advice.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -34,49 +34,6 @@ Subcommand add_command(CLI::App& app) {
             options->check(*list, tail);
             return *options;
           }};
-}
-
-// The option that is most like `word`: --sumary is meant to be --summary. Empty: none is like it.
-std::string meant_option(const CLI::App& app, std::string_view word) {
-  constexpr std::size_t kMostChanges = 2;    // with more, the proposal is mostly another word
-  constexpr std::size_t kMostCompared = 64;  // no option is as long; a word may be
-  word = word.substr(0, word.find('='));
-  std::string closest;
-  if (!word.starts_with("--") || word.size() > kMostCompared) return closest;
-  std::size_t least = kMostChanges + 1;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      const std::size_t changes = edit_distance(word.substr(2), name);
-      if (changes >= least) continue;
-      least = changes;
-      closest = "--" + name;
-    }
-  }
-  return closest;
-}
-
-// Words that are no option and no option's value: mostly a program without the -- in front of it,
-// or a process ID without its option.
-std::string extras_text(const Subcommand& chosen) {
-  std::string words;
-  std::string meant;
-  bool option = false;
-  bool number = true;
-  for (const std::string& word : chosen.app->remaining()) {
-    option |= word.starts_with('-');
-    if (meant.empty()) meant = meant_option(*chosen.app, word);
-    number &= word.find_first_not_of("0123456789,") == std::string::npos;
-    words += " " + escape_terminal(word);
-  }
-  std::string advice;
-  if (number) {
-    advice = "; a process ID goes after -p: labelscope " + std::string(chosen.texts.name) + " -p" +
-             words;
-  } else if (chosen.texts.takes_command) {
-    advice = "; a program to start goes after --, a process ID after -p";
-  }
-  if (option) advice = meant.empty() ? meant : "; did you mean " + meant + "?";
-  return "not expected:" + words + advice;
 }
 
 // CLI11's usage line cannot show that a command has several forms.
@@ -110,9 +67,10 @@ std::string quoted(int argc, const char* const* argv, std::string start = {}) {
   return line;
 }
 
-// "help" and "help COMMAND" are "--help" and "COMMAND --help".
+// "help", "help COMMAND" and "version" are "--help", "COMMAND --help" and "--version".
 std::vector<const char*> without_help_command(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
+  if (words.size() == 2 && std::string_view(words[1]) == "version") words[1] = "--version";
   if (words.size() < 2 || std::string_view(words[1]) != "help") return words;
   words.erase(words.begin() + 1);
   words.insert(words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 2), "--help");
@@ -155,11 +113,9 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   tail.command_line = quoted(given, words);
   if (dashes != end) tail.command.assign(dashes + 1, end);
   try {
-    if (argc > 1 && argv[1][0] != '-' && chosen == nullptr) {
-      refuse("unknown command " + escape_terminal(argv[1]) + "; " + in_words(names, " and ") +
-             " are known");
-    }
-    if (argc > 1 && argv[1][0] == '-' && !is_option_of_all(argv[1])) {
+    if (argc < 2) refuse("a command is wanted: " + in_words(names, " or "));
+    if (argv[1][0] != '-' && chosen == nullptr) refuse(unknown_command_text(argv[1], names));
+    if (argv[1][0] == '-' && !is_option_of_all(argv[1])) {
       refuse("a command comes first, " + in_words(names, " or ") + ": labelscope " + names.front() +
              escape_terminal(quoted(argc - 1, argv + 1, " ")));
     }
@@ -168,13 +124,22 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
     }
     if (dashes != end && tail.command.empty()) refuse("a program is wanted after --");
     app.parse(static_cast<int>(dashes - argv), argv);
+    if (const std::string swallowed = swallowed_option_text(*chosen->app); !swallowed.empty()) {
+      refuse(swallowed);
+    }
     return chosen->read(tail);
   } catch (const CLI::CallForHelp&) {
     return ParseEnd{chosen == nullptr ? app.help() : help_text(*chosen), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
   } catch (const CLI::ExtrasError& error) {
-    return usage_error(chosen == nullptr ? escape_terminal(error.what()) : extras_text(*chosen));
+    if (chosen == nullptr) return usage_error(escape_terminal(error.what()));
+    // Mostly such an option has left its own value over.
+    const std::string swallowed = swallowed_option_text(*chosen->app);
+    return usage_error(swallowed.empty() ? extras_text(chosen->texts, *chosen->app) : swallowed);
+  } catch (const CLI::ArgumentMismatch& error) {
+    return usage_error(
+        escape_terminal(mismatch_text(error, chosen == nullptr ? app : *chosen->app)));
   } catch (const CLI::ParseError& error) {
     return usage_error(escape_terminal(error.what()));
   }

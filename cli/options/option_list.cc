@@ -3,19 +3,32 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/options/values.h"
+
 namespace labelscope::cli {
+
+namespace {
+
+// One word for each time that the option is named: the next is a file, or a slip of the hand.
+CLI::Option* take_one(CLI::Option* option) {
+  return option->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+}  // namespace
 
 void OptionList::files(const std::string& help, Words& to) {
   command_.add_option("FILE", to, help)->type_name("");
-  has_files_ = true;
 }
 
 void OptionList::flag(const char* names, const std::string& help) {
-  command_.add_flag(names, help)->group(group_);
+  command_.add_flag(names, help)->group(group_)->disable_flag_override();
 }
 
 void OptionList::flag(const char* names, const std::string& help, bool& to, bool value) {
-  const CLI::Option* option = command_.add_flag(names, help)->group(group_);
+  const CLI::Option* option =
+      command_.add_flag(names, help)->group(group_)->disable_flag_override();
   reads_.emplace_back([option, &to, value] {
     if (option->count() > 0) to = value;
   });
@@ -23,20 +36,24 @@ void OptionList::flag(const char* names, const std::string& help, bool& to, bool
 
 void OptionList::add_word(const char* names, const std::string& type, const std::string& help,
                           const char* usual, Take take) {
-  std::string& word = word_.emplace_back(usual == nullptr ? "" : usual);
-  CLI::Option* option = command_.add_option(names, word, help)->type_name(type)->group(group_);
-  if (usual != nullptr) option->capture_default_str();
-  reads_.emplace_back([option, &word, always = usual != nullptr, take = std::move(take)] {
-    if (always || option->count() > 0) take(option->get_name(), {word});
+  Words& words = words_.emplace_back();
+  CLI::Option* option =
+      take_one(command_.add_option(names, words, help)->type_name(type)->group(group_));
+  if (usual != nullptr) option->default_str(usual);
+  reads_.emplace_back([option, &words, usual, take = std::move(take)] {
+    if (words.size() > 1) {
+      refuse(option->get_name() + " is given more than once: " + in_words(words, " and "));
+    }
+    if (!words.empty()) take(option->get_name(), words);
+    if (words.empty() && usual != nullptr) take(option->get_name(), {usual});
   });
 }
 
 void OptionList::add_words(const char* names, const std::string& type, const std::string& help,
                            Take take) {
   Words& words = words_.emplace_back();
-  CLI::Option* option = command_.add_option(names, words, help)->type_name(type)->group(group_);
-  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  if (has_files_) option->allow_extra_args(false);  // the next word is a file
+  const CLI::Option* option =
+      take_one(command_.add_option(names, words, help)->type_name(type)->group(group_));
   reads_.emplace_back([option, &words, take = std::move(take)] {
     if (option->count() > 0) take(option->get_name(), words);
   });

@@ -25,6 +25,7 @@ struct CommandTexts {
   const char* usage;  // its forms, a line each
   const char* footer;
   bool takes_command = false;  // a program after "--"
+  bool records = false;        // as commands of other profilers do, whose options may be typed
 };
 
 // What CLI11 does not see.
@@ -48,7 +49,7 @@ class OptionList {
   // For who asks given().
   void flag(const char* names, const std::string& help);
   void flag(const char* names, const std::string& help, bool& to, bool value = true);
-  // With a value, by parse(option, word). `usual` is the word where none is given; without it, `to`
+  // With one value, by parse(option, word). `usual` is the word where none is given; without it, `to`
   // stays what it is.
   template <class T, class Parse>
   void word(const char* names, const std::string& type, const std::string& help, T& to, Parse parse,
@@ -79,9 +80,7 @@ class OptionList {
 
   CLI::App& command_;
   const char* group_ = "";
-  bool has_files_ = false;
-  std::deque<std::string> word_;  // what is typed, where CLI11 puts it
-  std::deque<Words> words_;
+  std::deque<Words> words_;  // what is typed, where CLI11 puts it
   std::vector<std::function<void()>> reads_;
 };
 

@@ -106,7 +106,8 @@ Examples:
 
 Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
 with -- CMD the command's own status. The manual: man labelscope-record)",
-    .takes_command = true};
+    .takes_command = true,
+    .records = true};
 
 void RecordOptions::declare(OptionList& list) {
   list.group("Target (one of)");

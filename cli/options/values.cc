@@ -25,6 +25,19 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
+constexpr const char* kBlanks = " \t\r\n";
+
+std::vector<std::string> blank_separated(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t end = 0;
+  for (;;) {
+    const std::size_t start = text.find_first_not_of(kBlanks, end);
+    if (start == std::string::npos) return words;
+    end = std::min(text.find_first_of(kBlanks, start), text.size());
+    words.push_back(text.substr(start, end - start));
+  }
+}
+
 // The whole of `text` as a number of type T, or nullopt.
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -47,7 +60,7 @@ bool may_exist(const std::string& path, bool folder) {
 void refuse(const std::string& message) { throw CLI::ValidationError(message, kExitUsage); }
 
 void refuse(const std::string& option, const std::string& word, const std::string& why) {
-  refuse(option + " " + escape_terminal(word) + ": " + why);
+  refuse(option + " " + (word.empty() ? "''" : escape_terminal(word)) + ": " + why);
 }
 
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text) {
@@ -76,13 +89,21 @@ std::chrono::nanoseconds parse_moment(const std::string& option, const std::stri
 std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts) {
   std::vector<Pid> pids;
   for (const std::string& text : texts) {
+    if (text.find_first_not_of(kBlanks) == std::string::npos) {
+      refuse(option + ": there is no process ID in it; a search like pgrep has found none");
+    }
     for (const std::string& part : split(text)) {
-      auto value = number<std::int32_t>(part);
-      if (!value || *value <= 0) {
-        refuse(option, text, "process IDs are wanted, like 4242 or 4242,4243");
+      // What pgrep has found is a line for each.
+      std::vector<std::string> words = blank_separated(part);
+      if (words.empty()) words.emplace_back();
+      for (const std::string& word : words) {
+        auto value = number<std::int32_t>(word);
+        if (!value || *value <= 0) {
+          refuse(option, text, "process IDs are wanted, like 4242 or 4242,4243");
+        }
+        if (std::find(pids.begin(), pids.end(), Pid{*value}) == pids.end())
+          pids.push_back(Pid{*value});
       }
-      if (std::find(pids.begin(), pids.end(), Pid{*value}) == pids.end())
-        pids.push_back(Pid{*value});
     }
   }
   return pids;

@@ -22,7 +22,7 @@ namespace labelscope::cli {
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
 // The same from the start of something: the start itself, "0", is one, too.
 std::chrono::nanoseconds parse_moment(const std::string& option, const std::string& text);
-// Lists of IDs between commas; each once, in their order.
+// Lists of IDs, with commas, blanks or line ends in between; each once, in their order.
 std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts);
 // Lists of label keys between commas; each once, in their order.
 std::vector<std::string> parse_keys(const std::string& option,

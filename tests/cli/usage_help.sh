@@ -3,6 +3,10 @@ source "$SOURCE_DIR/lib.sh"
 run -V
 expect_status "$exit_ok" "-V"
 expect_shown '^labelscope [0-9]+\.'
+cp "$work/stdout" "$work/version"
+run version
+expect_status "$exit_ok" "version"
+cmp -s "$work/stdout" "$work/version" || fail "version is not --version"
 run --help
 cp "$work/stdout" "$work/help"
 run help

@@ -2,6 +2,9 @@
 #include "findings/check_rule.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
 
 namespace labelscope {
 
@@ -17,9 +20,25 @@ std::string_view depth_name(CheckDepth depth) {
 
 const Rule& rule_of(RuleId id) { return *std::ranges::lower_bound(all_rules(), id, {}, &Rule::id); }
 
+namespace {
+
+// Of "LS031", "ls31" and "31": 31. Nothing of a name.
+std::optional<unsigned> rule_number(std::string_view code) {
+  if (code.starts_with("LS") || code.starts_with("ls")) code.remove_prefix(2);
+  unsigned number = 0;
+  const char* end = code.data() + code.size();
+  const auto [parsed, error] = std::from_chars(code.data(), end, number);
+  if (error != std::errc{} || parsed != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
 const Rule* find_rule(std::string_view code_or_name) {
+  const std::optional<unsigned> number = rule_number(code_or_name);
   for (const Rule& rule : all_rules()) {
-    if (code_or_name == rule.code || code_or_name == rule.name) return &rule;
+    if (code_or_name == rule.name) return &rule;
+    if (number && number == rule_number(rule.code)) return &rule;
   }
   return nullptr;
 }

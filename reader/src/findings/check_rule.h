@@ -52,7 +52,8 @@ struct Rule : RuleHead, RuleText {};
 // All, by code.
 std::span<const Rule> all_rules();
 const Rule& rule_of(RuleId id);  // kNone has none
-// By code or name ("LS003", "library-file-name"); null if there is none.
+// By code, also without LS and zeros, or by name ("LS003", "3", "library-file-name"); null if there
+// is none.
 const Rule* find_rule(std::string_view code_or_name);
 // Those of a source about its threads whose violations a check of this depth sees.
 std::vector<RuleId> rules_of_threads(unsigned source, CheckDepth depth);

@@ -37,7 +37,13 @@ TEST_CASE("rules: found by code and by name") {
   REQUIRE(find_rule("LS031") != nullptr);
   CHECK(find_rule("LS031")->id == abi_v1::kLibraryTlsDescriptor);
   CHECK(find_rule("library-tls-descriptor") == find_rule("LS031"));
+  for (const char* typed : {"31", "031", "LS31", "ls031"}) {
+    CHECK(find_rule(typed) == find_rule("LS031"));
+  }
   CHECK(find_rule("LS999") == nullptr);
+  CHECK(find_rule("LS") == nullptr);
+  CHECK(find_rule("31x") == nullptr);
+  CHECK(find_rule("-31") == nullptr);
   CHECK(find_rule("") == nullptr);
 }
 
