@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bpf/load/kernel.h"
-#include "bpf/sampling/sampler.h"
+#include "bpf/load/sampler_options.h"
 #include "bpf/wire/counters.h"
 #include "bpf/wire/wire.h"
 #include "labelscope/result.h"

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bpf/load/sampler_options.h"
 #include "bpf/sampling/perf_ring.h"
-#include "bpf/sampling/sampler.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "bpf/sampling/sampler.h"
 #include "bpf/wire/records.h"
 #include "labelscope/result.h"
+#include "sampling/sampler.h"
 
 namespace labelscope {
 

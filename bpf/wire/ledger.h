@@ -1,9 +1,9 @@
 // The counters of the BPF programs as a ledger: what was taken, and what became of it.
 #pragma once
 
-#include "bpf/sampling/sampler.h"
 #include "bpf/wire/counters.h"
 #include "bpf/wire/records.h"
+#include "sampling/sampler.h"
 
 namespace labelscope {
 
