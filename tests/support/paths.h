@@ -17,6 +17,7 @@ extern const char kDemoService[];
 extern const char kEarlyPrograms[];
 extern const char kFixtures[];
 extern const char kFormatTests[];
+extern const char kGoLabels[];
 extern const char kLabelscope[];
 extern const char kLibraryU[];
 extern const char kLibraryV[];

@@ -1,0 +1,252 @@
+// The whole table is read once, because functions, names and depths lie far apart in it. Every offset
+// is checked when it is used: a damaged entry costs one function.
+#include "elf/go_functions.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace labelscope {
+namespace {
+
+// kubernetes' largest program has 30 MiB.
+constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
+// Shown names are cut here, as those of symbol tables.
+constexpr std::size_t kMaxName = 65536;
+// No frame is as large: Go's linker refuses them.
+constexpr std::int32_t kMostDepth = 1 << 30;
+
+constexpr std::uint32_t kGo1_2 = 0xfffffffb;
+constexpr std::uint32_t kGo1_16 = 0xfffffffa;
+constexpr std::uint32_t kGo1_18 = 0xfffffff0;
+constexpr std::uint32_t kGo1_20 = 0xfffffff1;
+
+struct Header {
+  std::uint32_t magic;
+  std::uint16_t zero;
+  std::uint8_t quantum;
+  std::uint8_t pointer_size;
+  std::uint64_t functions;
+  std::uint64_t files;
+  std::uint64_t text;
+  std::uint64_t names_at;
+  std::uint64_t units_at;
+  std::uint64_t files_at;
+  std::uint64_t pc_tables_at;
+  std::uint64_t functions_at;
+};
+
+// An entry of the list of functions.
+struct Entry {
+  std::uint32_t start;  // from the first code on
+  std::uint32_t details;
+};
+
+// In what an entry leads to.
+constexpr std::uint64_t kNameAt = 4;
+constexpr std::uint64_t kDepthsAt = 16;
+constexpr std::size_t kFlagsAt1_18 = 37;
+constexpr std::size_t kFlagsAt1_20 = 41;  // behind one more word, the first line
+
+bool is_header(const Header& header) {
+  return header.zero == 0 && (header.quantum == 1 || header.quantum == 4) &&
+         header.pointer_size == 8 &&
+         (header.magic == kGo1_2 || header.magic == kGo1_16 || header.magic == kGo1_18 ||
+          header.magic == kGo1_20);
+}
+
+// Its parts follow each other in this order.
+bool is_plausible(const Header& header) {
+  return is_header(header) && header.functions != 0 && header.names_at >= sizeof header &&
+         header.pc_tables_at > header.names_at && header.functions_at > header.pc_tables_at;
+}
+
+// By its first bytes, on a line of the cache.
+std::optional<std::uint64_t> search_header(const ElfImage& file) {
+  constexpr std::uint64_t kAlign = 32;
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (const LoadSegment& segment : file.load_segments()) {
+    if (segment.executable) continue;
+    const std::uint64_t size = std::min(segment.file_size, 4 * kMostBytes);
+    std::uint64_t at = (0 - segment.vaddr) % kAlign;
+    for (; at + sizeof(Header) <= size; at += piece.size() - kAlign * 4) {
+      const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), size - at));
+      if (!file.read(segment.vaddr + at, part)) break;
+      for (std::size_t i = 0; i + sizeof(Header) <= part.size(); i += kAlign) {
+        Header header;
+        std::memcpy(&header, part.data() + i, sizeof header);
+        if (is_plausible(header)) return segment.vaddr + at + i;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> find_table(const ElfImage& file) {
+  for (const char* name : {".gopclntab", ".data.rel.ro.gopclntab"}) {
+    if (auto address = file.section_address(name)) return address;
+  }
+  // GNU ld makes it a part of .data.rel.ro, and there may be no section headers.
+  const bool is_go = file.section_address(".go.buildinfo").has_value() || file.has_note("Go");
+  return is_go ? search_header(file) : std::nullopt;
+}
+
+// An unsigned number in groups of seven bits, at most 32 of them.
+std::optional<std::uint32_t> take_number(std::span<const std::byte>& bytes) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(bytes[0]);
+    bytes = bytes.subspan(1);
+    value |= std::uint64_t{byte & 0x7fU} << shift;
+    if ((byte & 0x80) == 0) return static_cast<std::uint32_t>(value);
+  }
+  return std::nullopt;
+}
+
+Error malformed(const char* what) {
+  return {ErrorCode::kMalformed, std::string("its table of Go functions ") + what};
+}
+
+}  // namespace
+
+Result<GoFunctions> GoFunctions::read(const ElfImage& file) {
+  const auto address = find_table(file);
+  if (!address) return Error{ErrorCode::kNotFound, "it has no table of Go functions"};
+  GoFunctions functions;
+  if (Status status = functions.parse(file, *address); !status) return std::move(status).error();
+  return functions;
+}
+
+Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
+  Header header;
+  Status status = file.read(address, std::as_writable_bytes(std::span(&header, 1)));
+  if (!status) return status;
+  if (!is_header(header)) return malformed("does not begin like one");
+  if (header.magic == kGo1_2 || header.magic == kGo1_16) {
+    return Error{ErrorCode::kUnsupported, "its table of Go functions is older than Go 1.18"};
+  }
+  for (const LoadSegment& segment : file.load_segments()) {
+    if (address - segment.vaddr >= segment.file_size) continue;
+    const std::uint64_t size = segment.file_size - (address - segment.vaddr);
+    table_.resize(std::min(size, kMostBytes));
+    break;
+  }
+  status = file.read(address, table_);
+  if (!status) return status;
+
+  names_ = header.names_at;
+  pc_tables_ = header.pc_tables_at;
+  functions_ = header.functions_at;
+  quantum_ = header.quantum;
+  flags_ = header.magic == kGo1_18 ? kFlagsAt1_18 : kFlagsAt1_20;
+  const std::uint64_t size = table_.size();
+  if (names_ >= size || pc_tables_ >= size || functions_ >= size) {
+    return malformed("has parts outside of it");
+  }
+  // One more start is where the last one ends.
+  if (header.functions == 0 || header.functions >= (size - functions_) / sizeof(Entry)) {
+    return malformed("has an impossible number of functions");
+  }
+  count_ = static_cast<std::size_t>(header.functions);
+  const auto text = file.pointer_at(address + offsetof(Header, text));
+  // Go 1.26 leaves it to the runtime.
+  if (!text || *text == 0) {
+    return Error{ErrorCode::kUnsupported, "its table of Go functions does not tell where they are"};
+  }
+  text_ = *text;
+  start_ = start_of(0);
+  end_ = start_of(count_);
+  if (start_ < text_ || end_ <= start_) return malformed("has its functions in no order");
+  // What lies behind the table in its segment is of no use.
+  std::uint64_t used = functions_ + (count_ + 1) * sizeof(Entry);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const auto details = word(functions_ + i * sizeof(Entry) + offsetof(Entry, details));
+    used = std::max(used, functions_ + details.value_or(0) + kFlagsAt1_20 + 1);
+  }
+  if (used < size) {
+    table_.resize(used);
+    table_.shrink_to_fit();
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> GoFunctions::word(std::uint64_t offset) const {
+  std::uint32_t value = 0;
+  if (offset > table_.size() || table_.size() - offset < sizeof value) return std::nullopt;
+  std::memcpy(&value, table_.data() + offset, sizeof value);
+  return value;
+}
+
+std::uint64_t GoFunctions::start_of(std::size_t index) const {
+  return text_ + word(functions_ + index * sizeof(Entry)).value_or(0);
+}
+
+std::string_view GoFunctions::text(std::uint64_t offset) const {
+  if (offset >= table_.size()) return {};
+  const auto* begin = reinterpret_cast<const char*>(table_.data()) + offset;
+  const std::size_t room = std::min<std::size_t>(table_.size() - offset, kMaxName);
+  return {begin, strnlen(begin, room)};
+}
+
+std::optional<GoFunction> GoFunctions::at(std::size_t index) const {
+  enum : std::uint8_t { kTopFrame = 1, kStackWrite = 2, kAssembly = 4 };
+  if (index >= count_) return std::nullopt;
+  GoFunction function;
+  function.start = start_of(index);
+  function.end = start_of(index + 1);
+  if (function.start < start_ || function.end <= function.start || function.end > end_) {
+    return std::nullopt;
+  }
+  const auto details =
+      functions_ + *word(functions_ + index * sizeof(Entry) + offsetof(Entry, details));
+  const auto name = word(details + kNameAt);
+  const auto depths = word(details + kDepthsAt);
+  // The flags are one byte; all that is read is there, because one byte behind them is.
+  if (!name || !depths || details + flags_ >= table_.size()) return std::nullopt;
+  const auto flags = static_cast<std::uint8_t>(table_[details + flags_]);
+  function.name = text(names_ + *name);
+  function.depths = *depths;
+  function.is_first = (flags & kTopFrame) != 0;
+  function.sets_stack = (flags & kStackWrite) != 0;
+  function.is_handwritten = (flags & kAssembly) != 0;
+  return function;
+}
+
+std::optional<GoFunction> GoFunctions::find(std::uint64_t address) const {
+  if (address < start_ || address >= end_) return std::nullopt;
+  // Starts ascend, or the search ends at some other function, which does not cover the address.
+  std::size_t low = 0;
+  std::size_t high = count_;
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    (start_of(middle) <= address ? low : high) = middle;
+  }
+  const auto function = at(low);
+  if (!function || address < function->start || address >= function->end) return std::nullopt;
+  return function;
+}
+
+std::vector<GoDepth> GoFunctions::depths_of(const GoFunction& function) const {
+  std::vector<GoDepth> depths;
+  // The first byte of all is no table, so that 0 means none.
+  const std::uint64_t offset = pc_tables_ + function.depths;
+  if (function.depths == 0 || offset >= table_.size()) return depths;
+  std::span<const std::byte> bytes = std::span(table_).subspan(offset);
+  std::int64_t depth = -1;
+  for (std::uint64_t at = function.start; at < function.end;) {
+    const auto change = take_number(bytes);
+    if (!change || (*change == 0 && !depths.empty())) break;
+    depth += static_cast<std::int32_t>(*change >> 1) ^ -static_cast<std::int32_t>(*change & 1);
+    const auto length = take_number(bytes);
+    if (!length || *length == 0 || depth < 0 || depth > kMostDepth) break;
+    const std::uint64_t end = at + *length * quantum_;
+    if (end > function.end) break;
+    depths.push_back({at, end, static_cast<std::int32_t>(depth)});
+    at = end;
+  }
+  return depths;
+}
+
+}  // namespace labelscope

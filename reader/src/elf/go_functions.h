@@ -1,0 +1,81 @@
+// The functions of a Go program: the table that its runtime itself unwinds and names by. It is in
+// every Go file, stripped or not: `.gopclntab`, here called the table.
+//
+//   header       magic, number of functions, where the code starts, offsets of what follows
+//   names        strings, each with a zero at its end
+//   pc tables    for a function: the depth of its stack, from instruction to instruction
+//   functions    {start, offset} for each, sorted, and where the last one ends
+//                  offset --> {start, name, ..., depths, ..., flags}
+//
+// A depth is how far the stack pointer is below what it was when the function began. Depths are
+// stored as differences: pairs of "so much deeper" and "for so many bytes", which end with a zero.
+//
+// Go 1.18 and later are read. The formats before have pointers instead of offsets.
+// Sources: runtime/symtab.go, runtime/runtime2.go, debug/gosym/pclntab.go of Go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "labelscope/result.h"
+
+namespace labelscope {
+
+struct GoFunction {
+  std::uint64_t start = 0;  // link-time address
+  std::uint64_t end = 0;    // where the next one starts: with the padding between them
+  std::string_view name;    // in the memory of the table; empty if it is damaged
+  std::uint32_t depths = 0;
+  bool is_first = false;        // of a thread or program (or the kernel calls it): TOPFRAME
+  bool sets_stack = false;      // it writes the stack pointer, as who changes stacks does: SPWRITE
+  bool is_handwritten = false;  // ASM
+};
+
+// From `start` to `end` the stack is this deep.
+struct GoDepth {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::int32_t depth = 0;
+};
+
+class GoFunctions {
+ public:
+  // kNotFound: it is no Go file. kUnsupported: the table is of a version that is not read.
+  // kMalformed, kLimit: it cannot be. What is read is kept; `file` may close.
+  static Result<GoFunctions> read(const ElfImage& file);
+
+  std::size_t count() const { return count_; }
+  // All code that the table describes.
+  std::uint64_t start() const { return start_; }
+  std::uint64_t end() const { return end_; }
+  // nullopt: the table has no such function, or what it has cannot be.
+  std::optional<GoFunction> at(std::size_t index) const;
+  // The function that covers this address.
+  std::optional<GoFunction> find(std::uint64_t address) const;
+  // In order, without holes, from the function's start on. It ends early where the table is damaged.
+  std::vector<GoDepth> depths_of(const GoFunction& function) const;
+
+ private:
+  GoFunctions() = default;
+  Status parse(const ElfImage& file, std::uint64_t address);
+  std::optional<std::uint32_t> word(std::uint64_t offset) const;
+  std::uint64_t start_of(std::size_t index) const;
+  std::string_view text(std::uint64_t offset) const;
+
+  std::vector<std::byte> table_;
+  std::uint64_t names_ = 0;  // offsets of parts
+  std::uint64_t pc_tables_ = 0;
+  std::uint64_t functions_ = 0;
+  std::uint64_t quantum_ = 1;  // the size of the smallest instruction
+  std::size_t flags_ = 0;      // in the entry of a function
+  std::size_t count_ = 0;
+  std::uint64_t text_ = 0;
+  std::uint64_t start_ = 0;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace labelscope
