@@ -254,9 +254,23 @@ Status ElfSymbols::load(bool symbols_only) {
   if (const char* link = dwelf_elf_gnu_debuglink(elf_.get(), &crc)) debug_link_ = dwarf_text(link);
   if (symbols_only || !budget_.spend(Cost::kUnpackedBytes, packed_size(elf_.get()))) {
     table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
+    read_go_functions();
     return {};
   }
-  return report_module(extent->start, extent->end);
+  Status status = report_module(extent->start, extent->end);
+  if (status) read_go_functions();
+  return status;
+}
+
+void ElfSymbols::read_go_functions() {
+  if (has_symtab_ || has_debug_file_) return;
+  auto file = ElfImage::open(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
+  auto functions = file ? GoFunctions::read(*file) : Result<GoFunctions>(file.error());
+  if (functions) {
+    go_.emplace(*std::move(functions));
+  } else if (file && functions.error().code != ErrorCode::kNotFound) {
+    remark(functions.error().context);
+  }
 }
 
 Status ElfSymbols::report_module(Address start, Address end) {
@@ -303,6 +317,9 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
   // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
   std::string_view symbol = table_->find(address);
+  // Names live as long as the table that they are in.
+  const auto go = symbol.empty() && go_ ? go_->find(link_address) : std::nullopt;
+  if (go) symbol = go->name;
   if (!symbol.empty()) {
     if (lines.empty()) lines.emplace_back();
     lines.back().system_name = symbol;
@@ -331,7 +348,9 @@ std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
   return std::prev(after)->start;
 }
 
-bool ElfSymbols::is_stripped() const { return !has_symtab_ && !has_debug_file_ && !scopes_; }
+bool ElfSymbols::is_stripped() const {
+  return !has_symtab_ && !has_debug_file_ && !scopes_ && !go_;
+}
 
 std::string ElfSymbols::why_nameless() const {
   std::string reason;

@@ -1,7 +1,8 @@
 // Names for the addresses of one ELF file: symbol table and DWARF together, wherever they are (the
-// file itself, a separate debug file, .gnu_debugdata). Addresses are link-time addresses of the
-// file. A function without a name goes by its start, which call frame information tells: so its
-// samples stay together, and apart from those of others.
+// file itself, a separate debug file, .gnu_debugdata). A Go program without symbols has the names
+// that its runtime uses. Addresses are link-time addresses of the file. A function without a name
+// goes by its start, which call frame information tells: so its samples stay together, and apart
+// from those of others.
 //
 // The file is foreign and libdw is large: this runs in the worker (names_task.h), which can open
 // nothing. What libdw would open is asked for (FindDebugFile), and looked at before libdw sees it.
@@ -21,6 +22,7 @@
 #include "cli/symbol/dwarf_scopes.h"
 #include "cli/symbol/names_messages.h"
 #include "cli/symbol/symbol_table.h"
+#include "elf/go_functions.h"
 #include "labelscope/result.h"
 #include "unwind_table/call_frames.h"
 
@@ -53,7 +55,8 @@ class ElfSymbols {
   std::vector<SourceLine> find(Address link_address, bool inlined);
   // There is debug information with source lines.
   bool has_lines() const { return scopes_.has_value(); }
-  // There are neither all symbols nor debug information: a debug file would help.
+  // There are neither all symbols nor debug information, and it is no Go program: a debug file
+  // would help.
   bool is_stripped() const;
   // Why some addresses have no name.
   std::string why_nameless() const;
@@ -75,6 +78,7 @@ class ElfSymbols {
   Status report_module(Address start, Address end);
   int find_debug_file(const char* debug_link, GElf_Word crc);
   void find_alternate(Dwarf* dwarf);
+  void read_go_functions();
   void remark(const std::string& what);
   std::optional<Address> start_of_function(Address link_address);
 
@@ -110,6 +114,7 @@ class ElfSymbols {
   Dwfl_Module* module_ = nullptr;  // owned by dwfl_
   std::optional<SymbolTable> table_;
   std::optional<DwarfScopes> scopes_;
+  std::optional<GoFunctions> go_;
   bool asked_for_frames_ = false;
   std::optional<CallFrames> frames_;  // read when an address has no name
 };

@@ -2,6 +2,7 @@
 // cheap.
 #include "cli/symbol/function_table.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <string_view>
 
 #include "cli/worker/fields.h"
+#include "elf/elf_image.h"
+#include "elf/go_functions.h"
 #include "elf/section_count.h"
 
 namespace labelscope::cli {
@@ -113,9 +116,23 @@ std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
   return functions;
 }
 
-// Adds those that begin in none of the functions with names, which are sorted.
-void add_nameless(std::vector<FunctionSymbol> nameless, std::vector<FunctionSymbol>& functions) {
-  std::erase_if(nameless, [&](const FunctionSymbol& one) {
+// Those of a Go program, which have names also in a stripped one.
+std::vector<FunctionSymbol> go_functions(int fd) {
+  std::vector<FunctionSymbol> functions;
+  auto file = ElfImage::open(UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
+  const auto table = file ? GoFunctions::read(*file) : Result<GoFunctions>(file.error());
+  if (!table) return functions;
+  for (std::size_t i = 0; i < std::min(table->count(), kMaxSymbols); ++i) {
+    const auto function = table->at(i);
+    if (function)
+      functions.push_back({function->start, function->end, std::string(function->name)});
+  }
+  return functions;
+}
+
+// Adds those that begin in none of the functions that are known, which are sorted.
+void add_others(std::vector<FunctionSymbol> others, std::vector<FunctionSymbol>& functions) {
+  std::erase_if(others, [&](const FunctionSymbol& one) {
     const auto next =
         std::upper_bound(functions.begin(), functions.end(), one.start,
                          [](Address start, const FunctionSymbol& f) { return start < f.start; });
@@ -123,7 +140,7 @@ void add_nameless(std::vector<FunctionSymbol> nameless, std::vector<FunctionSymb
     const FunctionSymbol& before = *std::prev(next);
     return one.start < before.end || one.start == before.start;
   });
-  functions.insert(functions.end(), nameless.begin(), nameless.end());
+  functions.insert(functions.end(), others.begin(), others.end());
 }
 
 std::size_t underscores(const std::string& name) { return name.find_first_not_of('_'); }
@@ -164,7 +181,9 @@ Result<std::vector<FunctionSymbol>> read_functions(int fd) {
   }
   sort_by_start(functions);
   if (is_stripped) {
-    add_nameless(unwound_functions(fd, elf.get()), functions);
+    add_others(go_functions(fd), functions);
+    sort_by_start(functions);
+    add_others(unwound_functions(fd, elf.get()), functions);
     sort_by_start(functions);
   }
   return functions;

@@ -18,9 +18,9 @@ struct FunctionSymbol {
 };
 
 // The defined functions of .symtab and .dynsym, sorted by start. If one address has several names,
-// the one that people use. In a file without .symtab also where the unwind tables have functions,
-// without a name. `fd` stays open. kMalformed: no ELF file, or one that contradicts itself. For the
-// worker: FileNamer::functions() asks it.
+// the one that people use. In a file without .symtab also those that a Go program knows by itself,
+// and where the unwind tables have functions, without a name. `fd` stays open. kMalformed: no ELF
+// file, or one that contradicts itself. For the worker: FileNamer::functions() asks it.
 Result<std::vector<FunctionSymbol>> read_functions(int fd);
 
 // The worker's task, and what comes of it. A reply is any number of functions.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/sampling/sampler.h"
+#include "bpf/sampler.h"
 
 namespace labelscope::test {
 
