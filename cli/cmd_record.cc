@@ -11,7 +11,7 @@
 #include <set>
 #include <string_view>
 
-#include "bpf/kernel.h"
+#include "bpf/load/kernel.h"
 #include "cli/commands.h"
 #include "cli/format/escape.h"
 #include "cli/format/text.h"

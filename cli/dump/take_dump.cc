@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "bpf/task_snapshot.h"
+#include "bpf/snapshot/task_snapshot.h"
 #include "cli/profile/address_space.h"
 #include "cli/unwind/table_worker.h"
 #include "labelscope/stopped_thread.h"

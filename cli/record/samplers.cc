@@ -1,9 +1,9 @@
 // BPF where it can be had, because it stops nothing; ptrace otherwise.
 #include "cli/record/samplers.h"
 
-#include "bpf/kernel.h"
-#include "bpf/perf_events.h"
-#include "bpf/sampler.h"
+#include "bpf/load/kernel.h"
+#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/sampler.h"
 #include "cli/host/signals.h"
 #include "cli/record/privileges.h"
 

@@ -6,13 +6,13 @@
 // code.
 // The order matters: types before helpers before what uses them.
 // clang-format off
-#include "bpf/vmlinux_min.h"
+#include "bpf/programs/vmlinux_min.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/task.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/programs/task.bpf.h"
+#include "bpf/programs/stack.bpf.h"
 #include "tests/bench/bench_wire.h"
 // clang-format on
 

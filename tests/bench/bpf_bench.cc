@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "bpf/counters.h"
-#include "bpf/wire.h"
+#include "bpf/wire/counters.h"
+#include "bpf/wire/wire.h"
 // Last: it needs the types above.
 #include "bench_bpf.skel.h"
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "aims.h"
-#include "bpf/sampler.h"
+#include "bpf/sampling/sampler.h"
 #include "bpf_bench.h"
 #include "label_sets.h"
 

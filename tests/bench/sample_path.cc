@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "bpf/records.h"
+#include "bpf/wire/records.h"
 #include "cli/format/format.h"
 #include "synthetic_records.h"
 

@@ -1,4 +1,4 @@
-// Records of the BPF sampler (bpf/wire.h), made up: what a busy service would send.
+// Records of the BPF sampler (bpf/wire/wire.h), made up: what a busy service would send.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/wire.h"
+#include "bpf/wire/wire.h"
 
 namespace labelscope::bench {
 

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "bpf/perf_ring.h"
-#include "bpf/records.h"
-#include "bpf/task_records.h"
-#include "bpf/wire.h"
+#include "bpf/sampling/perf_ring.h"
+#include "bpf/wire/records.h"
+#include "bpf/wire/task_records.h"
+#include "bpf/wire/wire.h"
 #include "fuzz/fuzzer_check.h"
 #include "process/proc_fs.h"
 #include "sources/label_codec.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bpf/perf_events.h"
+#include "bpf/sampling/perf_events.h"
 #include "cli/check/baseline.h"
 #include "cli/symbol/kernel_symbols.h"
 #include "fuzz/fuzzer_check.h"

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <fstream>
 
-#include "bpf/loading.h"
-#include "bpf/wire.h"
+#include "bpf/load/loading.h"
+#include "bpf/wire/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "sampler_bpf.skel.h"

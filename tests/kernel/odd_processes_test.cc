@@ -12,7 +12,7 @@
 #include <map>
 #include <thread>
 
-#include "bpf/unwind_wire.h"
+#include "bpf/wire/unwind_wire.h"
 #include "kernel/chain_samples.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "bpf/kernel.h"
-#include "bpf/loading.h"
-#include "bpf/snapshot_wire.h"
-#include "bpf/wire.h"
+#include "bpf/load/kernel.h"
+#include "bpf/load/loading.h"
+#include "bpf/wire/snapshot_wire.h"
+#include "bpf/wire/wire.h"
 #include "kernel/sampling.h"
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"

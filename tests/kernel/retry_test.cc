@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "bpf/kernel.h"
+#include "bpf/load/kernel.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"

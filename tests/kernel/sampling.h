@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/sampler.h"
+#include "bpf/sampling/sampler.h"
 
 namespace labelscope::test {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "bpf/wire.h"
+#include "bpf/wire/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"

@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "bpf/task_iterators.h"
-#include "bpf/task_records.h"
-#include "bpf/task_snapshot.h"
+#include "bpf/snapshot/task_iterators.h"
+#include "bpf/snapshot/task_snapshot.h"
+#include "bpf/wire/task_records.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "process/proc_fs.h"

@@ -1,5 +1,5 @@
 // All threads of a process read by iterators while they run, sleep, are stopped, traced or end.
-#include "bpf/task_snapshot.h"
+#include "bpf/snapshot/task_snapshot.h"
 
 #include <fcntl.h>
 #include <poll.h>

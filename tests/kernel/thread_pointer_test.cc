@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "bpf/task_snapshot.h"
+#include "bpf/snapshot/task_snapshot.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "labelscope/plan.h"

@@ -3,7 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/loading.h"
+#include "bpf/load/loading.h"
 #include "support/catch.h"
 #include "support/rights.h"
 

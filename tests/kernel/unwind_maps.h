@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "bpf/bpf_object.h"
-#include "bpf/unwind_wire.h"
+#include "bpf/load/bpf_object.h"
+#include "bpf/wire/unwind_wire.h"
 #include "labelscope/ids.h"
 #include "unwind_table/build_unwind_table.h"
 

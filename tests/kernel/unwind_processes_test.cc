@@ -1,6 +1,6 @@
 // What the unwinder knows of processes, as the BPF programs find it: this test's own mappings and
 // its children's. Tables are made up, by the size of a file.
-#include "bpf/unwind_processes.h"
+#include "bpf/unwind/unwind_processes.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // Tables in the maps of the unwinder: what goes in is what a BPF program finds, what does not fit
 // leaves nothing behind.
-#include "bpf/unwind_tables.h"
+#include "bpf/unwind/unwind_tables.h"
 
 #include <random>
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "bpf/wire.h"
+#include "bpf/wire/wire.h"
 #include "kernel/chain_samples.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"

@@ -1,5 +1,5 @@
 // Ranges of an array that are given out and come back, against a list of who has each number.
-#include "bpf/free_ranges.h"
+#include "bpf/unwind/free_ranges.h"
 
 #include <random>
 #include <vector>

@@ -1,5 +1,5 @@
 // Which kernels are warned of, by what uname(2) says there.
-#include "bpf/kernel.h"
+#include "bpf/load/kernel.h"
 
 #include "support/catch.h"
 

@@ -1,10 +1,10 @@
 // The ledger and the samples that wait for their answer, on numbers that a test makes.
-#include "bpf/ledger.h"
+#include "bpf/wire/ledger.h"
 
 #include <cstring>
 #include <vector>
 
-#include "bpf/held_samples.h"
+#include "bpf/sampling/held_samples.h"
 #include "support/catch.h"
 
 using namespace labelscope;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "bpf/records.h"
+#include "bpf/wire/records.h"
 #include "native/native_walk.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"

@@ -2,7 +2,7 @@
  * tables that a test makes. Once for each processor. */
 #pragma once
 
-#include "bpf/unwind_wire.h"
+#include "bpf/wire/unwind_wire.h"
 #include "unwind/stack.h"
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 #include "fake_bpf.h"
 
 // The helpers must be known before the code that uses them.
-#include "bpf/wire.h"
+#include "bpf/wire/wire.h"
 #include "labelscope/read_labels.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);

@@ -1,7 +1,7 @@
 /* What native_walk.c offers to the tests. */
 #pragma once
 
-#include "bpf/wire.h"
+#include "bpf/wire/wire.h"
 
 #ifdef __cplusplus
 extern "C" {

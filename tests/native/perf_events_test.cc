@@ -1,5 +1,5 @@
-// bpf/perf_events.cc and bpf/perf_ring.cc: the texts and records that the kernel writes.
-#include "bpf/perf_events.h"
+// bpf/sampling/perf_events.cc and bpf/sampling/perf_ring.cc: the texts and records that the kernel writes.
+#include "bpf/sampling/perf_events.h"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // What lost records have told of, found out by comparing with the map of processes.
-#include "bpf/process_table.h"
+#include "bpf/sampling/process_table.h"
 
 #include "support/catch.h"
 

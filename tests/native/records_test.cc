@@ -1,4 +1,4 @@
-// bpf/records.cc: total over any bytes.
+// bpf/wire/records.cc: total over any bytes.
 #include <cstring>
 #include <random>
 

@@ -1,5 +1,5 @@
-// bpf/task_records.cc: total over any bytes, and the kernel's states by their letters.
-#include "bpf/task_records.h"
+// bpf/wire/task_records.cc: total over any bytes, and the kernel's states by their letters.
+#include "bpf/wire/task_records.h"
 
 #include <elf.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "bpf/snapshot_wire.h"
+#include "bpf/wire/snapshot_wire.h"
 #include "process/proc_fs.h"
 #include "support/catch.h"
 

@@ -1,5 +1,5 @@
 // ThreadClocks over this process's own threads: what they ran before is taken off, once.
-#include "bpf/thread_clocks.h"
+#include "bpf/sampling/thread_clocks.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <map>
 
-#include "bpf/sampler.h"
+#include "bpf/sampling/sampler.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 #include "process/resolver_matrix.h"

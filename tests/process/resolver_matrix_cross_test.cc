@@ -5,7 +5,7 @@
 #include <fstream>
 #include <optional>
 
-#include "bpf/task_snapshot.h"
+#include "bpf/snapshot/task_snapshot.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"

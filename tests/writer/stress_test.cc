@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/sampler.h"
+#include "bpf/sampling/sampler.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/stopped_thread.h"

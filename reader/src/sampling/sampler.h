@@ -1,5 +1,5 @@
 // Samples of chosen processes, each with its thread's labels: what every way of sampling offers
-// (BPF: bpf/sampler.h; stopping threads: ptrace_sampler.h).
+// (BPF: bpf/sampling/sampler.h; stopping threads: ptrace_sampler.h).
 //
 //   sampler->set_process(pid, recipes);        any time, any number of processes
 //   sampler->start();

@@ -1,6 +1,6 @@
 // All threads of a process, each read once. `labelscope dump` and the C API show it. Three
 // functions make one: snapshot_process() stops each thread in turn, snapshot_core() reads a core
-// file, and snapshot_by_bpf() uses a BPF iterator that stops no thread (bpf/task_snapshot.h).
+// file, and snapshot_by_bpf() uses a BPF iterator that stops no thread (bpf/snapshot/task_snapshot.h).
 #pragma once
 
 #include <atomic>

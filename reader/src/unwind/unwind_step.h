@@ -8,7 +8,7 @@
  * verifier each is a function of its own: it would follow every way through one with every way
  * through the next.
  *
- * Compiled for the kernel (bpf/unwind.bpf.h) and for the host (walk_one.h). Whoever includes this
+ * Compiled for the kernel (bpf/programs/unwind.bpf.h) and for the host (walk_one.h). Whoever includes this
  * defines before where target memory is, as labelscope/bpf/read_user.bpf.h does (struct ls_memory,
  * ls_read_user(), ls_keep_together()), and where tables are: ls_unwind_mapping_at(),
  * ls_unwind_module_at(), ls_unwind_page_at(), ls_unwind_block_at(), ls_unwind_rule_at(). Each takes

@@ -1,0 +1,257 @@
+// Loading. Where the kernel can repeat reads, an object with repeated reads is tried first.
+#include "bpf/load/bpf_object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "bpf/load/loading.h"
+
+namespace labelscope {
+namespace {
+
+// A power of two of pages, as the ring buffer wants.
+std::uint32_t ring_size(std::size_t wanted) {
+  auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t most = std::size_t{1} << 30;
+  return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(wanted, page, most)));
+}
+
+// Signatures of return addresses (aarch64) are in the bits that no address of user mode has. The
+// stack is at the upper end of these.
+std::uint64_t code_mask() {
+  const auto on_stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return std::bit_ceil(std::uint64_t{on_stack}) - 1;
+}
+
+ls_config make_config(const SamplerOptions& options) {
+  ls_config config{};
+  config.pid_namespace = own_pid_namespace();
+  config.call_graph = options.call_graph;
+  config.kernel_stacks = options.kernel_stacks;
+  config.follow_children = options.follow_children;
+  config.worker_flag = worker_flags();
+  config.code_mask = code_mask();
+  config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
+  return config;
+}
+
+void resize(bpf_object* object, const char* name, std::uint32_t entries) {
+  if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
+    bpf_map__set_max_entries(map, entries);
+  }
+}
+
+template <class T>
+Result<T> read_entry(int map, Pid pid) {
+  T value{};
+  if (bpf_map_lookup_elem(map, &pid, &value) == 0) return value;
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " is not sampled"};
+  }
+  return system_error(errno, "cannot read the map of processes");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
+  std::string problem;
+  bool refused = false;
+  const bool unwinds = options.call_graph == LS_CALL_GRAPH_DWARF;
+  if (options.retries == RetryMode::kAuto) {
+    if (auto retrying = retrying_sampler(unwinds)) {
+      auto loaded = load_object(options, *retrying);
+      if (loaded || loaded.error().code != ErrorCode::kSystem) return loaded;
+      problem = std::move(loaded).error().context;
+      refused = true;
+    } else {
+      problem = std::move(retrying).error().context;
+    }
+  }
+  auto loaded = load_object(options, plain_sampler(unwinds));
+  if (loaded) {
+    (*loaded)->retry_problem_ = std::move(problem);
+    (*loaded)->retries_refused_ = refused;
+  }
+  return loaded;
+}
+
+Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& options,
+                                                          const SamplerObject& object) {
+  LibbpfLog log;
+  std::size_t size = 0;
+  const void* bytes = object.bytes(&size);
+  DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "labelscope");
+  std::unique_ptr<BpfObject> loaded(new BpfObject);
+  loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
+  if (!loaded->object_) return load_error(-errno, log);
+
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  resize(loaded->object_, "processes", options.max_processes);
+  resize(loaded->object_, "exec_counts", options.max_processes);
+  resize(loaded->object_, "unwind_processes", options.max_processes);
+  resize(loaded->object_, "ring", ring_size(options.ring_bytes));
+  resize(loaded->object_, "scratch",
+         static_cast<std::uint32_t>(cpus) + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  const ls_config config = make_config(options);
+  if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
+    return std::move(status).error();
+  }
+  int error = bpf_object__load(loaded->object_);
+  if (error != 0) return load_error(error, log);
+  if (Status status = loaded->find_parts(); !status) return std::move(status).error();
+  if (object.unwinds && !tells_saved_registers()) {
+    if (Status status = loaded->calibrate(); !status) return std::move(status).error();
+  }
+  if (Status status = loaded->attach(); !status) return std::move(status).error();
+  return loaded;
+}
+
+Status BpfObject::find_parts() {
+  program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
+  ring_fd_ = map_fd(object_, "ring");
+  processes_fd_ = map_fd(object_, "processes");
+  exec_counts_fd_ = map_fd(object_, "exec_counts");
+  counters_fd_ = map_fd(object_, "counters");
+  endings_fd_ = map_fd(object_, "endings");
+  retries_fd_ = map_fd(object_, "retries");
+  free_scratches_fd_ = map_fd(object_, "free_scratches");
+  return retries() ? fill_free_scratches() : Status{};
+}
+
+Status BpfObject::fill_free_scratches() {
+  auto cpus = static_cast<std::uint32_t>(libbpf_num_possible_cpus());
+  for (std::uint32_t i = 0; i < LS_RETRY_SCRATCHES; ++i) {
+    std::uint32_t index = cpus + i;
+    if (bpf_map_update_elem(free_scratches_fd_, nullptr, &index, BPF_ANY) != 0) {
+      return system_error(errno, "cannot prepare the buffers of repeated reads");
+    }
+  }
+  return {};
+}
+
+// One system call of our own is enough.
+Status BpfObject::calibrate() {
+  bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, "calibrate"));
+  if (!link) return system_error(errno, "cannot attach the BPF program calibrate");
+  static_cast<void>(getppid());
+  bpf_link__destroy(link);
+  std::uint32_t zero = 0;
+  std::uint64_t distance = 0;
+  const int map = map_fd(object_, "unwind_calibration");
+  if (bpf_map_lookup_elem(map, &zero, &distance) == 0 && distance != 0) return {};
+  return Error{ErrorCode::kUnsupported,
+               "where this kernel saves the registers of programs could not be learned"};
+}
+
+Status BpfObject::attach() {
+  for (const char* name : {"on_fork", "on_exec", "on_exit", "on_free"}) {
+    bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, name));
+    if (!link) return system_error(errno, std::string("cannot attach the BPF program ") + name);
+    links_.push_back(link);
+  }
+  return {};
+}
+
+void BpfObject::detach() {
+  for (bpf_link* link : links_) bpf_link__destroy(link);
+  links_.clear();
+}
+
+BpfObject::~BpfObject() {
+  detach();
+  bpf_object__close(object_);
+}
+
+Result<ls_process> BpfObject::process(Pid pid) const {
+  return read_entry<ls_process>(processes_fd_, pid);
+}
+
+Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
+  return read_entry<std::uint32_t>(exec_counts_fd_, pid);
+}
+
+Status BpfObject::add_process(Pid pid, const ls_process& process) {
+  std::uint32_t first = 0;
+  // Before the process itself: what is sampled has a count.
+  if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
+      bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
+    return {};
+  }
+  if (errno == E2BIG) {
+    return Error{ErrorCode::kLimit,
+                 "no more processes can be sampled at the same time; the limit "
+                 "is the option max_processes"};
+  }
+  return system_error(errno, "cannot write to the map of processes");
+}
+
+Status BpfObject::update_process(Pid pid, const ls_process& process) {
+  if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_EXIST) == 0) return {};
+  if (errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " has ended"};
+  }
+  return system_error(errno, "cannot write to the map of processes");
+}
+
+Status BpfObject::remove_process(Pid pid) {
+  for (int map : {processes_fd_, exec_counts_fd_}) {
+    if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
+      return system_error(errno, "cannot delete from the map of processes");
+    }
+  }
+  return {};
+}
+
+std::vector<Pid> BpfObject::pids() const {
+  std::vector<Pid> all;
+  Pid next{};
+  for (int error = bpf_map_get_next_key(processes_fd_, nullptr, &next); error == 0;
+       error = bpf_map_get_next_key(processes_fd_, &all.back(), &next)) {
+    all.push_back(next);
+  }
+  return all;
+}
+
+Result<ls_counters> BpfObject::counters() const {
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  ls_counters total{};
+  std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
+  for (std::uint32_t entry = 0; entry < LS_COUNTERS_ENTRIES; ++entry) {
+    if (bpf_map_lookup_elem(counters_fd_, &entry, each.data()) != 0) {
+      return system_error(errno, "cannot read the counters");
+    }
+    for (const ls_counters& cpu : each) {
+      for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) total.value[i] += cpu.value[i];
+    }
+  }
+  return total;
+}
+
+std::vector<ls_ending> BpfObject::endings() const {
+  std::vector<ls_ending> all;
+  std::uint64_t key = 0;
+  const std::uint64_t* before = nullptr;
+  while (bpf_map_get_next_key(endings_fd_, before, &key) == 0) {
+    ls_ending ending{};
+    if (bpf_map_lookup_elem(endings_fd_, &key, &ending) == 0) all.push_back(ending);
+    before = &key;
+  }
+  return all;
+}
+
+void BpfObject::cancel_retries() {
+  if (!retries()) return;
+  std::uint32_t key = 0;
+  while (bpf_map_get_next_key(retries_fd_, nullptr, &key) == 0) {
+    if (bpf_map_delete_elem(retries_fd_, &key) != 0 && errno != ENOENT) return;
+  }
+}
+
+}  // namespace labelscope

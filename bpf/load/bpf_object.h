@@ -1,0 +1,81 @@
+// The loaded BPF programs and their maps. This configures libbpf, and turns its messages into
+// errors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/load/kernel.h"
+#include "bpf/load/sampler_options.h"
+#include "bpf/wire/counters.h"
+#include "bpf/wire/wire.h"
+#include "labelscope/result.h"
+
+struct bpf_link;
+struct bpf_object;
+
+namespace labelscope {
+
+class BpfObject {
+ public:
+  // Opens the object, sets the sizes of its maps, loads it, and attaches the programs for fork,
+  // exec and exit. `retry_problem` says why there are no repeated reads although the options want
+  // them.
+  static Result<std::unique_ptr<BpfObject>> load(const SamplerOptions& options);
+  ~BpfObject();
+  BpfObject(const BpfObject&) = delete;
+  BpfObject& operator=(const BpfObject&) = delete;
+
+  // File descriptors, valid as long as the object. -1: this variant has no such map.
+  int program_fd() const { return program_fd_; }
+  int ring_fd() const { return ring_fd_; }
+  bool retries() const { return retries_fd_ >= 0; }
+  const bpf_object* object() const { return object_; }
+  const std::string& retry_problem() const { return retry_problem_; }
+  bool retries_refused() const { return retries_refused_; }
+
+  // The map of processes and that of their execs; kNotFound: no such entry, kLimit: no room. A new
+  // process starts with 0 execs.
+  Result<ls_process> process(Pid pid) const;
+  Result<std::uint32_t> exec_count(Pid pid) const;
+  Status add_process(Pid pid, const ls_process& process);
+  Status update_process(Pid pid, const ls_process& process);
+  Status remove_process(Pid pid);
+  std::vector<Pid> pids() const;
+
+  // Sums over all CPUs.
+  Result<ls_counters> counters() const;
+  // Threads that have ended and that the kernel has not freed yet. Call it after detach(): before,
+  // the ring buffer may tell of the same threads.
+  std::vector<ls_ending> endings() const;
+  // Cancels the repeated reads that were scheduled and have not run.
+  void cancel_retries();
+  // Ends the events of processes and threads.
+  void detach();
+
+ private:
+  BpfObject() = default;
+  static Result<std::unique_ptr<BpfObject>> load_object(const SamplerOptions& options,
+                                                        const SamplerObject& object);
+  Status find_parts();
+  Status attach();
+  Status fill_free_scratches();
+  Status calibrate();
+
+  bpf_object* object_ = nullptr;
+  std::vector<bpf_link*> links_;
+  int program_fd_ = -1;
+  int ring_fd_ = -1;
+  int processes_fd_ = -1;
+  int exec_counts_fd_ = -1;
+  int counters_fd_ = -1;
+  int endings_fd_ = -1;
+  int retries_fd_ = -1;
+  int free_scratches_fd_ = -1;
+  std::string retry_problem_;
+  bool retries_refused_ = false;
+};
+
+}  // namespace labelscope

@@ -1,0 +1,142 @@
+#include "bpf/load/kernel.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "bpf/load/loading.h"
+#include "bpf/wire/wire.h"  // for the skeletons
+#include "sampler_bpf.skel.h"
+#include "sampler_retry_bpf.skel.h"
+#include "sampler_retry_implicit_bpf.skel.h"
+#include "sampler_retry_implicit_unwind_bpf.skel.h"
+#include "sampler_retry_unwind_bpf.skel.h"
+#include "sampler_unwind_bpf.skel.h"
+
+namespace labelscope {
+namespace {
+
+// 6001 for Linux 6.1; 0 if it is not there.
+unsigned version_of(const char* release) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  return std::sscanf(release, "%u.%u", &major, &minor) == 2 ? major * 1000 + minor : 0;
+}
+
+unsigned kernel_version() {
+  utsname name{};
+  return uname(&name) == 0 ? version_of(name.release) : 0;
+}
+
+}  // namespace
+
+std::string kernel_name() {
+  utsname name{};
+  return uname(&name) == 0 ? std::string(name.sysname) + " " + name.release : "this kernel";
+}
+
+std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
+  LibbpfLog silence;
+  std::vector<bool> found;
+  btf* kernel = btf__load_vmlinux_btf();
+  if (!kernel) return found;
+  for (const char* function : functions) {
+    found.push_back(btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0);
+  }
+  btf__free(kernel);
+  return found;
+}
+
+// PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
+std::uint32_t worker_flags() {
+  const unsigned version = kernel_version();
+  if (version >= 6004) return 0x4010;
+  return version >= 5012 ? 0x10 : 0;
+}
+
+bool map_access_needs_capability() { return kernel_version() < 5019; }
+
+SamplerObject plain_sampler(bool unwinds) {
+  return {unwinds ? &sampler_unwind_bpf__elf_bytes : &sampler_bpf__elf_bytes, false, unwinds};
+}
+
+// The kernel took away one argument of what schedules a repeated read, under a new name. The old
+// name is still there, with a type that objects made for 6.18 do not have.
+Result<SamplerObject> retrying_sampler(bool unwinds) {
+  constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
+  constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
+  const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
+  if (has.empty() || !has[0]) {
+    return Error{ErrorCode::kUnsupported,
+                 std::string("the kernel has no ") + kSchedule + " (Linux 6.18)"};
+  }
+  if (unwinds) {
+    return SamplerObject{has[1] ? &sampler_retry_implicit_unwind_bpf__elf_bytes
+                                : &sampler_retry_unwind_bpf__elf_bytes,
+                         true, true};
+  }
+  return SamplerObject{
+      has[1] ? &sampler_retry_implicit_bpf__elf_bytes : &sampler_retry_bpf__elf_bytes, true, false};
+}
+
+bool tells_saved_registers() { return kernel_version() >= 5015; }
+
+// From 5.19 on, a check in bpf_probe_read_user() took a lock that the interrupted code may hold; it
+// was taken out in 6.3 and in 6.1.27. Debian's name for a kernel does not say which 6.1 it is, its
+// version string does.
+std::string danger_of_reading_programs(const std::string& release, const std::string& version) {
+  constexpr unsigned kMended = 27;
+  const unsigned line = version_of(release.c_str());
+  if (line < 5019 || line > 6002) return {};
+  unsigned patch = 0;
+  for (const std::string* text : {&release, &version}) {
+    const std::size_t at = text->find("6.1.");
+    unsigned found = 0;
+    if (at != std::string::npos && std::sscanf(text->c_str() + at, "6.1.%u", &found) == 1)
+      patch = std::max(patch, found);
+  }
+  if (line == 6001 && patch >= kMended) return {};
+  return "Linux " + release +
+         " may be one of those (5.19 to 6.1.26, 6.2) that can lock up when a BPF program reads the "
+         "memory of a program from a perf event; 6.1.27 and 6.3 are safe, and so is --backend "
+         "ptrace";
+}
+
+std::string danger_of_reading_programs() {
+  utsname name{};
+  return uname(&name) == 0 ? danger_of_reading_programs(name.release, name.version) : "";
+}
+
+Status attach_to_event(int event_fd, int program_fd) {
+  if (ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) == 0) return {};
+  return system_error(errno, "cannot attach the BPF program to a perf event");
+}
+
+bpf_link* attach_iterator(bpf_program* program, Pid pid) {
+  bpf_iter_link_info process{};
+  process.task.pid = static_cast<std::uint32_t>(raw(pid));
+  DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &process,
+                      .link_info_len = sizeof(process));
+  bpf_link* link = kernel_version() >= 6001 ? bpf_program__attach_iter(program, &options) : nullptr;
+  return link ? link : bpf_program__attach_iter(program, nullptr);
+}
+
+// Asked only after a failure, because it takes longer than loading.
+Error iterator_error(Error error) {
+  if (error.code != ErrorCode::kSystem ||
+      kernel_has({"bpf_copy_from_user_task"}) != std::vector{false}) {
+    return error;
+  }
+  return {ErrorCode::kUnsupported,
+          kernel_name() +
+              " cannot read the memory of another process from a BPF program; Linux 5.18 and later "
+              "can (bpf_copy_from_user_task)"};
+}
+
+}  // namespace labelscope

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reports fork, exec and exit of the sampled processes, and the CPU time of each thread that ends.
+ * Raw tracepoints: the order of their arguments has been the same since Linux 4.17. */
+#ifndef LABELSCOPE_BPF_LIFECYCLE_BPF_H
+#define LABELSCOPE_BPF_LIFECYCLE_BPF_H
+
+#include "bpf/programs/task.bpf.h"
+#ifdef LS_WITH_UNWIND
+#include "bpf/programs/unwind.bpf.h"
+#endif
+
+static __always_inline void ls_send_event(struct ls_process_event* event, __u32 type,
+                                          __u32 dropped) {
+  event->record.size = sizeof(*event);
+  event->record.type = type;
+  event->time_ns = bpf_ktime_get_ns();
+  /* These are rare, and user space has to plan again soon: each of them wakes it up. */
+  if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
+    ls_count_other(dropped);
+}
+
+static __always_inline __u64 ls_time_of(struct task_struct* task) {
+  return BPF_CORE_READ(task, se.sum_exec_runtime);
+}
+
+static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
+  struct ls_thread_end end = {
+      .record = {.size = sizeof(end), .type = LS_RECORD_THREAD_END},
+      .thread_ns = ending->thread_ns,
+      .pid = ending->pid,
+      .tid = ending->tid,
+  };
+  if (bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+    ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
+}
+
+/* A child has a copy of its parent's address space, so the parent's recipes are right for it. */
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* parent = (struct task_struct*)ctx->args[0];
+  struct task_struct* child = (struct task_struct*)ctx->args[1];
+  struct ls_process* process;
+  __u32* exec_count;
+
+  if (!config.follow_children) return 0;
+  if (BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid)) return 0; /* a new thread */
+  __u32 parent_pid = ls_ids_of(parent, config.pid_namespace).pid;
+  process = bpf_map_lookup_elem(&processes, &parent_pid);
+  exec_count = bpf_map_lookup_elem(&exec_counts, &parent_pid);
+  if (!process || !exec_count) return 0;
+  __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
+  __u32 child_exec_count = *exec_count;
+  /* Straight from one entry to the other: it is too large for the stack. */
+  struct ls_process* copy = 0;
+  if (child_pid != 0 &&
+      !bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) &&
+      !bpf_map_update_elem(&processes, &child_pid, process, BPF_ANY))
+    copy = bpf_map_lookup_elem(&processes, &child_pid);
+  if (!copy) {
+    bpf_map_delete_elem(&exec_counts, &child_pid);
+    ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
+    return 0;
+  }
+  /* The child does not run yet, so nobody sees the entry before. */
+  copy->parent = parent_pid;
+  copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
+#ifdef LS_WITH_UNWIND
+  struct ls_unwind_process* unwound = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
+  if (unwound) {
+    struct ls_unwind_process same = *unwound;
+    bpf_map_update_elem(&unwind_processes, &child_pid, &same, BPF_ANY);
+  }
+#endif
+  struct ls_process_event event = {
+      .pid = child_pid, .parent = parent_pid, .exec_count = child_exec_count};
+  ls_send_event(&event, LS_RECORD_FORK, LS_COUNT_DROPPED_FORK);
+  return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args* ctx) {
+  /* Not the tid: it has just changed if another thread than the first called exec. */
+  struct task_struct* task = (struct task_struct*)ctx->args[0];
+  __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
+  if (!exec_count) return 0;
+  ++*exec_count;
+  struct ls_process_event event = {
+      .pid = pid, .exec_count = *exec_count, .thread_ns = ls_time_of(task)};
+  /* The kernel tells the former number as the initial pid namespace counts. */
+  if (config.pid_namespace == 0) event.former = ctx->args[1];
+  ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
+  return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx->args[0];
+  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &ids.pid);
+  if (!exec_count) return 0;
+  __u64 key = (__u64)task;
+  struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};
+  /* If the map is full, only the CPU time of the thread's last moments is missed. */
+  if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
+  if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
+  struct ls_process_event event = {.pid = ids.pid, .exec_count = *exec_count};
+  ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
+  bpf_map_delete_elem(&processes, &ids.pid);
+#ifdef LS_WITH_UNWIND
+  bpf_map_delete_elem(&unwind_processes, &ids.pid);
+#endif
+  bpf_map_delete_elem(&exec_counts, &ids.pid);
+  return 0;
+}
+
+/* Whether on_exit() has seen the current thread, of which on_free() will tell. */
+static __always_inline _Bool ls_is_ending(void) {
+  if (!(ls_current_thread().flags & LS_TASK_EXITING)) return 0;
+  __u64 key = bpf_get_current_task();
+  return bpf_map_lookup_elem(&endings, &key) != 0;
+}
+
+/* A thread that exits still runs in the kernel for a while. The kernel adds the time since its last
+ * scheduler tick only when it switches the thread out for good. So the account is complete here,
+ * and not in on_exit(): there, a thread that lived for less than a tick would have no CPU time at
+ * all. */
+SEC("raw_tp/sched_process_free")
+int on_free(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (struct task_struct*)ctx->args[0];
+  __u64 key = (__u64)task;
+  struct ls_ending* ending = bpf_map_lookup_elem(&endings, &key);
+  if (!ending) return 0;
+  ending->thread_ns = ls_time_of(task);
+  ls_send_thread_end(ending);
+  bpf_map_delete_elem(&endings, &key);
+  return 0;
+}
+
+#endif /* LABELSCOPE_BPF_LIFECYCLE_BPF_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The maps that every program uses, the configuration, and counting. User space sets the sizes of
+ * `processes`, `exec_counts`, `ring` and `scratch` before load. */
+#ifndef LABELSCOPE_BPF_MAPS_BPF_H
+#define LABELSCOPE_BPF_MAPS_BPF_H
+
+#include "bpf/wire/counters.h"
+#include "bpf/wire/wire.h"
+
+/* Both parts of a stack. */
+#define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
+#include "labelscope/read_labels.bpf.h"
+
+const volatile struct ls_config config = {};
+
+/* A record under construction, too large for the stack. What is sent must be contiguous: a head,
+ * right behind it the reading's labels, and the stacks behind them. The head of an answer is
+ * shorter than that of a sample, so it lies at the end of the union. */
+struct ls_scratch {
+  __u64 last_wakeup_ns;
+  __u64 retries;             /* how many this entry has scheduled: part of their ids */
+  __u32 exec_count;          /* the process's count now */
+  __u32 first_pointer_known; /* as in ls_process */
+  __u64 ended;               /* the process has: only its kernel stack is left to look at */
+  union {
+    struct ls_sample_head sample;
+    struct {
+      __u8 unused[sizeof(struct ls_sample_head) - sizeof(struct ls_labels_head)];
+      struct ls_labels_head answer;
+    };
+  };
+  struct ls_reading reading;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_process);
+  __uint(max_entries, 4096);
+} processes SEC(".maps");
+
+/* How often each process has executed another program since we know it. Only on_exec() counts here.
+ * The number is not in `processes`, because user space replaces whole entries of that map, and an
+ * exec at that moment would get lost. The recipes in `processes` say for which count they are, and
+ * hold only while that is the number here. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, 4096);
+} exec_counts SEC(".maps");
+
+/* The key is the address of the task_struct: no other task has it until this one is freed. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u64);
+  __type(value, struct ls_ending);
+  __uint(max_entries, 16384);
+} endings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 8 * 1024 * 1024);
+} ring SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_counters);
+  __uint(max_entries, LS_COUNTERS_ENTRIES);
+} counters SEC(".maps");
+
+/* One entry for each CPU, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would not do: a
+ * sample or another repeated read can interrupt a repeated read, so each needs its own entry. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_scratch);
+  __uint(max_entries, 1);
+} scratch SEC(".maps");
+
+static __always_inline struct ls_scratch* ls_scratch_at(__u32 index) {
+  return bpf_map_lookup_elem(&scratch, &index);
+}
+
+static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  return own ? &own->reading : 0;
+}
+
+/* Copies what a sample needs to know of the current process. After an exec the recipes are still
+ * those of the old program. Until user space brings the new ones, the process gets the recipe of a
+ * library that is being loaded: there may be labels, and a later plan will find them. */
+static __always_inline void ls_copy_process(struct ls_scratch* own,
+                                            const struct ls_process* process, __u32 pid) {
+  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
+
+  __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
+  own->exec_count = exec_count ? *exec_count : process->exec_count;
+  own->first_pointer_known = process->first_pointer_known;
+  if (!exec_count || *exec_count != process->exec_count) {
+    own->reading.recipes.count = 1;
+    own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
+  }
+}
+
+static __always_inline void ls_count_sampling(__u32 counter) {
+  __u32 entry = LS_COUNTERS_SAMPLING;
+  struct ls_counters* all = bpf_map_lookup_elem(&counters, &entry);
+  if (all && counter < LS_COUNTER_COUNT) all->value[counter]++;
+}
+
+static __always_inline void ls_add_other(__u32 counter, __u64 amount) {
+  __u32 entry = LS_COUNTERS_OTHERS;
+  struct ls_counters* all = bpf_map_lookup_elem(&counters, &entry);
+  if (all && counter < LS_COUNTER_COUNT) __sync_fetch_and_add(&all->value[counter], amount);
+}
+
+static __always_inline void ls_count_other(__u32 counter) { ls_add_other(counter, 1); }
+
+#endif /* LABELSCOPE_BPF_MAPS_BPF_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The stack of a sample. A way to take the user's part is a function here (or in a header of its
+ * own) and a line in ls_take_user_stack(). It appends its frames, leaf first, and sets the end. */
+#ifndef LABELSCOPE_BPF_STACK_BPF_H
+#define LABELSCOPE_BPF_STACK_BPF_H
+
+#include "bpf/programs/maps.bpf.h"
+#ifdef LS_WITH_UNWIND
+#include "bpf/programs/unwind.bpf.h"
+#endif
+
+/* Lets the kernel append one of its two stacks behind labels and user frames; returns the number of
+ * frames. */
+static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
+                                             __u32 failed) {
+  __u64 at = own->reading.labels.head.size + 8ULL * own->sample.stack.user_frames;
+  if (at > LS_BLOCKS_LIMIT + LS_MAX_USER_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
+  long size =
+      bpf_get_stack(ctx, own->reading.labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
+  if (size < 0) {
+    ls_count_sampling(failed);
+    return 0;
+  }
+  return size / sizeof(__u64);
+}
+
+static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_scratch* own) {
+  __u32 frames = ls_append_stack(ctx, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
+  own->sample.stack.user_frames = frames;
+  own->sample.stack.end = frames == 0               ? LS_STACK_MISSING
+                          : frames == LS_MAX_FRAMES ? LS_STACK_TOO_DEEP
+                                                    : LS_STACK_CHAIN_ENDED;
+}
+
+static __always_inline void ls_take_user_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+  (void)index;
+  switch (config.call_graph) {
+    case LS_CALL_GRAPH_FP:
+      ls_follow_frame_pointers(ctx, own);
+      break;
+#ifdef LS_WITH_UNWIND
+    case LS_CALL_GRAPH_DWARF:
+      ls_unwind_by_tables(ctx, index, own);
+      break;
+#endif
+  }
+}
+
+static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+  own->sample.stack = (struct ls_stack_head){};
+  if (own->ended) {
+    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
+  } else {
+    ls_take_user_stack(ctx, index, own);
+  }
+  if (config.kernel_stacks)
+    own->sample.stack.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
+}
+
+#endif /* LABELSCOPE_BPF_STACK_BPF_H */

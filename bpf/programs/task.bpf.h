@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The current task: its numbers in labelscope's pid namespace, thread pointer, CPU time, flags. */
+#ifndef LABELSCOPE_BPF_TASK_BPF_H
+#define LABELSCOPE_BPF_TASK_BPF_H
+
+#include "bpf/programs/maps.bpf.h"
+#include "bpf/programs/task_ids.bpf.h"
+
+/* PF_EXITING of the kernel. */
+#define LS_TASK_EXITING 0x4
+
+static __always_inline struct ls_ids ls_current_ids(void) {
+  __u64 both = bpf_get_current_pid_tgid();
+  struct ls_ids ids = {.pid = both >> 32, .tid = (__u32)both};
+  if (config.pid_namespace != 0 && ids.pid != 0)
+    ids = ls_ids_of((struct task_struct*)bpf_get_current_task(), config.pid_namespace);
+  return ids;
+}
+
+struct ls_thread {
+  __u64 pointer;
+  __u64 time_ns; /* as a thread_ns of wire.h */
+  __u32 flags;
+};
+
+static __always_inline struct ls_thread ls_current_thread(void) {
+  struct ls_thread thread;
+  if (ls_has_current_task_btf()) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    thread.flags = task->flags;
+    thread.time_ns = task->se.sum_exec_runtime;
+    thread.pointer = ls_thread_pointer(task);
+  } else {
+    struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+    thread.flags = BPF_CORE_READ(task, flags);
+    thread.time_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+    thread.pointer = ls_probe_thread_pointer(task);
+  }
+  return thread;
+}
+
+/* The thread pointer, or 0 while the kernel's saved value may be wrong (thread_pointer.bpf.h). */
+static __always_inline __u64 ls_known_pointer(const struct ls_scratch* own, __u64 saved) {
+#ifdef LS_THREAD_POINTER_LAGS
+  __u64 both = bpf_get_current_pid_tgid();
+  if (both >> 32 == (__u32)both && !own->first_pointer_known) return 0;
+#else
+  (void)own;
+#endif
+  return saved;
+}
+
+#endif /* LABELSCOPE_BPF_TASK_BPF_H */

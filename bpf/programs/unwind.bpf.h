@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Takes the user's stack by call frame information (unwind/unwind_step.h). Here are the maps with the
+ * tables, which user space fills (unwind_tables.h, unwind_processes.h), the registers to start
+ * from, and the loop.
+ *
+ * One frame is one call of a global function, which the verifier looks at once. So a loop over 512
+ * frames costs it 8,000 instructions, and over a function that the compiler puts in place 360,000.
+ *
+ * The registers of user mode: the event's own if it came in user mode. Else the kernel has saved
+ * them at the top of the task's kernel stack. Since 5.15 it tells where; before, a program that runs
+ * once at a system call learns the distance from there to the start of the stack (calibrate). */
+#ifndef LABELSCOPE_BPF_UNWIND_BPF_H
+#define LABELSCOPE_BPF_UNWIND_BPF_H
+
+#include <linux/bpf_perf_event.h>
+
+#include "bpf/programs/maps.bpf.h"
+#include "bpf/wire/unwind_wire.h"
+#include "labelscope/bpf/read_user.bpf.h"
+
+#define LS_UNWIND_ARRAY(name, type_of_value, entries) \
+  struct {                                            \
+    __uint(type, BPF_MAP_TYPE_ARRAY);                 \
+    __uint(map_flags, BPF_F_MMAPABLE);                \
+    __type(key, __u32);                               \
+    __type(value, type_of_value);                     \
+    __uint(max_entries, entries);                     \
+  } name SEC(".maps")
+
+LS_UNWIND_ARRAY(unwind_mappings, struct ls_unwind_mapping, LS_UNWIND_MAPPINGS_ROOM);
+LS_UNWIND_ARRAY(unwind_modules, struct ls_unwind_module, LS_UNWIND_MAX_MODULES);
+LS_UNWIND_ARRAY(unwind_pages, struct ls_unwind_page, LS_UNWIND_MAX_PAGES);
+LS_UNWIND_ARRAY(unwind_rules, struct ls_unwind_rule, LS_UNWIND_RULES_ROOM);
+
+struct ls_unwind_block {
+  __u32 rows[LS_UNWIND_BLOCK_ROWS];
+};
+
+/* User space makes the maps within when it needs them. */
+struct ls_unwind_blocks {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(struct ls_unwind_block));
+  __uint(max_entries, LS_UNWIND_MAP_BLOCKS);
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __type(key, __u32);
+  __uint(max_entries, LS_UNWIND_MAX_BLOCK_MAPS);
+  __array(values, struct ls_unwind_blocks);
+} unwind_blocks SEC(".maps");
+
+/* The key is the pid as labelscope's own pid namespace counts. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_unwind_process);
+  __uint(max_entries, 4096);
+} unwind_processes SEC(".maps");
+
+#define LS_UNWIND_LOOKUP(function, map, type_of_value)                 \
+  static __always_inline const type_of_value* function(__u32 number) { \
+    return bpf_map_lookup_elem(&map, &number);                         \
+  }
+LS_UNWIND_LOOKUP(ls_unwind_mapping_at, unwind_mappings, struct ls_unwind_mapping)
+LS_UNWIND_LOOKUP(ls_unwind_module_at, unwind_modules, struct ls_unwind_module)
+LS_UNWIND_LOOKUP(ls_unwind_page_at, unwind_pages, struct ls_unwind_page)
+LS_UNWIND_LOOKUP(ls_unwind_rule_at, unwind_rules, struct ls_unwind_rule)
+
+static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
+  __u32 in_map = number % LS_UNWIND_MAP_BLOCKS;
+  __u32 map_number = number / LS_UNWIND_MAP_BLOCKS;
+  void* map = bpf_map_lookup_elem(&unwind_blocks, &map_number);
+  const struct ls_unwind_block* block = map ? bpf_map_lookup_elem(map, &in_map) : 0;
+  return block ? block->rows : 0;
+}
+
+#include "unwind/unwind_step.h"
+
+/* One for each CPU: only the sampling program unwinds, and it does not interrupt itself. */
+struct ls_unwind_scratch {
+  struct ls_unwind walk;
+  __u64 mark; /* LS_FRAME_BY_FP, if the walk has come here along a frame pointer */
+  struct ls_fault fault;
+  bpf_user_pt_regs_t saved; /* as the kernel has saved them */
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_unwind_scratch);
+  __uint(max_entries, 1);
+} unwind_scratch SEC(".maps");
+
+/* Entry 0: what calibrate() has learned; 0: nothing. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, __u64);
+  __uint(max_entries, 1);
+} unwind_calibration SEC(".maps");
+
+static __always_inline struct ls_unwind_scratch* ls_unwind_scratch_now(void) {
+  __u32 zero = 0;
+  return bpf_map_lookup_elem(&unwind_scratch, &zero);
+}
+
+struct task_struct___ls_stack {
+  void* stack;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u64 ls_kernel_stack(void) {
+  struct task_struct___ls_stack* task = (struct task_struct___ls_stack*)bpf_get_current_task();
+  return (__u64)BPF_CORE_READ(task, stack);
+}
+
+/* At each system call, for as long as user space has it attached: its registers are at the same
+ * place as those of every interrupt that comes in user mode. */
+SEC("raw_tp/sys_enter")
+int calibrate(struct bpf_raw_tracepoint_args* ctx) {
+  __u32 zero = 0;
+  __u64 distance = ctx->args[0] - ls_kernel_stack();
+  bpf_map_update_elem(&unwind_calibration, &zero, &distance, BPF_ANY);
+  return 0;
+}
+
+enum bpf_func_id___ls_regs { BPF_FUNC_task_pt_regs___ls_regs = 1 };
+
+/* Where the kernel has saved the current task's registers of user mode; 0: not known. */
+static __always_inline __u64 ls_saved_registers(void) {
+  if (bpf_core_enum_value_exists(enum bpf_func_id___ls_regs, BPF_FUNC_task_pt_regs___ls_regs))
+    return bpf_task_pt_regs(bpf_get_current_task_btf());
+  __u32 zero = 0;
+  __u64* distance = bpf_map_lookup_elem(&unwind_calibration, &zero);
+  return distance && *distance ? ls_kernel_stack() + *distance : 0;
+}
+
+#if defined(__TARGET_ARCH_arm64)
+#define LS_MODE(regs) (regs)->pstate
+#define LS_IS_USER(mode) (((mode)&0xf) == 0)
+#define LS_IS_32_BIT(mode) ((mode)&0x10)
+static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_user_pt_regs_t* regs) {
+#pragma unroll
+  for (int i = 0; i < 31; i++) w->registers[i] = regs->regs[i];
+  w->registers[LS_SP_REGISTER] = regs->sp;
+  w->pc = regs->pc;
+}
+#else
+#define LS_MODE(regs) (regs)->cs
+#define LS_IS_USER(mode) (((mode)&3) == 3)
+#define LS_IS_32_BIT(mode) ((mode) == 0x23) /* __USER32_CS */
+static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_user_pt_regs_t* regs) {
+  w->registers[0] = regs->rax;
+  w->registers[1] = regs->rdx;
+  w->registers[2] = regs->rcx;
+  w->registers[3] = regs->rbx;
+  w->registers[4] = regs->rsi;
+  w->registers[5] = regs->rdi;
+  w->registers[6] = regs->rbp;
+  w->registers[7] = regs->rsp;
+  w->registers[8] = regs->r8;
+  w->registers[9] = regs->r9;
+  w->registers[10] = regs->r10;
+  w->registers[11] = regs->r11;
+  w->registers[12] = regs->r12;
+  w->registers[13] = regs->r13;
+  w->registers[14] = regs->r14;
+  w->registers[15] = regs->r15;
+  w->pc = regs->rip;
+}
+#endif
+
+/* The context may be read at fixed places only, so its registers are copied as a whole. */
+static __always_inline _Bool ls_save_registers(struct bpf_perf_event_data* ctx,
+                                               bpf_user_pt_regs_t* out) {
+  __builtin_memcpy(out, &ctx->regs, sizeof(*out));
+  if (LS_IS_USER(LS_MODE(out))) return 1;
+  const void* saved = (const void*)ls_saved_registers();
+  if (!saved || bpf_probe_read_kernel(out, sizeof(*out), saved)) return 0;
+  return LS_IS_USER(LS_MODE(out)); /* no thread of the kernel */
+}
+
+/* Sets w->end where there is nothing to unwind. */
+static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
+                                               struct ls_unwind_scratch* s,
+                                               const struct ls_scratch* own) {
+  struct ls_unwind* w = &s->walk;
+  __u32 pid = own->sample.pid;
+  const struct ls_unwind_process* process = bpf_map_lookup_elem(&unwind_processes, &pid);
+
+  w->at.start = 0;
+  w->at.end = 0;
+  w->process.count = 0;
+  if (process && process->exec_count == own->exec_count) w->process = *process;
+  s->mark = 0;
+  w->fp_frames = 0;
+  w->returned = 0;
+  w->fp_lost = 0;
+  w->sp_lost = 0;
+  w->changed_stack = 0;
+  w->code_mask = config.code_mask;
+  w->end = LS_STACK_MISSING;
+  if (!ls_save_registers(ctx, &s->saved)) return;
+  w->end = LS_STACK_32_BIT;
+  if (LS_IS_32_BIT(LS_MODE(&s->saved))) return;
+  ls_take_registers(w, &s->saved);
+  w->fp = w->registers[LS_FP_REGISTER];
+  w->sp = w->registers[LS_SP_REGISTER];
+  w->end = LS_STACK_NOT_WANTED; /* yet */
+}
+
+/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number. clang
+ * does not pass one that is not used, and the verifier refuses that. */
+__attribute__((noinline)) int ls_locate_frame(__u32 unused) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+  ls_keep_together(unused);
+  return s && ls_unwind_locate(&s->walk);
+}
+
+__attribute__((noinline)) int ls_choose_rule(__u32 unused) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+  ls_keep_together(unused);
+  return s && ls_unwind_choose(&s->walk);
+}
+
+/* Adds the frame that the walk has come to, and goes on to its caller. True: this was the last. */
+__attribute__((noinline)) int ls_unwind_frame(__u32 index) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+  if (!own || !s) return 1;
+  struct ls_unwind* w = &s->walk;
+  struct ls_memory memory = {.fault = &s->fault};
+  __u32 frames = own->sample.stack.user_frames;
+  _Bool known = ls_locate_frame(index);
+  if (!known && frames != 0) return 1;
+
+  __u64 at = own->reading.labels.head.size + 8ULL * frames;
+  ls_keep_together(at);
+  if (at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64)) return 1;
+  /* Users look at the caller one byte before its address; what a signal has interrupted is no
+   * caller. */
+  *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !w->returned)) | s->mark;
+  own->sample.stack.user_frames = frames + 1;
+  __u16 before = w->fp_frames;
+  if (known && ls_choose_rule(index)) ls_unwind_apply(&memory, w);
+  s->mark = w->fp_frames != before ? LS_FRAME_BY_FP : 0;
+  return w->end != LS_STACK_NOT_WANTED;
+}
+
+static __always_inline void ls_unwind_by_tables(void* ctx, __u32 index, struct ls_scratch* own) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+  if (!s) return;
+  ls_start_unwinding(ctx, s, own);
+  if (s->walk.end == LS_STACK_NOT_WANTED) {
+    for (int i = 0; i < LS_MAX_USER_FRAMES; i++) {
+      if (ls_unwind_frame(index)) break;
+    }
+  }
+  own->sample.stack.end = s->walk.end == LS_STACK_NOT_WANTED ? LS_STACK_TOO_DEEP : s->walk.end;
+}
+
+#endif /* LABELSCOPE_BPF_UNWIND_BPF_H */

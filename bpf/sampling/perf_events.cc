@@ -1,0 +1,222 @@
+// Opens a perf event on each CPU, and explains the kernel's refusals.
+#include "bpf/sampling/perf_events.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "bpf/load/kernel.h"
+
+namespace labelscope {
+namespace {
+
+constexpr const char* kOnlineCpus = "/sys/devices/system/cpu/online";
+constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
+constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
+// More CPUs than any kernel is built for (CONFIG_NR_CPUS goes up to 8192): bounds a wrong list.
+constexpr int kMostCpus = 65536;
+
+// An event keeps its rate for so many samples on average, and for this time at least. Each change
+// loses the part of a period that has passed, so fewer samples would lose more of them. More
+// samples would leave a short recording with too few rates.
+constexpr double kSamplesPerRate = 20;
+constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+bool parse_number(std::string_view& text, int& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0 || number > kMostCpus) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof(attributes);
+  attributes.disabled = 1;
+  // The events tell of executable mappings, too, with the file's identity. User space reads these
+  // when the ring buffer wakes it.
+  attributes.mmap = 1;
+  attributes.mmap2 = 1;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = PerfRing::kBytes / 2;
+  if (hardware) {
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+    attributes.freq = 1;
+    attributes.sample_freq = frequency_hz;
+  } else {
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = 1'000'000'000ULL / frequency_hz;
+    attributes.exclude_idle = 1;  // hardware on aarch64 refuses this
+  }
+  return attributes;
+}
+
+Error refused(int error) {
+  if (error == EACCES || error == EPERM) {
+    return {ErrorCode::kPermission,
+            "the kernel refused to sample all CPUs: CAP_PERFMON is needed (or CAP_SYS_ADMIN), or "
+            "kernel.perf_event_paranoid at 0 or less (it is " +
+                first_line(kParanoid) + ")"};
+  }
+  if (error == EMFILE || error == ENFILE) {
+    return {ErrorCode::kLimit,
+            "too many open files: one is needed for each CPU; raise RLIMIT_NOFILE (ulimit -n)"};
+  }
+  return system_error(error, "cannot open a perf event");
+}
+
+unsigned long most_samples_a_second() {
+  const std::string limit = first_line(kMaxRate);
+  unsigned long most = 0;
+  std::from_chars(limit.data(), limit.data() + limit.size(), most);
+  return most;
+}
+
+}  // namespace
+
+Status check_frequency(std::uint32_t frequency_hz) {
+  const unsigned long most = most_samples_a_second();
+  if (frequency_hz == 0) {
+    return Error{ErrorCode::kUnsupported, "a frequency of 0 takes no samples"};
+  }
+  if (most != 0 && frequency_hz > most) {
+    return Error{ErrorCode::kLimit, "a frequency of " + std::to_string(frequency_hz) +
+                                        " is above kernel.perf_event_max_sample_rate, which is " +
+                                        std::to_string(most) + ": -F " + std::to_string(most) +
+                                        " or less, or raise it (as root: sysctl -w "
+                                        "kernel.perf_event_max_sample_rate=" +
+                                        std::to_string(frequency_hz) + ")"};
+  }
+  return {};
+}
+
+Result<std::vector<int>> parse_cpu_list(std::string_view text) {
+  const Error malformed{ErrorCode::kMalformed, "a list of CPUs that cannot be understood: '" +
+                                                   std::string(text.substr(0, 64)) + "'"};
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::vector<int> cpus;
+  while (!text.empty()) {
+    int first = 0;
+    if (!parse_number(text, first)) return malformed;
+    int last = first;
+    if (text.starts_with('-')) {
+      text.remove_prefix(1);
+      if (!parse_number(text, last) || last < first) return malformed;
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (cpus.size() > kMostCpus) return malformed;
+    if (text.empty()) break;
+    if (!text.starts_with(',') || text.size() == 1) return malformed;
+    text.remove_prefix(1);
+  }
+  return cpus;
+}
+
+Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_fd) {
+  if (Status status = check_frequency(options.frequency_hz); !status) {
+    return std::move(status).error();
+  }
+  auto cpus = parse_cpu_list(first_line(kOnlineCpus));
+  if (!cpus) return std::move(cpus).error();
+  PerfEvents events;
+  Status status;
+  bool hardware = !options.software_clock_only;
+  if (hardware) status = events.open_all(options, true, *cpus);
+  if (!hardware || (!status && status.error().code == ErrorCode::kUnsupported)) {
+    hardware = false;
+    status = events.open_all(options, false, *cpus);
+  }
+  if (!status) return std::move(status).error();
+  events.name_ = hardware ? "cycles" : "cpu-clock";
+  events.counts_cycles_ = hardware;
+  events.mean_hz_ = options.frequency_hz;
+  events.highest_hz_ = static_cast<double>(most_samples_a_second());
+  for (const UniqueFd& event : events.events_) {
+    status = attach_to_event(event.get(), program_fd);
+    if (!status) return std::move(status).error();
+  }
+  return events;
+}
+
+// kUnsupported: this kind of event does not exist on some CPU.
+Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
+                            const std::vector<int>& cpus) {
+  rings_.clear();
+  events_.clear();
+  perf_event_attr attributes = make_attributes(options.frequency_hz, hardware);
+  for (int cpu : cpus) {
+    UniqueFd event(static_cast<int>(
+        syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!event.valid()) {
+      if (hardware && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL)) {
+        return Error{ErrorCode::kUnsupported, "the hardware does not count cycles here"};
+      }
+      if (errno == ENODEV) continue;  // it went offline since the list was read
+      return refused(errno);
+    }
+    auto ring = PerfRing::map(event.get());
+    if (!ring) return std::move(ring).error();
+    rings_.push_back(*std::move(ring));
+    events_.push_back(std::move(event));
+  }
+  if (events_.empty()) return Error{ErrorCode::kSystem, "no CPU is online"};
+  return {};
+}
+
+Status PerfEvents::set(unsigned long request, const char* what) {
+  for (const UniqueFd& event : events_) {
+    if (ioctl(event.get(), request, 0) != 0) return system_error(errno, what);
+  }
+  return {};
+}
+
+Status PerfEvents::enable() {
+  draw_rates();
+  return set(PERF_EVENT_IOC_ENABLE, "cannot start a perf event");
+}
+
+void PerfEvents::change_rates() {
+  if (Clock::now() >= next_change_) draw_rates();
+}
+
+void PerfEvents::draw_rates() {
+  std::uniform_real_distribution<double> about_one(0.5, 1.5);
+  const auto keep =
+      std::max(kShortestRate, std::chrono::duration<double>(kSamplesPerRate / mean_hz_));
+  // Each change loses half a sample on average, because the period starts again.
+  const double mean_hz = mean_hz_ + 0.5 / keep.count();
+  for (const UniqueFd& event : events_) {
+    double hz = mean_hz * about_one(random_);
+    if (counts_cycles_ && highest_hz_ != 0) hz = std::min(hz, highest_hz_);
+    // For cycles the kernel takes a frequency, for the clock a period.
+    std::uint64_t value = static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? hz : 1e9 / hz));
+    if (ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
+  }
+  next_change_ =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(keep * about_one(random_));
+}
+
+Status PerfEvents::disable() { return set(PERF_EVENT_IOC_DISABLE, "cannot stop a perf event"); }
+
+void PerfEvents::drain(PerfRing::Handler& handler) {
+  for (PerfRing& ring : rings_) ring.drain(handler);
+}
+
+}  // namespace labelscope

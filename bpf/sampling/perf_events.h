@@ -1,0 +1,68 @@
+// One sampling event for each online CPU. It fires for all processes; the BPF program picks.
+//
+// The problem of a fixed rate: at 99 Hz, work that is done every 10 ms is seen at the same moment
+// of its period again and again, for seconds:
+//
+//   work      |##......|##......|##......|##......|      # runs under label A, . under B
+//   99 Hz        x        x        x        x            only B, it seems
+//   random     x     x       x   x           x           both, in the right shares
+//
+// So each event gets another rate about every 20 samples, drawn uniformly between half the mean and
+// one and a half times the mean. The kernel can change an event's rate and nothing finer. Each
+// change starts a new period, so it must not happen too often.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "bpf/load/sampler_options.h"
+#include "bpf/sampling/perf_ring.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+
+class PerfEvents {
+ public:
+  // Opens the events, disabled, and gives them the program.
+  static Result<PerfEvents> open(const SamplerOptions& options, int program_fd);
+
+  Status enable();
+  // Draws new rates if it is time. Call it every few milliseconds.
+  void change_rates();
+  // When it returns, no program is running for these events.
+  Status disable();
+  void drain(PerfRing::Handler& handler);
+  std::string_view name() const { return name_; }
+  // How often the kernel refused to change the rate of an event.
+  std::uint64_t rates_not_changed() const { return rates_not_changed_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  PerfEvents() = default;
+  void draw_rates();
+  Status open_all(const SamplerOptions& options, bool hardware, const std::vector<int>& cpus);
+  Status set(unsigned long request, const char* what);
+
+  std::vector<UniqueFd> events_;
+  std::vector<PerfRing> rings_;
+  std::string_view name_;
+  bool counts_cycles_ = false;
+  double mean_hz_ = 0;
+  double highest_hz_ = 0;  // the highest rate that the kernel allows for cycles
+  std::mt19937_64 random_{std::random_device{}()};
+  Clock::time_point next_change_;
+  std::uint64_t rates_not_changed_ = 0;
+};
+
+// kLimit: the kernel allows fewer samples a second; kUnsupported: none are wanted.
+Status check_frequency(std::uint32_t frequency_hz);
+
+// The numbers in a list like "0-3,8,10-11" (format of /sys/devices/system/cpu/online).
+Result<std::vector<int>> parse_cpu_list(std::string_view text);
+
+}  // namespace labelscope

@@ -1,0 +1,133 @@
+// Format: perf_event_open(2), "MMAP layout". The kernel's data_head and our data_tail only grow; an
+// offset in the buffer is the rest by its size.
+#include "bpf/sampling/perf_ring.h"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace labelscope {
+namespace {
+
+// PERF_RECORD_MMAP2 before the file name.
+struct MappingRecord {
+  perf_event_header head;
+  std::uint32_t pid;
+  std::uint32_t tid;
+  std::uint64_t start;
+  std::uint64_t length;
+  std::uint64_t file_offset;
+  std::uint32_t device_major;
+  std::uint32_t device_minor;
+  std::uint64_t inode;
+  std::uint64_t inode_generation;
+  std::uint32_t protection;
+  std::uint32_t flags;
+};
+static_assert(sizeof(MappingRecord) == 72);
+
+struct LostRecord {
+  perf_event_header head;
+  std::uint64_t id;
+  std::uint64_t lost;
+};
+
+template <class T>
+bool take(std::span<const std::byte> record, T& out) {
+  if (record.size() < sizeof(T)) return false;
+  std::memcpy(&out, record.data(), sizeof(T));
+  return true;
+}
+
+void decode_mapping(std::span<const std::byte> record, PerfRing::Handler& handler) {
+  MappingRecord fixed{};
+  if (!take(record, fixed)) {
+    ++handler.malformed;
+    return;
+  }
+  if ((fixed.protection & PROT_EXEC) == 0) return;
+  auto name = record.subspan(sizeof(fixed));
+  const char* text = reinterpret_cast<const char*>(name.data());
+  MappingEvent event;
+  event.pid = static_cast<Pid>(fixed.pid);
+  event.start = fixed.start;
+  event.length = fixed.length;
+  event.file_offset = fixed.file_offset;
+  event.device_major = fixed.device_major;
+  event.device_minor = fixed.device_minor;
+  event.inode = fixed.inode;
+  event.path = {text, name.empty() ? 0 : strnlen(text, name.size())};
+  handler.on_mapping(event);
+}
+
+}  // namespace
+
+void decode_perf_record(std::span<const std::byte> record, PerfRing::Handler& handler) {
+  perf_event_header head{};
+  if (!take(record, head)) {
+    ++handler.malformed;
+    return;
+  }
+  LostRecord lost{};
+  switch (head.type) {
+    case PERF_RECORD_MMAP2:
+      decode_mapping(record, handler);
+      break;
+    case PERF_RECORD_THROTTLE:
+      ++handler.throttled;
+      break;
+    case PERF_RECORD_LOST:
+      if (take(record, lost)) {
+        handler.lost += lost.lost;
+      } else {
+        ++handler.malformed;
+      }
+      break;
+    default:
+      break;  // UNTHROTTLE, and what later kernels add
+  }
+}
+
+Result<PerfRing> PerfRing::map(int event_fd) {
+  auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* base = mmap(nullptr, page + kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, event_fd, 0);
+  if (base == MAP_FAILED) {
+    if (errno != EPERM) return system_error(errno, "cannot map the ring of a perf event");
+    return Error{ErrorCode::kPermission,
+                 "cannot map the ring of a perf event: kernel.perf_event_mlock_kb and "
+                 "RLIMIT_MEMLOCK leave too little memory (CAP_IPC_LOCK lifts the limit)"};
+  }
+  return PerfRing(static_cast<std::byte*>(base), page);
+}
+
+void PerfRing::Unmap::operator()(std::byte* base) const { munmap(base, page + kBytes); }
+
+void PerfRing::drain(Handler& handler) {
+  auto* control = reinterpret_cast<perf_event_mmap_page*>(base_.get());
+  const std::byte* data = base_.get() + base_.get_deleter().page;
+  std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
+  std::uint64_t tail = control->data_tail;
+  while (head - tail >= sizeof(perf_event_header)) {
+    // Records are 8-aligned and a header is 8 bytes: it never wraps.
+    perf_event_header header{};
+    std::memcpy(&header, data + tail % kBytes, sizeof(header));
+    if (header.size < sizeof(header) || header.size > head - tail) {
+      ++handler.malformed;
+      tail = head;  // without a valid size nothing tells where the next record begins
+      break;
+    }
+    std::size_t before_end = std::min<std::size_t>(header.size, kBytes - tail % kBytes);
+    record_.resize(header.size);
+    std::memcpy(record_.data(), data + tail % kBytes, before_end);
+    std::memcpy(record_.data() + before_end, data, header.size - before_end);
+    tail += header.size;
+    decode_perf_record(record_, handler);
+  }
+  std::atomic_ref(control->data_tail).store(tail, std::memory_order_release);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,47 @@
+// The event's own ring: what the kernel says beside the samples (new mappings, throttling, losses).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bpf/wire/records.h"
+#include "labelscope/result.h"
+#include "sampling/sampler.h"
+
+namespace labelscope {
+
+class PerfRing {
+ public:
+  // Bytes for data; about 300 mappings between two looks at it, on each CPU.
+  static constexpr std::size_t kBytes = 64 << 10;
+
+  struct Handler {
+    std::function<void(const MappingEvent&)> on_mapping;
+    std::uint64_t lost = 0;       // records that the kernel had no room for
+    std::uint64_t throttled = 0;  // times that the kernel paused the event
+    std::uint64_t malformed = 0;  // records that contradict themselves
+  };
+
+  static Result<PerfRing> map(int event_fd);
+
+  // Hands out what is there.
+  void drain(Handler& handler);
+
+ private:
+  struct Unmap {
+    std::size_t page;
+    void operator()(std::byte* base) const;
+  };
+  PerfRing(std::byte* base, std::size_t page) : base_(base, Unmap{page}) {}
+
+  std::unique_ptr<std::byte, Unmap> base_;  // a control page, then kBytes of data
+  std::vector<std::byte> record_;           // one record, put together where the ring wraps
+};
+
+// One record of the ring, whole, as bytes of linux/perf_event.h.
+void decode_perf_record(std::span<const std::byte> record, PerfRing::Handler& handler);
+
+}  // namespace labelscope

@@ -1,0 +1,64 @@
+// What user space knows of the sampled processes. The BPF programs change their map of processes,
+// too (fork, exec, exit); what has changed comes by the ring buffer, and after lost records by
+// comparing with the map:
+//
+//   BPF maps `processes`, `exec_counts` <---- set(), remove()
+//             | records                            |
+//             +---------- adopt(), missed() --> ProcessTable
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/load/bpf_object.h"
+#include "bpf/sampling/first_threads.h"
+#include "bpf/sampling/thread_clocks.h"
+#include "bpf/wire/records.h"
+
+namespace labelscope {
+
+class ProcessTable {
+ public:
+  // Both must live as long as this.
+  ProcessTable(BpfObject& object, ThreadClocks& clocks) : object_(object), clocks_(clocks) {}
+
+  // As Sampler::set_process() and Sampler::remove_process().
+  Status set(Pid pid, std::span<const ls_tls_recipe> recipes);
+  Status remove(Pid pid);
+  bool contains(Pid pid) const { return exec_counts_.contains(raw(pid)); }
+  std::vector<Pid> pids() const;
+
+  // Takes a record. False: what it says is known already, or about a process that was removed.
+  bool adopt(const ProcessRecord& event);
+  // What lost records have told of, for adopt().
+  std::vector<ProcessRecord> missed() const;
+  // The same from what is known (execs by process) and what the map has: first some known processes
+  // were `gone`, then these were `present`. Another process may have a number by then.
+  struct Present {
+    Pid pid{};
+    Pid parent{};
+    std::uint32_t exec_count = 0;
+  };
+  static std::vector<ProcessRecord> missed(const std::unordered_map<int, std::uint32_t>& known,
+                                           const std::set<Pid>& gone,
+                                           std::span<const Present> present);
+
+  // Asks again, where it is time, for which first threads the kernel's saved pointer is right.
+  void ask_first_threads();
+  // The number of processes whose first thread the kernel does not let us stop.
+  std::uint64_t first_threads_refused() const { return first_threads_.refused(); }
+
+ private:
+  Status add(Pid pid, ls_process& value);
+  bool knows_first_pointer(Pid pid, const ls_process& value, const ls_process* current);
+
+  BpfObject& object_;
+  ThreadClocks& clocks_;
+  FirstThreads first_threads_;
+  std::unordered_map<int, std::uint32_t> exec_counts_;  // of each process, as it was handed out
+};
+
+}  // namespace labelscope

@@ -1,0 +1,400 @@
+// The sampler's half in user space:
+//
+//   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
+//                               +-- SAMPLE with a retry_id --> HeldSamples
+//                               +-- LABELS (its answer) -----> HeldSamples --> handler
+//                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler
+//                               +-- THREAD_END --------------> ThreadClocks -> handler
+#include "bpf/sampling/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bpf/load/bpf_object.h"
+#include "bpf/sampling/held_samples.h"
+#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/process_table.h"
+#include "bpf/sampling/thread_clocks.h"
+#include "bpf/unwind/unwind_processes.h"
+#include "bpf/wire/ledger.h"
+#include "bpf/wire/records.h"
+#include "labelscope/unique_fd.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long stop() waits for repeated reads. A page from a slow disk takes 10 ms. A thread that
+// sleeps in the kernel may never read again.
+constexpr milliseconds kSettleTime{200};
+constexpr milliseconds kSettleStep{5};
+
+// Counters that only user space knows.
+struct OwnCounts {
+  std::uint64_t malformed_records = 0;
+  std::uint64_t samples_not_held = 0;
+  std::uint64_t events_recovered = 0;
+};
+
+class LoadedSampler final : public BpfSampler {
+ public:
+  static Result<std::unique_ptr<BpfSampler>> open(const SamplerOptions& options);
+  ~LoadedSampler() override { ring_buffer__free(ring_); }
+
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
+    Status status = processes_->set(pid, recipes);
+    if (status && unwound_) unwound_->set(pid);
+    return status;
+  }
+  Status set_before_exec(Pid pid, UniqueFd program) override {
+    if (unwound_) unwound_->expect(std::move(program));
+    return processes_->set(pid, {});
+  }
+  Status remove_process(Pid pid) override {
+    if (unwound_) unwound_->forget(pid);
+    return processes_->remove(pid);
+  }
+  Status start() override;
+  Status drain(EventHandler& handler, milliseconds timeout) override;
+  Status stop(EventHandler& handler) override;
+  Counters counters() const override;
+  std::string_view event_name() const override { return events_->name(); }
+  bool retries() const override { return object_->retries(); }
+  std::string_view retry_problem() const override { return object_->retry_problem(); }
+  bool retries_refused() const override { return object_->retries_refused(); }
+  int program_fd() const override { return object_->program_fd(); }
+
+ private:
+  static int on_record(void* self, void* data, std::size_t size);
+  void take(std::span<const std::byte> bytes);
+  void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
+  void take_answer(const AnswerRecord& answer);
+  void take_process(const ProcessRecord& event);
+  void hand_out(const EndedThread& ended);
+  void hand_out(const SampleRecord& sample);
+  Status wait(milliseconds timeout);
+  Status consume(EventHandler& handler);
+  Status recover_lost_events();
+  Status settle(EventHandler& handler);
+
+  std::unique_ptr<BpfObject> object_;
+  std::optional<PerfEvents> events_;
+  UniqueFd epoll_;
+  ring_buffer* ring_ = nullptr;
+  std::size_t ring_bytes_ = 0;
+  milliseconds tables_wait_{};
+
+  EventHandler* handler_ = nullptr;  // during drain() and stop()
+  ThreadClocks clocks_;
+  std::optional<ProcessTable> processes_;
+  std::optional<UnwindProcesses> unwound_;  // with LS_CALL_GRAPH_DWARF
+  HeldSamples held_;
+  std::vector<std::byte> label_bytes_;
+  std::size_t taken_bytes_ = 0;  // in this consume()
+  bool more_ = false;            // the last consume() ended before the ring was empty
+  std::uint64_t answers_ = 0;
+  // Answers for samples that were not held (no room), by outcome. These samples went out as
+  // vanished, so the counters move them from the outcome that the kernel has counted to "vanished".
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
+  std::uint64_t lost_events_ = 0;
+  OwnCounts own_;
+  PerfRing::Handler mappings_;
+  std::optional<ls_counters> final_;
+};
+
+Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& options) {
+  auto sampler = std::make_unique<LoadedSampler>();
+  auto object = BpfObject::load(options);
+  if (!object) return std::move(object).error();
+  sampler->object_ = *std::move(object);
+  sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
+  if (options.call_graph == LS_CALL_GRAPH_DWARF) {
+    auto tables = UnwindTables::open(sampler->object_->object(), options.unwind_bytes);
+    if (!tables) return std::move(tables).error();
+    auto build = options.build_table;
+    if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
+    sampler->unwound_.emplace(*std::move(tables), std::move(build),
+                              [self = sampler.get()](Pid pid) -> std::optional<std::uint32_t> {
+                                auto count = self->object_->exec_count(pid);
+                                return count ? std::optional(*count) : std::nullopt;
+                              });
+  }
+  auto events = PerfEvents::open(options, sampler->object_->program_fd());
+  if (!events) return std::move(events).error();
+  sampler->events_.emplace(*std::move(events));
+
+  sampler->ring_ = ring_buffer__new(sampler->object_->ring_fd(), &LoadedSampler::on_record,
+                                    sampler.get(), nullptr);
+  if (!sampler->ring_) return system_error(errno, "cannot map the ring buffer");
+  sampler->ring_bytes_ = options.ring_bytes;
+  sampler->tables_wait_ = options.tables_wait;
+  sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  // Edge-triggered. A level-triggered wait would return as soon as there is one sample.
+  epoll_event interest{};
+  interest.events = EPOLLIN | EPOLLET;
+  if (!sampler->epoll_.valid() || epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD,
+                                            sampler->object_->ring_fd(), &interest) != 0) {
+    return system_error(errno, "cannot wait for the ring buffer");
+  }
+  if (sampler->unwound_) {
+    interest.events = EPOLLIN;
+    if (epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, sampler->unwound_->ready_fd(), &interest) !=
+        0) {
+      return system_error(errno, "cannot wait for unwind tables");
+    }
+  }
+  sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
+    if (!self->processes_->contains(event.pid)) return;
+    if (self->unwound_) self->unwound_->on_mapping(event.pid);
+    self->handler_->on_mapping(event);
+  };
+  return std::unique_ptr<BpfSampler>(std::move(sampler));
+}
+
+Status LoadedSampler::start() {
+  if (unwound_) unwound_->wait_for_tables(tables_wait_);
+  for (Pid pid : processes_->pids()) clocks_.begin(pid);
+  return events_->enable();
+}
+
+// ---- records
+
+int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
+  auto* sampler = static_cast<LoadedSampler*>(self);
+  sampler->take({static_cast<const std::byte*>(data), size});
+  // Returns to the caller once in a while, however fast new records come.
+  sampler->taken_bytes_ += size;
+  return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
+}
+
+void LoadedSampler::take(std::span<const std::byte> bytes) {
+  auto record = decode_record(bytes);
+  if (!record) {
+    ++own_.malformed_records;
+  } else if (auto* sample = std::get_if<SampleRecord>(&*record)) {
+    take_sample(*sample, bytes);
+  } else if (auto* answer = std::get_if<AnswerRecord>(&*record)) {
+    take_answer(*answer);
+  } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
+    take_process(*event);
+  } else if (auto* end = std::get_if<ThreadEndRecord>(&*record)) {
+    if (!clocks_.was_replaced(end->pid, end->tid)) {
+      hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
+    }
+  }
+}
+
+void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
+  if (sample.retry_id == 0) {
+    hand_out(sample);
+  } else if (!held_.hold(sample.retry_id, bytes)) {
+    ++own_.samples_not_held;
+    SampleRecord vanished = sample;
+    vanished.labels = {};
+    vanished.labels.outcome = LS_UNREADABLE_VANISHED;
+    hand_out(vanished);
+  }
+}
+
+void LoadedSampler::take_answer(const AnswerRecord& answer) {
+  ++answers_;
+  if (!held_.settle(answer, [this](const SampleRecord& sample) { hand_out(sample); })) {
+    ++unheld_answers_[answer.labels.outcome];
+  }
+}
+
+void LoadedSampler::take_process(const ProcessRecord& event) {
+  if (!processes_->adopt(event)) return;
+  switch (event.kind) {
+    case ProcessRecord::Kind::kFork:
+      if (unwound_) unwound_->on_fork(event.parent, event.pid);
+      handler_->on_fork(event.parent, event.pid);
+      break;
+    case ProcessRecord::Kind::kExec:
+      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
+        handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
+        hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
+      }
+      handler_->on_exec(event.pid);
+      break;
+    case ProcessRecord::Kind::kExit:
+      if (unwound_) unwound_->forget(event.pid);
+      handler_->on_exit(event.pid);
+      break;
+  }
+}
+
+void LoadedSampler::hand_out(const SampleRecord& sample) {
+  label_bytes_.clear();
+  append_label_bytes(sample.labels, label_bytes_);
+  Sample handed = sample;
+  handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
+  handed.outcome = sample.labels.outcome;
+  handed.flags = sample.labels.flags;
+  handed.label_bytes = label_bytes_;
+  // Something was mapped, and the kernel had no room to tell, or has not told yet.
+  if (unwound_ && sample.stack.end == LS_STACK_NO_MAPPING) unwound_->on_mapping(sample.pid);
+  handler_->on_sample(handed);
+}
+
+void LoadedSampler::hand_out(const EndedThread& ended) {
+  handler_->on_thread_end(ended.pid, ended.tid, ended.ran_ns);
+}
+
+// ---- reading
+
+Status LoadedSampler::wait(milliseconds timeout) {
+  epoll_event ready{};
+  if (epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(timeout.count())) < 0 &&
+      errno != EINTR) {
+    return system_error(errno, "cannot wait for samples");
+  }
+  return {};
+}
+
+Status LoadedSampler::consume(EventHandler& handler) {
+  handler_ = &handler;
+  taken_bytes_ = 0;
+  int result = ring_buffer__consume(ring_);
+  more_ = result == -EAGAIN;
+  if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
+  if (Status status = recover_lost_events(); !status) return status;
+  std::uint64_t lost = mappings_.lost;
+  events_->drain(mappings_);
+  if (mappings_.lost != lost) {
+    for (Pid pid : processes_->pids()) {
+      if (unwound_) unwound_->on_mapping(pid);
+    }
+    handler.on_mappings_lost();
+  }
+  if (unwound_) unwound_->work();
+  return {};
+}
+
+Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
+  processes_->ask_first_threads();
+  events_->change_rates();
+  if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
+  return consume(handler);
+}
+
+// Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
+// was full, records are lost, but the map of processes still tells what has happened.
+Status LoadedSampler::recover_lost_events() {
+  auto counts = object_->counters();
+  if (!counts) return std::move(counts).error();
+  const auto& value = counts->value;
+  std::uint64_t lost =
+      value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];
+  if (lost == lost_events_ || more_) return {};
+  lost_events_ = lost;
+
+  for (const ProcessRecord& event : processes_->missed()) {
+    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;  // an exec follows
+    take_process(event);
+  }
+  return {};
+}
+
+// ---- the end
+
+Status LoadedSampler::stop(EventHandler& handler) {
+  if (final_) return {};
+  if (Status status = events_->disable(); !status) return status;
+  for (Pid pid : processes_->pids()) clocks_.freeze(pid);
+  do {
+    if (Status status = consume(handler); !status) return status;
+  } while (more_);
+  if (Status status = settle(handler); !status) return status;
+  object_->detach();
+  held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
+  for (const ls_ending& ending : object_->endings()) {
+    const Pid pid{static_cast<std::int32_t>(ending.pid)};
+    const Tid tid{static_cast<std::int32_t>(ending.tid)};
+    if (!clocks_.was_replaced(pid, tid)) hand_out(clocks_.end(pid, tid, ending.thread_ns));
+  }
+  for (const EndedThread& ended : clocks_.take_frozen()) hand_out(ended);
+  return {};
+}
+
+// Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,
+// at a moment at which this has read every answer that they count.
+Status LoadedSampler::settle(EventHandler& handler) {
+  const auto deadline = steady_clock::now() + kSettleTime;
+  while (held_.size() != 0 && steady_clock::now() < deadline) {
+    if (Status status = drain(handler, kSettleStep); !status) return status;
+  }
+  object_->cancel_retries();
+  const auto last = steady_clock::now() + kSettleTime;
+  for (;;) {
+    auto counts = object_->counters();
+    if (!counts) return std::move(counts).error();
+    if (Status status = drain(handler, milliseconds(0)); !status) return status;
+    bool complete = counts->value[LS_COUNT_RETRY_SENT] == answers_ && adds_up(*counts);
+    if (complete || steady_clock::now() >= last) {
+      final_ = *counts;
+      return {};
+    }
+  }
+}
+
+Counters LoadedSampler::counters() const {
+  ls_counters counts{};
+  if (final_) {
+    counts = *final_;
+  } else if (auto now = object_->counters()) {
+    counts = *now;
+  }
+  Counters result = make_ledger(counts);
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
+    result.outcomes[i] -= unheld_answers_[i];
+    result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
+  }
+  if (final_) result.outcomes[LS_UNREADABLE_VANISHED] += std::exchange(result.pending, 0);
+  auto add = [&](const char* name, std::uint64_t count) {
+    if (count != 0) result.others[name] = count;
+  };
+  add("records-malformed", own_.malformed_records);
+  add("samples-not-held", own_.samples_not_held);
+  add("process-events-recovered", own_.events_recovered);
+  add("mapping-events-lost", mappings_.lost);
+  add("mapping-events-malformed", mappings_.malformed);
+  add("throttled", mappings_.throttled);
+  add("rates-not-changed", events_->rates_not_changed());
+  add("first-threads-not-stopped", processes_->first_threads_refused());
+  if (unwound_) {
+    const UnwindProcesses::Counts& unwound = unwound_->counts();
+    add("unwind-tables", unwound.tables);
+    add("unwind-table-bytes", unwound.row_bytes);
+    add("unwind-tables-failed", unwound.failed);
+    add("unwind-tables-without-room", unwound.no_room);
+    add("unwind-tables-evicted", unwound.evicted);
+    add("unwind-mappings-without-room", unwound.mappings);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BpfSampler>> BpfSampler::open(const SamplerOptions& options) {
+  return LoadedSampler::open(options);
+}
+
+Result<ProgramStatistics> program_statistics(int program_fd) {
+  bpf_prog_info information{};
+  std::uint32_t size = sizeof(information);
+  if (bpf_obj_get_info_by_fd(program_fd, &information, &size) != 0) {
+    return system_error(errno, "cannot ask about a BPF program");
+  }
+  return ProgramStatistics{information.run_time_ns, information.run_cnt};
+}
+
+}  // namespace labelscope

@@ -1,0 +1,25 @@
+// Reads all threads of a process, each once, by a BPF task iterator. It stops no thread, so it
+// works where ptrace is refused (yama, no CAP_SYS_PTRACE, another tracer attached).
+//
+// The price: a thread may run while its labels are read. The ABI promises an interrupting reader
+// the labels from before an update, those from after it, or none. But this thread is not
+// interrupted: if it frees memory of its labels meanwhile and uses it again, the labels can show
+// wrong bytes.
+#pragma once
+
+#include "bpf/snapshot/bpf_process.h"
+#include "labelscope/result.h"
+#include "sampling/snapshot.h"
+
+namespace labelscope {
+
+// `plan`: of this process; it becomes part of the snapshot. kVanished: the process has executed
+// another program since its first answer to `process`. A first thread that has ended while others
+// run is listed, with a problem.
+Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan);
+
+// Opens and plans as well. kUnsupported: Linux before 5.18. kPermission: CAP_BPF or CAP_PERFMON is
+// missing. kVanished, kNotFound: no such process.
+Result<ProcessSnapshot> snapshot_by_bpf(Pid pid);
+
+}  // namespace labelscope

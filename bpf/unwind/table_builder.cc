@@ -1,0 +1,104 @@
+#include "bpf/unwind/table_builder.h"
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <new>
+#include <utility>
+
+namespace labelscope {
+namespace {
+
+// Of the limit on open files, the part that may wait: for a limit of 1,024 it is 64.
+constexpr std::size_t kShare = 16;
+constexpr std::size_t kFewest = 8;
+constexpr std::size_t kMost = 4096;
+
+}  // namespace
+
+TableBuilder::TableBuilder(Build build)
+    : build_(std::move(build)),
+      most_asked_(kFewest),
+      ready_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  most_asked_ = std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
+}
+
+TableBuilder::~TableBuilder() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    asked_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool TableBuilder::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.size() < most_asked_;
+}
+
+bool TableBuilder::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.empty() && !busy_;
+}
+
+void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
+  if (!thread_.joinable()) {
+    // Signals are for the threads that wait for them.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back({key, std::move(file)});
+  }
+  changed_.notify_all();
+}
+
+std::vector<TableBuilder::Built> TableBuilder::take() {
+  const std::lock_guard lock(mutex_);
+  eventfd_t ignored = 0;
+  static_cast<void>(::eventfd_read(ready_.get(), &ignored));
+  return std::exchange(built_, {});
+}
+
+bool TableBuilder::wait(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [this] { return asked_.empty() && !busy_; });
+}
+
+void TableBuilder::run() {
+  // labelscope goes before other programs while it samples. This is work for which none has to wait.
+  if (::getpriority(PRIO_PROCESS, 0) < 0) ::setpriority(PRIO_PROCESS, 0, 0);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ends_ || !asked_.empty(); });
+    if (ends_) return;
+    Asked next = std::move(asked_.front());
+    asked_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    Built built{next.key, Error{ErrorCode::kLimit, "it needs more memory than there is"}};
+    try {
+      built.table = build_(std::move(next.file));
+    } catch (const std::bad_alloc&) {
+      // One file has no table. Nothing else may be thrown (CONTRIBUTING.md).
+    }
+    lock.lock();
+    busy_ = false;
+    built_.push_back(std::move(built));
+    if (asked_.empty()) static_cast<void>(::eventfd_write(ready_.get(), 1));
+    changed_.notify_all();
+  }
+}
+
+}  // namespace labelscope

@@ -1,0 +1,352 @@
+#include "bpf/unwind/unwind_processes.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "unwind_table/copied_module.h"
+
+namespace labelscope {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A BPF program that has found a list is done with it in microseconds. A FORK record may be behind
+// by what the ring holds.
+constexpr std::chrono::seconds kGrace{2};
+// Between two looks at the mappings of a process that keeps changing them: so many times what a
+// look takes, and at least this.
+constexpr int kShareOfTime = 20;
+constexpr milliseconds kLeastPause{20};
+// What could not be done is tried again. While tables arrive, a list is made anew not more often
+// than this, because the old ones take room for kGrace.
+constexpr milliseconds kAgain{100};
+// So long a file without a table is remembered that no process has loaded any more.
+constexpr std::chrono::seconds kForgetFile{60};
+
+bool is_elf(const UniqueFd& fd) {
+  char magic[SELFMAG];
+  return ::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+// The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
+// and no process can have written into it.
+UniqueFd own_vdso() {
+  const Address start = getauxval(AT_SYSINFO_EHDR);
+  if (start == 0) return {};
+  auto file = copy_module(*open_process_memory(static_cast<Pid>(::getpid())), start);
+  return file ? *std::move(file) : UniqueFd();
+}
+
+}  // namespace
+
+std::uint64_t UnwindProcesses::add_file(UniqueFd fd) {
+  const std::uint64_t file = next_file_++;
+  files_[file].unused_since = Clock::now();
+  files_[file].is_asked_for = true;
+  builder_.ask(file, std::move(fd));
+  return file;
+}
+
+std::optional<std::uint64_t> UnwindProcesses::vdso() {
+  if (!vdso_) {
+    UniqueFd fd = own_vdso();
+    if (fd.valid()) vdso_ = add_file(std::move(fd));
+  }
+  return vdso_;
+}
+
+std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process,
+                                                      const Mapping& mapping) {
+  if (mapping.path == "[vdso]") return vdso();
+  if (!mapping.file) return std::nullopt;
+  auto fd = process.open_file(mapping);
+  struct stat status {};
+  if (!fd || ::fstat(fd->get(), &status) != 0) {
+    // Its code has no table, and is not made by the program either.
+    auto [known, fresh] = keys_.try_emplace(
+        FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
+        next_file_);
+    if (fresh) {
+      ++counts_.failed;
+      files_[next_file_++].unused_since = Clock::now();
+    }
+    return known->second;
+  }
+  return file_of(*std::move(fd), status);
+}
+
+std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct stat& status) {
+  // Not the mtime, which an owner may choose: a file that is gone could leave its table to the next
+  // one that gets its inode.
+  const FileKey key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                    static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                    static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+  auto known = keys_.find(key);
+  if (known != keys_.end()) return known->second;
+  if (!is_elf(fd)) return std::nullopt;  // JIT compilers map files, too
+  if (!builder_.has_room()) return kLater;
+  return keys_[key] = add_file(std::move(fd));
+}
+
+void UnwindProcesses::expect(UniqueFd program) {
+  vdso();
+  const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
+  if (const auto mappings = own ? (*own)->mappings() : own.error()) {
+    // The program has our loader and our C library, unless it is an unusual one.
+    for (const Address common : {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)}) {
+      if (const Mapping* mapping = find_mapping(*mappings, common)) file_of(**own, *mapping);
+    }
+  }
+  struct stat status {};
+  if (program.valid() && ::fstat(program.get(), &status) == 0) file_of(std::move(program), status);
+}
+
+void UnwindProcesses::set(Pid pid) {
+  const auto known = processes_.find(pid);
+  if (known != processes_.end() && exec_count_(pid) == known->second.exec_count) {
+    on_mapping(pid);
+  } else {
+    refresh(pid);
+  }
+}
+
+// Reads the mappings of the process now.
+void UnwindProcesses::refresh(Pid pid) {
+  const auto begin = Clock::now();
+  const auto exec_count = exec_count_(pid);
+  if (!exec_count) return;  // it has ended
+  Process& known = processes_[pid];
+  auto live = LiveProcess::open(pid);
+  auto mappings = live ? (*live)->mappings() : std::move(live).error();
+  if (!mappings) {
+    // It has ended, and forget() comes; or labelscope has no descriptor left for now.
+    known.refresh_at = begin + kAgain;
+    return;
+  }
+  Process process;
+  bool waits = false;
+  process.exec_count = *exec_count;
+  std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
+  for (const Mapping& mapping : *mappings) {
+    if (!mapping.executable || mapping.path == "[vsyscall]") continue;
+    auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
+    if (fresh) entry->second = file_of(**live, mapping);
+    waits |= entry->second == kLater;
+    process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
+  }
+  // It has executed another program meanwhile: its on_exec() is on its way.
+  if (exec_count_(pid) != exec_count) return;
+  process.list = std::move(known.list);
+  process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
+  if (waits) process.refresh_at = Clock::now() + process.pause;
+  known = std::move(process);
+  publish(pid, known);
+}
+
+// Replaces the list of the process by one of what is known now.
+void UnwindProcesses::publish(Pid pid, Process& process) {
+  process.changed = false;
+  std::vector<ls_unwind_mapping> mappings;
+  auto list = std::make_shared<List>();
+  for (const CodeMapping& mapping : process.mappings) {
+    if (mappings.size() == LS_UNWIND_MAX_MAPPINGS) {
+      counts_.mappings += process.mappings.size() - mappings.size();
+      break;
+    }
+    ls_unwind_mapping entry{mapping.start, mapping.end, mapping.start, LS_UNWIND_NO_FILE, 0};
+    if (mapping.file) {
+      entry.module = LS_UNWIND_NO_TABLE;
+      File& file = files_[*mapping.file];
+      const auto bias = load_bias_at(file.segments, mapping.start, mapping.file_offset);
+      if (file.module && bias) {
+        entry.module = *file.module;
+        entry.text = *bias + file.text;
+      }
+      ++file.users;
+      list->files.push_back(*mapping.file);
+    }
+    mappings.push_back(entry);
+  }
+  auto added = tables_->add_list(mappings);
+  process.published = Clock::now();
+  if (!added) {
+    if (!std::exchange(process.without_room, true)) counts_.mappings += mappings.size();
+    process.changed = true;
+    for (const std::uint64_t file : list->files) --files_[file].users;
+    return;
+  }
+  process.without_room = false;
+  list->process = *added;
+  list->process.exec_count = process.exec_count;
+  if (!tables_->set_process(pid, list->process)) counts_.mappings += mappings.size();
+  retire(std::exchange(process.list, std::move(list)));
+}
+
+void UnwindProcesses::retire(std::shared_ptr<List> list) {
+  if (list) retired_.push_back({Clock::now(), std::move(list)});
+}
+
+void UnwindProcesses::drop_retired() {
+  const auto now = Clock::now();
+  for (Retired& retired : retired_) {
+    if (now - retired.when < kGrace) break;
+    // A child may have it, or it stands here once more: whoever is the last one removes it.
+    const std::shared_ptr<List> list = std::move(retired.list);
+    if (list.use_count() > 1) continue;
+    tables_->remove_list(list->process);
+    for (const std::uint64_t number : list->files) {
+      File& file = files_[number];
+      if (--file.users != 0) continue;
+      file.unused_since = now;
+      can_evict_more_ |= file.module.has_value();
+    }
+  }
+  std::erase_if(retired_, [](const Retired& retired) { return retired.list == nullptr; });
+}
+
+// Makes room: the table of the file that no process has had loaded for the longest time.
+bool UnwindProcesses::evict() {
+  auto oldest = files_.end();
+  for (auto each = files_.begin(); each != files_.end(); ++each) {
+    if (!each->second.module || each->second.users != 0) continue;
+    if (oldest == files_.end() || each->second.unused_since < oldest->second.unused_since) {
+      oldest = each;
+    }
+  }
+  if (oldest == files_.end()) return false;
+  tables_->remove(*oldest->second.module);
+  if (vdso_ == oldest->first) vdso_.reset();
+  files_.erase(oldest);
+  std::erase_if(keys_, [&](const auto& entry) { return !files_.contains(entry.second); });
+  ++counts_.evicted;
+  --counts_.tables;
+  return true;
+}
+
+// Somebody has unloaded a file: its table may go. So those that had no room are made once more,
+// from files that are opened once more, for the old descriptors went with the old tables.
+void UnwindProcesses::ask_again() {
+  if (!std::exchange(can_evict_more_, false)) return;
+  std::erase_if(keys_, [&](const auto& entry) { return files_[entry.second].without_room; });
+  for (auto& [pid, process] : processes_) {
+    const bool wants = std::ranges::any_of(process.mappings, [&](const CodeMapping& mapping) {
+      return mapping.file && files_[*mapping.file].without_room;
+    });
+    if (wants) on_mapping(pid);
+  }
+  for (auto& [number, file] : files_) counts_.no_room -= std::exchange(file.without_room, false);
+}
+
+// A target may load ever new files that have no table.
+void UnwindProcesses::drop_files() {
+  const auto now = Clock::now();
+  if (now < drop_files_at_) return;
+  drop_files_at_ = now + kForgetFile;
+  std::erase_if(files_, [&](const auto& entry) {
+    const File& file = entry.second;
+    return !file.module && file.users == 0 && !file.is_asked_for &&
+           now - file.unused_since > kForgetFile;
+  });
+  std::erase_if(keys_, [&](const auto& entry) { return !files_.contains(entry.second); });
+}
+
+void UnwindProcesses::take_tables() {
+  std::vector<std::uint64_t> arrived;
+  for (TableBuilder::Built& built : builder_.take()) {
+    File& file = files_[built.key];
+    file.is_asked_for = false;
+    if (!built.table) {
+      ++counts_.failed;
+      continue;
+    }
+    auto module = tables_->add(*built.table);
+    while (!module && module.error().code == ErrorCode::kLimit && evict()) {
+      module = tables_->add(*built.table);
+    }
+    if (!module) {
+      file.without_room = module.error().code == ErrorCode::kLimit;
+      ++(file.without_room ? counts_.no_room : counts_.failed);
+      continue;
+    }
+    ++counts_.tables;
+    file.module = *module;
+    file.text = built.table->text;
+    file.segments = std::move(built.table->segments);
+    arrived.push_back(built.key);
+  }
+  counts_.row_bytes = tables_->row_bytes();
+  if (arrived.empty()) return;
+  std::sort(arrived.begin(), arrived.end());
+  for (auto& [pid, process] : processes_) {
+    process.changed |= std::any_of(
+        process.mappings.begin(), process.mappings.end(), [&](const CodeMapping& mapping) {
+          return mapping.file && std::binary_search(arrived.begin(), arrived.end(), *mapping.file);
+        });
+  }
+}
+
+void UnwindProcesses::work() {
+  drop_retired();
+  drop_files();
+  ask_again();
+  take_tables();
+  const auto now = Clock::now();
+  std::vector<Pid> due;
+  for (auto& [pid, process] : processes_) {
+    if (process.refresh_at && now >= *process.refresh_at) {
+      due.push_back(pid);
+    } else if (process.changed && (now - process.published > kAgain ||
+                                   (builder_.is_idle() && !process.without_room))) {
+      publish(pid, process);
+    }
+  }
+  for (const Pid pid : due) {
+    processes_[pid].refresh_at.reset();
+    refresh(pid);
+  }
+}
+
+void UnwindProcesses::wait_for_tables(milliseconds timeout) {
+  static_cast<void>(builder_.wait(timeout));
+  work();
+}
+
+void UnwindProcesses::on_mapping(Pid pid) {
+  auto process = processes_.find(pid);
+  if (process == processes_.end() || process->second.refresh_at) return;
+  process->second.refresh_at = Clock::now() + process->second.pause;
+}
+
+// The BPF program has given the child what its parent had then.
+void UnwindProcesses::on_fork(Pid parent, Pid child) {
+  auto from = processes_.find(parent);
+  if (from == processes_.end() || !from->second.list) return;
+  Process copy = from->second;
+  if (const auto exec_count = exec_count_(child)) {
+    if (*exec_count == copy.exec_count) {
+      ls_unwind_process entry = copy.list->process;
+      entry.exec_count = copy.exec_count;
+      static_cast<void>(tables_->set_process(child, entry));
+    }
+    Process& known = processes_[child];  // set() may have come first
+    retire(std::move(known.list));
+    known = std::move(copy);
+  }
+}
+
+void UnwindProcesses::forget(Pid pid) {
+  auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  tables_->remove_process(pid);
+  retire(std::move(process->second.list));
+  processes_.erase(process);
+}
+
+}  // namespace labelscope

@@ -1,0 +1,136 @@
+// What the unwinder knows of each sampled process: its executable mappings, each with the table of
+// its file.
+//
+//   set_process, exec, fork, mmap --> /proc/PID/maps --> files that are new --> TableBuilder (thread)
+//                                           |                                       |
+//                                           v                                       v
+//                                     list of mappings <------------------- tables, in BPF maps
+//                                           |
+//                                           +--> BPF map unwind_processes, in one update
+//
+// A list is replaced as a whole. The old one is kept for a while: a BPF program may still search in
+// it, and a child that was just forked has it.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bpf/unwind/table_builder.h"
+#include "bpf/unwind/unwind_tables.h"
+#include "labelscope/target.h"
+
+namespace labelscope {
+
+class UnwindProcesses {
+ public:
+  // How often the process has executed another program (wire.h); nullopt: it has ended.
+  using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
+
+  UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
+                  ExecCount exec_count)
+      : tables_(std::move(tables)),
+        builder_(std::move(build)),
+        exec_count_(std::move(exec_count)) {}
+
+  // The process is sampled from now on, or runs another program, or something in it has changed.
+  void set(Pid pid);
+  // A program is about to be executed (invalid: not known which). Begins to make the tables that it
+  // needs, most likely: a program that runs for a second would be over before they are all there.
+  void expect(UniqueFd program);
+  void on_fork(Pid parent, Pid child);
+  void on_mapping(Pid pid);
+  void forget(Pid pid);
+  // Everything that is known to change is in the tables when this returns, or the time is over.
+  void wait_for_tables(std::chrono::milliseconds timeout);
+  // Readable when there are finished tables for work().
+  int ready_fd() const { return builder_.ready_fd(); }
+  // Takes finished tables and reads mappings again, where that is due. Call it often.
+  void work();
+
+  struct Counts {
+    std::uint64_t tables = 0;
+    std::uint64_t row_bytes = 0;
+    std::uint64_t failed = 0;    // files whose table could not be made
+    std::uint64_t no_room = 0;   // files whose table there is no room for
+    std::uint64_t evicted = 0;   // of files that no process had loaded any more
+    std::uint64_t mappings = 0;  // that there was no room for
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // A file: what identifies it, its table, and where its code is.
+  struct File {
+    std::optional<std::uint32_t> module;
+    std::uint64_t text = 0;
+    std::vector<LoadSegment> segments;
+    std::uint64_t users = 0;  // mappings in lists
+    bool is_asked_for = false;
+    bool without_room = false;  // for its table, when that was made
+    Clock::time_point unused_since;
+  };
+  using FileKey = std::array<std::uint64_t, 5>;
+  // Stands for every file that the builder has no room for now.
+  static constexpr std::uint64_t kLater = 0;
+  struct CodeMapping {
+    Address start = 0;
+    Address end = 0;
+    std::uint64_t file_offset = 0;
+    std::optional<std::uint64_t> file;  // key in files_; nullopt: the program has made this code
+  };
+  struct List {
+    ls_unwind_process process{};
+    std::vector<std::uint64_t> files;
+  };
+  struct Process {
+    std::vector<CodeMapping> mappings;
+    std::shared_ptr<List> list;
+    std::uint32_t exec_count = 0;
+    bool changed = false;       // its list is to be made again
+    bool without_room = false;  // for its newest list
+    Clock::time_point published;
+    std::optional<Clock::time_point> refresh_at;
+    Clock::duration pause{};
+  };
+
+  std::optional<std::uint64_t> file_of(const LiveProcess& process, const Mapping& mapping);
+  std::optional<std::uint64_t> file_of(UniqueFd fd, const struct stat& status);
+  std::optional<std::uint64_t> vdso();
+  std::uint64_t add_file(UniqueFd fd);
+  void refresh(Pid pid);
+  void take_tables();
+  void publish(Pid pid, Process& process);
+  void retire(std::shared_ptr<List> list);
+  void drop_retired();
+  void drop_files();
+  bool evict();
+  void ask_again();
+
+  std::unique_ptr<UnwindTables> tables_;
+  TableBuilder builder_;
+  ExecCount exec_count_;
+  std::map<FileKey, std::uint64_t> keys_;
+  std::map<std::uint64_t, File> files_;  // kLater is one of them
+  std::optional<std::uint64_t> vdso_;
+  std::map<Pid, Process> processes_;
+  struct Retired {
+    Clock::time_point when;
+    std::shared_ptr<List> list;
+  };
+  std::vector<Retired> retired_;
+  Clock::time_point drop_files_at_;
+  bool can_evict_more_ = false;
+  std::uint64_t next_file_ = 1;
+  Counts counts_;
+};
+
+}  // namespace labelscope

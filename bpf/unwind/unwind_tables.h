@@ -1,0 +1,87 @@
+// The maps that the unwinder reads (unwind.bpf.h), written through shared memory. What is given out
+// stays as it is until it is released; whoever releases must know that no BPF program uses it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bpf/unwind/free_ranges.h"
+#include "bpf/wire/unwind_wire.h"
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+#include "unwind_table/build_unwind_table.h"
+
+struct bpf_object;
+
+namespace labelscope {
+
+// A BPF array map in our memory.
+template <class T>
+class SharedArray {
+ public:
+  SharedArray() = default;
+  static Result<SharedArray> map(int fd, std::size_t count);
+  SharedArray(SharedArray&& other) noexcept { std::swap(values_, other.values_); }
+  SharedArray& operator=(SharedArray&& other) noexcept {
+    std::swap(values_, other.values_);
+    return *this;
+  }
+  ~SharedArray();
+  T& operator[](std::size_t index) { return values_[index]; }
+
+ private:
+  std::span<T> values_;
+};
+
+class UnwindTables {
+ public:
+  // Of a loaded object. `most_bytes`: of rows.
+  static Result<std::unique_ptr<UnwindTables>> open(const bpf_object* object,
+                                                    std::size_t most_bytes);
+  ~UnwindTables();
+
+  // The number of the module. kLimit: no room. kMalformed: no table at all.
+  Result<std::uint32_t> add(const UnwindTable& table);
+  void remove(std::uint32_t module);
+  std::size_t row_bytes() const { return row_bytes_; }
+
+  // A list of mappings, sorted; each gets the number of the list. kLimit: no room.
+  Result<ls_unwind_process> add_list(std::span<ls_unwind_mapping> mappings);
+  void remove_list(const ls_unwind_process& list);
+  // What the process uses from now on.
+  Status set_process(Pid pid, const ls_unwind_process& list);
+  void remove_process(Pid pid);
+
+ private:
+  struct Stored {
+    ls_unwind_module module{};
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> rows;  // first, count
+  };
+  UnwindTables() = default;
+  Status add_block_map();
+
+  int blocks_fd_ = -1;
+  int processes_fd_ = -1;
+  std::size_t most_block_maps_ = 0;
+  std::vector<UniqueFd> block_maps_;
+  std::vector<SharedArray<std::uint32_t>> blocks_;  // of each map
+  SharedArray<ls_unwind_mapping> mappings_;
+  SharedArray<ls_unwind_module> modules_;
+  SharedArray<ls_unwind_page> pages_;
+  SharedArray<ls_unwind_rule> rules_;
+  FreeRanges free_rows_{LS_UNWIND_BLOCK_ROWS};
+  FreeRanges free_mappings_;
+  FreeRanges free_modules_;
+  FreeRanges free_pages_;
+  FreeRanges free_rules_;
+  std::vector<Stored> stored_;  // by module
+  std::uint32_t next_list_ = 1;
+  std::size_t row_bytes_ = 0;
+};
+
+}  // namespace labelscope

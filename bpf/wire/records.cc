@@ -1,0 +1,136 @@
+// Decodes the records of wire.h. The BPF programs are ours, but the bytes come from targets, and a
+// wrong offset would be a read outside of the record. So every number is checked.
+#include "bpf/wire/records.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace labelscope {
+namespace {
+
+Error malformed(const char* what) {
+  return {ErrorCode::kMalformed, std::string("a record of the BPF programs has ") + what};
+}
+
+// Takes the sections of a record one by one, from its front.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> rest) : rest_(rest) {}
+
+  template <class T>
+  const T* take() {
+    std::span<const std::byte> bytes = take_bytes(sizeof(T));
+    return bytes.data() ? reinterpret_cast<const T*>(bytes.data()) : nullptr;
+  }
+  // Returns a null span if fewer bytes are left.
+  std::span<const std::byte> take_bytes(std::size_t size) {
+    if (size > rest_.size()) return {};
+    std::span<const std::byte> taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+Result<WireLabels> take_labels(Cursor& cursor) {
+  Cursor ahead = cursor;
+  const auto* head = ahead.take<ls_label_head>();
+  if (!head) return malformed("no label head");
+  auto bytes = cursor.take_bytes(sizeof(*head) + head->size);
+  if (!bytes.data()) return malformed("labels that do not fit");
+  return open_labels(bytes);
+}
+
+Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
+  if (head.user_frames > LS_MAX_USER_FRAMES || head.kernel_frames > LS_MAX_FRAMES) {
+    return malformed("too deep a stack");
+  }
+  if (head.end >= LS_STACK_END_COUNT) return malformed("an unknown end of its stack");
+  auto user = cursor.take_bytes(head.user_frames * sizeof(std::uint64_t));
+  auto kernel = cursor.take_bytes(head.kernel_frames * sizeof(std::uint64_t));
+  if (!user.data() || !kernel.data()) return malformed("a wrong size");
+  return StackView{
+      .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
+      .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
+      .end = static_cast<ls_stack_end>(head.end)};
+}
+
+Result<Record> decode_sample(Cursor& cursor) {
+  const auto* head = cursor.take<ls_sample_head>();
+  if (!head) return malformed("no sample head");
+  Result<WireLabels> labels = take_labels(cursor);
+  if (!labels) return std::move(labels).error();
+  Result<StackView> stack = take_stack(cursor, head->stack);
+  if (!stack) return std::move(stack).error();
+  if (!cursor.empty()) return malformed("a wrong size");
+
+  SampleRecord sample;
+  sample.time_ns = head->time_ns;
+  sample.retry_id = head->retry_id;
+  sample.thread_ns = head->thread_ns;
+  sample.pid = static_cast<Pid>(head->pid);
+  sample.tid = static_cast<Tid>(head->tid);
+  const char* comm = reinterpret_cast<const char*>(head->comm);
+  sample.comm = {comm, strnlen(comm, LS_COMM_SIZE)};
+  sample.labels = *labels;
+  sample.stack = *stack;
+  return Record(sample);
+}
+
+Result<Record> decode_answer(Cursor& cursor) {
+  const auto* head = cursor.take<ls_labels_head>();
+  if (!head) return malformed("no labels head");
+  Result<WireLabels> labels = take_labels(cursor);
+  if (!labels) return std::move(labels).error();
+  if (!cursor.empty()) return malformed("a wrong size");
+  return Record(AnswerRecord{head->retry_id, *labels});
+}
+
+Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
+  const auto* event = cursor.take<ls_process_event>();
+  if (!event || !cursor.empty()) return malformed("a wrong size");
+  return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
+                              static_cast<Pid>(event->parent), event->exec_count,
+                              static_cast<Tid>(event->former), event->thread_ns});
+}
+
+Result<Record> decode_thread_end(Cursor& cursor) {
+  const auto* end = cursor.take<ls_thread_end>();
+  if (!end || !cursor.empty()) return malformed("a wrong size");
+  return Record(
+      ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid), end->thread_ns});
+}
+
+}  // namespace
+
+Result<Record> decode_record(std::span<const std::byte> bytes) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+    return malformed("an unaligned address");
+  }
+  if (bytes.size() < sizeof(ls_record_head)) return malformed("no head");
+  const auto* head = reinterpret_cast<const ls_record_head*>(bytes.data());
+  if (head->size != bytes.size()) return malformed("a wrong size");
+  Cursor cursor(bytes);
+  switch (head->type) {
+    case LS_RECORD_SAMPLE:
+      return decode_sample(cursor);
+    case LS_RECORD_LABELS:
+      return decode_answer(cursor);
+    case LS_RECORD_FORK:
+      return decode_process(cursor, ProcessRecord::Kind::kFork);
+    case LS_RECORD_EXEC:
+      return decode_process(cursor, ProcessRecord::Kind::kExec);
+    case LS_RECORD_EXIT:
+      return decode_process(cursor, ProcessRecord::Kind::kExit);
+    case LS_RECORD_THREAD_END:
+      return decode_thread_end(cursor);
+    default:
+      return malformed("an unknown type");
+  }
+}
+
+}  // namespace labelscope

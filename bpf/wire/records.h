@@ -1,0 +1,52 @@
+// The records of the ring buffer as values. All bounds are checked here, and nowhere else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "bpf/wire/wire.h"
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "sampling/sampler.h"
+#include "sources/label_codec.h"
+
+namespace labelscope {
+
+// A sample whose labels are still as they came. wire.h tells what its thread_ns is.
+struct SampleRecord : Sample {
+  std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
+  WireLabels labels;
+};
+
+struct AnswerRecord {
+  std::uint64_t retry_id = 0;
+  WireLabels labels;
+};
+
+struct ProcessRecord {
+  enum class Kind { kFork, kExec, kExit };
+  Kind kind = Kind::kExit;
+  std::uint64_t time_ns = 0;
+  Pid pid{};
+  Pid parent{};  // of a fork
+  std::uint32_t exec_count = 0;
+  Tid former{};                 // of an exec: its thread's number before; 0: not known
+  std::uint64_t thread_ns = 0;  // of an exec: the CPU time of that thread
+};
+
+struct ThreadEndRecord {
+  Pid pid{};
+  Tid tid{};
+  std::uint64_t thread_ns = 0;
+};
+
+using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord>;
+
+// Views into `bytes`, which must be 8-aligned as the ring buffer's records are. kMalformed for
+// anything that wire.h does not describe.
+Result<Record> decode_record(std::span<const std::byte> bytes);
+
+}  // namespace labelscope
