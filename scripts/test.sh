@@ -139,7 +139,7 @@ list_guests() {
 build_for_aarch64() {
   local status=0 work=(--for-guests)
   if ((aarch64)); then work=(--output-junit "$reports/aarch64.xml"); fi
-  bash "$root_dir/scripts/test_aarch64.sh" "${work[@]}" >"$reports/aarch64.log" 2>&1 || status=$?
+  nice -n 10 bash "$root_dir/scripts/test_aarch64.sh" "${work[@]}" >"$reports/aarch64.log" 2>&1 || status=$?
   if ((status == 77)) && [[ ${LABELSCOPE_CI:-} != 1 ]]; then
     echo skipped >"$reports/aarch64.state"
   elif ((status != 0)) && { ((status == 77)) || [[ ! -s $reports/aarch64.xml ]]; }; then
@@ -163,7 +163,7 @@ elsewhere=''
 if [[ $preset == dev ]] && { ((aarch64)) || [[ $guests != none ]]; }; then
   say "Running virtual machines beside the tests; their words come at the end"
   set -m  # a group of processes, which ends with this script
-  { renice -n 10 "$BASHPID" >/dev/null && run_elsewhere; } >"$reports/elsewhere.log" 2>&1 &
+  run_elsewhere >"$reports/elsewhere.log" 2>&1 &
   elsewhere=$!
   set +m
   trap 'kill -- -"$elsewhere" 2>/dev/null' EXIT
