@@ -48,12 +48,6 @@ std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(time.count());
 }
 
-std::string refusal_text(Pid pid, const std::string& reason) {
-  return "cannot look at process " + std::to_string(raw(pid)) + " (" + reason +
-         "): that needs CAP_SYS_PTRACE in its user namespace; " +
-         (::geteuid() == 0 ? "" : "try sudo, or ") + "give the container --cap-add SYS_PTRACE";
-}
-
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options) {}
@@ -204,11 +198,10 @@ Status Recording::add_targets() {
     Status status = child_ ? recorder_->add_before_exec(pid, open_program(options_.command.front()))
                            : recorder_->add(pid);
     if (status) continue;
-    // What ptrace says explains itself.
-    bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
-    return Error{status.error().code,
-                 escape_terminal(refused ? refusal_text(pid, status.error().context)
-                                         : status.error().context)};
+    // What ptrace says explains itself. The kernel shows memory to the same processes.
+    const bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
+    const Error why = refused ? StoppedThread::refusal(Tid{raw(pid)}) : status.error();
+    return Error{why.code, escape_terminal(why.context)};
   }
   if (child_ || !options_.follow_children) return {};
   for (Pid pid : pids_) children_ += recorder_->add_children(pid);

@@ -71,7 +71,12 @@ Result<std::vector<Mapping>> list_mappings(TaskIterators& iterators) {
                                   return {};
                                 });
   if (!status) return std::move(status).error();
-  if (mappings.empty()) return ended(iterators.pid());
+  if (mappings.empty()) {
+    // The kernel leaves processes out that it does not show to us.
+    const auto live = LiveProcess::open(iterators.pid());
+    const auto shown = live ? (*live)->mappings() : std::vector<Mapping>();
+    return shown ? ended(iterators.pid()) : shown.error();
+  }
   return mappings;
 }
 

@@ -50,6 +50,20 @@ Error gone(Pid pid) {
   return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
 }
 
+// Of a process without a thread that runs. Its number is taken until its parent has asked for its
+// exit status.
+Error ended(Pid pid, std::string_view status) {
+  std::string text = "process " + std::to_string(raw(pid)) + " has ended";
+  std::int32_t parent = 0;
+  const std::string_view number = status_field(status, "PPid");
+  std::from_chars(number.data(), number.data() + number.size(), parent);
+  if (parent > 0) {
+    text += "; it is a zombie until its parent, process " + std::to_string(parent) + " (" +
+            read_proc_line(proc_path(Tid{parent}, "comm")) + "), asks for its exit status";
+  }
+  return Error{ErrorCode::kVanished, std::move(text)};
+}
+
 Result<std::vector<Tid>> list_threads(Pid pid) {
   const std::string path = "/proc/" + std::to_string(raw(pid)) + "/task";
   DIR* dir = ::opendir(path.c_str());
@@ -149,8 +163,15 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
   if (!state.empty() && has_ended(state.front())) {
     // /proc/PID shows memory and files of the first thread, and that has ended. Use another thread.
     auto other = find_running_thread(pid);
-    if (!other) return Error{ErrorCode::kVanished, "process " + number + " has ended"};
+    if (!other) return ended(pid, *status);
     door = *other;
+  } else if (status_field(*status, "VmSize").empty()) {
+    const auto stat = read_thread_stat(labelscope::proc_path(door, "stat"));
+    if (stat && stat->of_kernel()) {
+      return Error{ErrorCode::kNotFound,
+                   "process " + number + " (" + stat->name +
+                       ") is a kernel thread, which has no memory of its own"};
+    }
   }
   std::unique_ptr<LiveProcess> process(new LiveProcess(pid, door));
   // Its number in each pid namespace from ours to its own.
@@ -177,8 +198,7 @@ Result<std::vector<Mapping>> LiveProcess::mappings() const {
   }
   if (text->empty()) {
     return Error{ErrorCode::kVanished,
-                 "process " + std::to_string(raw(pid_)) +
-                     " has no memory: it has ended, or is part of the kernel"};
+                 "process " + std::to_string(raw(pid_)) + " has no memory any more: it is ending"};
   }
   return parse_maps(*text);
 }

@@ -31,6 +31,7 @@ struct ThreadStat {
   std::string name;  // bytes
   char state = '?';
   std::uint64_t flags = 0;  // PF_* of the kernel's include/linux/sched.h
+  bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);
 // Nothing if it is gone.

@@ -16,9 +16,6 @@
 namespace labelscope {
 namespace {
 
-// PF_KTHREAD of the kernel's include/linux/sched.h.
-constexpr std::uint64_t kKernelThread = 0x00200000;
-
 // The first number of a field; 0 where there is none.
 std::uint64_t number_of(std::string_view text, int base = 10) {
   std::uint64_t value = 0;
@@ -43,7 +40,7 @@ std::optional<std::uint32_t> first_other(std::string_view ids, std::uint32_t own
 
 bool is_kernel_thread(Tid tid) {
   const auto stat = read_thread_stat(proc_path(tid, "stat"));
-  return stat && (stat->flags & kKernelThread) != 0;
+  return stat && stat->of_kernel();
 }
 
 // The kernel gives the files of /proc/PID to root where the process may not be dumped.
@@ -188,8 +185,9 @@ Error explain_refusal(const RefusalFacts& facts) {
         "it is already traced by a process outside of this container, and a thread has "
         "one tracer at most");
   }
-  if (facts.kernel_thread)
-    return refused("it is a part of the kernel, and has no memory of its own");
+  if (facts.kernel_thread) {
+    return refused("it is a kernel thread, and has no memory of its own");
+  }
   if (facts.errno_value == ENOSYS) {
     return refused(
         "this system has no ptrace() (a sandbox such as gVisor); run labelscope outside "

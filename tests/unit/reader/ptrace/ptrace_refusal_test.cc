@@ -151,7 +151,7 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
   SECTION("the kernel") {
     facts.kernel_thread = true;
     facts.may_trace_others = true;
-    expect(facts, "part of the kernel", "");
+    expect(facts, "kernel thread", "");
   }
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
   const auto stopped = StoppedThread::stop(Tid{2});
   REQUIRE_FALSE(stopped);
   INFO(stopped.error().context);
-  CHECK(stopped.error().context.find("part of the kernel") != std::string::npos);
+  CHECK(stopped.error().context.find("kernel thread") != std::string::npos);
 }
 
 TEST_CASE("ptrace_refusal: the tracer is named") {
