@@ -45,6 +45,7 @@ struct Format {
   bool operator==(const Format& other) const { return name == other.name; }
   static const Format kPprof;  // unless another one is named
   static const Format kHtml;
+  static const Format kJsonl;
   static const Format kSpeedscope;
   static const Format kFirefox;
 };
@@ -86,6 +87,7 @@ inline constexpr Format kFormats[] = {
 };
 inline constexpr Format Format::kPprof = kFormats[0];
 inline constexpr Format Format::kHtml = kFormats[2];
+inline constexpr Format Format::kJsonl = kFormats[3];
 inline constexpr Format Format::kSpeedscope = kFormats[4];
 inline constexpr Format Format::kFirefox = kFormats[5];
 

@@ -147,6 +147,10 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     return Error{ErrorCode::kSystem,
                  cannot_write(path, 0) + ": there is no folder " + directory_of(path)};
   }
+  if (!fd.valid() && (errno == EACCES || errno == EROFS)) {
+    return Error{ErrorCode::kSystem, cannot_write(path, errno) + " in the folder " +
+                                         directory_of(path) + "; name a file elsewhere with -o"};
+  }
   if (!fd.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
   OutputFile file(path, std::move(fd), kind, std::move(temporary), overwrite);
   file.of_other_user_ = replaces && found.st_uid != ::geteuid();
@@ -170,11 +174,21 @@ Status OutputFile::write(const std::function<Status(std::ostream&)>& render) {
   size_ = buffer.written();
   const std::string name = path_ == "-" ? "stdout" : path_;
   if (buffer.first_errno() != 0) {
-    return Error{ErrorCode::kSystem, cannot_write(name, buffer.first_errno())};
+    status = Error{ErrorCode::kSystem, cannot_write(name, buffer.first_errno())};
+  } else if (status && !stream) {
+    status = Error{ErrorCode::kSystem, cannot_write(name, 0)};
   }
-  if (!status) return status;
-  if (!stream) return Error{ErrorCode::kSystem, cannot_write(name, 0)};
-  return publish();
+  if (status) status = publish();
+  if (!status) give_up();
+  return status;
+}
+
+// What is not complete is of no use, and the room that it takes is wanted for the next file.
+void OutputFile::give_up() {
+  if (kind_ == Kind::kDirect) return;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  fd_.reset();
 }
 
 Status OutputFile::publish() {

@@ -24,7 +24,8 @@ class OutputFile {
   const std::string& path() const { return path_; }
   // Whether write() can give the file its name with the rights that this process has now.
   bool can_be_named() const;
-  // Calls `render` with a stream, checks every byte was taken, and gives the file its name.
+  // Calls `render` with a stream, checks every byte was taken, and gives the file its name. If that
+  // fails, the file's room on the disk is given back.
   Status write(const std::function<Status(std::ostream&)>& render);
   // Bytes written.
   std::uint64_t size() const { return size_; }
@@ -33,6 +34,7 @@ class OutputFile {
   enum class Kind { kDirect, kUnnamed, kTemporary };
   OutputFile(std::string path, UniqueFd fd, Kind kind, std::string temporary, bool overwrite);
   Status publish();
+  void give_up();
 
   std::string path_;
   UniqueFd fd_;

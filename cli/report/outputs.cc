@@ -81,13 +81,19 @@ std::size_t Outputs::timed_samples() const {
 std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOptions& options,
                                         std::vector<Error>& errors) {
   std::vector<WrittenFile> written;
-  for (Output& output : outputs_) {
+  const auto write_one = [&](Output& output) {
     Status status = output.file.write(
         [&](std::ostream& out) { return output.format.render(profile, options, out); });
     if (status) {
       written.push_back({output.file.path(), output.format, output.file.size()});
     } else {
       errors.push_back(std::move(status).error());
+    }
+  };
+  // A recording first: where the disk has no room for all, the others can be made of it later.
+  for (const bool recordings : {true, false}) {
+    for (Output& output : outputs_) {
+      if ((output.format == Format::kJsonl) == recordings) write_one(output);
     }
   }
   return written;

@@ -11,3 +11,9 @@ for path in "$work/no/such/folder/x.folded" /dev/null/x.folded "$work/folder.fol
   expect_no_stdout
   expect_no_files
 done
+# /sys takes no files, not even from root: which folder it was, and what helps.
+if [[ -d /sys/kernel ]]; then
+  run record -d 3600 -p "$target" -o /sys/kernel/x.folded
+  expect_status "$exit_error" "-o /sys/kernel/x.folded"
+  expect_said 'cannot write /sys/kernel/x.folded: .* in the folder /sys/kernel; name a file elsewhere with -o$'
+fi
