@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/format/escape.h"
+#include "cli/format/frame_tree.h"
 #include "cli/format/text.h"
 
 namespace labelscope::cli {
@@ -56,6 +57,11 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   for (const Process& process : profile.processes) {
     processes_.emplace(raw(process.pid), &process);
   }
+}
+
+std::vector<std::string> own_keys() {
+  return {std::string(kThreadNameKey), std::string(kThreadIdKey), std::string(kCommKey),
+          std::string(kPidKey), std::string(kFunctionKey)};
 }
 
 const Thread* RowLabels::thread(const SampleRow& row) const {
@@ -127,6 +133,12 @@ std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::strin
   if (key == kCommKey) {
     const Process* of_row = process(row);
     if (of_row != nullptr && !of_row->comm.empty()) return of_row->comm;
+  }
+  if (key == kFunctionKey && row.stack != kNoIndex) {
+    const std::vector<Index>& frames = profile_.stacks[row.stack].frames;
+    if (!frames.empty()) {
+      return function_names(profile_, profile_.locations[frames.front()]).front();
+    }
   }
   return std::nullopt;
 }

@@ -19,6 +19,9 @@ inline constexpr std::string_view kPidKey = "pid";
 inline constexpr std::string_view kThreadIdKey = "thread_id";
 inline constexpr std::string_view kThreadNameKey = "thread_name";
 inline constexpr std::string_view kCommKey = "comm";
+inline constexpr std::string_view kFunctionKey = "function";  // in which the thread itself was
+// All of them: what tells samples apart where no program sets labels.
+std::vector<std::string> own_keys();
 
 inline constexpr std::string_view kNoneText = "<none>";
 inline constexpr std::string_view kUnreadableText = "<unreadable>";

@@ -262,8 +262,10 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
     Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
+    SummaryStyle its = style;
+    if (keys[i] == kFunctionKey) its.functions = 0;  // each has one, itself
     render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
-                 functions, errors, value_type(profile.mode), style, out);
+                 functions, errors, value_type(profile.mode), its, out);
   }
   return flush_output(out);
 }

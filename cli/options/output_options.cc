@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "cli/format/escape.h"
+#include "cli/format/row_labels.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -20,8 +21,8 @@ void refuse_left_out(const LabelRules& rules, const std::string& option, const s
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
   // Every sample has these without any label.
-  constexpr std::string_view kOurs[] = {"pid", "thread_id", "thread_name", "comm"};
-  if (std::find(std::begin(kOurs), std::end(kOurs), key) != std::end(kOurs)) return;
+  const std::vector<std::string> ours = own_keys();
+  if (std::find(ours.begin(), ours.end(), key) != ours.end()) return;
   if (has(rules.deny)) refuse(option, key, "--label-deny leaves this label out");
   if (!rules.allow.empty() && !has(rules.allow) && !has(rules.hash)) {
     refuse(option, key, "--label-allow leaves this label out; name it there, too");
@@ -49,7 +50,9 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
   list.words("--label-hash", "KEY[,KEY]",
              "Put the values of these labels into 256 groups by a hash (repeatable)", labels.hash,
              parse_keys);
-  list.words("--summary", "KEY[,KEY]", "Print shares of time by value of these labels (repeatable)",
+  list.words("--summary", "KEY[,KEY]",
+             "Print shares of time by value of these labels (repeatable); there are always " +
+                 in_words(own_keys(), " and "),
              summary, parse_keys);
   list.flag("--json", "With --summary: a line of JSON for each label", json);
 }
