@@ -305,7 +305,8 @@ Status Recording::record() {
   }
   end_ = Clock::now();
   progress.clear();
-  if (ended && options_.duration) {
+  // Without a sample, that is part of the answer (no_sample.h).
+  if (ended && options_.duration && recorder_->samples() > 0) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(end_ - start_);
     log::info("The target ended after " + std::to_string(time.count()) + " ms");
   }
@@ -397,17 +398,20 @@ int Recording::command_status() {
 }
 
 int Recording::report() {
-  RecordReport report(options_, profile_, *recorder_, opened_.tables.get());
+  RecordReport report(options_, profile_, *recorder_, opened_);
   if (profile_.ledger.written == 0) {
     report.say_problems();
     NoSample none;
     none.targets = pids_;
     none.ended = targets_ended();
+    none.interrupted = signals_.stop_requested();
+    none.command = child_.has_value();
     none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());
     none.duration = std::chrono::nanoseconds(profile_.duration_ns);
     none.frequency_hz = options_.frequency_hz;
     none.wall = options_.mode == SampleMode::kWall;
     none.ptrace = opened_.backend == "ptrace";
+    none.bpf_helps = opened_.bpf_would_do;
     log::error("no sample was taken: " + why_no_sample(none) + ". No file was written");
     if (child_) return command_status();
     return targets_ended() ? kExitNoTarget : kExitNoSample;

@@ -19,6 +19,7 @@ struct CounterText {
   std::string_view
       what;              // what is counted; empty: it is in the files, but nothing to be told about
   std::string_view why;  // and what helps
+  std::string_view by_bpf = {};  // likewise, where --backend bpf can be had
 };
 
 // What the sampler's counters mean for the one who records, as "what: number (why)". A name that is
@@ -70,16 +71,17 @@ constexpr CounterText kCounterTexts[] = {
      "they were worked out again from what exists"},
     {"ticks", "", ""},
     {"ticks-skipped", "ticks that were skipped",
-     "labelscope had no processor at their time, or stopping threads took longer than a tick: "
-     "--backend bpf, or a lower -F"},
+     "labelscope had no processor at their time, or stopping threads took longer than a tick: a "
+     "lower -F helps",
+     ", or --backend bpf"},
     {"threads-ended-first", "", ""},
     {"threads-waiting-again", "", ""},
     {"threads-not-stopped", "samples with neither labels nor stack",
      "the thread did not stop in time: it waits in the kernel for something that nothing "
      "interrupts"},
     {"threads-without-processor", "samples with neither labels nor stack",
-     "the thread waited for a processor and did not stop in time, since too many threads can run: "
-     "--backend bpf reads them without stopping them"},
+     "the thread waited for a processor and did not stop in time, since too many threads can run",
+     ": --backend bpf reads them without stopping them"},
     {"threads-refused", "samples with neither labels nor stack", "their thread may not be stopped"},
     {"stacks-cut-by-max-stop", "stacks that are cut",
      "unwinding them took longer than --max-stop; they are marked stack-cut"},
@@ -110,12 +112,15 @@ constexpr CounterText kCounterTexts[] = {
     {"samples-not-held", "samples that did not wait for their repeated read", "too many at once"},
 };
 
-std::string counter_line(const std::string& name, std::uint64_t count) {
+std::string counter_line(const std::string& name, std::uint64_t count, bool bpf_helps) {
   for (const CounterText& known : kCounterTexts) {
     if (known.name != name) continue;
     if (known.what.empty()) return {};
     std::string line = std::string(known.what) + ": " + with_thousands(count);
-    if (!known.why.empty()) line.append(" (").append(known.why).append(")");
+    if (known.why.empty()) return line;
+    line.append(" (").append(known.why);
+    if (bpf_helps) line.append(known.by_bpf);
+    line.append(")");
     return line;
   }
   // stack_ends_text() tells of the other ends of stacks.
@@ -158,7 +163,7 @@ VariableSeen look_for_variable(const Recorder& recorder, std::size_t variable) {
   return seen;
 }
 
-std::vector<std::string> ledger_problems(const Ledger& ledger) {
+std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps) {
   std::vector<std::string> lines;
   if (ledger.dropped > 0) {
     lines.push_back(
@@ -173,7 +178,7 @@ std::vector<std::string> ledger_problems(const Ledger& ledger) {
                     " bytes are kept; they are marked labelscope.truncated)");
   }
   for (const auto& [name, count] : ledger.counters) {
-    std::string line = counter_line(name, count);
+    std::string line = counter_line(name, count, bpf_helps);
     if (!line.empty()) lines.push_back(std::move(line));
   }
   if (!adds_up(ledger))

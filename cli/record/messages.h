@@ -15,7 +15,8 @@ namespace labelscope::cli {
 std::string describe_labels(const TrackedProcess& process);
 
 // A line for each problem among the numbers of a ledger (cli/format/ledger_text.h).
-std::vector<std::string> ledger_problems(const Ledger& ledger);
+// `bpf_helps`: --backend bpf was not used, and can be advised.
+std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
 
 // What the plans of processes say of a variable of --tls, by its number.
 struct VariableSeen {

@@ -1,5 +1,7 @@
 #include "cli/record/no_sample.h"
 
+#include <algorithm>
+
 #include "cli/format/escape.h"
 #include "cli/format/text.h"
 #include "labelscope/target.h"
@@ -42,10 +44,27 @@ std::string in_ms(nanoseconds time) {
   return with_thousands(static_cast<std::uint64_t>(time / std::chrono::milliseconds(1))) + " ms";
 }
 
+// Of a recording that was over before a sample could be expected: what the target did in that time
+// says nothing about it. Empty for any other.
+std::string over_at_once(const NoSample& recording) {
+  constexpr int kFewPeriods = 3;
+  const nanoseconds period = nanoseconds(std::chrono::seconds(1)) / recording.frequency_hz;
+  if (recording.duration >= kFewPeriods * period) return {};
+  const bool began = recording.duration >= std::chrono::milliseconds(1);
+  const std::string when = began
+                               ? in_ms(recording.duration) + " after labelscope had begun to sample"
+                               : std::string("before labelscope began to sample");
+  if (recording.interrupted) return "the recording was interrupted " + when;
+  // Of a command it is known how long it ran.
+  if (recording.ended && !recording.command) return "the target ended " + when;
+  return {};
+}
+
 }  // namespace
 
 std::string why_no_sample(const NoSample& recording) {
   const std::string rate = std::to_string(recording.frequency_hz) + " Hz";
+  if (std::string over = over_at_once(recording); !over.empty()) return over;
   if (recording.wall) {
     return "the target had no thread to stop in " + in_ms(recording.duration) + " at " + rate;
   }
@@ -55,19 +74,22 @@ std::string why_no_sample(const NoSample& recording) {
   // What the kernel does for a process that waits is counted, too.
   constexpr nanoseconds kNothing = std::chrono::microseconds(100);
   if (recording.ran < kNothing) {
-    return recording.ended ? "the target ended after " + in_ms(recording.duration) +
-                                 ", before it was seen on a processor at " + rate
-                           : "the target did not run on a processor in " +
-                                 in_ms(recording.duration) + "; it was idle or waiting";
+    return recording.ended
+               ? "the target ended after " + in_ms(recording.duration) +
+                     ", before it was seen on a processor at " + rate
+               : "the target did not run on a processor in " + in_ms(recording.duration) +
+                     "; it was idle or waiting: --mode wall shows where threads wait";
   }
+  // The kernel's account is of whole processes, and may reach to before the beginning.
+  const nanoseconds time = std::min(recording.ran, recording.duration);
   const std::string ran =
       "the target ran for " +
-      (recording.ran < std::chrono::milliseconds(1) ? std::string("less than 1 ms")
-                                                    : in_ms(recording.ran)) +
-      " of " + in_ms(recording.duration);
+      (time < std::chrono::milliseconds(1) ? std::string("less than 1 ms") : in_ms(time)) + " of " +
+      in_ms(recording.duration);
   if (recording.ptrace) {
     return ran + ", and never when it was looked at, " + rate +
-           ": --backend bpf sees short bursts, or a higher -F";
+           (recording.bpf_helps ? ": --backend bpf sees short bursts, or a higher -F"
+                                : ": a higher -F looks more often");
   }
   // A run that is over is not longer with another -d.
   return ran + ", too little for a sample at " + rate + ": a higher -F helps, or " +

@@ -27,25 +27,33 @@ std::uint64_t conflicts(const Profile& profile) {
 
 }  // namespace
 
-void RecordReport::say_problems() const {
+// Where there are none, nothing is known of their labels.
+void RecordReport::say_problems_of_samples() const {
+  if (profile().ledger.written == 0) return;
   say_missing_keys();
   say_label_sets();
   for (const std::string& line : unmet_rules(options_.labels, recorder_.met_keys())) {
     log::warning(escape_terminal(line));
   }
-  for (const std::string& line : ledger_problems(profile().ledger)) log::warning(line);
   say_variables_without_value();
-  if (tables_ != nullptr) warn_of_missing_tables(tables_->failures());
+  for (const std::string& line : recorder_.process_labels().problems()) {
+    log::warning(escape_terminal(line));
+  }
+}
+
+void RecordReport::say_problems() const {
+  say_problems_of_samples();
+  for (const std::string& line : ledger_problems(profile().ledger, opened_.bpf_would_do)) {
+    log::warning(line);
+  }
+  if (opened_.tables) warn_of_missing_tables(opened_.tables->failures());
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));
   }
   if (const std::uint64_t count = conflicts(profile()); count > 0) {
     log::warning("in " + with_thousands(count) +
-                 " samples two publishers set one key to different values: each value is shown "
-                 "with its publisher behind an @");
-  }
-  for (const std::string& line : recorder_.process_labels().problems()) {
-    log::warning(escape_terminal(line));
+                 " samples two files set one label to different values: each value is shown with "
+                 "its file behind an @");
   }
   for (const auto& [name, count] : profile().ledger.counters) {
     log::verbose("  counted: " + with_thousands(count) + " " + name);

@@ -3,21 +3,20 @@
 
 #include "cli/options/command_line.h"
 #include "cli/record/recorder.h"
+#include "cli/record/samplers.h"
 #include "cli/report/profile_report.h"
-#include "cli/unwind/table_worker.h"
 
 namespace labelscope::cli {
 
 class RecordReport : public ProfileReport {
  public:
-  // `tables`: null where stacks need none.
   RecordReport(const RecordOptions& options, const Profile& profile, const Recorder& recorder,
-               const TableWorker* tables)
+               const OpenedSampler& opened)
       : ProfileReport(options, profile),
         options_(options),
         quiet_(options.messages.log_level == log::Level::kQuiet),
         recorder_(recorder),
-        tables_(tables) {}
+        opened_(opened) {}
 
   // The answer: the tables of --summary, the label keys seen, or why there are none. False if
   // stdout failed.
@@ -26,13 +25,15 @@ class RecordReport : public ProfileReport {
   void say_problems() const;
 
  private:
+  void say_problems_of_samples() const;
   void explain_missing_labels() const;
+  std::string why_no_labels() const;
   void say_variables_without_value() const;
 
   const RecordOptions& options_;
   bool quiet_;
   const Recorder& recorder_;
-  const TableWorker* tables_;
+  const OpenedSampler& opened_;
 };
 
 }  // namespace labelscope::cli

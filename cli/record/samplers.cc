@@ -1,6 +1,8 @@
 // BPF where it can be had, because it stops nothing; ptrace otherwise.
 #include "cli/record/samplers.h"
 
+#include <algorithm>
+
 #include "bpf/load/kernel.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/sampler.h"
@@ -97,7 +99,14 @@ bool calls_for_ptrace(const Error& of_bpf) {
 }
 
 Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets) {
-  if (options.backend == Backend::kPtrace) return open_ptrace(options, targets);
+  if (options.backend == Backend::kPtrace) {
+    auto opened = open_ptrace(options, targets);
+    if (!opened) return opened;
+    opened->bpf_would_do =
+        options.mode == SampleMode::kCpu &&
+        std::ranges::none_of(targets, [](Pid pid) { return missing_for_bpf(pid).has_value(); });
+    return opened;
+  }
   std::string why_not;
   std::string message;
   for (Pid target : targets) {

@@ -107,6 +107,65 @@ TEST_CASE("messages: a larger --max-processes is only said to help where it does
   CHECK(said("mapping-events-lost").find("recorded or not") != std::string::npos);
 }
 
+TEST_CASE("messages: BPF is advised where it can be had") {
+  for (const char* counter : {"ticks-skipped", "threads-without-processor"}) {
+    INFO(counter);
+    Ledger ledger = balanced();
+    ledger.dropped = 0;
+    ledger.written = ledger.taken;
+    ledger.counters[counter] = 3;
+    const auto advises_bpf = [&](bool can_be_had) {
+      const std::vector<std::string> lines = ledger_problems(ledger, can_be_had);
+      REQUIRE(lines.size() == 1);
+      return lines.front().find("--backend bpf") != std::string::npos;
+    };
+    CHECK(advises_bpf(true));
+    CHECK(!advises_bpf(false));
+  }
+  NoSample none;
+  none.ran = std::chrono::milliseconds(3);
+  none.duration = std::chrono::seconds(1);
+  none.frequency_hz = 99;
+  none.ptrace = true;
+  CHECK(why_no_sample(none).find("--backend bpf") == std::string::npos);
+  none.bpf_helps = true;
+  CHECK(why_no_sample(none).find("--backend bpf") != std::string::npos);
+}
+
+TEST_CASE("messages: a recording that was over at once says nothing about the target") {
+  using std::chrono::milliseconds;
+  NoSample none;
+  none.frequency_hz = 99;
+  none.ran = milliseconds(113);
+  none.ended = true;
+  CHECK(why_no_sample(none) == "the target ended before labelscope began to sample");
+  none.duration = milliseconds(7);
+  CHECK(why_no_sample(none) == "the target ended 7 ms after labelscope had begun to sample");
+  none.interrupted = true;
+  CHECK(why_no_sample(none) ==
+        "the recording was interrupted 7 ms after labelscope had begun to sample");
+  none.wall = true;
+  none.ended = false;
+  none.duration = {};
+  CHECK(why_no_sample(none) == "the recording was interrupted before labelscope began to sample");
+  // A command has run as long as it wanted to.
+  none.interrupted = none.wall = false;
+  none.ended = none.command = true;
+  none.ran = milliseconds(2);
+  none.duration = milliseconds(4);
+  CHECK(why_no_sample(none).starts_with("the target ran for 2 ms of 4 ms, too little"));
+  // The account of a process is no longer than the recording.
+  none.ran = milliseconds(113);
+  CHECK(why_no_sample(none).starts_with("the target ran for 4 ms of 4 ms"));
+}
+
+TEST_CASE("messages: where threads wait is shown by --mode wall") {
+  NoSample none;
+  none.duration = std::chrono::seconds(1);
+  none.frequency_hz = 99;
+  CHECK(why_no_sample(none).find("--mode wall") != std::string::npos);
+}
+
 TEST_CASE("messages: without a sample, only what can still help is advised") {
   NoSample none;
   none.ran = std::chrono::milliseconds(3);

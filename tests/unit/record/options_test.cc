@@ -35,6 +35,20 @@ TEST_CASE("options: pids come in lists and repeated, each once") {
         std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
 }
 
+TEST_CASE("options: pids may be lines, as pgrep prints them") {
+  CHECK(accepted({"-p", "1\n2\n"}).pids == std::vector<Pid>{Pid{1}, Pid{2}});
+  CHECK(accepted({"-p", " 1, 2\t3"}).pids == std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
+}
+
+TEST_CASE("options: each takes one word, and what follows is nobody's value") {
+  CHECK(refused({"-p", "1", "2"}).find("labelscope record -p 1,2") != std::string::npos);
+  CHECK(refused({"-o", "a.html", "./b.html", "-p", "1"}).find("./b.html") != std::string::npos);
+  CHECK(refused({"--env-label", "HOME", "true", "-p", "1"}).find("not expected: true") !=
+        std::string::npos);
+  // In brackets, too, which the option library takes for a list otherwise.
+  CHECK(accepted({"-p", "1", "--summary", "[a]"}).summary == std::vector<std::string>{"[a]"});
+}
+
 TEST_CASE("options: durations have units") {
   using namespace std::chrono_literals;
   CHECK(accepted({"-p", "1", "-d", "10"}).duration == 10s);
