@@ -136,8 +136,11 @@ std::string describe_labels(const TrackedProcess& process) {
   if (plan.publishers.empty()) return text + escape_terminal(plan.absence());
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
-    text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path) + " (" +
-            access_text(publisher) + ")";
+    text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path);
+    // How its variable is reached is for dump --explain.
+    if (publisher.recipe.source != LS_SOURCE_CUSTOM_LABELS) {
+      text += " (" + escape_terminal(variable_name(publisher)) + ")";
+    }
     for (const Finding& finding : publisher.findings) {
       text += "; " + escape_terminal(finding_clause(finding));
     }

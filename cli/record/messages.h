@@ -10,8 +10,7 @@
 
 namespace labelscope::cli {
 
-// "4242 (postgres): labels from /usr/lib/libcustomlabels.so (TLSDESC (static))", or the reason why
-// there are none.
+// "4242 (postgres): labels from /usr/lib/libcustomlabels.so", or the reason why there are none.
 std::string describe_labels(const TrackedProcess& process);
 
 // A line for each problem among the numbers of a ledger (cli/format/ledger_text.h).

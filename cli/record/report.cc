@@ -7,8 +7,10 @@
 #include <iostream>
 
 #include "cli/format/escape.h"
+#include "cli/format/row_labels.h"
 #include "cli/format/text.h"
 #include "cli/host/log.h"
+#include "cli/options/values.h"
 #include "cli/record/messages.h"
 #include "cli/record/missing_names.h"
 #include "cli/record/stack_ends.h"
@@ -81,9 +83,8 @@ void RecordReport::say_variables_without_value() const {
   }
 }
 
-// That there are none was said: why, in one sentence for all processes.
-void RecordReport::explain_missing_labels() const {
-  if (profile().ledger.outcomes[LS_LABELLED] > 0) return;
+// In one sentence for all processes.
+std::string RecordReport::why_no_labels() const {
   const auto& processes = recorder_.processes();
   const auto publishing = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
     return !std::ranges::all_of(entry.second->publisher_paths(), is_process_source);
@@ -93,16 +94,25 @@ void RecordReport::explain_missing_labels() const {
   });
   if (publishing != processes.end()) {
     const bool read = profile().ledger.outcomes[LS_UNLABELLED] > 0;
-    log::info("  " + describe_labels(*publishing->second) +
-              (read ? "; but no thread that was sampled had set any" : ""));
-  } else if (refused != processes.end() || processes.size() == 1) {
-    const auto told = refused != processes.end() ? refused : processes.begin();
-    log::info("  " + describe_labels(*told->second));
-  } else if (!processes.empty()) {
-    log::info("  none of the files that the " + with_thousands(processes.size()) +
-              " processes have loaded publishes labels (" +
-              processes.begin()->second->plan().sources + ")");
+    return describe_labels(*publishing->second) +
+           (read ? "; but no thread that was sampled had set any" : "");
   }
+  if (refused != processes.end()) return describe_labels(*refused->second);
+  const std::string advice = "; labelscope dump --explain tells what was looked for";
+  if (processes.size() == 1) return describe_labels(*processes.begin()->second) + advice;
+  return "the " + with_thousands(processes.size()) +
+         " processes set no labels that labelscope knows" + advice;
+}
+
+// That there are none was said: why, and what tells samples apart all the same.
+void RecordReport::explain_missing_labels() const {
+  if (profile().ledger.outcomes[LS_LABELLED] > 0 || recorder_.processes().empty()) return;
+  log::info("  " + why_no_labels());
+  const bool has_labels = std::ranges::any_of(
+      profile().label_sets, [](const LabelSet& labels) { return !labels.empty(); });
+  if (has_labels || !options_.summary.empty()) return;
+  log::info("  What works all the same: --summary " + in_words(own_keys(), " or ") +
+            "; and --process-label, --env-label or --tls take labels from elsewhere");
 }
 
 bool RecordReport::show_labels(const Outputs& outputs) {

@@ -47,7 +47,7 @@ expect_status "$exit_unchecked" "the program crashed"
 expect_shown 'killed by signal 11'
 run check -- sleep 0.1
 expect_status "$exit_unchecked" "no publisher"
-expect_shown 'none of its [0-9]+ loaded files publishes labels'
+expect_shown 'sets no labels that labelscope knows \([0-9]+ loaded files looked at\)'
 run check -- true
 expect_status "$exit_unchecked" "a program that is gone at once"
 

@@ -179,6 +179,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
   if (!main.path.empty() && !main.has_symtab) {
     text += " (" + main.path + " is stripped: what it does not export cannot be seen)";
   }
+  if (!plan.sources.empty()) text += "; what labels can come from: " + plan.sources;
   return {FindingCode::kNoPublisher, std::move(text),
           "link the program with a library that publishes labels, such as libcustomlabels.so, and "
           "check that it is loaded"};

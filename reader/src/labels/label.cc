@@ -18,7 +18,7 @@ constexpr OutcomeWords kOutcomes[] = {
     {"labelled", "labels were read"},
     {"unlabelled", "the thread has no labels"},
     {"no-recipe", "the label variable could not be located"},
-    {"not-relocated", "the library was not relocated yet"},
+    {"not-relocated", "the program was starting or loading a library"},
     {"no-thread-pointer", "the thread pointer could not be had"},
     {"bad-dtv", "the thread's DTV could not be read"},
     {"not-resident", "a page was not in memory or not mapped"},

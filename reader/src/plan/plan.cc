@@ -123,10 +123,9 @@ bool ProcessPlan::needs_facts() const {
 std::string ProcessPlan::absence() const {
   if (!publishers.empty()) return {};
   if (modules == 0) return "none of its files could be read";
-  std::string text =
-      modules == 1 ? "the one file that it has loaded publishes no labels"
-                   : "none of its " + std::to_string(modules) + " loaded files publishes labels";
-  if (!sources.empty()) text += " (" + sources + ")";
+  std::string text = "the program sets no labels that labelscope knows (" +
+                     std::to_string(modules) + (modules == 1 ? " loaded file" : " loaded files") +
+                     " looked at)";
   for (std::size_t i = 0; i < std::min(refusals.size(), kMostTold); ++i) {
     text += "; " + refusals[i].path + ": " + finding_clause(refusals[i].finding);
   }

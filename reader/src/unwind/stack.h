@@ -28,7 +28,7 @@ enum ls_call_graph {
   X(LS_STACK_MISSING, "missing", "have no user part")                                             \
   X(LS_STACK_NO_WAY_ON, "incomplete", "end at code without call frame information")               \
   X(LS_STACK_OUT_OF_TIME, "cut-by-max-stop", "took longer than --max-stop")                       \
-  X(LS_STACK_NO_MAPPING, "no-mapping", "lead to code that was not known to be mapped")            \
+  X(LS_STACK_NO_MAPPING, "no-mapping", "lead into a file that was loaded a moment ago")           \
   X(LS_STACK_NO_TABLE, "no-table", "end in a file that has no table (yet)")                       \
   X(LS_STACK_UNSUPPORTED, "unsupported-rule", "end at call frame information of a rare kind")     \
   X(LS_STACK_NOT_RESIDENT, "not-resident", "end at a page of the stack that is not in memory")    \
