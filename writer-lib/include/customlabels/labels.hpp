@@ -7,6 +7,10 @@
 // customlabels/writer.h says what readers see, what each result means, and what the limits are.
 #pragma once
 
+#if __cplusplus < 201703L
+#error "customlabels/labels.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

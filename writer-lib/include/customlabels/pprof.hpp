@@ -16,6 +16,10 @@
 // customlabels::Scope::result() tells those who care; the limits are in customlabels/writer.h.
 #pragma once
 
+#if __cplusplus < 201703L
+#error "customlabels/pprof.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
+#endif
+
 #include <array>
 #include <cerrno>
 #include <cstddef>
