@@ -4,6 +4,10 @@
 // architecture section 5.7.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <cstdint>
 
 namespace labelscope {

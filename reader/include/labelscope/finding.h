@@ -4,6 +4,10 @@
 // (check_set.h) and explaining a thread (explain.h): the same words for the same fact everywhere.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -2,6 +2,10 @@
 // thread's `tid` is the kernel's pid. All are numbers of labelscope's own pid namespace.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <cstdint>
 
 namespace labelscope {

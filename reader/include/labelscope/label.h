@@ -1,6 +1,10 @@
 // Labels as values: what was read from one thread, and what became of the reading.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <cstdint>
 #include <string>
 #include <string_view>

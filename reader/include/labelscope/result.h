@@ -8,6 +8,10 @@
 // Absence is not an error: a function that may find nothing returns Result<std::optional<T>>.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <cassert>
 #include <string>
 #include <utility>

@@ -1,6 +1,10 @@
 // Owns one file descriptor. Move-only; closes on destruction.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ headers of labelscope need C++20 (-std=c++20); labelscope/labelscope.h is for C"
+#endif
+
 #include <unistd.h>
 
 #include <utility>
