@@ -39,22 +39,19 @@ SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (struct task_struct*)ctx->args[0];
   struct task_struct* child = (struct task_struct*)ctx->args[1];
-  struct ls_process* process;
-  __u32* exec_count;
 
   if (!config.follow_children) return 0;
   if (BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid)) return 0; /* a new thread */
   __u32 parent_pid = ls_ids_of(parent, config.pid_namespace).pid;
-  process = bpf_map_lookup_elem(&processes, &parent_pid);
-  exec_count = bpf_map_lookup_elem(&exec_counts, &parent_pid);
-  if (!process || !exec_count) return 0;
+  struct ls_found_process found = ls_find_process(parent_pid);
+  if (!found.process) return 0;
   __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
-  __u32 child_exec_count = *exec_count;
+  __u32 child_exec_count = *found.exec_count;
   /* Straight from one entry to the other: it is too large for the stack. */
   struct ls_process* copy = 0;
   if (child_pid != 0 &&
       !bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) &&
-      !bpf_map_update_elem(&processes, &child_pid, process, BPF_ANY))
+      !bpf_map_update_elem(&processes, &child_pid, found.process, BPF_ANY))
     copy = bpf_map_lookup_elem(&processes, &child_pid);
   if (!copy) {
     bpf_map_delete_elem(&exec_counts, &child_pid);
@@ -82,7 +79,7 @@ int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   /* Not the tid: it has just changed if another thread than the first called exec. */
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
-  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
+  __u32* exec_count = ls_find_process(pid).exec_count;
   if (!exec_count) return 0;
   ++*exec_count;
   struct ls_process_event event = {
@@ -97,7 +94,7 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &ids.pid);
+  __u32* exec_count = ls_find_process(ids.pid).exec_count;
   if (!exec_count) return 0;
   __u64 key = (__u64)task;
   struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};

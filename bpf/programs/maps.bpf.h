@@ -88,17 +88,31 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return own ? &own->reading : 0;
 }
 
-/* Copies what a sample needs to know of the current process. After an exec the recipes are still
- * those of the old program. Until user space brings the new ones, the process gets the recipe of a
- * library that is being loaded: there may be labels, and a later plan will find them. */
-static __always_inline void ls_copy_process(struct ls_scratch* own,
-                                            const struct ls_process* process, __u32 pid) {
-  __u32* exec_count = bpf_map_lookup_elem(&exec_counts, &pid);
+/* A recorded process, by its entries in both maps. User space adds the count first and removes it
+ * last, so for a moment there is a count alone: an exec at that moment has to be counted, too. */
+struct ls_found_process {
+  __u32* exec_count;          /* null: the process is not recorded */
+  struct ls_process* process; /* null: nor is it sampled */
+};
 
+/* Every program asks here which processes are recorded. */
+static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
+  struct ls_found_process found = {.exec_count = bpf_map_lookup_elem(&exec_counts, &pid)};
+  if (found.exec_count) found.process = bpf_map_lookup_elem(&processes, &pid);
+  return found;
+}
+
+/* Copies what a sample needs to know of the current process, which is sampled. After an exec the
+ * recipes are still those of the old program. Until user space brings the new ones, the process gets
+ * the recipe of a library that is being loaded: there may be labels, and a later plan will find
+ * them. */
+static __always_inline void ls_copy_process(struct ls_scratch* own,
+                                            const struct ls_found_process* found) {
+  const struct ls_process* process = found->process;
   __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
-  own->exec_count = exec_count ? *exec_count : process->exec_count;
+  own->exec_count = *found->exec_count;
   own->first_pointer_known = process->first_pointer_known;
-  if (!exec_count || *exec_count != process->exec_count) {
+  if (own->exec_count != process->exec_count) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

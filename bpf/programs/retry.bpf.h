@@ -99,9 +99,9 @@ static long ls_read_and_touch(__u32 i, void* argument) {
 
 static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own,
                                              const struct ls_retry* retry) {
-  struct ls_process* process = bpf_map_lookup_elem(&processes, &retry->pid);
-  if (process) ls_copy_process(own, process, retry->pid);
-  if (!process || own->exec_count != retry->exec_count) {
+  struct ls_found_process found = ls_find_process(retry->pid);
+  if (found.process) ls_copy_process(own, &found);
+  if (!found.process || own->exec_count != retry->exec_count) {
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;

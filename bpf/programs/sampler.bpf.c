@@ -3,7 +3,7 @@
 // which labels, and sends one record:
 //
 //   perf event -> sample()
-//                   process known?           maps `processes`, `exec_counts`: user space's recipes
+//                   ls_find_process()        is it recorded? user space's recipes for it
 //                   thread pointer           from the kernel's task_struct
 //                   ls_read_labels()         labels, into this CPU's entry of `scratch`
 //                   ls_take_stack()          user and kernel stack, behind the labels
@@ -77,7 +77,6 @@ static __always_inline void ls_note_ended(struct ls_scratch* own) {
 SEC("perf_event")
 int sample(void* ctx) {
   struct ls_ids ids = ls_current_ids();
-  struct ls_process* process;
   struct ls_scratch* own;
   __u32 index = bpf_get_smp_processor_id();
 
@@ -85,8 +84,8 @@ int sample(void* ctx) {
     ls_count_sampling(LS_COUNT_OTHER_NAMESPACE);
     return 0;
   }
-  process = bpf_map_lookup_elem(&processes, &ids.pid);
-  if (!process && !ls_is_ending()) {
+  struct ls_found_process found = ls_find_process(ids.pid);
+  if (!found.process && !ls_is_ending()) {
     ls_count_sampling(LS_COUNT_FOREIGN);
     return 0;
   }
@@ -101,9 +100,9 @@ int sample(void* ctx) {
   own->sample.pid = ids.pid;
   own->sample.tid = ids.tid;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
-  own->ended = process == 0;
-  if (process) {
-    ls_copy_process(own, process, ids.pid);
+  own->ended = found.process == 0;
+  if (found.process) {
+    ls_copy_process(own, &found);
     own->reading.x28 = ls_event_x28(ctx, &own->reading.recipes);
     ls_read_current(index, own);
   } else {
