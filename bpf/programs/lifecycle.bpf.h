@@ -4,10 +4,8 @@
 #ifndef LABELSCOPE_BPF_LIFECYCLE_BPF_H
 #define LABELSCOPE_BPF_LIFECYCLE_BPF_H
 
+#include "bpf/programs/stack.bpf.h"
 #include "bpf/programs/task.bpf.h"
-#ifdef LS_WITH_UNWIND
-#include "bpf/programs/unwind.bpf.h"
-#endif
 
 static __always_inline void ls_send_event(struct ls_process_event* event, __u32 type,
                                           __u32 dropped) {
@@ -61,13 +59,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   /* The child does not run yet, so nobody sees the entry before. */
   copy->parent = parent_pid;
   copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
-#ifdef LS_WITH_UNWIND
-  struct ls_unwind_process* unwound = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
-  if (unwound) {
-    struct ls_unwind_process same = *unwound;
-    bpf_map_update_elem(&unwind_processes, &child_pid, &same, BPF_ANY);
-  }
-#endif
+  ls_stack_on_fork(parent_pid, child_pid);
   struct ls_process_event event = {
       .pid = child_pid, .parent = parent_pid, .exec_count = child_exec_count};
   ls_send_event(&event, LS_RECORD_FORK, LS_COUNT_DROPPED_FORK);
@@ -104,9 +96,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_process_event event = {.pid = ids.pid, .exec_count = *exec_count};
   ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
   bpf_map_delete_elem(&processes, &ids.pid);
-#ifdef LS_WITH_UNWIND
-  bpf_map_delete_elem(&unwind_processes, &ids.pid);
-#endif
+  ls_stack_on_exit(ids.pid);
   bpf_map_delete_elem(&exec_counts, &ids.pid);
   return 0;
 }

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The stack of a sample. A way to take the user's part is a function here (or in a header of its
- * own) and a line in ls_take_user_stack(). It appends its frames, leaf first, and sets the end. */
+ * own) and a line in ls_take_user_stack(). It appends its frames, leaf first, and sets the end.
+ * What it keeps of each process follows forks and exits in ls_stack_on_fork(), ls_stack_on_exit(). */
 #ifndef LABELSCOPE_BPF_STACK_BPF_H
 #define LABELSCOPE_BPF_STACK_BPF_H
 
 #include "bpf/programs/maps.bpf.h"
 #ifdef LS_WITH_UNWIND
 #include "bpf/programs/unwind.bpf.h"
+#else
+/* Without call frame information there is nothing to keep of processes. */
+#define ls_unwind_by_tables(ctx, index, own) (void)(index)
+#define ls_unwind_on_fork(parent, child) ((void)(parent), (void)(child))
+#define ls_unwind_on_exit(pid) (void)(pid)
 #endif
 
 /* Lets the kernel append one of its two stacks behind labels and user frames; returns the number of
@@ -33,16 +39,13 @@ static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_scratc
 }
 
 static __always_inline void ls_take_user_stack(void* ctx, __u32 index, struct ls_scratch* own) {
-  (void)index;
   switch (config.call_graph) {
     case LS_CALL_GRAPH_FP:
       ls_follow_frame_pointers(ctx, own);
       break;
-#ifdef LS_WITH_UNWIND
     case LS_CALL_GRAPH_DWARF:
       ls_unwind_by_tables(ctx, index, own);
       break;
-#endif
   }
 }
 
@@ -56,5 +59,13 @@ static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scra
   if (config.kernel_stacks)
     own->sample.stack.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
 }
+
+/* The child has its parent's address space. */
+static __always_inline void ls_stack_on_fork(__u32 parent, __u32 child) {
+  ls_unwind_on_fork(parent, child);
+}
+
+/* The last thread of the process ends. */
+static __always_inline void ls_stack_on_exit(__u32 pid) { ls_unwind_on_exit(pid); }
 
 #endif /* LABELSCOPE_BPF_STACK_BPF_H */

@@ -59,6 +59,17 @@ struct {
   __uint(max_entries, 4096);
 } unwind_processes SEC(".maps");
 
+static __always_inline void ls_unwind_on_fork(__u32 parent, __u32 child) {
+  struct ls_unwind_process* process = bpf_map_lookup_elem(&unwind_processes, &parent);
+  if (!process) return;
+  struct ls_unwind_process same = *process;
+  bpf_map_update_elem(&unwind_processes, &child, &same, BPF_ANY);
+}
+
+static __always_inline void ls_unwind_on_exit(__u32 pid) {
+  bpf_map_delete_elem(&unwind_processes, &pid);
+}
+
 #define LS_UNWIND_LOOKUP(function, map, type_of_value)                 \
   static __always_inline const type_of_value* function(__u32 number) { \
     return bpf_map_lookup_elem(&map, &number);                         \

@@ -21,7 +21,7 @@
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/thread_clocks.h"
-#include "bpf/unwind/unwind_processes.h"
+#include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/ledger.h"
 #include "bpf/wire/records.h"
 #include "labelscope/unique_fd.h"
@@ -51,15 +51,15 @@ class LoadedSampler final : public BpfSampler {
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
     Status status = processes_->set(pid, recipes);
-    if (status && unwound_) unwound_->set(pid);
+    if (status) tables_->set(pid);
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
-    if (unwound_) unwound_->expect(std::move(program));
+    tables_->expect(std::move(program));
     return processes_->set(pid, {});
   }
   Status remove_process(Pid pid) override {
-    if (unwound_) unwound_->forget(pid);
+    tables_->forget(pid);
     return processes_->remove(pid);
   }
   Status start() override;
@@ -95,7 +95,7 @@ class LoadedSampler final : public BpfSampler {
   EventHandler* handler_ = nullptr;  // during drain() and stop()
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
-  std::optional<UnwindProcesses> unwound_;  // with LS_CALL_GRAPH_DWARF
+  std::unique_ptr<StackTables> tables_;
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // in this consume()
@@ -116,17 +116,14 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
   sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
-  if (options.call_graph == LS_CALL_GRAPH_DWARF) {
-    auto tables = UnwindTables::open(sampler->object_->object(), options.unwind_bytes);
-    if (!tables) return std::move(tables).error();
-    auto build = options.build_table;
-    if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
-    sampler->unwound_.emplace(*std::move(tables), std::move(build),
-                              [self = sampler.get()](Pid pid) -> std::optional<std::uint32_t> {
-                                auto count = self->object_->exec_count(pid);
-                                return count ? std::optional(*count) : std::nullopt;
-                              });
-  }
+  auto tables =
+      StackTables::open(options, sampler->object_->object(),
+                        [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
+                          auto count = object->exec_count(pid);
+                          return count ? std::optional(*count) : std::nullopt;
+                        });
+  if (!tables) return std::move(tables).error();
+  sampler->tables_ = *std::move(tables);
   auto events = PerfEvents::open(options, sampler->object_->program_fd());
   if (!events) return std::move(events).error();
   sampler->events_.emplace(*std::move(events));
@@ -144,23 +141,21 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
                                             sampler->object_->ring_fd(), &interest) != 0) {
     return system_error(errno, "cannot wait for the ring buffer");
   }
-  if (sampler->unwound_) {
-    interest.events = EPOLLIN;
-    if (epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, sampler->unwound_->ready_fd(), &interest) !=
-        0) {
-      return system_error(errno, "cannot wait for unwind tables");
-    }
+  interest.events = EPOLLIN;
+  const int ready = sampler->tables_->ready_fd();
+  if (ready >= 0 && epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, ready, &interest) != 0) {
+    return system_error(errno, "cannot wait for unwind tables");
   }
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
     if (!self->processes_->contains(event.pid)) return;
-    if (self->unwound_) self->unwound_->on_mapping(event.pid);
+    self->tables_->on_mapping(event.pid);
     self->handler_->on_mapping(event);
   };
   return std::unique_ptr<BpfSampler>(std::move(sampler));
 }
 
 Status LoadedSampler::start() {
-  if (unwound_) unwound_->wait_for_tables(tables_wait_);
+  tables_->wait(tables_wait_);
   for (Pid pid : processes_->pids()) clocks_.begin(pid);
   return events_->enable();
 }
@@ -215,7 +210,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
   if (!processes_->adopt(event)) return;
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
-      if (unwound_) unwound_->on_fork(event.parent, event.pid);
+      tables_->on_fork(event.parent, event.pid);
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
@@ -226,7 +221,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:
-      if (unwound_) unwound_->forget(event.pid);
+      tables_->forget(event.pid);
       handler_->on_exit(event.pid);
       break;
   }
@@ -241,7 +236,7 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
   // Something was mapped, and the kernel had no room to tell, or has not told yet.
-  if (unwound_ && sample.stack.end == LS_STACK_NO_MAPPING) unwound_->on_mapping(sample.pid);
+  if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
   handler_->on_sample(handed);
 }
 
@@ -270,12 +265,10 @@ Status LoadedSampler::consume(EventHandler& handler) {
   std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
   if (mappings_.lost != lost) {
-    for (Pid pid : processes_->pids()) {
-      if (unwound_) unwound_->on_mapping(pid);
-    }
+    for (Pid pid : processes_->pids()) tables_->on_mapping(pid);
     handler.on_mappings_lost();
   }
-  if (unwound_) unwound_->work();
+  tables_->work();
   return {};
 }
 
@@ -370,15 +363,7 @@ Counters LoadedSampler::counters() const {
   add("throttled", mappings_.throttled);
   add("rates-not-changed", events_->rates_not_changed());
   add("first-threads-not-stopped", processes_->first_threads_refused());
-  if (unwound_) {
-    const UnwindProcesses::Counts& unwound = unwound_->counts();
-    add("unwind-tables", unwound.tables);
-    add("unwind-table-bytes", unwound.row_bytes);
-    add("unwind-tables-failed", unwound.failed);
-    add("unwind-tables-without-room", unwound.no_room);
-    add("unwind-tables-evicted", unwound.evicted);
-    add("unwind-mappings-without-room", unwound.mappings);
-  }
+  for (const auto& [name, count] : tables_->counts()) add(name, count);
   return result;
 }
 

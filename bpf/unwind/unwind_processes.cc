@@ -74,7 +74,7 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
         FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
         next_file_);
     if (fresh) {
-      ++counts_.failed;
+      ++totals_.failed;
       files_[next_file_++].unused_since = Clock::now();
     }
     return known->second;
@@ -157,7 +157,7 @@ void UnwindProcesses::publish(Pid pid, Process& process) {
   auto list = std::make_shared<List>();
   for (const CodeMapping& mapping : process.mappings) {
     if (mappings.size() == LS_UNWIND_MAX_MAPPINGS) {
-      counts_.mappings += process.mappings.size() - mappings.size();
+      totals_.mappings += process.mappings.size() - mappings.size();
       break;
     }
     ls_unwind_mapping entry{mapping.start, mapping.end, mapping.start, LS_UNWIND_NO_FILE, 0};
@@ -177,7 +177,7 @@ void UnwindProcesses::publish(Pid pid, Process& process) {
   auto added = tables_->add_list(mappings);
   process.published = Clock::now();
   if (!added) {
-    if (!std::exchange(process.without_room, true)) counts_.mappings += mappings.size();
+    if (!std::exchange(process.without_room, true)) totals_.mappings += mappings.size();
     process.changed = true;
     for (const std::uint64_t file : list->files) --files_[file].users;
     return;
@@ -185,7 +185,7 @@ void UnwindProcesses::publish(Pid pid, Process& process) {
   process.without_room = false;
   list->process = *added;
   list->process.exec_count = process.exec_count;
-  if (!tables_->set_process(pid, list->process)) counts_.mappings += mappings.size();
+  if (!tables_->set_process(pid, list->process)) totals_.mappings += mappings.size();
   retire(std::exchange(process.list, std::move(list)));
 }
 
@@ -225,8 +225,8 @@ bool UnwindProcesses::evict() {
   if (vdso_ == oldest->first) vdso_.reset();
   files_.erase(oldest);
   std::erase_if(keys_, [&](const auto& entry) { return !files_.contains(entry.second); });
-  ++counts_.evicted;
-  --counts_.tables;
+  ++totals_.evicted;
+  --totals_.tables;
   return true;
 }
 
@@ -241,7 +241,7 @@ void UnwindProcesses::ask_again() {
     });
     if (wants) on_mapping(pid);
   }
-  for (auto& [number, file] : files_) counts_.no_room -= std::exchange(file.without_room, false);
+  for (auto& [number, file] : files_) totals_.no_room -= std::exchange(file.without_room, false);
 }
 
 // A target may load ever new files that have no table.
@@ -263,7 +263,7 @@ void UnwindProcesses::take_tables() {
     File& file = files_[built.key];
     file.is_asked_for = false;
     if (!built.table) {
-      ++counts_.failed;
+      ++totals_.failed;
       continue;
     }
     auto module = tables_->add(*built.table);
@@ -272,16 +272,16 @@ void UnwindProcesses::take_tables() {
     }
     if (!module) {
       file.without_room = module.error().code == ErrorCode::kLimit;
-      ++(file.without_room ? counts_.no_room : counts_.failed);
+      ++(file.without_room ? totals_.no_room : totals_.failed);
       continue;
     }
-    ++counts_.tables;
+    ++totals_.tables;
     file.module = *module;
     file.text = built.table->text;
     file.segments = std::move(built.table->segments);
     arrived.push_back(built.key);
   }
-  counts_.row_bytes = tables_->row_bytes();
+  totals_.row_bytes = tables_->row_bytes();
   if (arrived.empty()) return;
   std::sort(arrived.begin(), arrived.end());
   for (auto& [pid, process] : processes_) {
@@ -313,9 +313,18 @@ void UnwindProcesses::work() {
   }
 }
 
-void UnwindProcesses::wait_for_tables(milliseconds timeout) {
+void UnwindProcesses::wait(milliseconds timeout) {
   static_cast<void>(builder_.wait(timeout));
   work();
+}
+
+std::vector<StackTables::Count> UnwindProcesses::counts() const {
+  return {{"unwind-tables", totals_.tables},
+          {"unwind-table-bytes", totals_.row_bytes},
+          {"unwind-tables-failed", totals_.failed},
+          {"unwind-tables-without-room", totals_.no_room},
+          {"unwind-tables-evicted", totals_.evicted},
+          {"unwind-mappings-without-room", totals_.mappings}};
 }
 
 void UnwindProcesses::on_mapping(Pid pid) {

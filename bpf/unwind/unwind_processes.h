@@ -17,46 +17,38 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bpf/unwind/stack_tables.h"
 #include "bpf/unwind/table_builder.h"
 #include "bpf/unwind/unwind_tables.h"
 #include "labelscope/target.h"
 
 namespace labelscope {
 
-class UnwindProcesses {
+class UnwindProcesses final : public StackTables {
  public:
-  // How often the process has executed another program (wire.h); nullopt: it has ended.
-  using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
-
   UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
                   ExecCount exec_count)
       : tables_(std::move(tables)),
         builder_(std::move(build)),
         exec_count_(std::move(exec_count)) {}
 
-  // The process is sampled from now on, or runs another program, or something in it has changed.
-  void set(Pid pid);
-  // A program is about to be executed (invalid: not known which). Begins to make the tables that it
-  // needs, most likely: a program that runs for a second would be over before they are all there.
-  void expect(UniqueFd program);
-  void on_fork(Pid parent, Pid child);
-  void on_mapping(Pid pid);
-  void forget(Pid pid);
-  // Everything that is known to change is in the tables when this returns, or the time is over.
-  void wait_for_tables(std::chrono::milliseconds timeout);
-  // Readable when there are finished tables for work().
-  int ready_fd() const { return builder_.ready_fd(); }
-  // Takes finished tables and reads mappings again, where that is due. Call it often.
-  void work();
+  void set(Pid pid) override;
+  void expect(UniqueFd program) override;
+  void forget(Pid pid) override;
+  void on_fork(Pid parent, Pid child) override;
+  void on_mapping(Pid pid) override;
+  void wait(std::chrono::milliseconds timeout) override;
+  void work() override;
+  int ready_fd() const override { return builder_.ready_fd(); }
+  std::vector<Count> counts() const override;
 
-  struct Counts {
+  struct Totals {
     std::uint64_t tables = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t failed = 0;    // files whose table could not be made
@@ -64,7 +56,7 @@ class UnwindProcesses {
     std::uint64_t evicted = 0;   // of files that no process had loaded any more
     std::uint64_t mappings = 0;  // that there was no room for
   };
-  const Counts& counts() const { return counts_; }
+  const Totals& totals() const { return totals_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -130,7 +122,7 @@ class UnwindProcesses {
   Clock::time_point drop_files_at_;
   bool can_evict_more_ = false;
   std::uint64_t next_file_ = 1;
-  Counts counts_;
+  Totals totals_;
 };
 
 }  // namespace labelscope

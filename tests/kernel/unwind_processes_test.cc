@@ -90,7 +90,7 @@ class Unwound {
   }
   void work_until(const std::function<bool()>& condition) {
     wait_for([&] {
-      processes_->wait_for_tables(milliseconds(1));
+      processes_->wait(milliseconds(1));
       return condition();
     });
   }
@@ -127,7 +127,7 @@ TEST_CASE(
   const UniqueFd file = code_file(3);
   CodeMappingOf first(file);
   own->set(kSelf);
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   CHECK(own.mark_at(kSelf, first.start()) == 3);
   SECTION("the same file, once more: no second table") {
     const CodeMappingOf second(file);
@@ -153,7 +153,7 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
   const UniqueFd file = code_file(3);
   SECTION("its own file") {
     own->expect(UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)));
-    own->wait_for_tables(milliseconds(20'000));
+    own->wait(milliseconds(20'000));
     REQUIRE(own.built == 1);
     const CodeMappingOf mapping(file);
     own->set(kSelf);
@@ -162,7 +162,7 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
   }
   SECTION("the C library, even if nobody knows which program it will be") {
     own->expect({});
-    own->wait_for_tables(milliseconds(20'000));
+    own->wait(milliseconds(20'000));
     own->set(kSelf);
     const auto mappings = (*LiveProcess::open(kSelf))->mappings();
     const Mapping* libc = find_mapping(*mappings, reinterpret_cast<Address>(&::getauxval));
@@ -179,10 +179,10 @@ TEST_CASE("unwind processes: a file whose table cannot be made, and code that is
   void* made = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(made != MAP_FAILED);
   own->set(kSelf);
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   CHECK(own.module_at(kSelf, mapping.start()) == LS_UNWIND_NO_TABLE);
   CHECK(own.module_at(kSelf, reinterpret_cast<Address>(made)) == LS_UNWIND_NO_FILE);
-  CHECK(own->counts().failed == 1);
+  CHECK(own->totals().failed == 1);
   ::munmap(made, kPage);
 }
 
@@ -193,19 +193,19 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   CodeMappingOf two(files[1]);
   const CodeMappingOf three(files[2]);
   own->set(kSelf);
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   REQUIRE(own.mark_at(kSelf, three.start()) == 3);
-  REQUIRE(own->counts().no_room == 0);
+  REQUIRE(own->totals().no_room == 0);
 
   // While all are in use none goes: the new one has no table, and that is counted.
   CodeMappingOf four(files[3]);
-  own.look_again_until([&] { return own->counts().no_room == 1; });
+  own.look_again_until([&] { return own->totals().no_room == 1; });
   own.work_until([&] { return own.module_at(kSelf, four.start()).has_value(); });
   CHECK(own.module_at(kSelf, four.start()) == LS_UNWIND_NO_TABLE);
-  CHECK(own->counts().evicted == 0);
+  CHECK(own->totals().evicted == 0);
   for (const CodeMappingOf* each : {&one, &two}) CHECK(own.mark_at(kSelf, each->start()));
 
-  const std::uint64_t bytes = own->counts().row_bytes;
+  const std::uint64_t bytes = own->totals().row_bytes;
   const Address former_two = two.start();
   two.unmap();
   own.look_again_until([&] { return !own.module_at(kSelf, former_two); });
@@ -215,8 +215,8 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   // A list that is no longer used is kept for a while. Its files are in use so long. Then the table
   // that had no room is made again, in the place of the second file's.
   own.work_until([&] { return own.mark_at(kSelf, four.start()) == 4; });
-  CHECK(own->counts().no_room == 0);
-  CHECK(own->counts().evicted == 1);
+  CHECK(own->totals().no_room == 0);
+  CHECK(own->totals().evicted == 1);
 
   const Address former_four = four.start();
   four.unmap();
@@ -226,8 +226,8 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   // The first file is unused for longer than the fourth.
   const CodeMappingOf five(files[4]);
   own.look_again_until([&] { return own.mark_at(kSelf, five.start()) == 5; });
-  CHECK(own->counts().evicted == 2);
-  CHECK(own->counts().row_bytes == bytes);
+  CHECK(own->totals().evicted == 2);
+  CHECK(own->totals().row_bytes == bytes);
   CHECK(own.mark_at(kSelf, three.start()) == 3);  // it was in use all the time
   const unsigned built = own.built;
   const CodeMappingOf four_again(files[3]);
@@ -241,7 +241,7 @@ TEST_CASE("unwind processes: a child has its parent's list, until it is the last
   SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
   own->set(child.pid());
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   const auto list = list_of(own.object(), child.pid());
   REQUIRE(list);
   REQUIRE(list->count > 0);
@@ -267,7 +267,7 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   for (const SampledChild* each : {&child, &grandchild, &stranger}) own.execs[each->pid()] = 0;
   own->set(child.pid());
   own->set(stranger.pid());
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   own->on_fork(child.pid(), grandchild.pid());
   const auto list = list_of(own.object(), grandchild.pid());
   REQUIRE(list);
@@ -287,7 +287,7 @@ TEST_CASE(
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
   own->set(child.pid());
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   const auto before = list_of(own.object(), child.pid());
   REQUIRE(before);
   own.execs[child.pid()] = 1;
@@ -315,7 +315,7 @@ TEST_CASE("unwind processes: a child that was known already gives its former lis
     own.execs[each->pid()] = 0;
     own->set(each->pid());
   }
-  own->wait_for_tables(milliseconds(20'000));
+  own->wait(milliseconds(20'000));
   own->on_fork(child.pid(), grandchild.pid());
   own->forget(child.pid());
   own->forget(grandchild.pid());

@@ -1,0 +1,59 @@
+// What a way to take stacks knows of the sampled processes, and keeps in maps for its BPF program.
+// The sampler says what happens to processes, and asks for nothing else:
+//
+//   call graph   implemented by            what it keeps
+//   dwarf        unwind_processes.h        the mappings of each process, and tables of their files
+//   fp, none     StackTables itself        nothing: all its functions do nothing
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bpf/load/sampler_options.h"
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+#include "labelscope/unique_fd.h"
+
+struct bpf_object;
+
+namespace labelscope {
+
+class StackTables {
+ public:
+  // How often the process has executed another program (wire.h); nullopt: it has ended.
+  using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
+  using Count = std::pair<const char*, std::uint64_t>;
+
+  // What the call graph of these options wants, with the maps of the loaded object.
+  static Result<std::unique_ptr<StackTables>> open(const SamplerOptions& options,
+                                                   const bpf_object* object, ExecCount exec_count);
+
+  StackTables() = default;
+  virtual ~StackTables() = default;
+  StackTables(const StackTables&) = delete;
+  StackTables& operator=(const StackTables&) = delete;
+
+  // The process is sampled from now on, or runs another program, or something in it has changed.
+  virtual void set(Pid /*pid*/) {}
+  // A program is about to be executed (invalid: not known which). Begins to make the tables that it
+  // needs, most likely: a program that runs for a second would be over before they are all there.
+  virtual void expect(UniqueFd /*program*/) {}
+  virtual void forget(Pid /*pid*/) {}
+  virtual void on_fork(Pid /*parent*/, Pid /*child*/) {}
+  virtual void on_mapping(Pid /*pid*/) {}
+  // Everything that is known to change is in the tables when this returns, or the time is over.
+  virtual void wait(std::chrono::milliseconds /*timeout*/) {}
+  // Takes finished tables and reads mappings again, where that is due. Call it often.
+  virtual void work() {}
+  // Readable when there are finished tables for work(); -1: there never are.
+  virtual int ready_fd() const { return -1; }
+  // For the ledger, by the names there.
+  virtual std::vector<Count> counts() const { return {}; }
+};
+
+}  // namespace labelscope
