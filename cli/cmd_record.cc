@@ -157,10 +157,10 @@ Status Recording::choose_sampler() {
 // From here on, what targets say is read.
 Status Recording::give_up_rights() {
   unsigned work = kReadsTargets;
-  const bool bpf = opened_.backend == "bpf";
+  const bool bpf = opened_.backend == Backend::kBpf;
   if (!bpf || kSavedPointerLags) work |= kStopsThreads;
   if (bpf && options_.kernel_stacks) work |= kNamesKernel;
-  const bool makes_maps = opened_.call_graph == "dwarf";
+  const bool makes_maps = opened_.call_graph->value == LS_CALL_GRAPH_DWARF;
   if (bpf && (makes_maps || map_access_needs_capability())) work |= kUsesBpfMaps;
   if (child_) work |= kSignalsCommand;
   const auto can_name_outputs = [&] { return !outputs_ || outputs_->can_be_named(); };
@@ -199,7 +199,8 @@ Status Recording::add_targets() {
                            : recorder_->add(pid);
     if (status) continue;
     // What ptrace says explains itself. The kernel shows memory to the same processes.
-    const bool refused = status.error().code == ErrorCode::kPermission && opened_.backend == "bpf";
+    const bool refused =
+        status.error().code == ErrorCode::kPermission && opened_.backend == Backend::kBpf;
     const Error why = refused ? StoppedThread::refusal(Tid{raw(pid)}) : status.error();
     return Error{why.code, escape_terminal(why.context)};
   }
@@ -229,7 +230,7 @@ void Recording::announce() const {
     names += (pids_.size() > 1 ? " and their " : " and its ") +
              counted(children_, "child process", "child processes");
   }
-  const std::string how = opened_.backend == "ptrace" ? "ptrace, stopping threads" : "BPF";
+  const std::string how = opened_.backend == Backend::kPtrace ? "ptrace, stopping threads" : "BPF";
   log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz of " +
             std::string(recorder_->sampler().event_name()) + " by " + how +
             (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
@@ -337,10 +338,10 @@ void Recording::finish_profile() {
   utsname system{};
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
-  profile_.backend = opened_.backend;
-  profile_.mode = options_.mode == SampleMode::kWall ? "wall" : "cpu";
+  profile_.backend = name_of(kBackends, opened_.backend);
+  profile_.mode = name_of(kModes, options_.mode);
   profile_.period_ns = 1'000'000'000 / options_.frequency_hz;
-  profile_.call_graph = opened_.call_graph;
+  profile_.call_graph = opened_.call_graph->name;
   profile_.command_line = options_.command_line;
   profile_.kernel_release = system.release;
   profile_.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch());
@@ -410,7 +411,7 @@ int Recording::report() {
     none.duration = std::chrono::nanoseconds(profile_.duration_ns);
     none.frequency_hz = options_.frequency_hz;
     none.wall = options_.mode == SampleMode::kWall;
-    none.ptrace = opened_.backend == "ptrace";
+    none.ptrace = opened_.backend == Backend::kPtrace;
     none.bpf_helps = opened_.bpf_would_do;
     log::error("no sample was taken: " + why_no_sample(none) + ". No file was written");
     if (child_) return command_status();

@@ -8,12 +8,6 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr Named<SampleMode> kModes[] = {{"cpu", SampleMode::kCpu}, {"wall", SampleMode::kWall}};
-
-std::string parse_call_graph(const std::string& option, const std::string& text) {
-  return std::string(find_named(kCallGraphs, option, text).name);
-}
-
 void declare_sampling(OptionList& list, RecordOptions& options) {
   list.group("Sampling");
   list.word("-d,--duration", "TIME", "How long (10, 500ms, 2m); default: until Ctrl-C or the end",
@@ -33,7 +27,7 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
   list.word("--call-graph", "fp|dwarf|none",
             "Stacks: dwarf (by call frame information; the default), fp (along frame pointers, by "
             "BPF) or none",
-            options.call_graph, parse_call_graph);
+            options.call_graph, choice(kCallGraphs));
   list.flag("--no-kernel", "Leave kernel frames out", options.kernel_stacks, false);
   list.flag("--no-children", "Leave out processes that the target has forked or forks",
             options.follow_children, false);
@@ -61,9 +55,10 @@ void check_targets(const RecordOptions& options) {
 
 // What only one of the backends can do chooses it.
 void choose_backend(const OptionList& list, RecordOptions& options) {
-  const std::string& call_graph = options.call_graph;
-  const bool bpf_can = find_call_graph(Backend::kBpf, call_graph) != nullptr;
-  const bool ptrace_can = find_call_graph(Backend::kPtrace, call_graph) != nullptr;
+  const bool bpf_can = find_call_graph(Backend::kBpf, options.call_graph) != nullptr;
+  const bool ptrace_can = find_call_graph(Backend::kPtrace, options.call_graph) != nullptr;
+  const std::string call_graph =
+      options.call_graph ? name_of(kCallGraphs, *options.call_graph) : std::string();
   const bool wall = options.mode == SampleMode::kWall;
   if (options.backend == Backend::kBpf) {
     if (wall) refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
@@ -132,7 +127,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   check_targets(*this);
   OutputOptions::check();
   choose_backend(list, *this);
-  if (call_graph == "none") kernel_stacks = false;
+  if (call_graph == LS_CALL_GRAPH_NONE) kernel_stacks = false;
   messages.check(list);
 }
 

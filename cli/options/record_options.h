@@ -16,6 +16,9 @@
 
 namespace labelscope::cli {
 
+inline constexpr Named<SampleMode> kModes[] = {{"cpu", SampleMode::kCpu},
+                                               {"wall", SampleMode::kWall}};
+
 // `outputs` empty: files with names of their own.
 struct RecordOptions : OutputOptions {
   std::vector<Pid> pids;             // either these
@@ -25,7 +28,7 @@ struct RecordOptions : OutputOptions {
   Backend backend = Backend::kAuto;
   SampleMode mode = SampleMode::kCpu;
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);  // ptrace only
-  std::string call_graph;                                            // for find_call_graph()
+  std::optional<ls_call_graph> call_graph;                           // for find_call_graph()
   bool kernel_stacks = true;
   bool follow_children = true;
   LabelOptions unpublished;                // labels that no program publishes

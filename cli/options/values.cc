@@ -130,10 +130,10 @@ User parse_user(const std::string& option, const std::string& text) {
   return *std::move(user);
 }
 
-const CallGraph* find_call_graph(Backend backend, std::string_view name) {
+const CallGraph* find_call_graph(Backend backend, std::optional<ls_call_graph> wanted) {
   const auto* found =
       std::find_if(std::begin(kCallGraphs), std::end(kCallGraphs), [&](const CallGraph& each) {
-        return (name.empty() || each.name == name) &&
+        return (!wanted || each.value == *wanted) &&
                (each.backend == backend || each.backend == Backend::kAuto);
       });
   return found == std::end(kCallGraphs) ? nullptr : found;

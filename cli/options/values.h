@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,9 +75,18 @@ struct Named {
   T value;
 };
 
+// The name of a value that the table has; empty if it has none.
+template <class Row, std::size_t N, class T>
+std::string name_of(const Row (&table)[N], const T& value) {
+  for (const Row& row : table) {
+    if (row.value == value) return std::string(row.name);
+  }
+  return {};
+}
+
 // A reader of names. The table must outlive it.
-template <class T, std::size_t N>
-auto choice(const Named<T> (&table)[N]) {
+template <class Row, std::size_t N>
+auto choice(const Row (&table)[N]) {
   return [&table](const std::string& option, const std::string& text) {
     return find_named(table, option, text).value;
   };
@@ -92,14 +103,14 @@ User parse_user(const std::string& option, const std::string& text);
 
 // Who takes stacks how. The first that a backend has is what it does unless told otherwise.
 struct CallGraph {
-  ls_call_graph how;
+  ls_call_graph value;
   std::string_view name;  // of --call-graph
   Backend backend;        // auto: each
 };
 inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_DWARF, "dwarf", Backend::kAuto},
                                             {LS_CALL_GRAPH_FP, "fp", Backend::kBpf},
                                             {LS_CALL_GRAPH_NONE, "none", Backend::kAuto}};
-// The one of this name, or the first if that is empty. Null: the backend has none of this name.
-const CallGraph* find_call_graph(Backend backend, std::string_view name);
+// The wanted one, or the first if none is wanted. Null: the backend does not have it.
+const CallGraph* find_call_graph(Backend backend, std::optional<ls_call_graph> wanted);
 
 }  // namespace labelscope::cli

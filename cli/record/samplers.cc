@@ -16,7 +16,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   SamplerOptions sampling;
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
-  sampling.call_graph = call_graph->how;
+  sampling.call_graph = call_graph->value;
   sampling.kernel_stacks = options.kernel_stacks;
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
@@ -31,15 +31,15 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   std::string why_not_dwarf;
   if (!sampler && sampling.call_graph == LS_CALL_GRAPH_DWARF) {
     why_not_dwarf = sampler.error().context;
-    call_graph = find_call_graph(Backend::kBpf, "fp");
-    sampling.call_graph = call_graph->how;
+    call_graph = find_call_graph(Backend::kBpf, LS_CALL_GRAPH_FP);
+    sampling.call_graph = call_graph->value;
     sampler = BpfSampler::open(sampling);
   }
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   if (why_not_dwarf.empty()) opened.tables = std::move(tables);
-  opened.backend = "bpf";
-  opened.call_graph = call_graph->name;
+  opened.backend = Backend::kBpf;
+  opened.call_graph = call_graph;
   opened.remark = (*sampler)->retries()
                       ? "Reads of label memory that is not resident are repeated"
                       : "Reads of label memory that is not resident are not repeated: " +
@@ -70,7 +70,7 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   sampling.mode = options.mode;
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kPtrace, options.call_graph);
-  sampling.stacks = call_graph->how != LS_CALL_GRAPH_NONE;
+  sampling.stacks = call_graph->value != LS_CALL_GRAPH_NONE;
   sampling.follow_children = options.follow_children;
   sampling.max_processes = options.max_processes;
   sampling.max_stop = options.max_stop;
@@ -85,8 +85,8 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const 
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   opened.tables = std::move(tables);
-  opened.backend = "ptrace";
-  opened.call_graph = call_graph->name;
+  opened.backend = Backend::kPtrace;
+  opened.call_graph = call_graph;
   opened.sampler = *std::move(sampler);
   return opened;
 }

@@ -14,11 +14,11 @@ namespace labelscope::cli {
 struct OpenedSampler {
   std::shared_ptr<TableWorker> tables;  // null where stacks need none
   std::unique_ptr<Sampler> sampler;
-  std::string backend;        // "bpf" or "ptrace"
-  std::string call_graph;     // "fp", "dwarf" or "none"
-  std::string why_not_bpf;    // where ptrace was taken for want of BPF: the reason
-  bool bpf_would_do = false;  // ptrace was taken, and --backend bpf could be had
-  std::string remark;         // what a user may ask for; may be empty
+  Backend backend = Backend::kPtrace;     // what was taken, so never kAuto
+  const CallGraph* call_graph = nullptr;  // of kCallGraphs
+  std::string why_not_bpf;                // where ptrace was taken for want of BPF: the reason
+  bool bpf_would_do = false;              // ptrace was taken, and --backend bpf could be had
+  std::string remark;                     // what a user may ask for; may be empty
   bool remark_warns = false;  // what should not be: said to all, not only with --verbose
 };
 

@@ -67,12 +67,12 @@ TEST_CASE("options: what follows -- is a command with its own options") {
 TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
   RecordOptions options = accepted({"-p", "1", "--call-graph", "none"});
   for (Backend backend : {Backend::kBpf, Backend::kPtrace}) {
-    CHECK(find_call_graph(backend, options.call_graph)->how == LS_CALL_GRAPH_NONE);
+    CHECK(find_call_graph(backend, options.call_graph)->value == LS_CALL_GRAPH_NONE);
   }
   CHECK(!options.kernel_stacks);
   options = accepted({"-p", "1", "--no-kernel"});
-  CHECK(find_call_graph(Backend::kBpf, options.call_graph)->how == LS_CALL_GRAPH_DWARF);
-  CHECK(find_call_graph(Backend::kPtrace, options.call_graph)->how == LS_CALL_GRAPH_DWARF);
+  CHECK(find_call_graph(Backend::kBpf, options.call_graph)->value == LS_CALL_GRAPH_DWARF);
+  CHECK(find_call_graph(Backend::kPtrace, options.call_graph)->value == LS_CALL_GRAPH_DWARF);
   CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
 }
 
