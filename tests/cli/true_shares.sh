@@ -29,15 +29,20 @@ expect_shares "threads and processes that live for a millisecond" --rates 199 --
 expect_shares "of a thread that often waits, by ptrace" --rates 499 --backends ptrace --runs "$(rounds 3 4)" --seconds 3 \
   --scenarios "waits often" --max-rms 2.3 --max-time 1
 # Samples are lost, time is not: the ring buffer of a labelscope that stands still is full after a second.
+# The program goes on until its stdin ends, so that it has its time on a busy machine, too.
+mkfifo "$work/stdin"
 "$LABELSCOPE" record -F 9999 --ring-size 1 --call-graph none -o lost.jsonl -- \
-  "$PERIODIC" --seconds 4 'thread!a:50' b:5/10.1 >"$work/stdout" 2>"$work/stderr" </dev/null &
+  "$PERIODIC" 'thread!a:50' b:5/10.1 >"$work/stdout" 2>"$work/stderr" <"$work/stdin" &
 recorder=$!
+exec {stdin}>"$work/stdin"
 children+=("$recorder")
 wait_until "the program is there" grep -qs ready "$work/stdout"
 target=$(sed -n 's/^ready \([0-9]*\).*/\1/p' "$work/stdout")
 kill -STOP "$recorder"
 wait_until "more samples have come than the buffer has room for" has_run_until "$target" $(($(cpu_ticks "$target") + 250))
 kill -CONT "$recorder"
+exec {stdin}>&-
+wait_until "the program has said how long it ran" grep -q '^{"process_ns"' "$work/stdout"
 finish
 expect_status "$exit_ok" "a recording that stood still"
 truth=$(sed -n 's/^{"process_ns":\([0-9]*\),.*/\1/p' "$work/stdout")

@@ -277,11 +277,11 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (seconds > 0) {
     sleep_until(now(CLOCK_MONOTONIC) + static_cast<std::int64_t>(seconds * 1e9));
-    tell();
-    _exit(0);
+  } else {
+    for (int letter = 0; (letter = std::getchar()) != EOF;) {
+      if (letter == '\n') tell();
+    }
   }
-  for (int letter = 0; (letter = std::getchar()) != EOF;) {
-    if (letter == '\n') tell();
-  }
+  tell();
   _exit(0);
 }
