@@ -209,6 +209,7 @@ static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
   w->fp_lost = 0;
   w->sp_lost = 0;
   w->changed_stack = 0;
+  w->left_out = 0;
   w->code_mask = config.code_mask;
   w->end = LS_STACK_MISSING;
   if (!ls_save_registers(ctx, &s->saved)) return;

@@ -434,6 +434,29 @@ TEST_CASE("unwind step: every row of every page is found") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("unwind step: a stack that leaves out a frame is not whole, whatever it reaches") {
+  ls_unwind_rule leaves_out = of_kind(LS_CFA_GAP_FP);
+  leaves_out.operand = LS_FP_LEAVES_OUT;
+  Program program;
+  program.rows({{0, leaves_out},
+                {0x1000, of_kind(LS_CFA_GAP_FP)},
+                {0x2000, kRoot},
+                {0x3000, of_kind(LS_CFA_ENTRY)}});
+  program.memory.map(kText, 0x4000);
+  const auto end_of = [&](std::uint64_t code, std::uint64_t caller) {
+    program.push(kStack + 0x40, {0, caller});
+    program.start.fp = kStack + 0x40;
+    return program.unwind(kText + code).end;
+  };
+  CHECK(end_of(0x10, kText + 0x2010) == LS_STACK_LEFT_OUT);
+  CHECK(end_of(0x10, kText + 0x3010) == LS_STACK_LEFT_OUT);
+  CHECK(end_of(0x10, kText + 0x1010) == LS_STACK_LEFT_OUT);  // at a frame pointer of zero
+  CHECK(end_of(0x10, 0) == LS_STACK_LEFT_OUT);
+  CHECK(end_of(0x1010, kText + 0x2010) == LS_STACK_ROOT);
+  CHECK(end_of(0x1010, kText + 0x3010) == LS_STACK_ENTRY);
+  CHECK(end_of(0x1010, kText + 0x1020) == LS_STACK_CHAIN_ENDED);
+}
+
 TEST_CASE("unwind step: aarch64, a leaf with its caller in the link register, signed addresses") {
   constexpr std::uint64_t kSignature = 0x2a5ULL << 48;
   const ls_unwind_rule leaf{LS_CFA_SP, LS_RA_REGISTER, LS_FP_SAME, 0, 0, 0, 30};

@@ -34,7 +34,8 @@ enum ls_call_graph {
   X(LS_STACK_NOT_RESIDENT, "not-resident", "end at a page of the stack that is not in memory")    \
   X(LS_STACK_BAD_RETURN, "bad-return-address", "lead to what is no address of code")              \
   X(LS_STACK_NOT_GROWING, "not-growing", "would go back to where they came from")                 \
-  X(LS_STACK_32_BIT, "32-bit", "are of 32-bit code")
+  X(LS_STACK_32_BIT, "32-bit", "are of 32-bit code")                                              \
+  X(LS_STACK_LEFT_OUT, "left-out", "leave out the caller of a function that changes stacks")
 
 #define LS_STACK_END_ENUMERATOR(name, text, does) name,
 enum ls_stack_end {

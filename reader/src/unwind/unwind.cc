@@ -71,6 +71,9 @@ std::string words(const ls_walk& walk) {
     default:
       break;
   }
+  if (walk.end == LS_STACK_LEFT_OUT) {
+    return "it leaves out the caller of a function that changes stacks";
+  }
   const char* why = "";
   switch (walk.end) {
     case LS_STACK_NO_WAY_ON:

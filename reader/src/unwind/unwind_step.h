@@ -70,7 +70,7 @@ struct ls_unwind {
   __u8 fp_lost;       /* fp is not known */
   __u8 sp_lost;       /* aarch64, after a frame without a table: sp is not known */
   __u8 changed_stack; /* backwards along frame pointers: once, as Go does for its scheduler */
-  __u8 unused;
+  __u8 left_out;      /* a frame is missing: whatever the stack reaches, it is not whole */
   __u64 registers[LS_UNWIND_REGISTERS]; /* of interrupted code: while pc is no return address */
 };
 
@@ -138,6 +138,7 @@ static __always_inline _Bool ls_unwind_choose(struct ls_unwind* w) {
 
   if (w->at.module == LS_UNWIND_NO_FILE) {
     w->rule.cfa = LS_CFA_GAP_FP;
+    w->rule.operand = 0;
     return 1;
   }
   w->end = LS_STACK_NO_TABLE;
@@ -271,6 +272,11 @@ static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
   return 1;
 }
 
+/* An end at which the stack is whole, if nothing was left out before. */
+static __always_inline void ls_end_whole(struct ls_unwind* w, __u8 end) {
+  w->end = w->left_out ? LS_STACK_LEFT_OUT : end;
+}
+
 /* Where no table tells. */
 static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* memory,
                                                      struct ls_unwind* w) {
@@ -280,7 +286,8 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   w->fp_frames++;
   if (ls_step_at_prologue(memory, w)) return;
   if (w->fp_lost || w->fp == 0) {
-    w->end = w->fp_lost ? LS_STACK_NO_WAY_ON : LS_STACK_CHAIN_ENDED;
+    w->end = LS_STACK_NO_WAY_ON;
+    if (!w->fp_lost) ls_end_whole(w, LS_STACK_CHAIN_ENDED);
     return;
   }
   backwards = w->fp < w->sp;
@@ -291,7 +298,7 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   w->changed_stack |= backwards;
   if (!ls_read_stack(memory, w, pair, sizeof(pair), w->fp)) return;
   if (pair[1] == 0) {
-    w->end = LS_STACK_CHAIN_ENDED;
+    ls_end_whole(w, LS_STACK_CHAIN_ENDED);
     return;
   }
   w->sp = w->fp + 16;
@@ -408,14 +415,15 @@ static __always_inline void ls_unwind_apply(const struct ls_memory* memory, stru
   if (rule->cfa == LS_CFA_GAP) {
     w->end = LS_STACK_NO_WAY_ON;
   } else if (rule->cfa == LS_CFA_ENTRY) {
-    w->end = LS_STACK_ENTRY;
+    ls_end_whole(w, LS_STACK_ENTRY);
   } else if (rule->cfa == LS_CFA_UNSUPPORTED || (rule->cfa == LS_CFA_SIGNAL && w->sp_lost)) {
     w->end = LS_STACK_UNSUPPORTED;
   } else if (rule->cfa == LS_CFA_SIGNAL) {
     ls_step_to_interrupted(memory, w);
   } else if (rule->cfa != LS_CFA_GAP_FP && rule->ra == LS_RA_NONE) {
-    w->end = LS_STACK_ROOT;
+    ls_end_whole(w, LS_STACK_ROOT);
   } else if (rule->cfa == LS_CFA_GAP_FP || w->sp_lost) {
+    if (rule->cfa == LS_CFA_GAP_FP && rule->operand) w->left_out = 1;
     ls_step_by_frame_pointer(memory, w);
   } else {
     ls_step_by_rule(memory, w, rule);

@@ -50,6 +50,10 @@
 #define LS_CFA_ENUMERATOR(name, text) name,
 enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
 
+/* `operand` of LS_CFA_GAP_FP: the code has no frame of its own and has changed the stack, so that the
+ * frame pointer is its caller's, and leaves that caller out. */
+#define LS_FP_LEAVES_OUT 1
+
 enum ls_ra_kind {
   LS_RA_NONE = 0,    /* undefined: the root of the thread */
   LS_RA_AT_CFA = 1,  /* at CFA + ra_offset */
