@@ -58,6 +58,14 @@ std::string render_unwinding(const UnwindReport& report) {
           "; " + bytes_text(facts.frame_pointer_bytes) +
           " of them in code that keeps frame pointers\n  unsupported  " +
           bytes_text(facts.unsupported_bytes) + "\n";
+  if (facts.go_functions != 0) {
+    text += "  Go           " + counted(facts.go_functions, "function", "functions") +
+            " by the table that Go's runtime has of them\n";
+  }
+  if (facts.go_refused) {
+    text +=
+        "  Go           the runtime's table of functions cannot be used (too old or too large)\n";
+  }
   if (facts.damaged_functions != 0) {
     text += "  damaged      the description of " +
             counted(facts.damaged_functions, "function", "functions") + " cannot be read\n";
@@ -122,6 +130,8 @@ std::string render_unwinding_json(std::span<const UnwindReport> reports) {
                 {"functions", facts.functions},
                 {"damaged_functions", facts.damaged_functions},
                 {"hidden_functions", facts.hidden_functions},
+                {"go_functions", facts.go_functions},
+                {"go_refused", facts.go_refused},
                 {"gap_bytes", facts.gap_bytes},
                 {"frame_pointer_bytes", facts.frame_pointer_bytes},
                 {"unsupported_bytes", facts.unsupported_bytes},

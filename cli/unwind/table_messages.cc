@@ -28,7 +28,7 @@ constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
 // A kernel takes 64 KiB of program headers.
 constexpr std::size_t kMaxSegments = 65536 / 56;
 constexpr std::size_t kSegmentNumbers = 6;
-constexpr std::size_t kFactNumbers = 8;
+constexpr std::size_t kFactNumbers = 10;
 
 Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
 
@@ -102,7 +102,9 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
                                                         facts.code_bytes,
                                                         facts.gap_bytes,
                                                         facts.frame_pointer_bytes,
-                                                        facts.unsupported_bytes};
+                                                        facts.unsupported_bytes,
+                                                        facts.go_functions,
+                                                        facts.go_refused ? 1U : 0U};
   builder.add_packed_uint64(Reply::kFacts, numbers.begin(), numbers.end());
   send(std::move(body));
 }
@@ -161,8 +163,8 @@ Status TableReader::take_facts(const std::vector<std::uint64_t>& packed) {
     return malformed("it sends facts that cannot be");
   }
   table_.machine = static_cast<Machine>(numbers[0]);
-  table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],
-                  numbers[5], numbers[6], numbers[7]};
+  table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],     numbers[5],
+                  numbers[6], numbers[7], numbers[8], numbers[9] != 0};
   complete_ = true;
   return {};
 }

@@ -1,7 +1,8 @@
 // From a file to rows. Three passes, each over what the one before has left:
 //
 //   call frame information --> functions, sorted       call_frames.h: where each starts and ends
-//   functions + code ranges --> rows                   a rule for each place, or why there is none
+//   functions + code ranges --> rows                   a rule for each place, or why there is none;
+//                                                      between them by go_frames.h, or by bytes
 //   rows --> pages                                     a row at the start of each
 //
 // libdw interprets an entry again from its start for each of its rows. For a function with some
@@ -20,10 +21,12 @@
 #include <string>
 #include <utility>
 
+#include "elf/go_functions.h"
 #include "elf/loaded_file.h"
 #include "unwind_table/call_frame_image.h"
 #include "unwind_table/call_frames.h"
 #include "unwind_table/frame_rules.h"
+#include "unwind_table/go_frames.h"
 #include "unwind_table/undescribed_code.h"
 
 namespace labelscope {
@@ -50,6 +53,9 @@ class TableBuilder {
   Status add_segment(const LoadSegment& segment);
   Status add_function(std::uint64_t start, std::uint64_t end);
   Status add_gap(std::uint64_t start, std::uint64_t end);
+  Status add_go_code(std::uint64_t start, std::uint64_t end);
+  Status add_unknown(std::uint64_t start, std::uint64_t end);
+  void find_go_code(const ElfImage& elf);
   Status put(std::uint64_t start, const ls_unwind_rule& rule);
   Status fill_pages(std::uint64_t end);
   Status add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next);
@@ -61,6 +67,8 @@ class TableBuilder {
   LoadedFile file_;
   std::uint64_t entry_ = 0;  // 0: none, or not where a program starts
   std::vector<std::uint64_t> exported_functions_;
+  std::vector<CodePart> go_code_;  // empty: it is no Go file
+  std::uint64_t go_end_ = 0;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
   std::vector<DescribedFunction>::const_iterator functions_end_;
@@ -115,13 +123,14 @@ Status TableBuilder::open(UniqueFd file) {
   // The vDSO of old kernels has its first function there, which programs call.
   if (!elf->executable() && std::ranges::count(exported_functions_, entry_) != 0) entry_ = 0;
 
+  find_go_code(*elf);
   auto image = CallFrameImage::from_file(std::move(third));
   auto frames = image ? CallFrames::open(*std::move(image)) : std::move(image).error();
   if (frames) {
     frames_.emplace(*std::move(frames));
     return {};
   }
-  // Go's linker writes .debug_frame only: its code keeps frame pointers, and they are followed.
+  // Go's linker writes .debug_frame only, which is stripped; see go_frames.h.
   return frames.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(frames).error());
 }
 
@@ -178,9 +187,53 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
   return {};
 }
 
+void TableBuilder::find_go_code(const ElfImage& elf) {
+  const auto functions = GoFunctions::read(elf);
+  if (!functions) {
+    table_.facts.go_refused = functions.error().code != ErrorCode::kNotFound;
+    return;
+  }
+  // Half of all is for the other code of the file.
+  const GoFrameLimits half{limits_.rows / 2, LS_UNWIND_BLOCK_ROWS / 2, limits_.rules / 2};
+  auto code = go_frames(*functions, file_, table_.machine, entry_, half);
+  table_.facts.go_refused = !code;
+  if (!code) return;
+  table_.facts.go_functions = functions->count();
+  go_end_ = functions->end();
+  go_code_ = *std::move(code);
+}
+
 Status TableBuilder::add_gap(std::uint64_t start, std::uint64_t end) {
   if (start >= end) return {};
   if (Status status = check_time(); !status) return status;
+  if (go_code_.empty()) return add_unknown(start, end);
+  const std::uint64_t go = std::clamp(go_code_.front().start, start, end);
+  const std::uint64_t go_end = std::clamp(go_end_, go, end);
+  if (Status status = add_unknown(start, go); !status) return status;
+  if (Status status = add_go_code(go, go_end); !status) return status;
+  return add_unknown(go_end, end);
+}
+
+Status TableBuilder::add_go_code(std::uint64_t start, std::uint64_t end) {
+  if (start >= end) return {};
+  auto part = std::upper_bound(
+      go_code_.cbegin(), go_code_.cend(), start,
+      [](std::uint64_t wanted, const CodePart& each) { return wanted < each.start; });
+  --part;
+  for (; part != go_code_.cend() && part->start < end; ++part) {
+    const std::uint64_t from = std::max(part->start, start);
+    const std::uint64_t up_to = std::next(part) != go_code_.cend() ? std::next(part)->start : end;
+    const std::uint64_t bytes = std::min(up_to, end) - from;
+    const bool by_fp = part->rule.cfa == LS_CFA_GAP_FP;
+    if (by_fp || part->rule.cfa == LS_CFA_GAP) table_.facts.gap_bytes += bytes;
+    if (by_fp) table_.facts.frame_pointer_bytes += bytes;
+    if (Status status = put(from, part->rule); !status) return status;
+  }
+  return {};
+}
+
+Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
+  if (start >= end) return {};
   const auto parts =
       look_at_undescribed_code(file_, table_.machine, {start, end, entry_, exported_functions_});
   if (parts.empty()) return {};  // padding belongs to the function before

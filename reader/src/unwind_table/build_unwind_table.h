@@ -27,13 +27,17 @@ struct UnwindTableLimits {
 
 // Of the code of a file.
 struct UnwindTableFacts {
-  std::uint64_t functions = 0;          // that are described
+  std::uint64_t functions = 0;          // that call frame information describes
   std::uint64_t damaged_functions = 0;  // whose description cannot be read: unsupported
   std::uint64_t hidden_functions = 0;   // that the search table of .eh_frame_hdr does not lead to
   std::uint64_t code_bytes = 0;
   std::uint64_t gap_bytes = 0;            // described by nothing
   std::uint64_t frame_pointer_bytes = 0;  // of these, with code that keeps frame pointers
   std::uint64_t unsupported_bytes = 0;
+  std::uint64_t go_functions = 0;  // that nothing describes but the table that Go programs have
+  // There is such a table, but it is too large, damaged or of a version that is not read: frame
+  // pointers are followed instead.
+  bool go_refused = false;
 };
 
 struct UnwindTable {

@@ -30,5 +30,8 @@ if(LABELSCOPE_GO)
   go_program(cgo 1 -ldflags=-linkmode=external)
   go_program(cgo_pie 1 -buildmode=pie -ldflags=-linkmode=external)
   go_program(shared.so 1 -buildmode=c-shared)
+  # To be read, not to be run.
+  set(go_machine arm64)
+  go_program(aarch64 0)
 endif()
 add_custom_target(labelscope_go_labels ALL DEPENDS ${go_programs})

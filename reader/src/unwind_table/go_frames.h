@@ -1,0 +1,29 @@
+// Code of Go programs as rows of an unwind table: by the depths that Go's own unwinder uses
+// (elf/go_functions.h). Its compiler and linker write them for every function, also those in
+// assembly.
+#pragma once
+
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "elf/go_functions.h"
+#include "elf/loaded_file.h"
+#include "labelscope/result.h"
+#include "unwind_table/undescribed_code.h"
+
+namespace labelscope {
+
+// So that a table has room for the rest of its file.
+struct GoFrameLimits {
+  std::size_t parts = 0;
+  std::size_t parts_of_page = 0;
+  std::size_t rules = 0;
+};
+
+// From functions.start() on, in order; the last part ends at functions.end(). `entry` is where the
+// program starts. kLimit: there would be more than that.
+Result<std::vector<CodePart>> go_frames(const GoFunctions& functions, const LoadedFile& file,
+                                        Machine machine, std::uint64_t entry,
+                                        const GoFrameLimits& limits);
+
+}  // namespace labelscope
