@@ -1,5 +1,5 @@
-# What makes a build quicker and changes nothing of what is built: a compiler cache, standard headers that are read once,
-# and a quicker linker. Each is taken where it is there, and none is demanded.
+# What makes a build quicker and changes nothing of what is built, but for folders that debug information names: a
+# compiler cache, and standard headers that are read once. Each is used where it is there, and none is demanded.
 
 # ccache, if it is installed and no other launcher was asked for. It finds an object again in another folder (a fresh
 # clone, a second worktree, CI): paths below the tree count as relative, and the folder of the build does not count at

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds everything for aarch64 on another machine, packages included, and runs the unit tests under qemu's user mode;
-# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it after the tests of
+# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it beside the tests of
 # this processor.
 #
 #   scripts/test_aarch64.sh [<ctest argument>...]

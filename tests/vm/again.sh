@@ -27,7 +27,7 @@ again() {
   ((${#failed[@]} > 0 && ${#failed[@]} <= most_again)) || return 0
   if ! printf '%s\n' "${failed[@]}" | grep -qx guest; then
     # shellcheck disable=SC2016  # a pattern
-    pattern=$(printf '%s\n' "${failed[@]}" | sed 's/[][\.*^$()+?{}|/]/\\&/g' | paste -sd '|')
+    pattern=$(printf '%s\n' "${failed[@]}" | sed 's/[][\.*^$()+?{}|]/\\&/g' | paste -sd '|')
     how=(--tests "^($pattern)"$'\t')
   fi
   cp "$report" "$report.first"
@@ -39,11 +39,13 @@ again() {
     { echo "--- $guest: $name"; said "$log.first" "$name"; said "$log" "$name"; } >>"$reports/$guest.unsteady"
   done
   if [[ -n $pattern ]]; then
-    # The first report, with the verdicts of the second one.
-    awk -F '\t' 'NR == FNR { if ($1 != "fact") line[$2] = $0; next } { print $1 != "fact" && $2 in line ? line[$2] : $0 }' \
+    # The first report, with what has passed in the second one, and with what went wrong with that guest as a whole.
+    awk -F '\t' 'NR == FNR { if ($1 == "passed") line[$2] = $0; next } { print $2 in line ? line[$2] : $0 }' \
       "$report.second" "$report.first" >"$report"
+    awk -F '\t' '$1 == "failed" && $2 == "guest"' "$report.second" >>"$report"
   elif ! grep -q '^failed' "$report.second"; then
     { echo "--- $guest: guest"; grep '^failed' "$report.first"; } >>"$reports/$guest.unsteady"
+    printf 'passed\tguest\t0\t\n' >>"$report"
   fi
 }
 

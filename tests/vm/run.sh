@@ -44,7 +44,7 @@ build_of() {
   if [[ $1 == "$(uname -m)" ]]; then echo "$native_build"; else echo "$root_dir/build/$1"; fi
 }
 
-if [[ -n $ready_packages && ( -n $list || ! vm/packages =~ $pattern ) ]]; then
+if [[ -n $ready_packages && ( -n $list || ! $'vm/packages\t' =~ $pattern ) ]]; then
   die "--packages is for the test vm/packages, which is not among those chosen"
 fi
 
@@ -84,7 +84,7 @@ prepare_image() {
   ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
   python3 "$vm_dir/run_list.py" --arch "$arch" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
     "${quick[@]}" --out "$folder/list" <"$folder/ctest.json"
-  [[ ! vm/packages =~ $pattern ]] || add_packages "$arch" "$build" "$folder"
+  [[ ! $'vm/packages\t' =~ $pattern ]] || add_packages "$arch" "$build" "$folder"
   if [[ -n $pattern ]]; then
     grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"
