@@ -21,7 +21,6 @@ class LibraryFile {
   std::vector<std::string> tls_descriptors;  // the symbols that they name; empty: by offset
   int other_tls_relocations = 0;             // of the models that came before
   std::vector<std::string> sonames;
-  std::set<std::string> needed;  // the libraries that it loads
 
   // How many TLS descriptors name the symbol.
   long descriptors_of(const std::string& symbol) const;

@@ -10,12 +10,6 @@
 
 #include "current_set.h"
 
-/* The unwinder is in libgcc_s, which a program that throws has loaded. The references of the library
- * are weak, so that it does not load libgcc_s into all others, or fail where there is none. */
-#ifdef CUSTOMLABELS_WEAK_UNWINDER
-__asm__(".weak __gcc_personality_v0\n.weak _Unwind_Resume");
-#endif
-
 struct run {
   struct label_set* set;
   const custom_labels_label_t* labels;
