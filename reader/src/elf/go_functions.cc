@@ -17,6 +17,9 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kMaxName = 65536;
 // No frame is as large: Go's linker refuses them.
 constexpr std::int32_t kMostDepth = 1 << 30;
+// A function changes its depth a few times. A table of a hostile file may be of any length, and shared
+// by all functions; what lies behind so many changes is claimed by nobody.
+constexpr std::size_t kMostDepths = 1 << 12;
 
 constexpr std::uint32_t kGo1_2 = 0xfffffffb;
 constexpr std::uint32_t kGo1_16 = 0xfffffffa;
@@ -235,7 +238,7 @@ std::vector<GoDepth> GoFunctions::depths_of(const GoFunction& function) const {
   if (function.depths == 0 || offset >= table_.size()) return depths;
   std::span<const std::byte> bytes = std::span(table_).subspan(offset);
   std::int64_t depth = -1;
-  for (std::uint64_t at = function.start; at < function.end;) {
+  for (std::uint64_t at = function.start; at < function.end && depths.size() < kMostDepths;) {
     const auto change = take_number(bytes);
     if (!change || (*change == 0 && !depths.empty())) break;
     depth += static_cast<std::int32_t>(*change >> 1) ^ -static_cast<std::int32_t>(*change & 1);

@@ -10,7 +10,8 @@
 // A depth is how far the stack pointer is below what it was when the function began. Depths are
 // stored as differences: pairs of "so much deeper" and "for so many bytes", which end with a zero.
 //
-// Go 1.18 and later are read. The formats before have pointers instead of offsets.
+// Go 1.18 to 1.25 are read. The formats before have pointers instead of offsets, and later ones leave the
+// start of the text to the runtime.
 // Sources: runtime/symtab.go, runtime/runtime2.go, debug/gosym/pclntab.go of Go.
 #pragma once
 
