@@ -8,7 +8,9 @@ need_command jq
 tried=0
 # A kernel lowers the rate where a sample takes long, as on an emulated processor.
 rate=997
-[[ -z ${LABELSCOPE_EMULATED:-} ]] || rate=199
+ticks=$(rounds 120 200)
+# There, sampling begins seconds after the recording, when the tables of the program are made.
+[[ -z ${LABELSCOPE_EMULATED:-} ]] || { rate=199 && ticks=400; }
 # expect_whole <program> <argument...>: one that computes without end, on what it is given as standard input if anything.
 expect_whole() {
   local program name=${1##*/} complete all
@@ -19,7 +21,7 @@ expect_whole() {
   target=$!
   children+=("$target")
   wait_until "$name computes" has_run_until "$target" 20
-  record_for "$(rounds 120 200)" -F "$rate" -p "$target" --backend bpf --call-graph dwarf -o "$name.jsonl"
+  record_for "$ticks" -F "$rate" -p "$target" --backend bpf --call-graph dwarf -o "$name.jsonl"
   kill -KILL "$target" && wait "$target" 2>/dev/null
   expect_status "$exit_ok" "$name"
   expect_ledger "$name.jsonl"
