@@ -41,6 +41,8 @@ target=$(sed -n 's/^ready \([0-9]*\).*/\1/p' "$work/stdout")
 kill -STOP "$recorder"
 wait_until "more samples have come than the buffer has room for" has_run_until "$target" $(($(cpu_ticks "$target") + 250))
 kill -CONT "$recorder"
+# What waits in the ring buffer is taken by then, so that the end of the program finds room there.
+wait_until "the program goes on" has_run_until "$target" $(($(cpu_ticks "$target") + 100))
 exec {stdin}>&-
 wait_until "the program has said how long it ran" grep -q '^{"process_ns"' "$work/stdout"
 finish
