@@ -44,4 +44,23 @@ class RuleDictionary {
   std::unordered_map<ls_unwind_rule, std::uint32_t, Hash, Equal> numbers_;
 };
 
+// The caller has called and nothing has happened since: the link register still leads back.
+inline constexpr ls_unwind_rule kLinkRegister = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.ra = LS_RA_REGISTER;
+  rule.ra_offset = 30;
+  return rule;
+}();
+
+// The stack has nothing of the function but where it returns to. (x86-64)
+inline constexpr ls_unwind_rule kOnlyReturnAddress = [] {
+  ls_unwind_rule rule{};
+  rule.cfa = LS_CFA_SP;
+  rule.cfa_offset = 8;
+  rule.ra = LS_RA_AT_CFA;
+  rule.ra_offset = -8;
+  return rule;
+}();
+
 }  // namespace labelscope

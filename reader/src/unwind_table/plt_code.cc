@@ -18,6 +18,8 @@
 #include <cstring>
 #include <span>
 
+#include "unwind_table/frame_rules.h"
+
 namespace labelscope {
 namespace {
 
@@ -35,23 +37,6 @@ constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
   return rule;
 }
 
-constexpr ls_unwind_rule kNothingPushed = [] {
-  ls_unwind_rule rule{};
-  rule.cfa = LS_CFA_SP;
-  rule.cfa_offset = 8;
-  rule.ra = LS_RA_AT_CFA;
-  rule.ra_offset = -8;
-  return rule;
-}();
-
-constexpr ls_unwind_rule kLinkRegister = [] {
-  ls_unwind_rule rule{};
-  rule.cfa = LS_CFA_SP;
-  rule.ra = LS_RA_REGISTER;
-  rule.ra_offset = 30;
-  return rule;
-}();
-
 // Hexadecimal digits, "??" for any byte.
 struct Form {
   std::string_view bytes;
@@ -63,11 +48,11 @@ constexpr std::array kForms{
     Form{"ff25????????68????????e9????????", kAlign, {16, rule_of_push(0, 11)}},
     Form{"f30f1efa68????????e9????????6690", kAlign, {16, rule_of_push(0, 9)}},
     Form{"f30f1efa68????????f2e9????????90", kAlign, {16, rule_of_push(0, 9)}},
-    Form{"f30f1efaff25????????660f1f440000", kAlign, {16, kNothingPushed}},
-    Form{"f30f1efaf2ff25????????0f1f440000", kAlign, {16, kNothingPushed}},
-    Form{"f30f1efaff25????????cccccccccccc", kAlign, {16, kNothingPushed}},
-    Form{"f30f1efa41bb????????ff25????????", kAlign, {16, kNothingPushed}},
-    Form{"ff25????????6690", kAlign / 2, {8, kNothingPushed}},
+    Form{"f30f1efaff25????????660f1f440000", kAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efaf2ff25????????0f1f440000", kAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efaff25????????cccccccccccc", kAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efa41bb????????ff25????????", kAlign, {16, kOnlyReturnAddress}},
+    Form{"ff25????????6690", kAlign / 2, {8, kOnlyReturnAddress}},
     Form{"ff35????????ff25????????0f1f4000", kAlign, {16, rule_of_push(8, 6)}},
     // The last instruction has a third state of the stack, and a file has it once: it stays undescribed.
     Form{"f30f1efa4153ff35????????ff25????", kAlign, {12, rule_of_push(0, 6)}},

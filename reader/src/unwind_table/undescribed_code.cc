@@ -129,25 +129,6 @@ bool is_padding(std::string_view code, Machine machine) {
   return true;
 }
 
-// The caller has called and nothing has happened since: the link register still leads back.
-constexpr ls_unwind_rule kLinkRegister = [] {
-  ls_unwind_rule rule{};
-  rule.cfa = LS_CFA_SP;
-  rule.ra = LS_RA_REGISTER;
-  rule.ra_offset = 30;
-  return rule;
-}();
-
-// The stack has nothing of the function but where it returns to. (x86-64)
-constexpr ls_unwind_rule kOnlyReturnAddress = [] {
-  ls_unwind_rule rule{};
-  rule.cfa = LS_CFA_SP;
-  rule.cfa_offset = 8;
-  rule.ra = LS_RA_AT_CFA;
-  rule.ra_offset = -8;
-  return rule;
-}();
-
 ls_unwind_rule rule_of_state(FrameState state, const ls_unwind_rule& not_reached) {
   switch (state) {
     case FrameState::kNotReached:
