@@ -7,13 +7,12 @@
 # precompiled header is found only if ccache may believe that header, which "pch_defines" and "time_macros" say.
 find_program(LABELSCOPE_CCACHE ccache)
 mark_as_advanced(LABELSCOPE_CCACHE)
-set(labelscope_compiler_cache)
 if(LABELSCOPE_CCACHE)
-  set(labelscope_compiler_cache env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  set(compiler_cache env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LABELSCOPE_CCACHE})
   foreach(language C CXX)
     if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${labelscope_compiler_cache})
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${compiler_cache})
     endif()
   endforeach()
 endif()

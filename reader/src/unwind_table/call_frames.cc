@@ -175,7 +175,6 @@ void CallFrames::list_functions(const Section& section) {
   data.d_type = ELF_T_BYTE;
   data.d_version = EV_CURRENT;
   std::map<Dwarf_Off, std::optional<std::uint8_t>> encodings;  // by the CIE's offset
-  std::map<std::uint64_t, Dwarf_Off> entry_at;                 // by the start of the function
   std::vector<DescribedFunction> empty;
   Dwarf_Off at = 0;
   Dwarf_Off next = 0;
