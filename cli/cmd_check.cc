@@ -18,7 +18,6 @@
 #include "cli/check/verdict.h"
 #include "cli/check/wording.h"
 #include "cli/commands.h"
-#include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/output_file.h"
@@ -26,6 +25,7 @@
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
+#include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

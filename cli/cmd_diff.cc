@@ -5,16 +5,16 @@
 #include <iostream>
 #include <set>
 
+#include "cli/answer/comparison.h"
 #include "cli/commands.h"
-#include "cli/format/comparison.h"
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/report/known_keys.h"
 #include "cli/report/outputs.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

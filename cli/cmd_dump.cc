@@ -11,13 +11,13 @@
 #include "cli/dump/formats.h"
 #include "cli/dump/take_dump.h"
 #include "cli/dump/wording.h"
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
 
 namespace labelscope::cli {

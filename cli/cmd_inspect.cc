@@ -6,14 +6,14 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/rights.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 #include "cli/inspect/unwind_report.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -13,8 +13,6 @@
 
 #include "bpf/load/kernel.h"
 #include "cli/commands.h"
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/child.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
@@ -32,6 +30,8 @@
 #include "cli/report/outputs.h"
 #include "cli/symbol/kernel_symbols.h"
 #include "cli/symbol/symbolizer.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 #include "labelscope/saved_pointer.h"
 #include "labelscope/stopped_thread.h"
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -12,10 +12,10 @@
 #include <variant>
 
 #include "cli/commands.h"
-#include "cli/format/text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/own_process.h"
 #include "cli/options/command_line.h"
+#include "cli/text/text.h"
 #include "cli/worker_tasks.h"
 
 namespace {

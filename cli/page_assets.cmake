@@ -20,7 +20,7 @@ file(READ ${PAGE}/body.html body)
 string(SHA256 script_hash "${script}")
 string(SHA256 style_hash "${style}")
 file(WRITE ${OUTPUT}.new "// Made by cli/page_assets.cmake.
-#include \"cli/format/page_assets.h\"
+#include \"cli/format/page/page_assets.h\"
 
 namespace labelscope::cli {
 const std::string_view kPageBody = R\"page(${body})page\";

@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "cli/symbol/demangle.h"
-#include "cli/symbol/function_table.h"
-#include "cli/symbol/names_messages.h"
-#include "cli/symbol/names_task.h"
-#include "cli/symbol/perf_map.h"
+#include "cli/names/demangle.h"
+#include "cli/names/function_table.h"
+#include "cli/names/names_messages.h"
+#include "cli/names/names_task.h"
+#include "cli/names/perf_map.h"
 #include "cli/unwind/table_messages.h"
 #include "cli/unwind/table_worker.h"
 #include "cli/worker/worker_main.h"

@@ -87,11 +87,17 @@ for entry in bpf/*; do
   failed=1
 done
 # The rooms of the command line, likewise; cmd_*.cc uses them all.
-rooms=(profile format host process options worker symbol unwind inspect report record dump step check)
+rooms=(text profile format answer host process options worker names symbol unwind inspect report record dump step check)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
   forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \
     "#include \"cli/($usable)/" cli/"${rooms[i]}"
+done
+# Inside of formats: what they share, and rooms that do not know each other. OTLP is made of the same fields as pprof.
+forbid_but "cli/format/common knows no format" '#include "cli/format/' '#include "cli/format/(common/|format\.h)' cli/format/common
+for room in pprof jsonl otlp firefox page; do
+  forbid_but "cli/format/$room uses another format" '#include "cli/format/' \
+    "#include \"cli/format/(common/|format\.h|recording_reader\.h|pprof/pprof_parts\.h|$room/)" "cli/format/$room"
 done
 for entry in cli/*/; do
   [[ " ${rooms[*]} " == *" $(basename "$entry") "* ]] && continue
@@ -99,8 +105,8 @@ for entry in cli/*/; do
   failed=1
 done
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
-forbid_but "libelf and libdw are used in reader/ and cli/symbol/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
-  '^cli/symbol/' bpf writer-lib cli
+forbid_but "libelf and libdw are used in reader/ and cli/names/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
+  '^cli/names/' bpf writer-lib cli
 forbid_but "CLI11 is used in cli/options/ only" '#include <CLI/' '^cli/options/' reader bpf writer-lib cli
 forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/host/log.cc' reader bpf writer-lib cli
 forbid_but "libcap-ng is used where rights are given up only" '#include <cap-ng' '^cli/(host/rights|worker/seal).cc' reader bpf writer-lib cli

@@ -11,7 +11,7 @@
 
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "elf/regular_file.h"
 #include "findings/check_rule.h"
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "labelscope/target.h"
 #include "process/child_processes.h"
 

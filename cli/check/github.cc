@@ -2,7 +2,7 @@
 // begin a command of its own.
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

@@ -1,5 +1,5 @@
 #include "cli/check/formats.h"
-#include "cli/format/json_values.h"
+#include "cli/format/common/json_values.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

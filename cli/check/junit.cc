@@ -1,7 +1,7 @@
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

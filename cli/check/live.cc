@@ -15,8 +15,8 @@
 #include "cli/check/program_hold.h"
 #include "cli/check/programs.h"
 #include "cli/check/watched_process.h"
-#include "cli/format/text.h"
 #include "cli/host/watchdog.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
-#include "cli/format/escape.h"
-#include "cli/format/json_values.h"
+#include "cli/format/common/json_values.h"
+#include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

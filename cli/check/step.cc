@@ -8,10 +8,10 @@
 #include "cli/check/checked_program.h"
 #include "cli/check/files.h"
 #include "cli/check/programs.h"
-#include "cli/format/text.h"
 #include "cli/host/watchdog.h"
 #include "cli/step/program_tracer.h"
 #include "cli/symbol/file_namer.h"
+#include "cli/text/text.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

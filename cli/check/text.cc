@@ -1,8 +1,8 @@
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

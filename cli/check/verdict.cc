@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "findings/check_rule.h"
 
 namespace labelscope::cli {

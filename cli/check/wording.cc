@@ -10,9 +10,9 @@
 
 #include "cli/check/baseline.h"
 #include "cli/check/formats.h"
-#include "cli/format/escape.h"
-#include "cli/format/json_values.h"
-#include "cli/format/text.h"
+#include "cli/format/common/json_values.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 #include "findings/check_rule.h"
 #include "sources/label_source.h"
 

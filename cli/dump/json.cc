@@ -3,8 +3,8 @@
 
 #include "cli/dump/formats.h"
 #include "cli/dump/wording.h"
-#include "cli/format/json_values.h"
-#include "cli/format/text.h"
+#include "cli/format/common/json_values.h"
+#include "cli/text/text.h"
 #include "sources/label_source.h"
 
 namespace labelscope::cli {

@@ -1,6 +1,6 @@
 // Columns are as wide as this dump needs them, so that the labels of all threads start at the same
 // place; a line is cut nowhere.
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 
 #include <algorithm>
 #include <csignal>
@@ -13,7 +13,7 @@
 
 #include "cli/dump/formats.h"
 #include "cli/dump/wording.h"
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

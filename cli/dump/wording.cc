@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/format/escape.h"
-#include "cli/format/row_labels.h"
-#include "cli/format/text.h"
+#include "cli/format/common/row_labels.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

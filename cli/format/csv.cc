@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/format/escape.h"
+#include "cli/format/common/ledger_text.h"
+#include "cli/format/common/rows.h"
+#include "cli/format/common/shown_frames.h"
 #include "cli/format/format.h"
-#include "cli/format/ledger_text.h"
-#include "cli/format/rows.h"
-#include "cli/format/shares.h"
-#include "cli/format/shown_frames.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -2,10 +2,10 @@
 #include <ostream>
 #include <string>
 
+#include "cli/format/common/frame_lines.h"
+#include "cli/format/common/rows.h"
 #include "cli/format/format.h"
-#include "cli/format/frame_lines.h"
-#include "cli/format/rows.h"
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 

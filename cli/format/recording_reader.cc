@@ -3,10 +3,10 @@
 #include <array>
 #include <istream>
 
-#include "cli/format/gzip_source.h"
-#include "cli/format/jsonl_reader.h"
-#include "cli/format/pprof_reader.h"
-#include "cli/format/text.h"
+#include "cli/format/common/gzip_source.h"
+#include "cli/format/jsonl/jsonl_reader.h"
+#include "cli/format/pprof/pprof_reader.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "cli/format/escape.h"
+#include "cli/format/common/json_values.h"
+#include "cli/format/common/rows.h"
+#include "cli/format/common/shown_frames.h"
 #include "cli/format/format.h"
-#include "cli/format/json_values.h"
-#include "cli/format/rows.h"
-#include "cli/format/shares.h"
-#include "cli/format/shown_frames.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

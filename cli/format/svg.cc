@@ -22,13 +22,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/escape.h"
+#include "cli/format/common/frame_lines.h"
+#include "cli/format/common/ledger_text.h"
+#include "cli/format/common/rows.h"
 #include "cli/format/format.h"
-#include "cli/format/frame_lines.h"
-#include "cli/format/ledger_text.h"
-#include "cli/format/rows.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli::log {
 namespace {

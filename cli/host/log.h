@@ -1,4 +1,4 @@
-// Diagnostics for people, on stderr. Text from a target must be escaped (format/escape.h) before it
+// Diagnostics for people, on stderr. Text from a target must be escaped (text/escape.h) before it
 // comes here. The only user of spdlog is log.cc.
 #pragma once
 

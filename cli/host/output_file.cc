@@ -12,7 +12,7 @@
 #include <ostream>
 #include <streambuf>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/format/escape.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,6 +1,6 @@
 // The schema's number changes when a field gets another meaning or goes away, not when one is
 // added.
-#include "cli/format/json_values.h"
+#include "cli/format/common/json_values.h"
 #include "cli/inspect/file_report.h"
 #include "elf/elf_names.h"
 #include "sources/label_source.h"

@@ -1,12 +1,12 @@
 // Names of files and whatever else comes from them is escaped here.
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
-#include "cli/format/escape.h"
 #include "cli/inspect/file_report.h"
+#include "cli/text/escape.h"
 #include "elf/elf_names.h"
 #include "sources/label_source.h"
 
@@ -104,8 +104,8 @@ std::string render_table(std::span<const FileReport> files) {
   std::vector<Row> rows = {{"VERDICT", "VERSION", "CPU", "KIND", "ACCESS", "FILE"}};
   for (const FileReport& file : files) {
     const FileInspection& seen = file.inspection;
-    rows.push_back({verdict_word(seen), version_of(seen), platform_of(seen),
-                    kind_of(seen), access_of(seen), escape_terminal(file.path)});
+    rows.push_back({verdict_word(seen), version_of(seen), platform_of(seen), kind_of(seen),
+                    access_of(seen), escape_terminal(file.path)});
   }
   std::array<std::size_t, 5> widths{};
   for (const Row& row : rows) {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/format/escape.h"
-#include "cli/format/json_values.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/format/common/json_values.h"
 #include "cli/inspect/unwind_report.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 #include "elf/elf_names.h"
 
 namespace labelscope::cli {

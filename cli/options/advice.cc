@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/edit_distance.h"
-#include "cli/format/escape.h"
 #include "cli/options/option_list.h"
 #include "cli/options/values.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string_view>
 
-#include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
 #include "cli/options/advice.h"
 #include "cli/options/values.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

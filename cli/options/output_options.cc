@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/format/escape.h"
-#include "cli/format/row_labels.h"
+#include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/options/selection_options.h"
 
-#include "cli/format/shares.h"
 #include "cli/options/values.h"
+#include "cli/text/shares.h"
 
 namespace labelscope::cli {
 namespace {
@@ -21,10 +21,11 @@ std::vector<Condition> parse_conditions(const std::string& option,
 
 void SelectionOptions::declare(OptionList& list) {
   list.group("Which samples");
-  list.words("--where", "CONDITION",
-             "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold); "
-             "the value <none> is no such label, which tables call (unset)",
-             selection.conditions, parse_conditions);
+  list.words(
+      "--where", "CONDITION",
+      "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold); "
+      "the value <none> is no such label, which tables call (unset)",
+      selection.conditions, parse_conditions);
   list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
             selection.since, parse_moment);
   list.word("--until", "TIME", "Before this time from the start", selection.until, parse_duration);

@@ -1,7 +1,7 @@
 // Which samples of recordings are wanted. Of report and diff.
 #pragma once
 
-#include "cli/format/selection.h"
+#include "cli/answer/selection.h"
 #include "cli/options/option_list.h"
 
 namespace labelscope::cli {

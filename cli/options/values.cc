@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/format/escape.h"
 #include "cli/host/exit_status.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

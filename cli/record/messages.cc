@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/format/escape.h"
-#include "cli/format/ledger_text.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/profile/label_rules.h"
 #include "cli/record/stack_ends.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

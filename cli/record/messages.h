@@ -13,7 +13,7 @@ namespace labelscope::cli {
 // "4242 (postgres): labels from /usr/lib/libcustomlabels.so", or the reason why there are none.
 std::string describe_labels(const TrackedProcess& process);
 
-// A line for each problem among the numbers of a ledger (cli/format/ledger_text.h).
+// A line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
 // `bpf_helps`: --backend bpf was not used, and can be advised.
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "cli/format/escape.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 #include "labelscope/target.h"
 
 namespace labelscope::cli {

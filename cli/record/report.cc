@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/format/escape.h"
-#include "cli/format/row_labels.h"
-#include "cli/format/text.h"
+#include "cli/format/common/row_labels.h"
 #include "cli/host/log.h"
 #include "cli/options/values.h"
 #include "cli/record/messages.h"
 #include "cli/record/missing_names.h"
 #include "cli/record/stack_ends.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
 
 namespace labelscope::cli {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <string_view>
 
-#include "cli/format/ledger_text.h"
-#include "cli/format/shares.h"
+#include "cli/format/common/ledger_text.h"
+#include "cli/text/shares.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,8 +1,8 @@
 #include "cli/report/known_keys.h"
 
-#include "cli/format/escape.h"
-#include "cli/format/row_labels.h"
+#include "cli/format/common/row_labels.h"
 #include "cli/host/log.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <system_error>
 
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {

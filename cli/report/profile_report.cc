@@ -10,16 +10,16 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/format/escape.h"
-#include "cli/format/ledger_text.h"
-#include "cli/format/summary.h"
-#include "cli/format/text.h"
+#include "cli/answer/summary.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/host/log.h"
 #include "cli/host/terminal.h"
 #include "cli/profile/label_rules.h"
 #include "cli/profile/many_label_sets.h"
 #include "cli/profile/telling_key.h"
 #include "cli/report/known_keys.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 SummaryStyle style_for(ColorMode mode, int fd) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/summary.h"
+#include "cli/answer/summary.h"
 #include "cli/options/output_options.h"
 #include "cli/report/outputs.h"
 

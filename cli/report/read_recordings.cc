@@ -8,13 +8,13 @@
 #include <system_error>
 #include <tuple>
 
-#include "cli/format/escape.h"
-#include "cli/format/ledger_text.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/recording_reader.h"
-#include "cli/format/shares.h"
 #include "cli/host/log.h"
 #include "cli/profile/merge.h"
 #include "cli/report/known_keys.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
 
 namespace labelscope::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/format/selection.h"
+#include "cli/answer/selection.h"
 #include "cli/host/exit_status.h"
 #include "cli/profile/profile.h"
 

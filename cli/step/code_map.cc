@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "elf/elf_image.h"
 
 namespace labelscope::cli {

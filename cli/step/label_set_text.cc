@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {
@@ -48,7 +48,7 @@ SetText set_text(const CheckedSet& set, const std::set<Label>& differs, const Va
   std::vector<const Label*> labels;
   for (const Label& label : set.labels) labels.push_back(&label);
   std::stable_partition(labels.begin(), labels.end(),
-                                [&](const Label* label) { return differs.count(*label) != 0; });
+                        [&](const Label* label) { return differs.count(*label) != 0; });
   SetText made{"{"};
   std::size_t shown = 0;
   for (const Label* label : labels) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "sources/label_source.h"
 
 namespace labelscope::cli {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "elf/regular_file.h"
 
 namespace labelscope::cli {

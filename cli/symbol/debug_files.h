@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/names/names_messages.h"
 #include "cli/symbol/debug_packages.h"
 #include "cli/symbol/debuginfod.h"
-#include "cli/symbol/names_messages.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cli/format/text.h"
-#include "cli/symbol/demangle.h"
+#include "cli/names/demangle.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

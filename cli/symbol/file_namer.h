@@ -24,10 +24,10 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/names/function_table.h"
+#include "cli/names/names_messages.h"
 #include "cli/profile/profile.h"
 #include "cli/symbol/debug_files.h"
-#include "cli/symbol/function_table.h"
-#include "cli/symbol/names_messages.h"
 #include "cli/worker/worker.h"
 
 namespace labelscope::cli {

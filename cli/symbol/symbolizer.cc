@@ -27,11 +27,11 @@
 #include <span>
 #include <tuple>
 
-#include "cli/format/text.h"
-#include "cli/symbol/demangle.h"
+#include "cli/names/demangle.h"
+#include "cli/names/perf_map.h"
 #include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
-#include "cli/symbol/perf_map.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 namespace {

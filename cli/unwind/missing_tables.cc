@@ -1,8 +1,8 @@
 #include "cli/unwind/missing_tables.h"
 
-#include "cli/format/escape.h"
-#include "cli/format/text.h"
 #include "cli/host/log.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
 
 namespace labelscope::cli {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/symbol/function_table.h"
-#include "cli/symbol/names_messages.h"
+#include "cli/names/function_table.h"
+#include "cli/names/names_messages.h"
 #include "cli/unwind/table_messages.h"
 #include "fuzz/fuzzer_check.h"
 

@@ -3,7 +3,7 @@
 //   input = the text of a perf map
 #include <string>
 
-#include "cli/symbol/perf_map.h"
+#include "cli/names/perf_map.h"
 #include "fuzz/fuzzer_check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
+#include "cli/format/common/rows.h"
 #include "cli/format/format.h"
 #include "cli/format/recording_reader.h"
-#include "cli/format/rows.h"
 #include "fuzz/fuzzer_check.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Pages made by hand: the other side of decode.mjs, written from the description in
-// cli/format/page_columns.cc and not from its code.
+// cli/format/page/page_columns.cc and not from its code.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
 // The data block of a page, unpacked: base64, gzip, sections, columns of numbers.
-// cli/format/page_columns.cc says what the sections are. Everything is checked here, so that the
+// cli/format/page/page_columns.cc says what the sections are. Everything is checked here, so that the
 // other modules may rely on it.
 
 const MAGIC = "labelscope page 1\n";

@@ -1,5 +1,5 @@
 // Two profiles held against each other: shares and amounts by hand, and chance by the dice.
-#include "cli/format/comparison.h"
+#include "cli/answer/comparison.h"
 
 #include <nlohmann/json.hpp>
 #include <random>

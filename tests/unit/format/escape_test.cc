@@ -1,4 +1,4 @@
-#include "cli/format/escape.h"
+#include "cli/text/escape.h"
 
 #include "base/text.h"
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-#include "cli/format/gzip_writer.h"
+#include "cli/format/common/gzip_writer.h"
 
 #include <sstream>
 

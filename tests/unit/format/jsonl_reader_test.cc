@@ -1,12 +1,12 @@
 // Recordings read back: what was written comes out, and what is damaged costs itself and is told.
-#include "cli/format/jsonl_reader.h"
+#include "cli/format/jsonl/jsonl_reader.h"
 
 #include <algorithm>
 #include <sstream>
 
+#include "cli/answer/selection.h"
+#include "cli/format/common/rows.h"
 #include "cli/format/format.h"
-#include "cli/format/rows.h"
-#include "cli/format/selection.h"
 #include "cli/profile/merge.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"

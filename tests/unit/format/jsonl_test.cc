@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/format/common/json_values.h"
+#include "cli/format/common/row_labels.h"
 #include "cli/format/format.h"
-#include "cli/format/json_values.h"
-#include "cli/format/row_labels.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 

@@ -1,17 +1,17 @@
 // pprof files read back: ours mean the same again, others are understood, damage costs itself.
-#include "cli/format/pprof_reader.h"
+#include "cli/format/pprof/pprof_reader.h"
 
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <sstream>
 
-#include "cli/format/escape.h"
+#include "cli/format/common/frame_tree.h"
+#include "cli/format/common/gzip_writer.h"
+#include "cli/format/common/row_labels.h"
+#include "cli/format/common/rows.h"
 #include "cli/format/format.h"
-#include "cli/format/frame_tree.h"
-#include "cli/format/gzip_writer.h"
-#include "cli/format/pprof_parts.h"
-#include "cli/format/row_labels.h"
-#include "cli/format/rows.h"
+#include "cli/format/pprof/pprof_parts.h"
+#include "cli/text/escape.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 

@@ -1,11 +1,11 @@
-#include "cli/format/rows.h"
+#include "cli/format/common/rows.h"
 
 #include <algorithm>
 #include <functional>
 #include <sstream>
 
+#include "cli/format/common/row_labels.h"
 #include "cli/format/format.h"
-#include "cli/format/row_labels.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 

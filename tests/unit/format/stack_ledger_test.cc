@@ -5,9 +5,9 @@
 #include <regex>
 #include <sstream>
 
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/format.h"
-#include "cli/format/jsonl_reader.h"
-#include "cli/format/ledger_text.h"
+#include "cli/format/jsonl/jsonl_reader.h"
 #include "support/catch.h"
 #include "unit/format/pprof_decoded.h"
 #include "unit/format/profile_maker.h"

@@ -1,11 +1,11 @@
-#include "cli/format/summary.h"
+#include "cli/answer/summary.h"
 
 #include <cmath>
 #include <set>
 #include <sstream>
 
-#include "cli/format/escape.h"
-#include "cli/format/shares.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 

@@ -1,10 +1,10 @@
 // The ledger's line and its problems.
 #include "cli/record/messages.h"
 
-#include "cli/format/ledger_text.h"
-#include "cli/format/shares.h"
-#include "cli/format/text.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/record/no_sample.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
 #include "support/catch.h"
 
 using namespace labelscope;

@@ -1,5 +1,5 @@
 // demangle(): names for people, and bounds on names made to hurt.
-#include "cli/symbol/demangle.h"
+#include "cli/names/demangle.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Functions by address, of this very program: where one address has several names, one is kept.
-#include "cli/symbol/function_table.h"
+#include "cli/names/function_table.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/symbol/elf_symbols.h"
-#include "cli/symbol/function_table.h"
+#include "cli/names/elf_symbols.h"
+#include "cli/names/function_table.h"
 #include "support/catch.h"
 #include "support/paths.h"
 

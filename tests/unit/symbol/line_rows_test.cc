@@ -1,6 +1,6 @@
 // Rows of line tables, counted without being made: against what libdw makes of the probe's, and of
 // bytes that are no table.
-#include "cli/symbol/line_rows.h"
+#include "cli/names/line_rows.h"
 
 #include <elfutils/libdw.h>
 #include <fcntl.h>

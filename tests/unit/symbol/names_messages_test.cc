@@ -1,5 +1,5 @@
 // What the worker may say about names, and what labelscope does not take from it.
-#include "cli/symbol/names_messages.h"
+#include "cli/names/names_messages.h"
 
 #include <protozero/pbf_builder.hpp>
 

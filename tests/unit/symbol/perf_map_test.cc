@@ -1,5 +1,5 @@
 // The lines of a perf map, as its writers and others write them.
-#include "cli/symbol/perf_map.h"
+#include "cli/names/perf_map.h"
 
 #include <fcntl.h>
 #include <unistd.h>

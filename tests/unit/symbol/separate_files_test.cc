@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/format/text.h"
+#include "cli/text/text.h"
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"

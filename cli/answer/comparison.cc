@@ -1,0 +1,194 @@
+#include "cli/answer/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cli/format/common/frame_tree.h"
+#include "cli/format/common/row_labels.h"
+#include "cli/format/common/rows.h"
+#include "cli/profile/merge.h"
+#include "cli/profile/telling_key.h"
+
+namespace labelscope::cli {
+namespace {
+
+// A table of request IDs tells nobody anything: not one of them is in both.
+constexpr std::size_t kFewValues = 100;
+
+using Kind = ComparedRow::Kind;
+using Parts = std::map<std::pair<Kind, std::string>, ComparedRow::Side>;
+
+void add(ComparedRow::Side& side, const SampleRow& row) {
+  side.samples += row.count;
+  side.weight_ns += row.weight_ns;
+}
+
+Parts parts_by_label(const Profile& profile, const std::string& key) {
+  const RowLabels labels(profile);
+  Parts parts;
+  for (const SampleRow& row : aggregate_rows(profile, {.stack = false, .flags = 0})) {
+    if (std::optional<std::string> value = labels.value(row, key)) {
+      add(parts[{Kind::kValue, *std::move(value)}], row);
+    } else {
+      add(parts[{is_unreadable(row.outcome) ? Kind::kUnreadable : Kind::kWithout, {}}], row);
+    }
+  }
+  return parts;
+}
+
+Parts parts_by_function(const Profile& profile, bool and_below) {
+  FrameTree names;
+  std::vector<std::vector<FrameTree::Name>> of_location(profile.locations.size());
+  for (std::size_t i = 0; i < of_location.size(); ++i) {
+    for (const std::string& name : function_names(profile, profile.locations[i])) {
+      of_location[i].push_back(names.name(name));
+    }
+  }
+  const FrameTree::Name no_stack = names.name(std::string(kNoStack));
+  std::vector<ComparedRow::Side> of_stack(profile.stacks.size() + 1);
+  for (const SampleRow& row : profile.rows) {
+    add(of_stack[row.stack == kNoIndex ? profile.stacks.size() : row.stack], row);
+  }
+  std::map<FrameTree::Name, ComparedRow::Side> sums;
+  for (std::size_t i = 0; i < of_stack.size(); ++i) {
+    if (of_stack[i].samples == 0) continue;
+    const std::vector<Index> none;
+    const std::vector<Index>& frames = i < profile.stacks.size() ? profile.stacks[i].frames : none;
+    // Once, however often it has called itself.
+    std::set<FrameTree::Name> inside;
+    for (const Index frame : frames) {
+      const std::vector<FrameTree::Name>& here = of_location[frame];
+      inside.insert(here.begin(), and_below ? here.end() : here.begin() + 1);
+      if (!and_below) break;
+    }
+    if (inside.empty()) inside = {no_stack};
+    for (const FrameTree::Name name : inside) {
+      sums[name].samples += of_stack[i].samples;
+      sums[name].weight_ns += of_stack[i].weight_ns;
+    }
+  }
+  Parts parts;
+  for (const auto& [name, side] : sums) parts[{Kind::kValue, names.text(name)}] = side;
+  return parts;
+}
+
+ComparedRow::Side whole_of(const Profile& profile) {
+  ComparedRow::Side whole;
+  for (const SampleRow& row : profile.rows) add(whole, row);
+  whole.share = 1;
+  return whole;
+}
+
+std::vector<ComparedRow> compared(Parts a, const Parts& b, const ComparedRow::Side& whole_a,
+                                  const ComparedRow::Side& whole_b) {
+  for (const auto& [name, side] : b) a.try_emplace(name);
+  const auto share = [](const ComparedRow::Side& part, const ComparedRow::Side& whole) {
+    return whole.weight_ns == 0
+               ? 0
+               : static_cast<double>(part.weight_ns) / static_cast<double>(whole.weight_ns);
+  };
+  std::vector<ComparedRow> rows;
+  for (const auto& [name, side] : a) {
+    ComparedRow row{name.first, name.second, side, {}};
+    if (const auto found = b.find(name); found != b.end()) row.b = found->second;
+    row.a.share = share(row.a, whole_a);
+    row.b.share = share(row.b, whole_b);
+    row.difference = row.b.share - row.a.share;
+    row.errors = standard_errors(row.a.samples, whole_a.samples, row.b.samples, whole_b.samples);
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& x, const ComparedRow& y) {
+    if (x.is_noise() != y.is_noise()) return y.is_noise();
+    const double of_x = std::abs(x.difference);
+    const double of_y = std::abs(y.difference);
+    return of_x != of_y ? of_x > of_y : x.a.weight_ns > y.a.weight_ns;
+  });
+  return rows;
+}
+
+}  // namespace
+
+double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
+                       std::uint64_t whole_b) {
+  if (whole_a == 0 || whole_b == 0) return 0;
+  const auto variance = [](std::uint64_t part, std::uint64_t whole) {
+    const auto n = static_cast<double>(part);
+    const auto all = static_cast<double>(whole);
+    return (n + 1) * (all - n + 1) / (all * all * all);
+  };
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
+  return (share(part_b, whole_b) - share(part_a, whole_a)) /
+         std::sqrt(variance(part_a, whole_a) + variance(part_b, whole_b));
+}
+
+Result<Comparison> Comparison::make(const Profile& a, const Profile& b,
+                                    std::vector<std::string> keys) {
+  for (const Profile* profile : {&a, &b}) {
+    if (Status status = check_tables(*profile); !status) return std::move(status).error();
+  }
+  if (Status same = check_same_values(a, b); !same) return std::move(same).error();
+  Comparison made;
+  made.a = whole_of(a);
+  made.b = whole_of(b);
+  made.mode = a.mode;
+  if (keys.empty()) {
+    std::map<std::string_view, std::pair<std::size_t, std::uint64_t>> uses;
+    for (const Profile* profile : {&a, &b}) {
+      for (const auto& [key, use] : count_keys(*profile)) {
+        auto& [values, weight] = uses[key];
+        values = std::max(values, use.values.size());
+        weight += use.weight_ns;
+      }
+    }
+    for (const auto& [key, use] : uses) {
+      (use.first <= kFewValues ? keys : made.left_out).emplace_back(key);
+    }
+    std::stable_sort(keys.begin(), keys.end(), [&](const std::string& x, const std::string& y) {
+      return uses[x].second > uses[y].second;
+    });
+  }
+  using By = ComparedTable::By;
+  for (const std::string& key : keys) {
+    made.tables.push_back(
+        {By::kLabel, key,
+         compared(parts_by_label(a, key), parts_by_label(b, key), made.a, made.b)});
+  }
+  for (const By by : {By::kFunctionAlone, By::kFunctionAndBelow}) {
+    const bool below = by == By::kFunctionAndBelow;
+    made.tables.push_back(
+        {by,
+         {},
+         compared(parts_by_function(a, below), parts_by_function(b, below), made.a, made.b)});
+  }
+  return made;
+}
+
+Result<std::string> merge_sides(Profile& a, Profile b) {
+  std::string key = "recording";
+  const auto has_key = [&](const Profile& profile) {
+    return std::any_of(profile.label_sets.begin(), profile.label_sets.end(), [&](const auto& set) {
+      return std::any_of(set.begin(), set.end(), [&](const Label& one) { return one.key == key; });
+    });
+  };
+  while (has_key(a) || has_key(b)) key.insert(0, "labelscope.");
+  for (const auto& [profile, side] : {std::pair{&a, "A"}, std::pair{&b, "B"}}) {
+    const auto none = static_cast<Index>(profile->label_sets.size());
+    profile->label_sets.emplace_back();
+    for (SampleRow& row : profile->rows) {
+      if (row.label_set == kNoIndex) row.label_set = none;
+    }
+    for (LabelSet& set : profile->label_sets) set.push_back({key, side, 0});
+  }
+  // Each from its own start: how long ago they were recorded is no difference.
+  b.start_unix_ns = a.start_unix_ns;
+  if (Status merged = merge(a, std::move(b)); !merged) return std::move(merged).error();
+  return key;
+}
+
+}  // namespace labelscope::cli

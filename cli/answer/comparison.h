@@ -1,0 +1,72 @@
+// Two profiles held against each other: by value of a label, and by function.
+//
+// Recordings differ in length and load, so shares of the whole are compared; the amounts stand
+// beside them. Two recordings of the same program are never equal. A difference counts if it is
+// larger than chance makes it: samples come at random times, so a part with n of N samples has, as
+// the next recording would show, sqrt((n + 1) (N - n + 1) / N) samples more or less. The 1 is for
+// parts with few samples or none: nothing seen in A is not nothing there.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/answer/summary.h"
+#include "cli/profile/profile.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+// Standard errors that a difference must have to be told from chance: one of twenty has that by
+// chance alone.
+inline constexpr double kTelling = 2;
+
+struct ComparedRow {
+  enum class Kind { kValue, kWithout, kUnreadable };
+  Kind kind = Kind::kValue;
+  std::string name;  // of a value or a function, as bytes
+  struct Side {
+    std::uint64_t samples = 0;
+    std::uint64_t weight_ns = 0;
+    double share = 0;  // of the side's whole
+  } a, b;
+  double difference = 0;  // b.share - a.share
+  double errors = 0;      // the same of samples, in standard errors
+  bool is_noise() const { return errors < kTelling && errors > -kTelling; }
+};
+
+struct ComparedTable {
+  enum class By { kLabel, kFunctionAlone, kFunctionAndBelow };
+  By by = By::kLabel;
+  std::string key;                // of a label
+  std::vector<ComparedRow> rows;  // the largest difference first
+};
+
+struct Comparison {
+  // Both must be recordings of the same kind of value. `keys` empty: all with few values. kMalformed
+  // as check_tables(); kUnsupported: one counts something else than the other.
+  static Result<Comparison> make(const Profile& a, const Profile& b, std::vector<std::string> keys);
+
+  ComparedRow::Side a, b;  // the wholes
+  std::string mode;        // of both
+  std::vector<ComparedTable> tables;
+  std::vector<std::string> left_out;  // keys with too many values to be compared unasked
+};
+
+// The differences in standard errors of parts with so many samples.
+double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
+                       std::uint64_t whole_b);
+
+// `names`: what A and B are called, escaped.
+Status render_comparison(const Comparison& comparison, const std::string (&names)[2],
+                         const SummaryStyle& style, std::ostream& out);
+// A line of JSON for each table (labelscope-diff(1)).
+Status render_comparison_json(const Comparison& comparison, const std::string (&names)[2],
+                              std::ostream& out);
+
+// Both as one profile for the page, each sample with a label that says "A" or "B". Returns the key
+// of that label, which no label of the profiles has.
+Result<std::string> merge_sides(Profile& a, Profile b);
+
+}  // namespace labelscope::cli

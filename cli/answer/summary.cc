@@ -1,0 +1,346 @@
+// Tables for people, in which label bytes are escaped for the terminal before anything else is done
+// with them; and the same for programs, with all values and all bytes.
+#include "cli/answer/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include "cli/format/common/frame_tree.h"
+#include "cli/format/common/json_values.h"
+#include "cli/format/common/leaf_functions.h"
+#include "cli/format/common/row_labels.h"
+#include "cli/format/common/rows.h"
+#include "cli/profile/many_label_sets.h"
+#include "cli/profile/telling_key.h"
+#include "cli/text/escape.h"
+#include "cli/text/shares.h"
+#include "cli/text/table_cells.h"
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+// A line of JSON has so many functions of each value.
+constexpr std::size_t kFunctionsInJson = 10;
+
+// Of all samples with one value.
+struct Amount {
+  std::uint64_t count = 0;
+  std::uint64_t weight_ns = 0;
+  std::map<Index, std::uint64_t> by_account;  // of the weight
+  struct Part {
+    std::uint64_t count = 0;
+    std::uint64_t weight_ns = 0;
+  };
+  std::map<FrameTree::Name, Part> by_function;
+
+  void add(const SampleRow& row, Index account, FrameTree::Name function) {
+    count += row.count;
+    weight_ns += row.weight_ns;
+    by_account[account] += row.weight_ns;
+    Part& part = by_function[function];
+    part.count += row.count;
+    part.weight_ns += row.weight_ns;
+  }
+  // Not by function: nobody asks that of several values together.
+  void add(const Amount& other) {
+    count += other.count;
+    weight_ns += other.weight_ns;
+    for (const auto& [account, part] : other.by_account) by_account[account] += part;
+  }
+};
+
+// What becomes of a key: every value with its samples, and the samples that have none.
+struct Grouped {
+  std::vector<std::pair<std::string, Amount>> values;  // the one with most time first
+  Amount without;
+  Amount unreadable;
+};
+
+// The order of values, and of keys.
+constexpr auto kMoreTime = [](const auto& a, const auto& b) {
+  return a.second.weight_ns > b.second.weight_ns;
+};
+
+using TopFunctions = std::vector<std::pair<FrameTree::Name, Amount::Part>>;
+
+// Those with most time first.
+TopFunctions top_functions(const Amount& amount, std::size_t most) {
+  TopFunctions top(amount.by_function.begin(), amount.by_function.end());
+  std::stable_sort(top.begin(), top.end(), kMoreTime);
+  top.resize(std::min(top.size(), most));
+  return top;
+}
+
+Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
+                       const std::vector<SampleRow>& rows, std::string_view key) {
+  Grouped grouped;
+  std::map<std::string, Amount> by_value;
+  for (const SampleRow& row : rows) {
+    const Index account = labels.account(row);
+    if (std::optional<std::string> value = labels.value(row, key)) {
+      by_value[*std::move(value)].add(row, account, functions.of(row));
+    } else {
+      (is_unreadable(row.outcome) ? grouped.unreadable : grouped.without)
+          .add(row, account, functions.of(row));
+    }
+  }
+  grouped.values.assign(std::make_move_iterator(by_value.begin()),
+                        std::make_move_iterator(by_value.end()));
+  std::stable_sort(grouped.values.begin(), grouped.values.end(), kMoreTime);
+  return grouped;
+}
+
+struct TableRow {
+  std::string value;  // escaped
+  Amount amount;
+  bool ours = false;  // says something about the samples, is not a value
+};
+
+std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
+  auto& [values, without, unreadable] = grouped;
+  std::vector<TableRow> table;
+  const std::size_t shown = std::min(values.size(), max_values);
+  for (std::size_t i = 0; i < shown; ++i) {
+    table.push_back({shown_value(values[i].first), std::move(values[i].second), false});
+  }
+  if (shown < values.size()) {
+    TableRow rest{"(" + std::to_string(values.size() - shown) + " other values)", {}, true};
+    for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i].second);
+    table.push_back(std::move(rest));
+  }
+  if (without.count > 0) table.push_back({std::string(kUnsetText), std::move(without), true});
+  if (unreadable.count > 0) table.push_back({"(unreadable)", std::move(unreadable), true});
+  return table;
+}
+
+// "±1.1", in points of a per cent.
+std::string error_text(double error, bool unicode) {
+  return (unicode ? "±" : "+-") + decimal(100 * error, 1);
+}
+
+std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bool unicode) {
+  if (largest == 0) return {};
+  const double filled = static_cast<double>(part) / static_cast<double>(largest);
+  const auto eighths =
+      static_cast<std::size_t>(std::lround(filled * static_cast<double>(width * 8)));
+  if (!unicode) return std::string((eighths + 4) / 8, '#');
+  constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  std::string text;
+  for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
+  text += kParts[eighths % 8];
+  return text;
+}
+
+void render_table(const std::string& title, const std::vector<TableRow>& table,
+                  const LeafFunctions& functions, const ShareError& errors, const ValueType& values,
+                  const SummaryStyle& style, std::ostream& out) {
+  constexpr std::size_t kShareWidth = 7;
+  constexpr std::size_t kErrorWidth = 7;
+  constexpr std::size_t kTimeWidth = 10;
+  constexpr std::size_t kCountWidth = 9;
+  constexpr std::size_t kNumbersWidth = kShareWidth + kErrorWidth + kTimeWidth + kCountWidth + 2;
+  constexpr std::size_t kLeastWidth = 16;
+  constexpr const char* kIndent = "    ";
+  ShortNames names;
+  for (const TableRow& row : table) {
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      names.add(functions.text(name));
+    }
+  }
+  std::size_t widest = std::max(count_columns(title), kLeastWidth);
+  std::uint64_t largest = 0;
+  std::vector<std::uint64_t> times;
+  for (const TableRow& row : table) {
+    widest = std::max(widest, count_columns(row.value));
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      widest = std::max(widest, 4 + count_columns(escape_terminal(names.of(functions.text(name)))));
+    }
+    largest = std::max(largest, row.amount.weight_ns);
+    times.push_back(row.amount.weight_ns);
+  }
+  // A quarter of the line for the bar, if the values leave it; numbers never yield.
+  const std::size_t free = style.width > kNumbersWidth ? style.width - kNumbersWidth : 0;
+  const std::size_t value_width =
+      style.width == 0 ? widest : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
+  constexpr std::size_t kBarWithoutTerminal = 24;
+  const std::size_t bar_width = style.width == 0     ? kBarWithoutTerminal
+                                : free > value_width ? free - value_width
+                                                     : 0;
+  const std::vector<std::uint64_t> shares = shares_of_1000(times);
+  const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
+
+  out << paint(style.color, kBold, cell(title, value_width, style.unicode))
+      << right("share", kShareWidth) << std::string(kErrorWidth, ' ')
+      << right(values.is_time() ? "time" : values.unit, kTimeWidth) << right("samples", kCountWidth)
+      << '\n';
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const TableRow& row = table[i];
+    std::string value = cell(row.value, value_width, style.unicode);
+    if (row.ours) value = paint(style.color, kDim, std::move(value));
+    std::string line =
+        value + right(percent_text(shares[i]), kShareWidth) +
+        right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
+        right(amount_text(row.amount.weight_ns, values), kTimeWidth) +
+        right(std::to_string(row.amount.count), kCountWidth);
+    const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
+    if (!drawn.empty()) line += "  " + drawn;
+    out << line << '\n';
+    for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
+      const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
+      out << paint(style.color, kDim, cell(text, value_width, style.unicode))
+          << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
+          << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, values), kTimeWidth)
+          << right(std::to_string(part.count), kCountWidth) << '\n';
+    }
+  }
+}
+
+Json functions_json(const Amount& amount, const LeafFunctions& functions) {
+  return array_json(top_functions(amount, kFunctionsInJson), [&](const auto& function) {
+    return Json{{"name", bytes_json(functions.text(function.first))},
+                {"samples", function.second.count},
+                {"time_ns", function.second.weight_ns}};
+  });
+}
+
+// Of all samples.
+void render_functions(const Profile& profile, SummaryStyle style, std::ostream& out) {
+  constexpr std::size_t kAlone = 3;  // as many as below three values
+  const RowLabels labels(profile);
+  LeafFunctions functions(profile);
+  ShareError errors;
+  Amount all;
+  for (const SampleRow& row : profile.rows) {
+    errors.add_whole(labels.account(row), row.weight_ns, row.count);
+    all.add(row, labels.account(row), functions.of(row));
+  }
+  style.functions *= kAlone;
+  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors,
+               value_type(profile.mode), style, out);
+}
+
+// Which service a process is, where it has published that.
+void render_services(const Profile& profile, std::ostream& out) {
+  bool any = false;
+  for (const Process& process : profile.processes) {
+    std::string line;
+    for (const auto& [key, value] : process.attributes) {
+      if (!key.starts_with("service.") && !key.starts_with("deployment.")) continue;
+      line += (line.empty() ? "" : "  ") + escape_terminal(key + "=" + value);
+    }
+    if (line.empty()) continue;
+    out << "process " << raw(process.pid) << ": " << line << '\n';
+    any = true;
+  }
+  if (any) out << '\n';
+}
+
+}  // namespace
+
+Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
+                      const SummaryStyle& style, std::ostream& out) {
+  if (Status status = check_tables(profile); !status) return status;
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
+  if (rows.empty()) {
+    out << "no samples\n";
+    return flush_output(out);
+  }
+  const RowLabels labels(profile);
+  LeafFunctions functions(profile);
+  render_services(profile, out);
+  ShareError errors;
+  for (const SampleRow& row : rows) errors.add_whole(labels.account(row), row.weight_ns, row.count);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) out << '\n';
+    Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
+    SummaryStyle its = style;
+    if (keys[i] == kFunctionKey) its.functions = 0;  // each has one, itself
+    render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
+                 functions, errors, value_type(profile.mode), its, out);
+  }
+  return flush_output(out);
+}
+
+Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
+                           std::ostream& out) {
+  if (Status status = check_tables(profile); !status) return status;
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
+  const RowLabels labels(profile);
+  LeafFunctions functions(profile);
+  ShareError errors;
+  std::uint64_t samples = 0;
+  std::uint64_t time_ns = 0;
+  for (const SampleRow& row : rows) {
+    errors.add_whole(labels.account(row), row.weight_ns, row.count);
+    samples += row.count;
+    time_ns += row.weight_ns;
+  }
+  const auto amount_json = [&](const Amount& amount) {
+    return Json{{"samples", amount.count},
+                {"time_ns", amount.weight_ns},
+                {"share_error", errors.of(amount.by_account)},
+                {"functions", functions_json(amount, functions)}};
+  };
+  for (const std::string& key : keys) {
+    const Grouped grouped = group_by_value(labels, functions, rows, key);
+    const Json line{{"key", bytes_json(key)},
+                    {"samples", samples},
+                    {"time_ns", time_ns},
+                    {"values", array_json(grouped.values,
+                                          [&](const auto& value) {
+                                            Json entry{{"value", bytes_json(value.first)}};
+                                            entry.update(amount_json(value.second));
+                                            return entry;
+                                          })},
+                    {"without", amount_json(grouped.without)},
+                    {"unreadable", amount_json(grouped.unreadable)}};
+    out << line.dump() << '\n';
+  }
+  return flush_output(out);
+}
+
+Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out) {
+  if (Status status = check_tables(profile); !status) return status;
+  const std::map<std::string_view, KeyUse> keys = count_keys(profile);
+  const ValueType values = value_type(profile.mode);
+  std::uint64_t samples = 0;
+  std::uint64_t time_ns = 0;
+  for (const SampleRow& row : profile.rows) {
+    samples += row.count;
+    time_ns += row.weight_ns;
+  }
+  if (keys.empty()) {
+    out << "no labels in " << counted(samples, "sample", "samples") << '\n';
+    if (style.functions != 0 && samples != 0) render_functions(profile, style, out);
+    return flush_output(out);
+  }
+  std::vector<std::pair<std::string_view, KeyUse>> order(keys.begin(), keys.end());
+  std::stable_sort(order.begin(), order.end(), kMoreTime);
+  std::size_t width = 0;
+  for (const auto& [key, use] : order) width = std::max(width, count_columns(shown_value(key)));
+  if (style.width != 0) width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
+  for (const auto& [key, use] : order) {
+    const std::size_t count = use.values.size();
+    out << cell(shown_value(key), width, style.unicode)
+        << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8)
+        << (values.is_time() ? " of the time, " : " of " + values.type + ", ")
+        << counted(count, "value", "values") << '\n';
+    if (count <= kManyLabelSets) continue;
+    out << paint(style.color, kYellow,
+                 "  more than " + std::to_string(kManyLabelSets) +
+                     " values: profile viewers get slow; summarize or group by another key")
+        << '\n';
+  }
+  return flush_output(out);
+}
+
+}  // namespace labelscope::cli

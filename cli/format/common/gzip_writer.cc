@@ -1,0 +1,68 @@
+// zlib's streaming deflate with a gzip header.
+#include "cli/format/common/gzip_writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256UL * 1024;
+
+// Measured with a million rows that have little in common, for the whole rendering:
+//   level 1                  1.8 s    46.9 MB
+//   level 3                  2.0 s    46.8 MB
+//   level 6 (the default)    2.3 s    45.1 MB
+constexpr int kLevel = 3;
+
+// 15 is the largest window; adding 16 asks zlib for a gzip header instead of its own.
+constexpr int kGzipWindowBits = 15 + 16;
+constexpr int kDefaultMemoryLevel = 8;
+
+}  // namespace
+
+GzipWriter::GzipWriter(std::ostream& out) : out_(out), buffer_(kBufferBytes) {
+  zlib_result_ = deflateInit2(&zlib_, kLevel, Z_DEFLATED, kGzipWindowBits, kDefaultMemoryLevel,
+                              Z_DEFAULT_STRATEGY);
+}
+
+GzipWriter::~GzipWriter() { deflateEnd(&zlib_); }
+
+void GzipWriter::write(std::string_view bytes) {
+  while (!bytes.empty() && zlib_result_ == Z_OK) {
+    const std::size_t piece = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+    // zlib's interface predates const; it only reads from here.
+    zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    zlib_.avail_in = static_cast<uInt>(piece);
+    deflate_input(Z_NO_FLUSH);
+    bytes.remove_prefix(piece);
+  }
+}
+
+Status GzipWriter::finish() {
+  if (zlib_result_ == Z_OK) deflate_input(Z_FINISH);
+  if (zlib_result_ != Z_STREAM_END) {
+    return Error{ErrorCode::kSystem,
+                 std::string("the profile could not be compressed: ") + zError(zlib_result_)};
+  }
+  return flush_output(out_);
+}
+
+void GzipWriter::deflate_input(int flush) {
+  do {
+    zlib_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+    zlib_.avail_out = static_cast<uInt>(buffer_.size());
+    zlib_result_ = deflate(&zlib_, flush);
+    const std::size_t produced = buffer_.size() - zlib_.avail_out;
+    out_.write(buffer_.data(), static_cast<std::streamsize>(produced));
+    // If the buffer is full, zlib may have more output. Otherwise it is done for now.
+  } while (zlib_.avail_out == 0 && zlib_result_ == Z_OK);
+  // Z_BUF_ERROR means that zlib had nothing to do. That is no failure: the output before had filled
+  // the buffer exactly.
+  if (zlib_result_ == Z_BUF_ERROR) zlib_result_ = Z_OK;
+}
+
+}  // namespace labelscope::cli

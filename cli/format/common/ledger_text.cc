@@ -1,0 +1,130 @@
+// Every number of these sentences is in the ledger.
+#include "cli/format/common/ledger_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
+#include "labelscope/label.h"
+
+namespace labelscope::cli {
+namespace {
+
+// "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
+std::string stop_text(const Ledger& ledger) {
+  auto longest = ledger.counters.find("stop-longest-us");
+  auto median = ledger.counters.find("stop-median-us");
+  if (longest == ledger.counters.end() || median == ledger.counters.end()) return {};
+  return "; each stopped its thread for " + with_thousands(median->second) + " us (median), " +
+         with_thousands(longest->second) + " us at most";
+}
+
+std::uint64_t all_stacks(const Ledger& ledger) {
+  std::uint64_t all = 0;
+  for (const auto& [name, count] : ledger.counters) {
+    if (name.starts_with(kStackCounter)) all += count;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string_view stack_end_name(ls_stack_end end) {
+#define LS_STACK_END_NAME(end, name, does) name,
+  constexpr std::string_view kNames[] = {"not-wanted", LS_STACK_ENDS(LS_STACK_END_NAME)};
+#undef LS_STACK_END_NAME
+  return kNames[end];
+}
+
+std::string_view stack_end_name(const Stack& stack) {
+  if (stack.end == LS_STACK_NOT_WANTED && !stack.frames.empty()) return kUnknownStackEnd;
+  return stack_end_name(stack.end);
+}
+
+std::string stacks_line(const Ledger& ledger) {
+  const std::uint64_t all = all_stacks(ledger);
+  if (all == 0) return {};
+  std::uint64_t whole[] = {0, 0};
+  std::string reasons;
+  for (const auto& [name, count] : ledger.counters) {
+    if (!name.starts_with(kStackCounter)) continue;
+    const std::string_view end = std::string_view(name).substr(kStackCounter.size());
+    if (end == stack_end_name(LS_STACK_ROOT)) {
+      whole[0] = count;
+    } else if (end == stack_end_name(LS_STACK_ENTRY)) {
+      whole[1] = count;
+    } else {
+      reasons += (reasons.empty() ? " (" : ", ") + std::string(end) + ": " + with_thousands(count);
+    }
+  }
+  if (!reasons.empty()) reasons += ")";
+  const std::uint64_t untold = ledger.written - std::min(all, ledger.written);
+  if (untold != 0) {
+    reasons += "; of " + with_thousands(untold) + (untold == 1 ? " sample" : " samples") +
+               " it is not known how the stack ends (pprof files do not say it)";
+  }
+  return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) +
+         " complete + " + with_thousands(whole[1]) + " at entry code + " +
+         with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;
+}
+
+bool adds_up(const Ledger& ledger) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t count : ledger.outcomes) sum += count;
+  const std::uint64_t stacks = all_stacks(ledger);
+  return ledger.taken == sum && ledger.written + ledger.dropped == ledger.taken &&
+         (stacks == 0 || stacks == ledger.written);
+}
+
+std::string time_line(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
+  const std::vector<std::uint64_t> shares = shares_of_1000(parts);
+  const ValueType values = value_type(profile.mode);
+  auto part = [&](std::size_t i) {
+    return amount_text(parts[i], values) + " (" + percent_text(shares[i]) + ")";
+  };
+  if (profile.backend.empty()) {  // a pprof file of another tool
+    return amount_text(time.whole(), values) + " of " + values.type + " (" + values.unit + ")";
+  }
+  // The kernel has counted all of it, and not what is left.
+  if (!profile.remarks.empty()) {
+    return time_text(time.whole()) + " of " + (profile.mode == "wall" ? "threads'" : "CPU") +
+           " time in these samples";
+  }
+  return time_text(time.whole()) +
+         (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
+         " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
+         " lost";
+}
+
+std::string ledger_line(const Profile& profile) {
+  const Ledger& ledger = profile.ledger;
+  std::uint64_t unreadable = 0;
+  std::string reasons;
+  for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
+    if (!is_unreadable(outcome) || ledger.outcomes[outcome] == 0) continue;
+    unreadable += ledger.outcomes[outcome];
+    reasons += (reasons.empty() ? " (" : ", ") + std::string(outcome_text(outcome)) + ": " +
+               with_thousands(ledger.outcomes[outcome]);
+  }
+  if (!reasons.empty()) reasons += ")";
+  return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
+         profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
+         with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
+         with_thousands(unreadable) + " unreadable" + reasons +
+         (profile.remarks.empty()
+              ? "; " + with_thousands(ledger.written) + " written, " +
+                    with_thousands(ledger.dropped) + " dropped" + stop_text(ledger)
+              : std::string());
+}
+
+std::string remarks_line(const Profile& profile) {
+  std::string line;
+  for (const std::string& remark : profile.remarks) line += (line.empty() ? "" : "; ") + remark;
+  return line;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,192 @@
+// Lookups by row, and the names of flags.
+#include "cli/format/common/row_labels.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cli/format/common/frame_tree.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
+    "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
+    "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut",
+    "unknown-key",     "incomplete-label", "no-goroutine"};
+static_assert(LS_NO_GOROUTINE == 1 << (kSampleFlagCount - 1), "every flag has a name");
+
+// Whether another publisher has another value for the same key.
+bool is_disputed(const Label& label, const LabelSet& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Label& other) {
+    return other.key == label.key && other.publisher != label.publisher &&
+           other.value != label.value;
+  });
+}
+
+void append_word(std::string& words, std::string_view word) {
+  if (!words.empty()) words += '|';
+  words += word;
+}
+
+}  // namespace
+
+std::string_view sample_flag_name(unsigned bit) {
+  return bit < kFlagNames.size() ? kFlagNames[bit] : std::string_view("unknown");
+}
+
+std::string truncated_words(unsigned flags) {
+  std::string words;
+  if (flags & LS_TRUNCATED_LABELS) append_word(words, "labels");
+  if (flags & LS_TRUNCATED_BYTES) append_word(words, "bytes");
+  if (flags & LS_TRUNCATED_SLOTS) append_word(words, "slots");
+  return words;
+}
+
+std::string flag_words(unsigned flags) {
+  std::string words;
+  for (unsigned bit = 0; flags >> bit != 0; ++bit) {
+    if (flags >> bit & 1U) append_word(words, sample_flag_name(bit));
+  }
+  return words;
+}
+
+RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
+  for (const Process& process : profile.processes) {
+    processes_.emplace(raw(process.pid), &process);
+  }
+}
+
+std::vector<std::string> own_keys() {
+  return {std::string(kThreadNameKey), std::string(kThreadIdKey), std::string(kCommKey),
+          std::string(kPidKey), std::string(kFunctionKey)};
+}
+
+const Thread* RowLabels::thread(const SampleRow& row) const {
+  return row.thread == kNoIndex ? nullptr : &profile_.threads[row.thread];
+}
+
+Index RowLabels::account(const SampleRow& row) const {
+  const Thread* of_row = thread(row);
+  return of_row == nullptr ? kNoIndex : of_row->account;
+}
+
+const Process* RowLabels::process(const SampleRow& row) const {
+  const Thread* of_row = thread(row);
+  if (of_row == nullptr) return nullptr;
+  auto found = processes_.find(raw(of_row->pid));
+  return found == processes_.end() ? nullptr : found->second;
+}
+
+const LabelSet& RowLabels::label_set(const SampleRow& row) const {
+  return row.label_set == kNoIndex ? no_labels_ : profile_.label_sets[row.label_set];
+}
+
+std::string RowLabels::publisher_name(const Process* process, std::uint8_t publisher) {
+  if (process == nullptr || publisher >= process->publishers.size()) {
+    return std::to_string(publisher);
+  }
+  const std::vector<std::string>& paths = process->publishers;
+  std::string name(base_name(paths[publisher]));
+  const auto before =
+      std::count_if(paths.begin(), paths.begin() + publisher,
+                    [&](const std::string& path) { return base_name(path) == name; });
+  if (before > 0) name += '#' + std::to_string(before + 1);
+  return name;
+}
+
+std::optional<std::string> RowLabels::label_value(const SampleRow& row,
+                                                  std::string_view key) const {
+  const Label* first = nullptr;
+  std::string all;
+  auto append = [&](const Label& label) {
+    if (!all.empty()) all += '|';
+    all += label.value.empty() ? kEmptyText : std::string_view(label.value);
+    all += '@' + publisher_name(process(row), label.publisher);
+  };
+  for (const Label& label : label_set(row)) {
+    if (label.key != key) continue;
+    if (first == nullptr) {
+      first = &label;
+    } else if (label.value != first->value) {
+      if (all.empty()) append(*first);
+      append(label);
+    }
+  }
+  if (first == nullptr) return std::nullopt;
+  return all.empty() ? first->value : all;
+}
+
+std::optional<std::string> RowLabels::value(const SampleRow& row, std::string_view key) const {
+  std::optional<std::string> found = label_value(row, key);
+  return found ? found : own_value(row, key);
+}
+
+std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::string_view key) const {
+  if (const Thread* of_row = thread(row)) {
+    if (key == kPidKey) return std::to_string(raw(of_row->pid));
+    if (key == kThreadIdKey) return std::to_string(raw(of_row->tid));
+    if (key == kThreadNameKey && !of_row->name.empty()) return of_row->name;
+  }
+  if (key == kCommKey) {
+    const Process* of_row = process(row);
+    if (of_row != nullptr && !of_row->comm.empty()) return of_row->comm;
+  }
+  if (key == kFunctionKey && row.stack != kNoIndex) {
+    const std::vector<Index>& frames = profile_.stacks[row.stack].frames;
+    if (!frames.empty()) {
+      return function_names(profile_, profile_.locations[frames.front()]).front();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string RowLabels::group_frame(const SampleRow& row, std::string_view key) const {
+  std::string frame(key);
+  frame += '=';
+  const std::optional<std::string> found = value(row, key);
+  if (found) {
+    frame += found->empty() ? kEmptyText : std::string_view(*found);
+  } else {
+    frame += is_unreadable(row.outcome) ? kUnreadableText : kNoneText;
+  }
+  return frame;
+}
+
+std::vector<TextLabel> RowLabels::all(const SampleRow& row,
+                                      std::string (*key_text)(std::string_view key)) const {
+  std::vector<TextLabel> texts;
+  const auto used = [&texts](std::string_view key) {
+    return std::find_if(texts.begin(), texts.end(),
+                        [key](const TextLabel& text) { return text.key == key; });
+  };
+  const LabelSet& labels = label_set(row);
+  for (const Label& label : labels) {
+    const bool disputed = is_disputed(label, labels);
+    const std::string key =
+        label.key.empty() ? std::string(kEmptyText) : escape_terminal(key_text(label.key));
+    const std::string value =
+        label.value.empty() ? std::string(kEmptyText) : escape_terminal(label.value);
+    if (const auto known = used(key); known == texts.end()) {
+      texts.push_back({key, value});
+      if (!disputed) continue;
+    } else if (!disputed && known->value == value) {
+      continue;  // another publisher has the same label
+    }
+    // A key with its publisher's name, in two cases. The value is disputed: then every publisher's
+    // label gets one, also the first's, which has the plain key as well. Or another key escapes to
+    // the same text.
+    const std::string with_publisher =
+        key + '@' + escape_terminal(publisher_name(process(row), label.publisher));
+    std::string unique = with_publisher;
+    for (unsigned n = 2; used(unique) != texts.end(); ++n) {
+      unique = with_publisher + "#" + std::to_string(n);
+    }
+    texts.push_back({unique, value});
+  }
+  return texts;
+}
+
+}  // namespace labelscope::cli

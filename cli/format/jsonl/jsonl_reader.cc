@@ -1,0 +1,418 @@
+// A line is a JSON object. nlohmann's parser reads those with strings; sample lines, of which there
+// are millions, are read here if they look as jsonl.cc writes them.
+#include "cli/format/jsonl/jsonl_reader.h"
+
+#include <algorithm>
+#include <istream>
+#include <set>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "cli/format/common/ledger_text.h"
+#include "cli/format/common/row_labels.h"
+#include "cli/format/common/rows.h"
+#include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/text/shares.h"
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+// The longest line that labelscope writes is that of a label set: some MiB.
+constexpr std::size_t kMaxLine = std::size_t{64} << 20;
+// No text of a recording can have this in it: its quotes would be escaped.
+constexpr std::string_view kHeaderBegins = R"({"type":"header",)";
+
+bool take_as_written(std::string_view line, SampleRow& row) {
+  SampleText text(line);
+  return text.skip(R"({"type":"sample",)") && text.number(R"("time_ns":)", row.time_ns) &&
+         text.index(R"(,"thread":)", row.thread) && text.index(R"(,"stack":)", row.stack) &&
+         text.index(R"(,"labels":)", row.label_set) && text.number(R"(,"count":)", row.count) &&
+         text.number(R"(,"weight_ns":)", row.weight_ns) &&
+         text.number(R"(,"outcome":)", row.outcome) && text.number(R"(,"flags":)", row.flags) &&
+         text.done();
+}
+
+class Reader {
+ public:
+  Status take(std::string_view line);
+  // Another recording begins: what follows has numbers of its own.
+  bool is_over() const { return is_over_; }
+  void too_long() { damaged("it has more than 64 MiB"); }
+  Result<ReadRecording> finish(bool cut_line);
+
+ private:
+  Status take_header(Fields fields);
+  // What is wrong with the line; empty: nothing.
+  std::string_view take_table_line(const std::string& type, Fields& fields);
+  void take_ledger(Fields& fields);
+  bool take_sample(SampleRow row);
+  static Process process(Fields& fields);
+  static Thread thread(Fields& fields);
+  static ProfileModule module(Fields& fields);
+  Location location(Fields& fields);
+  Stack stack(Fields& fields);
+  static LabelSet label_set(Fields& fields);
+  template <class T>
+  std::string_view place(std::vector<T>& table, Fields& fields, T entry);
+  void damaged(std::string why);
+  void end_at_next_recording();
+  void lose_labels(SampleRow& row);
+
+  ReadRecording read_;
+  std::vector<std::uint8_t> outcomes_;  // ours, by the recording's numbers
+  std::vector<std::uint16_t> flags_;    // ours, by the recording's bits
+  std::uint64_t line_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::string first_damage_;
+  std::set<Index> lost_label_sets_;  // entries that are empty because their lines are damaged
+  bool labels_were_lost_ = false;    // of a sample
+  bool is_over_ = false;
+  bool has_header_ = false;
+  bool has_ledger_ = false;
+};
+
+void Reader::damaged(std::string why) {
+  if (damaged_++ == 0) first_damage_ = "line " + with_thousands(line_) + ": " + std::move(why);
+}
+
+void Reader::end_at_next_recording() {
+  is_over_ = true;
+  read_.lost.push_back("line " + with_thousands(line_) +
+                       " begins another recording, which is not read: two recordings in one file; "
+                       "give them as two files");
+}
+
+Status Reader::take(std::string_view line) {
+  ++line_;
+  SampleRow row;
+  if (has_header_ && take_as_written(line, row)) {
+    if (!take_sample(row)) damaged("a sample refers to what is not there");
+    return {};
+  }
+  const Json object = Json::parse(line, nullptr, false);
+  Fields fields(object, damaged_);
+  const std::string type = object.is_object() ? fields.bytes("type") : std::string();
+  if (!has_header_) {
+    if (type != "header" || fields.bytes("format") != "labelscope-recording") {
+      return Error{ErrorCode::kMalformed, "it does not begin as a recording of labelscope does"};
+    }
+    return take_header(fields);
+  }
+  if (object.is_discarded() || !fields.good()) {
+    damaged("it is no JSON object");
+    // A line that was cut, and the next recording behind it.
+    if (line.find(kHeaderBegins) != std::string_view::npos) end_at_next_recording();
+  } else if (type == "header") {
+    end_at_next_recording();
+  } else if (type == "sample") {
+    row.time_ns = fields.number("time_ns");
+    row.thread = fields.reference("thread", kNoIndex);
+    row.stack = fields.reference("stack", kNoIndex);
+    row.label_set = fields.reference("labels", kNoIndex);
+    row.count = fields.number("count");
+    row.weight_ns = fields.number("weight_ns");
+    row.outcome = fields.small<std::uint8_t>("outcome");
+    row.flags = fields.small<std::uint16_t>("flags");
+    if (!fields.good() || !take_sample(row)) damaged("a sample with odd fields");
+  } else if (type == "ledger") {
+    take_ledger(fields);
+  } else if (const std::string_view wrong = take_table_line(type, fields); !wrong.empty()) {
+    damaged(std::string(wrong));
+  }
+  return {};
+}
+
+// Numbers have the meaning that the header gives them.
+Status Reader::take_header(Fields fields) {
+  if (const std::uint64_t version = fields.number("version"); version != kVersion) {
+    return Error{ErrorCode::kUnsupported,
+                 "it is a recording of version " + std::to_string(version) +
+                     ", and this labelscope reads version " + std::to_string(kVersion) +
+                     (version > kVersion ? ": a newer labelscope is needed"
+                                         : ", which is the first there is: its header is damaged")};
+  }
+  Profile& profile = read_.profile;
+  profile.tool_version = fields.bytes("tool_version");
+  profile.event = fields.bytes("event");
+  profile.mode = fields.bytes("mode");
+  profile.backend = fields.bytes("backend");
+  profile.call_graph = fields.bytes("call_graph");
+  profile.command_line = fields.bytes("command_line");
+  profile.kernel_release = fields.bytes("kernel_release");
+  profile.start_unix_ns = fields.number("start_unix_ns");
+  profile.start_monotonic_ns = fields.number("start_monotonic_ns");
+  profile.duration_ns = fields.number("duration_ns");
+  profile.period_ns = fields.number("period_ns");
+  fields.each("remarks", [&](const Json& remark) {
+    if (profile.remarks.size() == kMostRemarks) return;
+    profile.remarks.push_back(fields.bytes_of(remark).substr(0, kLongestRemark));
+  });
+  fields.each("outcomes", [&](const Json& name) {
+    unsigned ours = 0;
+    while (ours < LS_OUTCOME_COUNT && outcome_name(ours) != fields.bytes_of(name)) ++ours;
+    // One that is not known here is a way of being unreadable.
+    if (ours == LS_OUTCOME_COUNT) ours = LS_UNREADABLE_MALFORMED;
+    outcomes_.push_back(static_cast<std::uint8_t>(ours));
+  });
+  fields.each("flags", [&](const Json& name) {
+    unsigned bit = 0;
+    while (bit < kSampleFlagCount && sample_flag_name(bit) != fields.bytes_of(name)) ++bit;
+    flags_.push_back(static_cast<std::uint16_t>(bit < kSampleFlagCount ? 1U << bit : 0));
+  });
+  if (!fields.good() || !names_values(profile.mode)) {
+    return Error{ErrorCode::kMalformed, "its first line is damaged"};
+  }
+  has_header_ = true;
+  return {};
+}
+
+std::string_view Reader::take_table_line(const std::string& type, Fields& fields) {
+  Profile& profile = read_.profile;
+  if (type == "process") return place(profile.processes, fields, process(fields));
+  if (type == "thread") return place(profile.threads, fields, thread(fields));
+  if (type == "module") {
+    const std::string_view wrong = place(profile.modules, fields, module(fields));
+    if (wrong.empty() && fields.yes("program")) {
+      profile.program = static_cast<Index>(profile.modules.size() - 1);
+    }
+    return wrong;
+  }
+  if (type == "location") return place(profile.locations, fields, location(fields));
+  if (type == "stack") return place(profile.stacks, fields, stack(fields));
+  if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
+  return {};  // of a later version
+}
+
+// Where lines before were damaged, their places stay empty. Of two lines with one ID nobody knows
+// which is meant, so its place is emptied.
+template <class T>
+std::string_view Reader::place(std::vector<T>& table, Fields& fields, T entry) {
+  const std::uint64_t id = fields.number("id");
+  if (!fields.good() || id >= kNoIndex) return "its fields are odd";
+  constexpr bool kIsLabels = std::is_same_v<T, LabelSet>;
+  if (id < table.size()) {
+    table[id] = T();
+    if (kIsLabels) lost_label_sets_.insert(static_cast<Index>(id));
+    return "its ID was given before, so what refers to it refers to nothing";
+  }
+  if (id - table.size() > damaged_) return "its fields are odd";
+  for (std::size_t gap = table.size(); kIsLabels && gap < id; ++gap) {
+    lost_label_sets_.insert(static_cast<Index>(gap));
+  }
+  table.resize(static_cast<std::size_t>(id));
+  table.push_back(std::move(entry));
+  return {};
+}
+
+Process Reader::process(Fields& fields) {
+  Process made;
+  made.pid = Pid{fields.small<std::int32_t>("pid")};
+  made.comm = fields.bytes("comm");
+  fields.each("publishers",
+              [&](const Json& path) { made.publishers.push_back(fields.bytes_of(path)); });
+  fields.each("attributes", [&](const Json& element) {
+    Fields attribute(element);
+    made.attributes.push_back({attribute.bytes("key"), attribute.bytes("value")});
+    if (!attribute.good()) fields.spoil();
+  });
+  return made;
+}
+
+// An account may be a thread that comes later.
+Thread Reader::thread(Fields& fields) {
+  Thread made;
+  made.pid = Pid{fields.small<std::int32_t>("pid")};
+  made.tid = Tid{fields.small<std::int32_t>("tid")};
+  made.name = fields.bytes("name");
+  made.account = fields.reference("account", kNoIndex);
+  return made;
+}
+
+ProfileModule Reader::module(Fields& fields) {
+  ProfileModule made;
+  const std::string kind = fields.bytes("kind");
+  made.kind = kind == "file"     ? ProfileModule::Kind::kFile
+              : kind == "kernel" ? ProfileModule::Kind::kKernel
+                                 : ProfileModule::Kind::kUnknown;
+  made.path = fields.bytes("path");
+  made.build_id = fields.bytes("build_id");
+  made.start = fields.address("start");
+  made.end = fields.address("end");
+  made.file_offset = fields.address("file_offset");
+  made.load_bias = fields.address("load_bias");
+  made.symbol_problem = fields.bytes("symbol_problem");
+  return made;
+}
+
+Location Reader::location(Fields& fields) {
+  Location made;
+  made.module = fields.reference("module", read_.profile.modules.size());
+  made.address = fields.address("address");
+  made.by_frame_pointer = fields.yes("by_frame_pointer");
+  fields.each("lines", [&](const Json& element) {
+    Fields line(element);
+    SourceLine source{line.bytes("function"), line.bytes("system_name"), line.bytes("file"),
+                      line.small<std::int32_t>("line")};
+    if (!line.good()) fields.spoil();
+    made.lines.push_back(std::move(source));
+  });
+  return made;
+}
+
+Stack Reader::stack(Fields& fields) {
+  Stack made;
+  fields.each("locations", [&](const Json& element) {
+    const Index location = fields.reference_of(element, read_.profile.locations.size());
+    if (location != kNoIndex) made.frames.push_back(location);
+  });
+  const std::string end = fields.bytes("end");
+  if (end == kUnknownStackEnd) return made;
+  unsigned ours = LS_STACK_NOT_WANTED;
+  while (ours < LS_STACK_END_COUNT && stack_end_name(static_cast<ls_stack_end>(ours)) != end)
+    ++ours;
+  // One that is not known here is a way of not reaching the root.
+  made.end = ours < LS_STACK_END_COUNT ? static_cast<ls_stack_end>(ours) : LS_STACK_NO_WAY_ON;
+  return made;
+}
+
+LabelSet Reader::label_set(Fields& fields) {
+  LabelSet made;
+  fields.each("labels", [&](const Json& element) {
+    Fields label(element);
+    made.push_back(
+        {label.bytes("key"), label.bytes("value"), label.small<std::uint8_t>("publisher")});
+    if (!label.good()) fields.spoil();
+  });
+  return made;
+}
+
+bool Reader::take_sample(SampleRow row) {
+  const Profile& profile = read_.profile;
+  const bool refers_to_labels = row.label_set != kNoIndex;
+  const auto settle = [&](Index& index, std::size_t size) {
+    if (index == kNoIndex || index < size) return true;
+    const bool lost = index - size < damaged_;
+    index = kNoIndex;
+    return lost;
+  };
+  if (!settle(row.thread, profile.threads.size()) || !settle(row.stack, profile.stacks.size()) ||
+      !settle(row.label_set, profile.label_sets.size())) {
+    return false;
+  }
+  std::uint16_t flags = 0;
+  for (std::size_t bit = 0; bit < flags_.size() && bit < 16; ++bit) {
+    if ((row.flags >> bit & 1U) != 0) flags |= flags_[bit];
+  }
+  row.flags = flags;
+  const bool known = row.outcome < outcomes_.size();
+  row.outcome = known ? outcomes_[row.outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
+  if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row);
+  read_.profile.rows.push_back(row);
+  return true;
+}
+
+// "No such label" would say of the program what is true of the file alone.
+void Reader::lose_labels(SampleRow& row) {
+  if (is_unreadable(row.outcome)) return;
+  row.outcome = LS_UNREADABLE_MALFORMED;
+  labels_were_lost_ = true;
+}
+
+void Reader::take_ledger(Fields& fields) {
+  Ledger ledger;
+  ledger.taken = fields.number("taken");
+  ledger.dropped = fields.number("dropped");
+  ledger.written = fields.number("written");
+  ledger.truncated = fields.number("truncated");
+  if (const Json* counts = fields.find("outcomes"); counts != nullptr) {
+    Fields outcomes(*counts);
+    for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i)
+      ledger.outcomes[i] = outcomes.number(outcome_name(i));
+    if (!outcomes.good()) fields.spoil();
+  }
+  if (const Json* times = fields.find("time"); times != nullptr) {
+    Fields time(*times);
+    ledger.time = {time.number("attributed_ns"), time.number("unsampled_ns"),
+                   time.number("lost_ns")};
+    if (!time.good()) fields.spoil();
+  }
+  fields.each("counters", [&](const Json& element) {
+    Fields counter(element);
+    ledger.counters[counter.bytes("name")] = counter.number("count");
+    if (!counter.good()) fields.spoil();
+  });
+  if (!fields.good()) return damaged("its fields are odd");
+  read_.profile.ledger = std::move(ledger);
+  has_ledger_ = true;
+}
+
+Result<ReadRecording> Reader::finish(bool cut_line) {
+  Profile& profile = read_.profile;
+  if (!has_header_) {
+    return Error{ErrorCode::kMalformed, cut_line ? "it has no line of a recording" : "it is empty"};
+  }
+  for (Thread& thread : profile.threads) {
+    if (thread.account != kNoIndex && thread.account >= profile.threads.size())
+      thread.account = kNoIndex;
+  }
+  for (SampleRow& row : profile.rows) {
+    if (lost_label_sets_.contains(row.label_set)) lose_labels(row);
+  }
+  if (Status status = check_tables(profile); !status) return std::move(status).error();
+  if (damaged_ != 0) {
+    read_.lost.push_back(counted(damaged_, "line", "lines") + " cannot be read, the first one is " +
+                         first_damage_);
+  }
+  if (!has_ledger_) {
+    std::string cut = std::string("it was cut short") + (cut_line ? " within a line" : "");
+    if (profile.rows.empty()) {
+      cut += cut_line ? ", before its first sample" : " before its first sample";
+    } else {
+      cut += ": what came after its first " + counted(profile.rows.size(), "sample", "samples") +
+             " is not known";
+    }
+    read_.lost.push_back(std::move(cut));
+  }
+  Ledger rows = ledger_of_rows(profile);
+  const bool has_all = profile.ledger.written == rows.written &&
+                       profile.ledger.time.attributed_ns == rows.time.attributed_ns;
+  if (has_ledger_ && !has_all) {
+    read_.lost.push_back("its ledger has " + counted(profile.ledger.written, "sample", "samples") +
+                         ", and " + with_thousands(rows.written) + " are there");
+  }
+  if (!has_ledger_ || !has_all || labels_were_lost_) profile.ledger = std::move(rows);
+  return std::move(read_);
+}
+
+}  // namespace
+
+Result<ReadRecording> read_jsonl(std::istream& in) {
+  Reader reader;
+  std::string line;
+  bool too_long = false;
+  std::string piece(std::size_t{1} << 16, '\0');
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0) {
+    std::string_view rest(piece.data(), static_cast<std::size_t>(in.gcount()));
+    for (std::size_t end = 0; (end = rest.find('\n')) != std::string_view::npos;) {
+      if (too_long) {
+        reader.too_long();
+      } else {
+        line.append(rest.substr(0, end));
+        if (Status status = reader.take(line); !status) return std::move(status).error();
+        if (reader.is_over()) return reader.finish(false);
+      }
+      line.clear();
+      too_long = false;
+      rest.remove_prefix(end + 1);
+    }
+    too_long = too_long || line.size() + rest.size() > kMaxLine;
+    if (!too_long) line.append(rest);
+  }
+  if (in.bad()) return Error{ErrorCode::kSystem, "it cannot be read to its end"};
+  return reader.finish(!line.empty() || too_long);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,115 @@
+// What a pprof file is made of.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <protozero/types.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/text/escape.h"
+
+namespace labelscope::cli {
+
+// Field numbers of profile.proto, the pprof format: github.com/google/pprof, proto/profile.proto.
+enum class ProfileField : protozero::pbf_tag_type {
+  kSampleType = 1,
+  kSample = 2,
+  kMapping = 3,
+  kLocation = 4,
+  kFunction = 5,
+  kStringTable = 6,
+  kTimeNanos = 9,
+  kDurationNanos = 10,
+  kPeriodType = 11,
+  kPeriod = 12,
+  kComment = 13,
+  kDefaultSampleType = 14,
+};
+
+enum class ValueTypeField : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
+
+enum class SampleField : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
+
+enum class LabelField : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3, kNumUnit = 4 };
+
+enum class MappingField : protozero::pbf_tag_type {
+  kId = 1,
+  kMemoryStart = 2,
+  kMemoryLimit = 3,
+  kFileOffset = 4,
+  kFilename = 5,
+  kBuildId = 6,
+  kHasFunctions = 7,
+  kHasFilenames = 8,
+  kHasLineNumbers = 9,
+  kHasInlineFrames = 10,
+};
+
+enum class LocationField : protozero::pbf_tag_type {
+  kId = 1,
+  kMappingId = 2,
+  kAddress = 3,
+  kLine = 4,
+};
+
+enum class LineField : protozero::pbf_tag_type { kFunctionId = 1, kLine = 2 };
+
+enum class FunctionField : protozero::pbf_tag_type {
+  kId = 1,
+  kName = 2,
+  kSystemName = 3,
+  kFilename = 4,
+};
+
+// Every number in pprof, and in OTLP, is an int64. A larger number becomes the largest int64, not a
+// negative one.
+inline std::int64_t to_int64(std::uint64_t value) {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
+}
+
+// The string table of a pprof file: every string once, by number; number 0 is the empty string,
+// which pprof takes for "not set".
+class PprofStrings {
+ public:
+  PprofStrings() { intern(""); }
+
+  // Bytes that are not UTF-8 are escaped: one such byte makes strict decoders refuse the whole
+  // file. So are control characters: pprof prints what it finds to the terminal.
+  std::int64_t intern(std::string_view bytes) {
+    return is_printable_ascii(bytes) ? intern_text(bytes) : intern_text(escape_terminal(bytes));
+  }
+
+  const std::vector<const std::string*>& in_order() const { return in_order_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  // Nearly every string; saves it the escaping.
+  static bool is_printable_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+  }
+
+  std::int64_t intern_text(std::string_view text) {
+    auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    auto added = numbers_.emplace(text, static_cast<std::int64_t>(in_order_.size())).first;
+    in_order_.push_back(&added->first);
+    return added->second;
+  }
+
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> numbers_;
+  std::vector<const std::string*> in_order_;  // keys of numbers_, which never move
+};
+
+}  // namespace labelscope::cli

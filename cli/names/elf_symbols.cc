@@ -1,0 +1,374 @@
+// One Dwfl for each file. This opens the Elf, and not libdwfl: libdwfl would map the file, and if
+// the owner truncates a mapped file, SIGBUS kills the worker.
+#include "cli/names/elf_symbols.h"
+
+#include <elfutils/libdwelf.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/names/packed_symbols.h"
+#include "elf/section_count.h"
+
+namespace labelscope::cli {
+namespace {
+
+// A file up to this size is read, not mapped. libelf reads only the sections that it needs. A larger
+// one would need more memory than the worker has.
+constexpr off_t kMaxRead = off_t{256} << 20;
+
+std::string elf_problem() {
+  const char* text = elf_errmsg(-1);
+  return text != nullptr ? text : "unknown error of libelf";
+}
+
+std::string dwfl_problem() {
+  const char* text = dwfl_errmsg(-1);
+  return text != nullptr ? text : "unknown error of libdwfl";
+}
+
+Result<Elf*> open_elf(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(errno, "cannot stat the file");
+  if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kUnsupported, "it is not a regular file"};
+  if (Status sections = check_section_count(fd); !sections) return std::move(sections).error();
+  elf_version(EV_CURRENT);
+  const bool map = status.st_size > kMaxRead;
+  Elf* elf = elf_begin(fd, map ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);
+  if (elf == nullptr)
+    return Error{ErrorCode::kMalformed, "libelf cannot read it: " + elf_problem()};
+  if (elf_kind(elf) == ELF_K_ELF) return elf;
+  elf_end(elf);
+  return Error{ErrorCode::kMalformed, "it is not an ELF file"};
+}
+
+std::string build_id_of(Elf* elf) {
+  const void* id = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId) return {};
+  return hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)});
+}
+
+// What libdw unpacks as soon as it opens the debug information: sections of this or the older kind
+// (".zdebug_", and their size in the file, big-endian).
+std::uint64_t packed_size(Elf* elf) {
+  constexpr std::string_view kOlder = "ZLIB";
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return 0;
+  std::uint64_t all = 0;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    GElf_Chdr packed;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    std::uint64_t size = 0;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+      if (gelf_getchdr(section, &packed) != nullptr) size = packed.ch_size;
+    } else if (name != nullptr && std::strncmp(name, ".zdebug", 7) == 0) {
+      const Elf_Data* data = elf_rawdata(section, nullptr);
+      if (data == nullptr || data->d_size < kOlder.size() + sizeof size) continue;
+      std::memcpy(&size, static_cast<const char*>(data->d_buf) + kOlder.size(), sizeof size);
+      size = be64toh(size);
+    }
+    if (__builtin_add_overflow(all, size, &all)) return UINT64_MAX;
+  }
+  return all;
+}
+
+// As in a debug link.
+std::optional<std::uint32_t> checksum_of(int fd) {
+  std::vector<unsigned char> buffer(std::size_t{1} << 20);
+  auto sum = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), at);
+    if (got < 0) return std::nullopt;
+    if (got == 0) return sum;
+    sum = static_cast<std::uint32_t>(::crc32(sum, buffer.data(), static_cast<unsigned>(got)));
+    at += got;
+  }
+}
+
+// As libdw declares it: clang does not take the standard attribute for a part of the type.
+__attribute__((noreturn)) void out_of_memory() {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  std::abort();
+}
+
+struct Extent {
+  Address start = 0;
+  Address end = 0;
+  Address first = 0;
+};
+
+// The range of addresses that the file asks for. `start` is rounded as in libdwfl; so addresses in
+// the Dwfl are link-time addresses.
+Result<Extent> loaded_extent(Elf* elf) {
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) {
+    return Error{ErrorCode::kMalformed, "its program headers cannot be read: " + elf_problem()};
+  }
+  std::optional<Extent> extent;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) {
+      return Error{ErrorCode::kMalformed, "its program headers cannot be read: " + elf_problem()};
+    }
+    if (header.p_type != PT_LOAD) continue;
+    Address end = 0;
+    if (__builtin_add_overflow(header.p_vaddr, header.p_memsz, &end)) {
+      return Error{ErrorCode::kMalformed, "a segment of it does not fit into the address space"};
+    }
+    Address align = header.p_align == 0 ? 1 : header.p_align;
+    if (!extent) extent = Extent{header.p_vaddr & (~align + 1), end, header.p_vaddr};
+    extent->end = std::max(extent->end, end);
+  }
+  if (!extent || extent->start >= extent->end) {
+    return Error{ErrorCode::kMalformed, "it has no segment to load"};
+  }
+  return *extent;
+}
+
+bool has_section(Elf* elf, GElf_Word type) {
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == type) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ElfSymbols::~ElfSymbols() = default;
+
+Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open(UniqueFd file, const Options& options,
+                                                     const FindDebugFile& find_debug_file) {
+  Result<Elf*> elf = open_elf(file.get());
+  if (!elf) return std::move(elf).error();
+  std::unique_ptr<ElfSymbols> symbols(new ElfSymbols(options));
+  symbols->file_ = std::move(file);
+  symbols->elf_.reset(*elf);
+  symbols->finder_ = &find_debug_file;
+  const Status status = symbols->load(options.symbols_only);
+  symbols->finder_ = nullptr;
+  if (!status) return status.error();
+  return symbols;
+}
+
+int ElfSymbols::find_elf(Dwfl_Module* /*module*/, void** userdata, const char* /*module_name*/,
+                         Dwarf_Addr /*base*/, char** file_name, Elf** elf) {
+  auto* self = static_cast<ElfSymbols*>(*userdata);
+  *file_name = ::strdup("file");  // libdwfl would look for it, if it could
+  // A second reference: libdwfl ends one.
+  *elf = elf_begin(self->file_.get(), ELF_C_READ, self->elf_.get());
+  return -1;  // no descriptor for libdwfl to close
+}
+
+int ElfSymbols::find_debuginfo(Dwfl_Module* /*module*/, void** userdata,
+                               const char* /*module_name*/, Dwarf_Addr /*base*/,
+                               const char* /*file_name*/, const char* debug_link, GElf_Word crc,
+                               char** debug_file) {
+  const int fd = static_cast<ElfSymbols*>(*userdata)->find_debug_file(debug_link, crc);
+  if (fd >= 0) *debug_file = ::strdup("debug file");
+  return fd;
+}
+
+void ElfSymbols::remark(const std::string& what) {
+  remarks_ += (remarks_.empty() ? "" : "; ") + what;
+}
+
+// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which is not its
+// business (find_alternate()). It checks nothing, and would unpack the file if it is packed.
+int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
+  const bool alternate = debug_link != nullptr && debug_link_ != debug_link;
+  if (alternate || finder_ == nullptr || std::exchange(asked_for_debug_file_, true)) return -1;
+  FoundDebugFile found = (*finder_)({false, build_id_, debug_link_});
+  if (!found.why_not.empty()) remark(found.why_not);
+  if (!found.file.valid()) return -1;
+  Result<Elf*> opened = open_elf(found.file.get());
+  if (!opened) {
+    remark("its debug file cannot be used: " + opened.error().context);
+    return -1;
+  }
+  const std::unique_ptr<Elf, EndElf> elf(*opened);
+  const std::string its = build_id_of(elf.get());
+  const bool matches = build_id_.empty() || its.empty()
+                           ? debug_link != nullptr && checksum_of(found.file.get()) == crc
+                           : build_id_ == its;
+  if (!matches) {
+    remark("its debug file is of another build");
+    return -1;
+  }
+  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return -1;
+  return found.file.release();
+}
+
+// DWARF that several files share. libdw would open whatever path the file names.
+void ElfSymbols::find_alternate(Dwarf* dwarf) {
+  const char* name = nullptr;
+  const void* id = nullptr;
+  const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId || finder_ == nullptr) return;
+  WantedDebugFile wanted{
+      true, hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)}),
+      dwarf_text(name)};
+  FoundDebugFile found = (*finder_)(wanted);
+  const auto missing = [this](const std::string& why) {
+    remark("the debug information that it shares with others is missing" +
+           (why.empty() ? why : ": " + why));
+  };
+  if (!found.file.valid()) return missing(found.why_not);
+  Result<Elf*> opened = open_elf(found.file.get());
+  if (!opened) return missing(opened.error().context);
+  std::unique_ptr<Elf, EndElf> elf(*opened);
+  if (build_id_of(elf.get()) != wanted.build_id)
+    return missing("what is there is of another build");
+  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return;
+  alternate_.reset(dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr));
+  if (!alternate_) return missing("libdw refuses it");
+  dwarf_new_oom_handler(alternate_.get(), out_of_memory);
+  alternate_file_ = std::move(found.file);
+  alternate_elf_ = std::move(elf);
+  dwarf_setalt(dwarf, alternate_.get());
+}
+
+Status ElfSymbols::load(bool symbols_only) {
+  Result<Extent> extent = loaded_extent(elf_.get());
+  if (!extent) return std::move(extent).error();
+  first_address_ = extent->first;
+  build_id_ = build_id_of(elf_.get());
+  has_symtab_ = has_section(elf_.get(), SHT_SYMTAB);
+  GElf_Word crc = 0;
+  if (const char* link = dwelf_elf_gnu_debuglink(elf_.get(), &crc)) debug_link_ = dwarf_text(link);
+  if (symbols_only || !budget_.spend(Cost::kUnpackedBytes, packed_size(elf_.get()))) {
+    table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
+    read_go_functions();
+    return {};
+  }
+  Status status = report_module(extent->start, extent->end);
+  if (status) read_go_functions();
+  return status;
+}
+
+void ElfSymbols::read_go_functions() {
+  if (has_symtab_ || has_debug_file_) return;
+  auto file = ElfImage::open(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
+  auto functions = file ? GoFunctions::read(*file) : Result<GoFunctions>(file.error());
+  if (functions) {
+    go_.emplace(*std::move(functions));
+  } else if (file && functions.error().code != ErrorCode::kNotFound) {
+    remark(functions.error().context);
+  }
+}
+
+Status ElfSymbols::report_module(Address start, Address end) {
+  callbacks_.find_elf = &ElfSymbols::find_elf;
+  callbacks_.find_debuginfo = &ElfSymbols::find_debuginfo;
+  dwfl_.reset(dwfl_begin(&callbacks_));
+  if (dwfl_ == nullptr) return Error{ErrorCode::kSystem, "libdwfl cannot start: " + dwfl_problem()};
+  dwfl_report_begin(dwfl_.get());
+  module_ = dwfl_report_module(dwfl_.get(), "module", start, end);
+  void** userdata = nullptr;
+  if (module_ == nullptr || dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0 ||
+      dwfl_module_info(module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+          nullptr) {
+    return Error{ErrorCode::kMalformed, "libdwfl refuses it: " + dwfl_problem()};
+  }
+  *userdata = this;
+  if (dwfl_module_getelf(module_, &bias_) == nullptr) {
+    return Error{ErrorCode::kMalformed, "libdwfl refuses it: " + dwfl_problem()};
+  }
+  if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &dwarf_bias_); dwarf != nullptr) {
+    dwarf_new_oom_handler(dwarf, out_of_memory);
+    find_alternate(dwarf);
+    scopes_.emplace(dwarf, budget_);
+  }
+  const Result<bool> packed =
+      has_symtab_ ? Result<bool>(false) : check_packed_symbols(elf_.get(), budget_);
+  if (!packed) {
+    if (packed.error().code != ErrorCode::kLimit) remark(packed.error().context);
+    table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
+    return {};
+  }
+  has_symtab_ = has_symtab_ || *packed;
+  dwfl_module_getsymtab(module_);  // finds the debug file, if the file itself has no symbol table
+  const char* debug_file = nullptr;
+  dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
+  has_debug_file_ = debug_file != nullptr;
+  table_.emplace(module_, code_ranges(elf_.get(), bias_), has_symtab_ || has_debug_file_, budget_);
+  return {};
+}
+
+std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
+  Address address = link_address + bias_;
+  std::vector<SourceLine> lines;
+  if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
+  // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
+  std::string_view symbol = table_->find(address);
+  // Names live as long as the table that they are in.
+  const auto go = symbol.empty() && go_ ? go_->find(link_address) : std::nullopt;
+  if (go) symbol = go->name;
+  if (!symbol.empty()) {
+    if (lines.empty()) lines.emplace_back();
+    lines.back().system_name = symbol;
+    lines.back().function.clear();
+  }
+  if (!lines.empty() && !lines.back().system_name.empty()) return lines;
+  if (const std::optional<Address> start = start_of_function(link_address)) {
+    if (lines.empty()) lines.emplace_back();
+    lines.back().function = "+" + hex(*start);
+  }
+  return lines;
+}
+
+std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
+  if (!std::exchange(asked_for_frames_, true)) {
+    auto image = CallFrameImage::from_file(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
+    auto frames = image ? CallFrames::open(*std::move(image)) : Result<CallFrames>(image.error());
+    if (frames) frames_.emplace(*std::move(frames));
+  }
+  if (!frames_) return std::nullopt;
+  const std::vector<DescribedFunction>& all = frames_->functions();
+  auto after = std::upper_bound(
+      all.begin(), all.end(), link_address,
+      [](Address address, const DescribedFunction& each) { return address < each.start; });
+  if (after == all.begin() || link_address >= std::prev(after)->end) return std::nullopt;
+  return std::prev(after)->start;
+}
+
+bool ElfSymbols::is_stripped() const {
+  return !has_symtab_ && !has_debug_file_ && !scopes_ && !go_;
+}
+
+std::string ElfSymbols::why_nameless() const {
+  std::string reason;
+  if (!is_stripped()) {
+    reason = "no symbol covers the address (padding or hand-written assembly)";
+  } else if (!table_->empty()) {
+    reason = "the file is stripped (no .symtab), only its exported functions have names";
+  } else {
+    reason = "the file has no symbol table and no debug information";
+  }
+  if (scopes_ && scopes_->has_skeletons())
+    reason += "; its split debug information (.dwo) is not read";
+  return reason;
+}
+
+std::string ElfSymbols::left_out() const {
+  const std::string spent = budget_.left_out();
+  return remarks_ + (remarks_.empty() || spent.empty() ? "" : "; ") + spent;
+}
+
+}  // namespace labelscope::cli

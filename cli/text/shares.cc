@@ -1,0 +1,103 @@
+// Rounding, in integers as far as it must be exact.
+#include "cli/text/shares.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+// Counts times 1000 can pass 64 bits: hostile recordings may hold any count.
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t share(Wide part, Wide whole) {
+  if (whole == 0 || part == 0) return 0;
+  if (part >= whole) return 1000;
+  const auto rounded = static_cast<std::uint64_t>((part * 1000 + whole / 2) / whole);
+  return std::clamp<std::uint64_t>(rounded, 1, 999);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts) {
+  Wide whole = 0;
+  for (std::uint64_t count : counts) whole += count;
+  std::vector<std::uint64_t> shares;
+  shares.reserve(counts.size());
+  for (std::uint64_t count : counts) shares.push_back(share(count, whole));
+  return shares;
+}
+
+std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole) { return share(part, whole); }
+
+std::string percent_text(std::uint64_t of_1000) {
+  return std::to_string(of_1000 / 10) + "." + std::to_string(of_1000 % 10) + "%";
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  const std::uint64_t share = share_of_1000(part, whole);
+  if (share % 1000 == 0) return share == 0 ? "0%" : "100%";
+  return percent_text(share);
+}
+
+std::string time_text(std::uint64_t ns) {
+  auto value = static_cast<double>(ns);
+  constexpr std::array<std::string_view, 4> kUnits{" ns", " us", " ms", " s"};
+  std::size_t unit = 0;
+  // 999.5 would round to the four digits "1000".
+  while (unit + 1 < kUnits.size() && value >= 999.5) {
+    value /= 1000;
+    ++unit;
+  }
+  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return decimal(value, decimals) + std::string(kUnits[unit]);
+}
+
+ValueType value_type(const std::string& mode) {
+  const std::size_t slash = mode.find('/');
+  if (slash == std::string::npos) return {mode, "nanoseconds"};
+  return {mode.substr(0, slash), mode.substr(slash + 1)};
+}
+
+bool names_values(const std::string& mode) {
+  return mode == "cpu" || mode == "wall" || mode.find('/') != std::string::npos;
+}
+
+std::string amount_text(std::uint64_t amount, const ValueType& type) {
+  if (type.is_time()) return time_text(amount);
+  if (type.unit != "bytes") return with_thousands(amount);
+  constexpr std::array<std::string_view, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
+  auto value = static_cast<double>(amount);
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && value >= 999.5; ++unit) value /= 1024;
+  return decimal(value, unit == 0 || value >= 99.95 ? 0
+                        : value >= 9.995            ? 1
+                                                    : 2) +
+         std::string(kUnits[unit]);
+}
+
+void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {
+  Account& known = accounts_[account];
+  known.time_ns += static_cast<double>(time_ns);
+  known.samples += static_cast<double>(samples);
+  whole_ns_ += static_cast<double>(time_ns);
+}
+
+double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part) const {
+  double variance = 0;
+  for (const auto& [account, time_ns] : part) {
+    auto known = accounts_.find(account);
+    if (known == accounts_.end() || known->second.time_ns == 0) continue;
+    const Account& whole = known->second;
+    const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
+    const double weight = whole.time_ns / whole_ns_;
+    variance += weight * weight * share * (1 - share) / whole.samples;
+  }
+  return std::sqrt(variance);
+}
+
+}  // namespace labelscope::cli
