@@ -3,7 +3,7 @@
 
     labelscope check --rules --format json | scripts/rules_page.py > docs/man/labelscope-rules.7
 
-A test (tests/cli/check_rules.sh) holds the page against its source.
+A test (tests/cli/check/check_rules.sh) holds the page against its source.
 """
 import json
 import re

@@ -145,7 +145,7 @@ done
 # Names of files in comments, pages and manual pages are names of files that there are, whole or from a folder on. What
 # stands behind a scheme, in <> or before a line's number is left out, and so is what others have or a build makes.
 theirs='^(include/(linux|uapi)|arch|fs|kernel|linux|asm|elfutils|nptl|sysdeps|src/internal|specs|docs-developer)/'
-theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|cmake/labelscopeConfig[.]cmake)$'
+theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|programs[.]sh|cmake/labelscopeConfig[.]cmake)$'
 files=$(find -- * -name build -prune -o -type f -print)
 missing=$(grep -E '(\.(h|hpp|c|cc|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" | xargs awk '
     FNR == 1 { page = FILENAME ~ /\.(md|[137])$/; code = 0 }

@@ -1,6 +1,6 @@
 # For tests of programs whose files are made to hurt (sourced after lib.sh): what they may cost, and what they may not.
 #
-# From CMake: HOSTILE (folder of the programs, tests/targets/hostile).
+# From programs.sh: HOSTILE (folder of the programs, tests/targets/hostile).
 # shellcheck shell=bash
 
 # start_hostile <program>: it labels itself and computes; its pid in $target.

@@ -1,11 +1,16 @@
 # Shared by the tests of the command line (sourced, not run). Each test is one scenario, runs in a folder of its
 # own and sees the program only from outside: arguments, output, files, exit status.
 #
-# From CMake: LABELSCOPE, DEMO_SERVICE (paths of the programs), SOURCE_DIR.
+# CMake writes where the programs are (LABELSCOPE, DEMO_SERVICE, ...) into programs.sh of a build; without ctest it is that
+# of the preset dev, and PROGRAMS names another.
 # shellcheck shell=bash
 set -uo pipefail
 
-: "${LABELSCOPE:?set it to the path of labelscope, or run the tests through ctest}"
+SOURCE_DIR=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+: "${PROGRAMS:=$SOURCE_DIR/../../build/dev/tests/cli/programs.sh}"
+[[ -r $PROGRAMS ]] || { echo "FAILED: $PROGRAMS cannot be read: build the tests first, or name that of another build in PROGRAMS"; exit 1; }
+# shellcheck source=/dev/null
+source "$PROGRAMS"
 # shellcheck disable=SC2034  # for the tests that need them
 readonly exit_ok=0 exit_error=1 exit_usage=2 exit_no_target=3 exit_permission=4 exit_no_sample=5
 # shellcheck disable=SC2034  # of check

@@ -1,7 +1,7 @@
 # For tests of what stops a target's threads (sourced after lib.sh): a target whose work is watched, and the promise
 # that it goes on whatever becomes of labelscope.
 #
-# From CMake: COUNTING_TARGET.
+# From programs.sh: COUNTING_TARGET.
 # shellcheck shell=bash
 
 # Stopping processes that this shell has started: only where nothing forbids it.

@@ -1,6 +1,6 @@
 # For tests of a target whose memory keeps a reader waiting for ever (sourced after lib.sh).
 #
-# From CMake: AWKWARD_TARGET.
+# From programs.sh: AWKWARD_TARGET.
 # shellcheck shell=bash
 
 start_unsupplied() {

@@ -1,6 +1,6 @@
 # Programs whose labels do not show up, or only to us: program.c, built with publishers that have one flaw
 # each (flawed_publisher.c), or a good one in a way that other readers do not find. The tests of --explain
-# (process/explain_test.cc, cli/dump_explain.sh) know what each must be told.
+# (process/explain_test.cc, cli/dump/dump_explain.sh) know what each must be told.
 #
 # Built without the flags of the tree, as the matrix is. A file is named after its set-up.
 set(broken_dir ${CMAKE_CURRENT_BINARY_DIR}/broken)

@@ -41,7 +41,7 @@ foreach(writer in_place copy_in_place length_first pointer_first count_first fre
 endforeach()
 labelscope_add_stepper(two_labels_declared two_labels.c -DDECLARED)
 foreach(writer otel_in_place otel_two_stores otel_marked otel_swapped)
-  labelscope_add_stepper(${writer} ${writer}.c -D_GNU_SOURCE -I ${PROJECT_SOURCE_DIR}/tests/cli)
+  labelscope_add_stepper(${writer} ${writer}.c -D_GNU_SOURCE -I ${CMAKE_CURRENT_SOURCE_DIR}/sources)
 endforeach()
 
 labelscope_add_stepper(with_context with_context.c ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)

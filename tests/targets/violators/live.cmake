@@ -24,7 +24,7 @@ endforeach()
 violator(live/LS110-context_checksum program ${gcc} ${live_flags} -fPIE -pie
   -Wl,--export-dynamic-symbol=context_tls_v1 ${live_source}/context_checksum.c)
 
-set(live_otel program ${gcc} ${live_flags} -I${PROJECT_SOURCE_DIR}/tests/cli -fPIE -pie
+set(live_otel program ${gcc} ${live_flags} -I${CMAKE_CURRENT_SOURCE_DIR}/sources -fPIE -pie
   -Wl,--export-dynamic-symbol=otel_thread_ctx_v1 ${live_source}/otel.c)
 violator(live/good-otel ${live_otel})
 foreach(flaw 210-UNMAPPED 211-ODD 212-MARK 213-NO_SPAN 214-FLAGS 215-PAST_END 216-SHORT 217-LATIN1 218-LARGE

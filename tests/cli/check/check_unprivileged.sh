@@ -1,0 +1,24 @@
+# What labelscope starts itself it may check without privileges; another user's process needs them, and it says so.
+source "${BASH_SOURCE%/*}/../lib.sh"
+((EUID == 0)) || skip_test "becoming another user needs root"
+need_command setpriv
+chmod 755 "$work" && chmod 777 "$work/out"
+cp "$LABELSCOPE" "$work/labelscope" && cp "$VIOLATORS/live/LS046-key_null/program" "$work/program"
+chmod 755 "$work/labelscope" "$work/program"
+drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+"${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+as_nobody() {
+  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+  status=$?
+}
+scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)
+((scope < 2)) || skip_test "kernel.yama.ptrace_scope is $scope"
+
+as_nobody check --strict -- "$work/program"
+expect_status "$exit_ok" "a program of its own"
+expect_shown 'note LS046'
+
+start_target "$VIOLATORS/live/good-linked/program" stay
+as_nobody check -p "$target"
+expect_status "$exit_permission" "a process of root"
+expect_shown 'CAP_SYS_PTRACE'

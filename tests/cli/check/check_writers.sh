@@ -1,0 +1,43 @@
+# Every writer that breaks one rule in its file is found by that rule and by no other; correct ones are clean.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_command jq
+
+# All that is asked of the output, in one line: the rules, whether each fails and has a fix, and the verdict.
+summary='[([.subjects[].diagnostics[].rule] | join(" ")),
+  ([.subjects[].diagnostics[] | .fails and (.fix | length > 0) and (.found | length > 0)] | all),
+  .verdict, (.subjects | length), (.subjects[0].rules | length > 0)] | map(tostring) | join("|")'
+
+count=0
+for folder in "$VIOLATORS"/static/*/; do
+  writer=$(basename "$folder")
+  run check --strict --format json "$folder"
+  told=$(jq -r "$summary" "$work/stdout") || fail "$writer: no JSON"
+  if [[ $writer == good-* ]]; then
+    [[ $told == '|true|clean|1|true' ]] || fail "$writer: $told"
+    expect_status "$exit_ok" "$writer"
+  else
+    [[ $told == "${writer%%-*}|true|findings|1|true" ]] || fail "$writer: $told"
+    expect_status "$exit_findings" "$writer"
+  fi
+  count=$((count + 1))
+done
+((count >= 30)) || fail "only $count writers"
+
+# Warnings fail only if that is asked for.
+for writer in LS013-writable LS023-packed; do
+  run check "$VIOLATORS/static/$writer/libcustomlabels.so"
+  expect_status "$exit_ok" "$writer without --strict"
+  expect_shown 'warning LS'
+done
+
+# What one writer does not break, an error does not hide: both are in one run.
+run check --format json "$VIOLATORS/static/LS012-two" "$VIOLATORS/static/good-library" "$VIOLATORS/static/LS003-other-name"
+expect_status "$exit_findings" "three folders"
+[[ $(jq -r '[.subjects[].diagnostics[].rule] | sort | join(" ")' "$work/stdout") == "LS003 LS012" ]] || fail "not both"
+[[ $(jq '.subjects | length' "$work/stdout") == 3 ]] || fail "not three subjects"
+
+# The bundled writer.
+run check --strict "$WRITER_LIBRARY" "$STATIC_WRITER_PROGRAM"
+expect_status "$exit_ok" "the bundled writer"
+expect_shown 'libcustomlabels\.so: 13 rules looked at, all met'
+expect_shown ': 11 rules looked at, all met'

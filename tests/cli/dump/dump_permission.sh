@@ -1,0 +1,31 @@
+# Another user's process, and no capability: exit 4, one message with what each way was refused for and what helps.
+source "${BASH_SOURCE%/*}/../lib.sh"
+((EUID == 0)) || skip_test "becoming another user needs root"
+need_command setpriv
+chmod 755 "$work" && chmod 777 "$work/out"
+cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
+drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+"${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+start_busy_target
+for backend in auto ptrace bpf; do
+  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" dump --backend "$backend" -p "$target" \
+    >"$work/stdout" 2>"$work/stderr" </dev/null
+  status=$?
+  expect_status "$exit_permission" "--backend $backend"
+  (($(grep -c '^labelscope: ' "$work/stderr") == 1)) || fail "not one message"
+  [[ $backend == bpf ]] || expect_said 'belongs to root and labelscope runs as user 65534: .*CAP_SYS_PTRACE.*sudo'
+  [[ $backend == ptrace ]] || expect_said 'cap_bpf'
+  expect_no_stdout
+done
+
+# Its first thread has ended, which is no reason to call the process gone.
+"$AWKWARD_TARGET" headless >"$work/awkward" &
+target=$!
+children+=("$target")
+wait_until "the other thread runs" grep -q ready "$work/awkward"
+wait_until "the first thread has ended" eval '[[ $(state_of "$target") == Z ]]'
+"${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" dump --backend ptrace -p "$target" \
+  >"$work/stdout" 2>"$work/stderr" </dev/null
+status=$?
+expect_status "$exit_permission" "the first thread has ended"
+expect_said 'belongs to root and labelscope runs as user 65534'

@@ -1,0 +1,47 @@
+# The first Ctrl-C while addresses are named ends that within 200 ms, whatever the file is, and the recording is written.
+# A machine that has other things to do lets labelscope wait now and then, so the middle of five is judged.
+source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/hostile.sh"
+need_sampling
+need_command jq
+start_hostile "$HOSTILE/entries"
+worker_of() { pgrep -P "$recorder" -x labelscope-file | head -n 1; }
+works() {
+  worker=$(worker_of)
+  [[ -n $worker ]] && (($(cpu_ticks "$worker") > 30))
+}
+works_or_over() { works || is_gone "$recorder"; }
+# Without a program that has to be started first, which takes its time on a busy machine.
+tells() { [[ $(<"$work/stderr") == *"gave up naming"* ]]; }
+
+# interrupted_after: how long naming went on after Ctrl-C, in $taken (ms).
+interrupted_after() {
+  local from i
+  start record --call-graph fp -F 999 -d 0.5 -o out.jsonl --overwrite -p "$target"
+  wait_until "a worker has the file open and looks at it" works_or_over
+  is_gone "$recorder" && fail "it ended before it could be interrupted"
+  from=${EPOCHREALTIME/./}
+  kill -INT "$recorder"
+  for ((i = 1; i < 20000; i++)); do
+    tells && break
+    ((i % 100)) || ! is_gone "$recorder" || break
+    pause_ms 2
+  done
+  taken=$(((${EPOCHREALTIME/./} - from) / 1000))
+  finish
+  expect_status 130 "Ctrl-C while addresses are named"
+  expect_said 'gave up naming'
+  # It was killed, and ends when the kernel has taken back its memory.
+  wait_until "the worker is gone" is_gone "$worker"
+  expect_labelled out.jsonl
+  expect_ledger out.jsonl
+}
+times=()
+for _ in 1 2 3 4 5; do
+  interrupted_after
+  printf 'naming ended after %s ms\n' "$taken"
+  times+=("$taken")
+done
+middle=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 3p)
+((middle <= 200)) || fail "naming ended $middle ms after Ctrl-C, in the middle of ${times[*]}"
+exit 0

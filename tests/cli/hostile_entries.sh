@@ -1,9 +1,0 @@
-# A hundred million entries, to be walked again for each function.
-source "$SOURCE_DIR/lib.sh"
-source "$SOURCE_DIR/hostile.sh"
-need_sampling
-need_command jq
-record_hostile "$HOSTILE/entries"
-named_in hostile.jsonl | grep -qx hot || fail "hot() has no name"
-problem_in hostile.jsonl "$HOSTILE/entries" | grep -q 'left out' || fail "the reason is not told"
-exit 0

@@ -1,0 +1,14 @@
+# A command is recorded from its first instruction: its labels are there although it had loaded nothing when the
+# recording began.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_sampling
+# Until it has begun it has no labels, which is much of what a busy machine lets it run in two seconds.
+expect_labelled() {
+  local labelled taken
+  run record -o out.jsonl --overwrite -- "$DEMO_SERVICE" --seconds $(($1 / 1000))
+  expect_status "$exit_ok" "the demo service as a command"
+  labelled=$(grep -Eo '[0-9,]+ labelled' "$work/stderr" | tail -1 | tr -dc '0-9')
+  taken=$(grep -Eo '[0-9,]+ samples' "$work/stderr" | tail -1 | tr -dc '0-9')
+  ((taken > 0 && labelled * 10 >= taken * 9)) || fail "$labelled of $taken samples labelled"
+}
+with_enough_time 2000 expect_labelled

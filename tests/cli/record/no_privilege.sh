@@ -1,0 +1,27 @@
+# Without privilege: exit 4, one message that names the missing capabilities and how to give them.
+source "${BASH_SOURCE%/*}/../lib.sh"
+# Another user reaches neither a private build folder nor a private temporary one: it gets a copy in a public one.
+if ((EUID == 0)); then
+  need_command setpriv
+  chmod 755 "$work" && chmod 777 "$work/out"
+  cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
+  drop=(setpriv --reuid=65534 --clear-groups --inh-caps=-all)
+  "${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+else
+  ((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) == 0)) || skip_test "this user has capabilities"
+  cp "$LABELSCOPE" "$work/labelscope"
+  drop=()
+fi
+start_busy_target
+for arguments in "-p $target" "--backend bpf -- true"; do
+  # shellcheck disable=SC2086  # several words
+  ${drop[@]+"${drop[@]}"} timeout --signal=KILL 60 "$work/labelscope" record -d 1 $arguments \
+    >"$work/stdout" 2>"$work/stderr" </dev/null
+  status=$?
+  expect_status "$exit_permission" "$arguments"
+  expect_said 'cap_bpf'
+  expect_said 'cap_perfmon'
+  expect_said 'sudo|setcap'
+  expect_no_stdout
+  expect_no_files
+done
