@@ -149,11 +149,13 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
   if (!plan) {
     // The planner is refused a file; the kernel's reason for refusing the process says more.
     const bool refused = plan.error().code == ErrorCode::kPermission;
-    return refused ? StoppedThread::refusal(process_->seen_through()) : std::move(plan).error();
+    if (!refused) return std::move(plan).error();
+    return StoppedThread::refusal(process_->seen_through(), std::move(plan).error());
   }
   plan_ = *std::move(plan);
   if (plan_->publishers.empty() && may_not_be_read()) {
-    return StoppedThread::refusal(process_->seen_through());
+    return StoppedThread::refusal(process_->seen_through(),
+                                  {ErrorCode::kVanished, "the process has ended"});
   }
   files.look_at(*process_, *plan_);
   return {};

@@ -104,7 +104,8 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   auto plan = plan_target(**process, options, dump);
   if (!plan) {
     const bool refused = plan.error().code == ErrorCode::kPermission;
-    return refused ? StoppedThread::refusal((*process)->seen_through()) : std::move(plan).error();
+    if (!refused) return std::move(plan).error();
+    return StoppedThread::refusal((*process)->seen_through(), std::move(plan).error());
   }
   StackNamer namer(pid);
   if (options.stacks) namer.look_at(**process);

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kHoldPatience{50};
 Status TracedThreads::seize() {
   const Tid first{raw(program_)};
   if (::ptrace(PTRACE_SEIZE, raw(first), nullptr, trace_options()) != 0) {
-    return StoppedThread::refusal(first);
+    return StoppedThread::refusal(first, system_error(errno, "cannot trace the program"));
   }
   add(first, Kin::kThread).running = true;
   return {};

@@ -46,10 +46,10 @@ class StoppedThread {
   // refuses; the error tells why and what helps. kLimit: the thread did not stop in time: it waits
   // for a processor, or in the kernel for something that nothing interrupts.
   static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
-  // Explains why the kernel does not let us look into a thread, after it has refused something
-  // other than a stop (its mappings, its memory): kPermission with the reason and what helps, or
-  // kVanished.
-  static Error refusal(Tid tid);
+  // Explains why the kernel does not let us look into a thread, after it has `refused` something
+  // other than a stop (its mappings, its memory): kPermission with the reason and what helps. If
+  // the thread has ended since, nobody is left to ask, and the error is `refused` itself.
+  static Error refusal(Tid tid, Error refused);
   // An awaited thread that has stopped or ended. It may be held, so give it to stop() now. Nothing:
   // there is none. Meant for a calling thread without child processes: while it has not collected
   // the end of one, this sees that first, and finds an awaited thread only 10 ms later.

@@ -244,7 +244,10 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   return StoppedThread(tid, thread.process, stop->since, stop->signal);
 }
 
-Error StoppedThread::refusal(Tid tid) { return explain_refusal(gather_refusal_facts(tid, EACCES)); }
+Error StoppedThread::refusal(Tid tid, Error refused) {
+  Error explained = explain_refusal(gather_refusal_facts(tid, EACCES));
+  return explained.code == ErrorCode::kVanished ? refused : explained;
+}
 
 std::optional<Tid> StoppedThread::late_stop() {
   thread_local Clock::time_point all_asked;

@@ -264,6 +264,17 @@ TEST_CASE("ptrace_refusal: the tracer is named") {
   CHECK(said.find("traced by a debugger (" + std::to_string(tracer) + ")") != std::string::npos);
 }
 
+TEST_CASE("ptrace_refusal: what was refused stays refused when the thread has ended") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  const Error told =
+      StoppedThread::refusal(Tid{child}, {ErrorCode::kPermission, "its mappings: not permitted"});
+  CHECK(told.code == ErrorCode::kPermission);
+  CHECK(told.context == "its mappings: not permitted");
+}
+
 TEST_CASE("proc_fs: the state behind a name that looks like one") {
   auto stat = parse_thread_stat("17 (a) Z (b) S 1 17 17 0 -1 2097216 0 0 0");
   REQUIRE(stat);
