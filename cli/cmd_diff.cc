@@ -48,7 +48,7 @@ int run(const DiffOptions& options) {
   std::optional<Outputs> outputs;
   if (!options.page.empty()) {
     auto opened =
-        Outputs::open({options.page}, Format::kHtml, options.overwrite, Pid{}, std::string());
+        Outputs::open({options.page}, Format::kHtml, options.overwrite);
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
       return status_of_outputs(opened.error());

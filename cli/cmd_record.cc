@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <future>
 #include <optional>
 #include <set>
@@ -13,7 +12,6 @@
 
 #include "bpf/load/kernel.h"
 #include "cli/commands.h"
-#include "cli/host/child.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
@@ -27,6 +25,7 @@
 #include "cli/record/report.h"
 #include "cli/record/samplers.h"
 #include "cli/record/stack_ends.h"
+#include "cli/record/targets.h"
 #include "cli/report/outputs.h"
 #include "cli/symbol/kernel_symbols.h"
 #include "cli/symbol/symbolizer.h"
@@ -57,7 +56,7 @@ class Recording {
  private:
   // The steps of run(), in this order. An error says all that there is to say; its code tells the
   // exit status, unless it comes from failure().
-  Status find_targets();
+  Status find();
   Status choose_sampler();
   Status open_outputs();
   Status give_up_rights();
@@ -68,18 +67,14 @@ class Recording {
   void announce_publishers();
   void warn_of_missing_variables() const;
   void watch_holds();
-  bool targets_ended();
   void finish_profile();
+  int exit_status();
   int report();
-  int command_status();
 
   const RecordOptions& options_;
   Signals signals_;
-  std::optional<Child> child_;
-  std::vector<Pid> pids_;
-  std::string comm_;  // of the first
+  std::unique_ptr<Targets> targets_;
   std::optional<int> exit_status_;
-  std::size_t children_ = 0;  // of theirs, that exist already
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
@@ -109,7 +104,7 @@ void Recording::watch_holds() {
 
 int Recording::run() {
   using Step = Status (Recording::*)();
-  std::vector<Step> steps{&Recording::find_targets, &Recording::choose_sampler,
+  std::vector<Step> steps{&Recording::find,         &Recording::choose_sampler,
                           &Recording::open_outputs, &Recording::give_up_rights,
                           &Recording::add_targets,  &Recording::record};
   // The files are to be that user's, in folders where that user may write.
@@ -129,40 +124,29 @@ Error Recording::failure(int status, std::string what) {
   return {ErrorCode::kSystem, std::move(what)};
 }
 
-Status Recording::find_targets() {
-  pids_ = options_.pids;
-  if (!options_.command.empty()) {
-    auto child = Child::start(options_.command, &signals_);
-    if (!child) return failure(kExitRuntimeError, child.error().context);
-    child_.emplace(*std::move(child));
-    pids_ = {child_->pid()};
-    comm_ = base_name(options_.command.front());
-  }
-  for (Pid pid : pids_) {
-    auto process = LiveProcess::open(pid);
-    if (!process) return std::move(process).error();
-    if (comm_.empty()) comm_ = (*process)->comm();
-  }
+Status Recording::find() {
+  auto targets = find_targets(options_, signals_);
+  if (!targets) return std::move(targets).error();
+  targets_ = *std::move(targets);
   return {};
 }
 
 Status Recording::choose_sampler() {
-  raise_file_limit();  // after the command was forked: it keeps the limit that it was given
-  auto opened = open_sampler(options_, pids_);
+  raise_file_limit();  // a command keeps the limit that it was forked with
+  auto opened = open_sampler(options_, *targets_);
   if (!opened) return std::move(opened).error();
   opened_ = *std::move(opened);
   return {};
 }
 
-// From here on, what targets say is read.
+// The next step reads hostile memory.
 Status Recording::give_up_rights() {
-  unsigned work = kReadsTargets;
+  unsigned work = kReadsTargets | targets_->remaining_work();
   const bool bpf = opened_.backend == Backend::kBpf;
   if (!bpf || kSavedPointerLags) work |= kStopsThreads;
   if (bpf && options_.kernel_stacks) work |= kNamesKernel;
   const bool makes_maps = opened_.call_graph->value == LS_CALL_GRAPH_DWARF;
   if (bpf && (makes_maps || map_access_needs_capability())) work |= kUsesBpfMaps;
-  if (child_) work |= kSignalsCommand;
   const auto can_name_outputs = [&] { return !outputs_ || outputs_->can_be_named(); };
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;
@@ -173,7 +157,7 @@ Status Recording::give_up_rights() {
 
 Status Recording::open_outputs() {
   auto outputs =
-      Outputs::open(options_.outputs, options_.format, options_.overwrite, pids_.front(), comm_);
+      Outputs::open(options_.outputs, options_.format, options_.overwrite, targets_->base_name());
   if (!outputs) {
     const std::string why = options_.drop_to
                                 ? " (as " + options_.drop_to->name + ", who is named by --drop-to)"
@@ -194,19 +178,7 @@ Status Recording::add_targets() {
                         .labels = options_.labels,
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables});
-  for (Pid pid : pids_) {
-    Status status = child_ ? recorder_->add_before_exec(pid, open_program(options_.command.front()))
-                           : recorder_->add(pid);
-    if (status) continue;
-    // What ptrace says explains itself. The kernel shows memory to the same processes.
-    const bool refused =
-        status.error().code == ErrorCode::kPermission && opened_.backend == Backend::kBpf;
-    const Error why = refused ? StoppedThread::refusal(Tid{raw(pid)}) : status.error();
-    return Error{why.code, escape_terminal(why.context)};
-  }
-  if (child_ || !options_.follow_children) return {};
-  for (Pid pid : pids_) children_ += recorder_->add_children(pid);
-  return {};
+  return targets_->add_to(*recorder_, opened_.backend);
 }
 
 // What is recorded, and how.
@@ -217,22 +189,9 @@ void Recording::announce() const {
   } else if (!opened_.remark.empty()) {
     log::verbose(opened_.remark);
   }
-  std::string names;
-  for (Pid pid : pids_) {
-    if (!names.empty()) names += ", ";
-    names += std::to_string(raw(pid));
-    if (child_) continue;
-    const TrackedProcess& process = *recorder_->processes().at(pid);
-    names.append(" (").append(escape_terminal(process.comm())).append(")");
-  }
-  if (child_) names += " (" + escape_terminal(options_.command.front()) + ")";
-  if (children_ > 0) {
-    names += (pids_.size() > 1 ? " and their " : " and its ") +
-             counted(children_, "child process", "child processes");
-  }
   const std::string how = opened_.backend == Backend::kPtrace ? "ptrace, stopping threads" : "BPF";
-  log::info("Recording " + names + " at " + std::to_string(options_.frequency_hz) + " Hz of " +
-            std::string(recorder_->sampler().event_name()) + " by " + how +
+  log::info("Recording " + targets_->names() + " at " + std::to_string(options_.frequency_hz) +
+            " Hz of " + std::string(recorder_->sampler().event_name()) + " by " + how +
             (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
 }
 
@@ -260,7 +219,7 @@ void Recording::warn_of_missing_variables() const {
 }
 
 Status Recording::record() {
-  if (!child_) {
+  if (!targets_->is_command()) {
     announce();
     announce_publishers();
     warn_of_missing_variables();
@@ -268,14 +227,8 @@ Status Recording::record() {
   if (Status status = recorder_->start(); !status) return status;
   start_unix_ = std::chrono::system_clock::now();
   start_ = Clock::now();
-  if (child_) {
-    if (int failed = child_->release(); failed != 0) {
-      return failure(
-          failed == ENOENT ? kExitCommandNotFound : kExitNotExecutable,
-          "cannot run " + escape_terminal(options_.command.front()) + ": " + std::strerror(failed));
-    }
-    announce();
-  }
+  if (const auto failed = targets_->release()) return failure(failed->exit_status, failed->why);
+  if (targets_->is_command()) announce();
   Progress progress(options_.messages.progress);
   bool ended = false;
   while (!ended) {
@@ -288,7 +241,7 @@ Status Recording::record() {
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
-    ended = targets_ended();  // asked before draining, so that what they did last is taken
+    ended = targets_->ended();  // asked before draining, so that what they did last is taken
     if (Status status = recorder_->step(wait); !status) {
       log::error("reading samples failed: " + status.error().context);
       break;
@@ -315,26 +268,14 @@ Status Recording::record() {
     log::error("reading samples failed: " + status.error().context);
   if (opened_.tables) opened_.tables->stop();
   announce_publishers();
-  if (child_) warn_of_missing_variables();  // when it began, it had loaded nothing
+  if (targets_->is_command()) warn_of_missing_variables();  // when it began, it had loaded nothing
   watch_.reset();
   return {};
 }
 
-bool Recording::targets_ended() {
-  if (child_) return child_->ended().has_value();
-  for (Pid pid : pids_) {
-    // Any other error than these is no end: its first thread may have ended alone, and we may be
-    // out of files.
-    auto process = LiveProcess::open(pid);
-    if (process || !is_gone(process.error())) return false;
-  }
-  return true;
-}
-
 void Recording::finish_profile() {
-  // The kernel's own sum for a command and all its children, where all of them are to be sampled.
-  const bool whole = child_ && options_.follow_children && options_.mode == SampleMode::kCpu;
-  profile_ = recorder_->take_profile(files_, whole ? child_->time_ns().value_or(0) : 0);
+  const bool cpu_time = options_.mode == SampleMode::kCpu;
+  profile_ = recorder_->take_profile(files_, cpu_time ? targets_->whole_time_ns() : 0);
   utsname system{};
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
@@ -378,24 +319,9 @@ void Recording::finish_profile() {
     log::warning("gave up naming addresses: the files hold numbers for the rest");
 }
 
-// The command's own status, waiting for it where it still runs.
-int Recording::command_status() {
-  if (!child_->ended()) {
-    if (signals_.forwardable() != 0) ::kill(raw(child_->pid()), signals_.forwardable());
-    log::info("The command goes on; waiting for it to end");
-  }
-  int forwarded = signals_.forwardable();
-  while (!child_->ended()) {
-    signals_.poll();
-    if (signals_.give_up_requested()) return kExitGivenUp;
-    StoppedThread::settle();  // nor the command for labelscope, which waits for it
-    if (forwarded == 0 && signals_.forwardable() != 0) {
-      forwarded = signals_.forwardable();
-      ::kill(raw(child_->pid()), forwarded);
-    }
-    ::usleep(10'000);
-  }
-  return shell_status(*child_->ended());
+int Recording::exit_status() {
+  return targets_->exit_status(signals_,
+                               [] { log::info("The command goes on; waiting for it to end"); });
 }
 
 int Recording::report() {
@@ -403,19 +329,20 @@ int Recording::report() {
   if (profile_.ledger.written == 0) {
     report.say_problems();
     NoSample none;
-    none.targets = pids_;
-    none.ended = targets_ended();
+    none.standstill = targets_->standstill();
+    none.ended = targets_->ended();
     none.interrupted = signals_.stop_requested();
-    none.command = child_.has_value();
+    none.command = targets_->is_command();
     none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());
     none.duration = std::chrono::nanoseconds(profile_.duration_ns);
     none.frequency_hz = options_.frequency_hz;
     none.wall = options_.mode == SampleMode::kWall;
     none.ptrace = opened_.backend == Backend::kPtrace;
     none.bpf_helps = opened_.bpf_would_do;
+    none.for_wall = options_.options_for_wall();
     log::error("no sample was taken: " + why_no_sample(none) + ". No file was written");
-    if (child_) return command_status();
-    return targets_ended() ? kExitNoTarget : kExitNoSample;
+    if (targets_->is_command()) return exit_status();
+    return none.ended ? kExitNoTarget : kExitNoSample;
   }
   signals_.begin_uninterrupted();
   const bool written = report.write_files(*outputs_);
@@ -423,7 +350,7 @@ int Recording::report() {
   signals_.end_uninterrupted();
   report.say_problems();
   report.say_files();
-  const int status = child_ ? command_status() : kExitOk;
+  const int status = exit_status();
   report.say_ledger();
   if (!written || !shown) return kExitRuntimeError;
   return names_given_up_ ? kExitGivenUp : status;

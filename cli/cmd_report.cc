@@ -32,7 +32,7 @@ std::string file_names(const std::vector<std::string>& paths) {
 int run(const ReportOptions& options) {
   std::optional<Outputs> outputs;
   if (!options.outputs.empty()) {
-    auto opened = Outputs::open(options.outputs, options.format, options.overwrite, Pid{}, {});
+    auto opened = Outputs::open(options.outputs, options.format, options.overwrite);
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
       return status_of_outputs(opened.error());

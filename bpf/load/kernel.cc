@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -51,6 +52,12 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
   }
   btf__free(kernel);
   return found;
+}
+
+bool can_load_programs() {
+  LibbpfLog silence;
+  return access("/sys/kernel/btf/vmlinux", R_OK) == 0 &&
+         libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, nullptr) == 1;
 }
 
 // PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).

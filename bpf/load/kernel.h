@@ -30,6 +30,10 @@ std::string kernel_name();
 // read. Ask for all names in one call: to read the BTF takes longer than the whole rest of a start.
 std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 
+// Whether the kernel takes a program for a perf event from us, and describes its types to fit ours to
+// it: what can be known of a load without one. Ask before rights are given up.
+bool can_load_programs();
+
 // The bits of task->flags that mark io_uring's threads: they belong to the process, but run in the
 // kernel only.
 std::uint32_t worker_flags();

@@ -137,8 +137,10 @@ std::string extras_text(const CommandTexts& texts, const CLI::App& app) {
   const CLI::Option* pid = app.get_option_no_throw("--pid");
   const bool has_pid = pid != nullptr && pid->count() > 0;
   if (pid != nullptr && std::ranges::all_of(words, is_number)) {
-    std::string ids = has_pid ? pid->results().back() : std::string();
-    for (const std::string& word : words) ids += (ids.empty() ? "" : ",") + word;
+    std::string ids;
+    const auto join = [&](const std::string& word) { ids += (ids.empty() ? "" : ",") + word; };
+    if (has_pid) std::ranges::for_each(pid->results(), join);
+    std::ranges::for_each(words, join);
     return told + "; " +
            (has_pid ? "several process IDs have commas in between" : "a process ID goes after -p") +
            ": labelscope " + texts.name + " -p " + escape_terminal(ids);

@@ -131,4 +131,10 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   messages.check(list);
 }
 
+std::string RecordOptions::options_for_wall() const {
+  std::string text = backend == Backend::kBpf ? "--backend ptrace --mode wall" : "--mode wall";
+  if (find_call_graph(Backend::kPtrace, call_graph) == nullptr) text += " --call-graph dwarf";
+  return text;
+}
+
 }  // namespace labelscope::cli

@@ -39,6 +39,9 @@ struct RecordOptions : OutputOptions {
   std::optional<User> drop_to;  // the user to become, once nothing needs more rights
   std::string command_line;     // as it was typed, for the files' headers
 
+  // What to add to these options to sample threads that wait, too: "--backend ptrace --mode wall".
+  std::string options_for_wall() const;
+
   static const CommandTexts kTexts;
   void declare(OptionList& list);
   // What cannot be told from one option alone, after the list has been read. Throws as that does.

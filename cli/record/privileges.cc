@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -49,7 +50,7 @@ std::string first_line(const char* path) {
   return std::getline(file, line) ? line : "unknown";
 }
 
-bool other_user(Pid target) {
+bool of_another_user(Pid target) {
   struct stat found {};
   std::string path = "/proc/" + std::to_string(raw(target));
   return ::stat(path.c_str(), &found) == 0 && found.st_uid != ::geteuid();
@@ -57,7 +58,8 @@ bool other_user(Pid target) {
 
 class Shortage {
  public:
-  Shortage() : held_(effective_capabilities()) {}
+  explicit Shortage(const Targets& targets)
+      : held_(effective_capabilities()), example_(targets.first().front()) {}
   bool holds(int number) const { return has(held_, number); }
   void need(const Needed& needed) {
     if (holds(needed.number)) return;
@@ -66,15 +68,23 @@ class Shortage {
   }
   bool none() const { return names_.empty(); }
   const std::string& names() const { return names_; }
+  // To look at processes of other users, if there are any.
+  void need_to_look_at(const Targets& targets) {
+    const auto other = std::ranges::find_if(targets.first(), of_another_user);
+    if (other == targets.first().end()) return;
+    if (none()) example_ = *other;
+    need(kPtrace);
+  }
   // Why nothing can be recorded, and who asks.
-  std::string head(Pid target) const {
-    return "cannot record process " + std::to_string(raw(target)) + ": permission is missing (" +
+  std::string head() const {
+    return "cannot record process " + std::to_string(raw(example_)) + ": permission is missing (" +
            names_ + ")" + lines_ + "\n  you      uid " + std::to_string(::geteuid()) +
            ", effective capabilities " + hex(held_);
   }
 
  private:
   std::uint64_t held_;
+  Pid example_;  // the first process that cannot be recorded
   std::string lines_;
   std::string names_;
 };
@@ -91,16 +101,16 @@ std::string fixes(const char* of_users, const char* of_containers) {
 
 }  // namespace
 
-std::optional<MissingPrivileges> missing_for_bpf(Pid target) {
-  Shortage shortage;
+std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets) {
+  Shortage shortage(targets);
   if (!shortage.holds(CAP_SYS_ADMIN)) {
     for (const Needed& needed : kSampling) shortage.need(needed);
   }
-  if (other_user(target)) shortage.need(kPtrace);
+  shortage.need_to_look_at(targets);
   if (shortage.none()) return std::nullopt;
   return MissingPrivileges{
       shortage.names(),
-      shortage.head(target) + ", kernel.unprivileged_bpf_disabled=" +
+      shortage.head() + ", kernel.unprivileged_bpf_disabled=" +
           first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
           ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
           fixes("sudo setcap "
@@ -110,13 +120,13 @@ std::optional<MissingPrivileges> missing_for_bpf(Pid target) {
                 "CHECKPOINT_RESTORE")};
 }
 
-std::optional<MissingPrivileges> missing_for_ptrace(Pid target) {
-  Shortage shortage;
-  if (other_user(target)) shortage.need(kPtrace);
+std::optional<MissingPrivileges> missing_for_ptrace(const Targets& targets) {
+  Shortage shortage(targets);
+  shortage.need_to_look_at(targets);
   if (shortage.none()) return std::nullopt;
   return MissingPrivileges{
-      shortage.names(), shortage.head(target) +
-                            fixes("as the user that the process runs as", "--cap-add SYS_PTRACE")};
+      shortage.names(),
+      shortage.head() + fixes("as the user that the process runs as", "--cap-add SYS_PTRACE")};
 }
 
 }  // namespace labelscope::cli

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "labelscope/ids.h"
+#include "cli/record/targets.h"
 
 namespace labelscope::cli {
 
@@ -15,7 +15,7 @@ struct MissingPrivileges {
 };
 
 // Nothing, where nothing is missing that can be told beforehand.
-std::optional<MissingPrivileges> missing_for_bpf(Pid target);
-std::optional<MissingPrivileges> missing_for_ptrace(Pid target);
+std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets);
+std::optional<MissingPrivileges> missing_for_ptrace(const Targets& targets);
 
 }  // namespace labelscope::cli

@@ -1,8 +1,6 @@
 // BPF where it can be had, because it stops nothing; ptrace otherwise.
 #include "cli/record/samplers.h"
 
-#include <algorithm>
-
 #include "bpf/load/kernel.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/sampler.h"
@@ -12,13 +10,13 @@
 namespace labelscope::cli {
 namespace {
 
-Result<OpenedSampler> open_bpf(const RecordOptions& options) {
+Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
   SamplerOptions sampling;
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
   sampling.call_graph = call_graph->value;
   sampling.kernel_stacks = options.kernel_stacks;
-  sampling.follow_children = options.follow_children;
+  sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
   sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
@@ -60,18 +58,23 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options) {
   return opened;
 }
 
-Result<OpenedSampler> open_ptrace(const RecordOptions& options, std::span<const Pid> targets) {
-  for (Pid target : targets) {
-    if (auto missing = missing_for_ptrace(target)) {
-      return Error{ErrorCode::kPermission, missing->message};
-    }
+// Whether `--backend bpf` with the same options would record, as far as that can be known without
+// loading all of the programs.
+bool bpf_would_do(const RecordOptions& options, const Targets& targets) {
+  return options.mode == SampleMode::kCpu && !missing_for_bpf(targets) &&
+         check_frequency(options.frequency_hz) && can_load_programs();
+}
+
+Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& targets) {
+  if (auto missing = missing_for_ptrace(targets)) {
+    return Error{ErrorCode::kPermission, missing->message};
   }
   PtraceSamplerOptions sampling;
   sampling.mode = options.mode;
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kPtrace, options.call_graph);
   sampling.stacks = call_graph->value != LS_CALL_GRAPH_NONE;
-  sampling.follow_children = options.follow_children;
+  sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
   sampling.max_stop = options.max_stop;
   std::shared_ptr<TableWorker> tables;
@@ -98,30 +101,25 @@ bool calls_for_ptrace(const Error& of_bpf) {
          of_bpf.code == ErrorCode::kLimit;
 }
 
-Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets) {
+Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets) {
   if (options.backend == Backend::kPtrace) {
     auto opened = open_ptrace(options, targets);
     if (!opened) return opened;
-    opened->bpf_would_do =
-        options.mode == SampleMode::kCpu &&
-        std::ranges::none_of(targets, [](Pid pid) { return missing_for_bpf(pid).has_value(); });
+    opened->bpf_would_do = bpf_would_do(options, targets);
     return opened;
   }
   std::string why_not;
   std::string message;
-  for (Pid target : targets) {
-    auto missing = missing_for_bpf(target);
-    if (!missing) continue;
+  if (const auto missing = missing_for_bpf(targets)) {
     why_not = "permission is missing: " + missing->names;
     message = missing->message;
-    break;
   }
   if (why_not.empty()) {
     // A number that was mistyped is no reason to stop threads instead, and that fast.
     if (Status status = check_frequency(options.frequency_hz); !status) {
       return std::move(status).error();
     }
-    auto opened = open_bpf(options);
+    auto opened = open_bpf(options, targets);
     if (opened || options.backend == Backend::kBpf) return opened;
     if (!calls_for_ptrace(opened.error())) {
       return Error{

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 
 #include "cli/options/record_options.h"
+#include "cli/record/targets.h"
 #include "cli/unwind/table_worker.h"
 #include "sampling/sampler.h"
 
@@ -27,7 +27,7 @@ struct OpenedSampler {
 bool calls_for_ptrace(const Error& of_bpf);
 
 // Takes nothing yet. kPermission: the context is a message of several lines.
-Result<OpenedSampler> open_sampler(const RecordOptions& options, std::span<const Pid> targets);
+Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets);
 
 // What a recording without BPF means, for the one who records.
 std::string fallback_text(const std::string& why_not_bpf);

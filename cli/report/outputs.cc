@@ -17,22 +17,21 @@ namespace labelscope::cli {
 namespace {
 
 // No character that a file system or a shell minds.
-std::string default_name(Pid pid, const std::string& comm) {
+std::string default_name(const std::string& base_name) {
   std::array<char, 32> time;
   std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
   std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &utc);
-  return "labelscope-" + escape_file_name(comm) + "-" + std::to_string(raw(pid)) + "-" +
-         time.data();
+  return "labelscope-" + base_name + "-" + time.data();
 }
 
 }  // namespace
 
 Result<Outputs> Outputs::open(std::vector<std::string> paths, std::optional<Format> format,
-                              bool overwrite, Pid pid, const std::string& comm) {
+                              bool overwrite, const std::string& base_name) {
   if (paths.empty()) {
-    const std::string name = default_name(pid, comm);
+    const std::string name = default_name(base_name);
     for (const Format& one : kFormats) {
       const bool wanted = format ? *format == one : one.by_default;
       if (wanted) paths.push_back(name + std::string(one.extension));

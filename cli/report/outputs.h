@@ -1,4 +1,5 @@
-// The files that a profile becomes. They are opened before the work starts and written when it is over.
+// The files that a profile becomes. They are opened before the work starts and written when it is
+// over.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +21,11 @@ struct WrittenFile {
 
 class Outputs {
  public:
-  // If `paths` is empty: labelscope-<comm>-<pid>-<UTC>.pb.gz and the page beside it, or one file of
+  // If `paths` is empty: labelscope-<base_name>-<UTC>.pb.gz and the page beside it, or one file of
   // that name if `format` is given. `format` is for every path; without it, the extension of each
-  // path decides. The error says which path cannot be used,
-  // and why.
+  // path decides. The error says which path cannot be used, and why.
   static Result<Outputs> open(std::vector<std::string> paths, std::optional<Format> format,
-                              bool overwrite, Pid pid, const std::string& comm);
+                              bool overwrite, const std::string& base_name = {});
 
   // OutputFile::can_be_named() of all.
   bool can_be_named() const;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <fstream>
 
+#include "bpf/load/kernel.h"
 #include "bpf/load/loading.h"
 #include "bpf/wire/wire.h"
 #include "kernel/sampled_child.h"
@@ -42,6 +43,13 @@ TEST_CASE("sampler: without privilege the error names the capabilities") {
            sampler.error().context.find("CAP_BPF") != std::string::npos &&
            sampler.error().context.find("CAP_PERFMON") != std::string::npos;
   }));
+}
+
+TEST_CASE("sampler: whether programs can be loaded is known without loading the sampler") {
+  if (geteuid() != 0) skip_test("only root can give up being root");
+  CHECK_FALSE(in_fork([] { return setuid(65534) != 0 || can_load_programs(); }));
+  open_sampler();
+  CHECK(can_load_programs());
 }
 
 TEST_CASE("sampler: a program that the verifier refuses is no missing permission") {

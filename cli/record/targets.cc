@@ -1,0 +1,201 @@
+#include "cli/record/targets.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "cli/host/child.h"
+#include "cli/host/rights.h"
+#include "cli/record/recorder.h"
+#include "cli/text/escape.h"
+#include "cli/text/text.h"
+#include "labelscope/stopped_thread.h"
+#include "labelscope/target.h"
+
+namespace labelscope::cli {
+namespace {
+
+// The value of a line of /proc/PID/status.
+std::string field(const std::string& status, const std::string& name) {
+  const std::string start = "\n" + name + ":\t";
+  const std::size_t at = status.find(start);
+  if (at == std::string::npos) return {};
+  const std::size_t value = at + start.size();
+  return status.substr(value, status.find('\n', value) - value);
+}
+
+// Why this process stands still; empty if it does not.
+std::string standstill_of(Pid pid) {
+  const auto process = LiveProcess::open(pid);
+  if (!process) return {};
+  const auto status = (*process)->read_proc("status");
+  if (!status) return {};
+  const std::string state = field(*status, "State");
+  const std::string name = "process " + std::to_string(raw(pid));
+  if (state.starts_with('T')) {
+    return name + " is stopped (SIGSTOP, or Ctrl-Z): kill -CONT " + std::to_string(raw(pid)) +
+           " lets it go on";
+  }
+  if (!state.starts_with('t')) return {};
+  const std::string tracer = field(*status, "TracerPid");
+  return name + " is held by its tracer" +
+         (tracer.empty() || tracer == "0" ? std::string()
+                                          : ", process " + escape_terminal(tracer)) +
+         ": let it go on there";
+}
+
+// Why a process could not be added. What ptrace answers explains itself; where BPF samples, ptrace
+// knows why the process may not be looked at, because the kernel shows memory to the same
+// processes.
+Error why_not_added(Pid pid, Error error, Backend backend) {
+  if (error.code == ErrorCode::kPermission && backend == Backend::kBpf) {
+    error = StoppedThread::refusal(Tid{raw(pid)}, std::move(error));
+  }
+  return {error.code, escape_terminal(error.context)};
+}
+
+std::string base_name_of(std::string_view program, Pid pid) {
+  return escape_file_name(program) + "-" + std::to_string(raw(pid));
+}
+
+class Processes final : public Targets {
+ public:
+  Processes(const std::vector<Pid>& pids, std::vector<std::string> comms, bool admits_children)
+      : Targets(pids, admits_children, base_name_of(comms.front(), pids.front())),
+        comms_(std::move(comms)) {}
+
+  std::string names() const override {
+    std::string text;
+    for (std::size_t i = 0; i < first().size(); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(raw(first()[i])) + " (" +
+              escape_terminal(comms_[i]) + ")";
+    }
+    if (children_ == 0) return text;
+    return text + (first().size() > 1 ? " and their " : " and its ") +
+           counted(children_, "child process", "child processes");
+  }
+
+  Status add_to(Recorder& recorder, Backend backend) override {
+    for (Pid pid : first()) {
+      if (Status added = recorder.add(pid); !added) {
+        return why_not_added(pid, std::move(added).error(), backend);
+      }
+    }
+    if (!admits_children()) return {};
+    for (Pid pid : first()) children_ += recorder.add_children(pid);
+    return {};
+  }
+
+  bool ended() override {
+    return std::ranges::all_of(first(), [](Pid pid) {
+      // Any other error than these is no end: its first thread may have ended alone, and we may be
+      // out of files.
+      const auto process = LiveProcess::open(pid);
+      return !process && is_gone(process.error());
+    });
+  }
+
+ private:
+  std::vector<std::string> comms_;  // parallel to first()
+  std::size_t children_ = 0;        // that existed already
+};
+
+class Command final : public Targets {
+ public:
+  Command(Child child, std::string command, bool admits_children)
+      : Targets({child.pid()}, admits_children,
+                base_name_of(labelscope::base_name(command), child.pid())),
+        child_(std::move(child)),
+        command_(std::move(command)) {}
+
+  std::string names() const override {
+    return std::to_string(raw(child_.pid())) + " (" + escape_terminal(command_) + ")";
+  }
+  bool is_command() const override { return true; }
+  unsigned remaining_work() const override { return kSignalsCommand; }
+
+  Status add_to(Recorder& recorder, Backend backend) override {
+    Status added = recorder.add_before_exec(child_.pid(), open_program(command_));
+    if (added) return {};
+    return why_not_added(child_.pid(), std::move(added).error(), backend);
+  }
+
+  std::optional<NotStarted> release() override {
+    const int failed = child_.release();
+    if (failed == 0) return std::nullopt;
+    return NotStarted{failed == ENOENT ? kExitCommandNotFound : kExitNotExecutable,
+                      "cannot run " + escape_terminal(command_) + ": " + std::strerror(failed)};
+  }
+
+  bool ended() override { return child_.ended().has_value(); }
+  std::uint64_t whole_time_ns() const override {
+    return admits_children() ? child_.time_ns().value_or(0) : 0;
+  }
+  int exit_status(Signals& signals, const std::function<void()>& on_waiting) override;
+
+ private:
+  void forward(int signal) const {
+    if (signal != 0) ::kill(raw(child_.pid()), signal);
+  }
+
+  Child child_;
+  std::string command_;
+};
+
+int Command::exit_status(Signals& signals, const std::function<void()>& on_waiting) {
+  int forwarded = signals.forwardable();
+  if (!child_.ended()) {
+    forward(forwarded);
+    on_waiting();
+  }
+  while (!child_.ended()) {
+    signals.poll();
+    if (signals.give_up_requested()) return kExitGivenUp;
+    // A thread of the command that stops only now must not wait for labelscope, which waits for the
+    // command.
+    StoppedThread::settle();
+    if (forwarded == 0) forward(forwarded = signals.forwardable());
+    ::usleep(10'000);
+  }
+  return shell_status(*child_.ended());
+}
+
+Result<std::unique_ptr<Targets>> open_processes(const RecordOptions& options) {
+  std::vector<std::string> comms;
+  for (Pid pid : options.pids) {
+    auto process = LiveProcess::open(pid);
+    if (!process) return std::move(process).error();
+    comms.push_back((*process)->comm());
+  }
+  return std::unique_ptr<Targets>(
+      std::make_unique<Processes>(options.pids, std::move(comms), options.follow_children));
+}
+
+Result<std::unique_ptr<Targets>> start_command(const RecordOptions& options,
+                                               const Signals& signals) {
+  auto child = Child::start(options.command, &signals);
+  if (!child) return Error{ErrorCode::kSystem, std::move(child).error().context};
+  return std::unique_ptr<Targets>(std::make_unique<Command>(
+      *std::move(child), options.command.front(), options.follow_children));
+}
+
+}  // namespace
+
+std::string Targets::standstill() const {
+  for (Pid pid : first_) {
+    if (std::string held = standstill_of(pid); !held.empty()) return held;
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Targets>> find_targets(const RecordOptions& options,
+                                              const Signals& signals) {
+  return options.command.empty() ? open_processes(options) : start_command(options, signals);
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,172 @@
+// Who is recorded: real processes, and commands that are held until they may run.
+#include "cli/record/targets.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/record/recorder.h"
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+// Accepts every process, and sees nothing.
+class IdleSampler final : public Sampler {
+ public:
+  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status remove_process(Pid) override { return {}; }
+  Status start() override { return {}; }
+  Status drain(EventHandler&, std::chrono::milliseconds) override { return {}; }
+  Status stop(EventHandler&) override { return {}; }
+  Counters counters() const override { return {}; }
+  std::string_view event_name() const override { return "none"; }
+};
+
+// A child that waits until it is killed, and is gone with this object.
+class Waiting {
+ public:
+  Waiting() : pid_(fork()) {
+    if (pid_ != 0) return;
+    while (true) pause();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { end(); }
+  Pid pid() const { return Pid{pid_}; }
+  void end() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+std::string own_name() {
+  std::ifstream file("/proc/self/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+Signals& signals() {
+  static Signals all;  // one for a process
+  return all;
+}
+
+std::unique_ptr<Targets> found(const RecordOptions& options) {
+  auto targets = find_targets(options, signals());
+  INFO((targets ? "" : targets.error().context));
+  REQUIRE(targets);
+  return *std::move(targets);
+}
+
+RecordOptions naming(std::vector<Pid> pids) {
+  RecordOptions options;
+  options.pids = std::move(pids);
+  return options;
+}
+
+RecordOptions starting(std::vector<std::string> command) {
+  RecordOptions options;
+  options.command = std::move(command);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("targets: processes are called by number and name, files by the first of them") {
+  const Waiting first;
+  const Waiting second;
+  const auto targets = found(naming({first.pid(), second.pid()}));
+  const std::string name = own_name();
+  const std::string number = std::to_string(raw(first.pid()));
+  CHECK(targets->names() ==
+        number + " (" + name + "), " + std::to_string(raw(second.pid())) + " (" + name + ")");
+  CHECK(targets->base_name() == name + "-" + number);
+  CHECK(targets->first().size() == 2);
+  CHECK_FALSE(targets->is_command());
+}
+
+TEST_CASE("targets: children that exist are counted, where they are wanted") {
+  const Waiting child;
+  const auto names = [](bool follow_children) {
+    RecordOptions options = naming({Pid{getpid()}});
+    options.follow_children = follow_children;
+    const auto targets = found(options);
+    Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+    REQUIRE(targets->add_to(recorder, Backend::kBpf));
+    CHECK(recorder.processes().size() == (follow_children ? 2 : 1));
+    return targets->names();
+  };
+  CHECK(names(true).ends_with(" and its 1 child process"));
+  CHECK(names(false).ends_with(")"));
+}
+
+TEST_CASE("targets: they have ended when the last one has") {
+  Waiting first;
+  Waiting second;
+  const auto targets = found(naming({first.pid(), second.pid()}));
+  first.end();
+  CHECK_FALSE(targets->ended());
+  second.end();
+  CHECK(targets->ended());
+  CHECK(find_targets(naming({Pid{1 << 22}}), signals()).error().code == ErrorCode::kVanished);
+}
+
+TEST_CASE("targets: a process that stands still says what lets it go on") {
+  const Waiting process;
+  const auto targets = found(naming({process.pid()}));
+  CHECK(targets->standstill().empty());
+  kill(raw(process.pid()), SIGSTOP);
+  waitpid(raw(process.pid()), nullptr, WUNTRACED);
+  CHECK(targets->standstill().find("kill -CONT " + std::to_string(raw(process.pid()))) !=
+        std::string::npos);
+}
+
+TEST_CASE("targets: a command waits to be released, and labelscope exits as it does") {
+  const std::string mark = std::filesystem::temp_directory_path() / std::to_string(getpid());
+  const auto targets = found(starting({"sh", "-c", "touch " + mark + "; exit 7"}));
+  CHECK(targets->is_command());
+  CHECK(targets->names() == std::to_string(raw(targets->first().front())) + " (sh)");
+  Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+  REQUIRE(targets->add_to(recorder, Backend::kBpf));
+  CHECK_FALSE(targets->ended());
+  CHECK_FALSE(std::filesystem::exists(mark));
+  CHECK_FALSE(targets->release());
+  CHECK(targets->exit_status(signals(), [] {}) == 7);
+  CHECK(targets->ended());
+  CHECK(std::filesystem::remove(mark));
+}
+
+TEST_CASE("targets: what cannot be executed has the exit status of a shell") {
+  const auto status_of = [](const std::string& command) {
+    const auto targets = found(starting({command}));
+    const auto failed = targets->release();
+    REQUIRE(failed);
+    CHECK(failed->why.find("cannot run " + command) == 0);
+    return failed->exit_status;
+  };
+  CHECK(status_of("/nonexistent/program") == 127);
+  CHECK(status_of("/dev/null") == 126);
+}
+
+TEST_CASE("targets: the time of a command is that of all its children, where these are recorded") {
+  for (const bool follow_children : {true, false}) {
+    RecordOptions options =
+        starting({"sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done"});
+    options.follow_children = follow_children;
+    const auto targets = found(options);
+    CHECK_FALSE(targets->release());
+    CHECK(targets->exit_status(signals(), [] {}) == 0);
+    CHECK((targets->whole_time_ns() > 0) == follow_children);
+  }
+}
