@@ -1,5 +1,5 @@
-// The code that check advises, compiled as the reader of the advice would: in C, in C++ within
-// extern "C" { } and without, and in Rust. What it makes is checked again.
+// The code that check advises, compiled as the reader of the advice would do it: in C, in C++
+// within extern "C" { } and without, and in Rust. The result is checked again.
 #include <fcntl.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ constexpr const char* kGoodVersion =
 constexpr const char* kGoodVariable =
     "__thread custom_labels_labelset_t* custom_labels_current_set;\n";
 
-// From `start` on, up to and with `end`; empty if it is not there.
+// Returns the text from `start` up to and with `end`, or nothing if it is not there.
 std::string code_in(const char* text, const std::string& start, const std::string& end) {
   const std::string whole = text == nullptr ? "" : text;
   const std::size_t from = whole.find(start);
@@ -48,7 +48,7 @@ std::string in_braces(const std::string& code) { return "extern \"C\" {\n" + cod
 
 class Builder {
  public:
-  // The path of what was built.
+  // Returns the path of what was built.
   std::string build(const std::string& name, const std::string& source, const std::string& tool) {
     const std::string file = folder_.path() + "/" + name;
     std::ofstream(file) << source;
@@ -80,7 +80,7 @@ void expect_clean(const std::string& path) {
   }
 }
 
-// `c` and `cxx` are one definition; `rest` is the other one, which is right.
+// `c` and `cxx` are the same definition in both languages; `rest` is the other, correct one.
 void expect_works(const std::string& c, const std::string& cxx, const std::string& rest) {
   const std::string include = std::string(" -I '") + paths::kWriterInclude + "' " + kExports;
   Builder builder;
@@ -138,7 +138,7 @@ TEST_CASE("fixes: what is said of a file is a fix of that file") {
   expect_works(statement(fix, "const uint32_t"), statement(fix, "extern \"C\" const"),
                kGoodVariable);
 
-  // Neither option for the linker does anything in a file without dynamic symbols.
+  // In a file without dynamic symbols neither linker option has an effect.
   const std::string good = std::string(kIncludes) + kGoodVersion + kGoodVariable;
   const FileInspection fixed =
       check_of(builder.build("static.c", good, kCc + (" -static" + include) + kExports));
@@ -186,7 +186,7 @@ TEST_CASE("fixes: what is said in Rust is Rust") {
     const FileInspection check =
         check_of(builder.build("version.rs", "#![allow(non_upper_case_globals)]\n" + code + "\n",
                                "rustc --edition 2021 --crate-type cdylib"));
-    // It has no variable; about the version nothing is wrong.
+    // The file has no variable; its version is right.
     for (const Finding& finding : check.findings) {
       const bool of_version =
           finding.rule >= abi_v1::kVersionExported && finding.rule <= abi_v1::kVersionKind;

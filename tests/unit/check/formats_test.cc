@@ -1,5 +1,5 @@
-// Reports with hostile text, through each format: valid for its consumers, and nothing of the text
-// has a meaning there.
+// Reports with hostile text through each format: the output is valid for its consumers, and nothing
+// of the text has a meaning there.
 #include "cli/check/formats.h"
 
 #include <unistd.h>
@@ -30,19 +30,21 @@ CheckReport hostile_report() {
   return report;
 }
 
-// In a terminal: no control character but line ends.
+// Returns whether a terminal gets no control character but line ends.
 bool is_tame(const std::string& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c == '\n' || static_cast<unsigned char>(c) >= 0x20; });
 }
 
-// Where the modules of the distribution's packages are, even if another Python comes first.
+// Names the Python that has the modules of the distribution's packages, even if another one is
+// first in PATH.
 std::string python() {
   constexpr const char* kOfTheSystem = "/usr/bin/python3";
   return ::access(kOfTheSystem, X_OK) == 0 ? kOfTheSystem : require_program("python3");
 }
 
-// A script of this folder, with `text` as its input. Skips where Python or its module is missing.
+// Runs a script of this folder with `text` as its input. Skips the test where Python or its module
+// is missing.
 std::string judged_by(const char* script, const std::string& text) {
   const auto result =
       run_program({python(), std::string(paths::kCheckScripts) + "/" + script}, text);
@@ -98,7 +100,7 @@ TEST_CASE("check json: holds everything, bytes that are no text as base64") {
   const auto& file = json["subjects"][1];
   CHECK(file["rules"] == nlohmann::json({"LS001", "LS013", "LS031"}));
   CHECK(file["name"].contains("base64"));
-  CHECK(file["diagnostics"][0]["fails"] == true);  // a warning, and strict
+  CHECK(file["diagnostics"][0]["fails"] == true);  // a warning, in strict mode
   const auto& torn = json["subjects"][2]["diagnostics"][1];
   CHECK(torn["rule"] == "LS050");
   CHECK(torn["count"] == 3);
@@ -120,7 +122,7 @@ TEST_CASE("check junit: junitparser reads it, and finds each case as it was judg
   CHECK(loose.find("|LS013 version-constant|passed\n") != std::string::npos);
   CHECK(loose.find("|can be checked|error\n") != std::string::npos);
   CHECK(loose.find("|LS050 torn-update|failure\n") != std::string::npos);
-  // A case is followed from run to run by its names: no process ID among them.
+  // A case is followed from run to run by its name, so the name has no process ID.
   CHECK(loose.find("\nprocess a\\x0ab") != std::string::npos);
   CHECK(std::count(loose.begin(), loose.end(), '\n') == 8);
   const std::string strict =
@@ -128,7 +130,8 @@ TEST_CASE("check junit: junitparser reads it, and finds each case as it was judg
   CHECK(strict.find("|LS013 version-constant|failure\n") != std::string::npos);
   auto known = parse_baseline(render_check_json(report, judge(report, false, {}), "1.2.3"));
   REQUIRE(known);
-  // Of a name that is no UTF-8 a baseline knows only what it is called, not what it looks like.
+  // A baseline keeps only the escaped form of a name that is no UTF-8, so this part uses a plain
+  // name.
   report.subjects[1] = failing_file("a.so");
   known = parse_baseline(render_check_json(report, judge(report, false, {}), "1.2.3"));
   REQUIRE(known);
@@ -180,7 +183,7 @@ TEST_CASE("check github: a line for each finding, and no command but ours") {
   CHECK(count_lines(text, "::") == 5);
   CHECK(text.find("::error title=LS050 torn-update,file=src/set labels.c,line=42::") !=
         std::string::npos);
-  // In a property a comma and a colon would end the value; a percent sign would be an escape.
+  // In a property a comma or a colon would end the value, and a percent sign would begin an escape.
   CHECK(text.find("[2J\\xff%25%2C%3A") != std::string::npos);
   const std::string strict = render_check_github(report, judge(report, true, {}));
   CHECK(count_lines(strict, "::error ") == 4);

@@ -19,15 +19,15 @@ CheckedSet set_of(std::initializer_list<std::pair<const char*, const char*>> lab
   return set;
 }
 
-// Rounds of `taken` samples from `from` to `to`, on a clock of its own.
+// Runs rounds of `taken` samples from `from` to `to`, on a clock of its own.
 std::uint64_t samples_between(Pace& pace, nanoseconds from, nanoseconds to, std::uint64_t taken) {
   std::uint64_t samples = 0;
   for (nanoseconds now = from; now < to; now += pace.pause(now, taken)) samples += taken;
   return samples;
 }
 
-// A process that is there from `begin` on and has labels from `labelled` on, its one thread sampled
-// in turns until `end`: how often with labels. Every time that is waited for must lead to a turn.
+// Returns how often labels were seen in turns until `end`. The process has one thread, exists from
+// `begin` on and has labels from `labelled` on. Every time that is waited for must lead to a turn.
 std::uint64_t turns_with_labels(SampleTurns& turns, Pid pid, nanoseconds begin,
                                 nanoseconds labelled, nanoseconds end) {
   std::uint64_t with_labels = 0;

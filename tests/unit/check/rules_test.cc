@@ -1,4 +1,4 @@
-// The table of rules: complete, in order, and the way to find one.
+// The table of rules is complete and in order, and each rule is found.
 #include "sources/custom_labels/rules.h"
 
 #include <array>

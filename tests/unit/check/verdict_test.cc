@@ -1,4 +1,4 @@
-// What counts, what a baseline accepts, and what a finding is recognized by.
+// Which findings count, which ones a baseline accepts, and by what a finding is recognized.
 #include "cli/check/verdict.h"
 
 #include "cli/check/baseline.h"
@@ -95,7 +95,7 @@ TEST_CASE("baseline: accepts what was found when it was written, and nothing els
   CHECK(same.outcome == Outcome::kClean);
   CHECK(same.accepted == 4);
   CHECK(same.gone.empty());
-  // Another file, another rule, another program.
+  // The others are another file, another rule and another program.
   for (const CheckedSubject& other : {failing_file("b.so"), with(abi_v1::kVersionValue, "a.so"),
                                       failing_process("process web")}) {
     INFO(other.name);
@@ -130,7 +130,7 @@ TEST_CASE("baseline: what is none says so") {
     CHECK(baseline.error().code == ErrorCode::kMalformed);
   }
   CHECK(parse_baseline(R"({"format": "labelscope-check", "version": 1, "subjects": []})"));
-  // A depth that a recursive reader would not survive.
+  // A recursive reader would not survive this depth.
   CHECK_FALSE(parse_baseline(std::string(1'000'000, '[')));
 }
 

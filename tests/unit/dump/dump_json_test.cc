@@ -1,4 +1,4 @@
-// A dump as JSON: every byte kept, every absence told from every other.
+// A dump as JSON keeps every byte, and distinguishes every kind of absence.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// Dumps as the commands would have made them, for the tests of what is shown of them.
+// Dumps as the commands make them, for the tests of their output.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace labelscope::test {
 
-// Process 100, "shop", with one publisher, and no threads yet.
+// Makes the process 100, "shop", with one publisher and no threads yet.
 cli::ProcessDump make_dump();
 // Appends a labelled thread.
 ThreadSnapshot& add_thread(cli::ProcessDump& dump, std::int32_t tid, const std::string& name,

@@ -1,4 +1,4 @@
-// A dump as people see it: columns, quotes, sources, remarks; and nothing that a terminal obeys.
+// A dump as text for people: columns, quotes, sources, remarks, and nothing that a terminal obeys.
 #include <sstream>
 
 #include "cli/dump/formats.h"
@@ -19,7 +19,7 @@ std::string text_of(const ProcessDump& dump, DumpStyle style = {}) {
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-// The line of one thread, and whatever follows up to the next.
+// Returns the line of one thread, and all that follows up to the next thread.
 std::string thread_text(const std::string& text, const std::string& tid) {
   const std::size_t start = text.find("Thread " + tid);
   REQUIRE(start != std::string::npos);
@@ -110,7 +110,7 @@ TEST_CASE("dump_text: a process without publishers says why") {
   add_thread(dump, 11, "a", {}).seen.flags = LS_NEVER_TOUCHED;
   const std::string text = text_of(dump);
   CHECK(has(text, "  no labels: " + dump.snapshot.plan.absence() + "\n"));
-  // There is no variable that it could have touched.
+  // The process has no variable that the thread could have touched.
   CHECK(has(thread_text(text, "11"), "(no labels)"));
 }
 

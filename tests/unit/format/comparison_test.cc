@@ -1,4 +1,5 @@
-// Two profiles held against each other: shares and amounts by hand, and chance by the dice.
+// Comparisons of two profiles: shares and amounts are computed by hand, and chance by a random
+// generator.
 #include "cli/answer/comparison.h"
 
 #include <nlohmann/json.hpp>
@@ -110,7 +111,7 @@ TEST_CASE("comparison: equal recordings differ in nothing, and few samples tell 
 }
 
 TEST_CASE("comparison: of what does not differ, one of twenty at most looks as if it did") {
-  std::mt19937 dice(4242);  // fixed: this is no test of luck
+  std::mt19937 dice(4242);  // fixed, so that the result is always the same
   for (const double share : {0.002, 0.02, 0.3, 0.9}) {
     for (const int samples : {50, 1000}) {
       INFO(share << " of " << samples);
@@ -195,7 +196,7 @@ TEST_CASE("comparison: both sides become one profile with a label that no other 
   CHECK(row_of(made.tables[0], "A").a.samples == 1000);
   CHECK(row_of(made.tables[0], "B").a.samples == 10);
   CHECK(made.tables[0].rows.size() == 2);
-  // Each from its own start.
+  // Times count from the start of each recording.
   CHECK(a.duration_ns == b.duration_ns);
   CHECK(a.rows[3].time_ns == a.start_monotonic_ns + 5);
 }

@@ -1,4 +1,4 @@
-// The table, read back by RFC 4180.
+// The table as CSV, read back by RFC 4180.
 #include <map>
 #include <sstream>
 
@@ -14,7 +14,8 @@ namespace {
 
 using Row = std::map<std::string, std::string>;  // by column
 
-// Cells of all lines. Strict: quotes only around a whole cell, doubled inside; lines end in CRLF.
+// Returns the cells of all lines. It is strict: quotes only around a whole cell, doubled inside;
+// lines end in CRLF.
 std::vector<std::vector<std::string>> parse(const std::string& text) {
   std::vector<std::vector<std::string>> lines{{}};
   for (std::size_t i = 0; i < text.size();) {
@@ -72,7 +73,7 @@ TEST_CASE(
     "csv: a row for each function and label set, with time, samples and where they are from") {
   SmallProfile small;
   small.labelled({{"tenant", "42"}}).count = 2;
-  // Another caller is the same row, another function is not.
+  // A sample with another caller belongs to the same row, one with another function does not.
   small.sample(small.shop_thread, small.stack({0}), 1, LS_LABELLED);
   small.sample(small.shop_thread, small.stack({1}), 1, LS_LABELLED);
   const auto rows = csv(small.profile);

@@ -57,7 +57,7 @@ TEST_CASE("escape: bytes outside UTF-8 become hexadecimal, all others stay") {
 }
 
 TEST_CASE("escape: any bytes at all become valid UTF-8 in every form") {
-  // All pairs of bytes, with a start of a longer sequence before and after.
+  // This tries all pairs of bytes, with a start of a longer sequence before and after.
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       std::string bytes = "\xe2";
@@ -78,7 +78,7 @@ TEST_CASE("escape: nothing that a terminal obeys gets through") {
   CHECK(escape_terminal("\0"s) == "\\x00");
   CHECK(escape_terminal("\x9b"
                         "31m") == "\\x9b31m");
-  // C1 as characters: CSI and NEL
+  // CSI and NEL are C1 characters.
   CHECK(escape_terminal("\xc2\x9b"
                         "31m") == "\\u{9b}31m");
   CHECK(escape_terminal("\xc2\x85") == "\\u{85}");
@@ -148,7 +148,8 @@ TEST_CASE("escape: characters are counted and cut whole") {
   CHECK(first_columns("abc", 3) == "abc");
   CHECK(first_columns("abc", 0).empty());
   CHECK(first_columns("", 2).empty());
-  // Two columns for what is wide, none for an accent that is added to the letter before it.
+  // A wide character counts two columns; an accent that is added to the letter before it counts
+  // none.
   CHECK(count_columns("\xe6\x97\xa5\xe6\x9c\xac") == 4);
   CHECK(count_columns("\xf0\x9f\x98\x80") == 2);
   CHECK(count_columns("e\xcc\x81") == 1);

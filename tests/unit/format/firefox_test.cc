@@ -1,4 +1,4 @@
-// Firefox Profiler's files: tables that refer to each other, and markers that hold their samples.
+// Files for Firefox Profiler: tables that refer to each other, and markers that hold their samples.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -23,7 +23,7 @@ std::string string_of(const json& file, const json& index) {
   return file["shared"]["stringArray"].at(index.get<std::size_t>());
 }
 
-// "main;work"
+// Returns a stack as "main;work".
 std::string stack_of(const json& file, const json& sample) {
   std::string text;
   const json& shared = file["shared"];
@@ -36,7 +36,7 @@ std::string stack_of(const json& file, const json& sample) {
   return text;
 }
 
-// "tenant=42 0..10", in milliseconds.
+// Returns markers as "tenant=42 0..10", in milliseconds.
 std::vector<std::string> markers_of(const json& file, const json& thread) {
   std::vector<std::string> texts;
   const json& markers = thread["markers"];
@@ -102,7 +102,7 @@ TEST_CASE("firefox: a marker for each label and run of samples, up to the sample
   small.labelled({{"tenant", "2"}});
   small.labelled({});
   small.sample(small.shop_thread, small.work_stack, small.no_labels, LS_UNREADABLE_TORN);
-  // A long time later: the thread did not run meanwhile.
+  // The next sample is much later; the thread did not run meanwhile.
   small.labelled({{"tenant", "2"}}).time_ns += 500'000'000;
   const json file = firefox(small.profile);
   CHECK(markers_of(file, file["threads"][0]) ==

@@ -17,7 +17,7 @@ std::string folded(const Profile& profile, const RenderOptions& options = {}) {
   return out.str();
 }
 
-// As flame graph tools read it: the number behind the last space, frames between ';'.
+// Parses as flame graph tools do: the number stands behind the last space, frames between ';'.
 std::map<std::vector<std::string>, std::uint64_t> parse_folded(const std::string& text) {
   std::map<std::vector<std::string>, std::uint64_t> stacks;
   std::istringstream lines(text);
@@ -38,7 +38,7 @@ TEST_CASE("folded: root first behind the process, equal stacks added up") {
   SmallProfile small;
   small.labelled({{"a", "1"}}).count = 2;
   small.labelled({{"a", "2"}}).count = 3;
-  // Another address of the same function, on another thread.
+  // This is another address of the same function, on another thread.
   const Index elsewhere = small.location(small.main_module, 0x401010, {"work"});
   small.sample(small.thread(100, 102, "other"), small.stack({elsewhere, 1}), small.no_labels,
                LS_UNLABELLED);

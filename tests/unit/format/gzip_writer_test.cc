@@ -9,7 +9,7 @@ using namespace labelscope::cli;
 using labelscope::test::gunzip;
 
 TEST_CASE("gzip_writer: one write larger than any buffer comes back whole") {
-  // Bytes that do not compress: every buffer of the compressor fills up within the one call.
+  // The bytes do not compress: every buffer of the compressor fills up within the one call.
   std::string bytes;
   std::uint32_t state = 1;
   for (int i = 0; i < 4'000'000; ++i) {

@@ -1,4 +1,4 @@
-// The page, read again by a program that knows only what page_columns.cc says of the format.
+// The page, read again by a program that knows only the format that page_columns.cc describes.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -149,7 +149,7 @@ TEST_CASE("html: the head has the ledger, the groups and the stacks") {
   CHECK(facts.at("stacks").at("complete") == 3);
   CHECK(facts.at("group_by") == json{"tenant"});
   CHECK(facts.at("has_stacks") == true);
-  // The file's name is all that there is to say of another tool's.
+  // Of another tool's file only the name is known.
   const RenderOptions from_file{.group_by = {}, .source = "a.pprof"};
   CHECK(read_again(page_of(small.profile, from_file)).at("facts").at("source") == "");
   Profile of_another_tool = small.profile;
@@ -165,8 +165,8 @@ TEST_CASE("html: a profile without samples, and one whose tables contradict each
   CHECK(render_html(broken.profile, {}, out).error().code == ErrorCode::kMalformed);
 }
 
-// 1,000,000 samples, 100,000 stacks of 30 frames, 10,000 label sets of five of eight keys; nothing
-// repeats more than chance makes it.
+// The profile has 1,000,000 samples, 100,000 stacks of 30 frames, and 10,000 label sets of five of
+// eight keys. Repetitions happen only by chance.
 TEST_CASE("html: a million samples are a page of less than 15 MB, in seconds") {
   constexpr unsigned kFunctions = 20'000;
   constexpr unsigned kStacks = 100'000;

@@ -1,4 +1,5 @@
-// Recordings read back: what was written comes out, and what is damaged costs itself and is told.
+// Recordings read back: what was written comes out. Damaged lines are lost and counted, and all
+// others are kept.
 #include "cli/format/jsonl/jsonl_reader.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Of everything that a recording can say, something.
+// Makes a profile with something of everything that a recording can hold.
 Profile recorded_profile() {
   SmallProfile made;
   made.profile.program = made.main_module;
@@ -257,7 +258,7 @@ TEST_CASE("selection: conditions on labels leave the others out, and the ledger 
     CHECK(left(key + "~^4") + left(key + "!~^4") == all);
     CHECK(left(key + "~.*") == all);
   }
-  CHECK(left("nobody!=<none>") < all);  // what is unreadable may have it
+  CHECK(left("nobody!=<none>") < all);  // an unreadable sample may have the label
   CHECK_FALSE(Condition::parse("tenant"));
   CHECK_FALSE(Condition::parse("=42"));
   CHECK_FALSE(Condition::parse("!=42"));
@@ -269,7 +270,7 @@ TEST_CASE("merge: two recordings are their sum, at the times of the clock of the
   Profile later = recorded_profile();
   const Profile one = recorded_profile();
   later.start_unix_ns += 1'000'000;
-  later.start_monotonic_ns += 5'000'000'000;  // after a restart, say
+  later.start_monotonic_ns += 5'000'000'000;  // for example after a restart
   for (SampleRow& row : later.rows) row.time_ns += 5'000'000'000;
   REQUIRE(merge(both, later));
   CHECK(samples_in(both) == 2 * samples_in(one));

@@ -1,4 +1,4 @@
-// The recording, parsed back and held against the profile field by field.
+// The recording, parsed back and compared with the profile field by field.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

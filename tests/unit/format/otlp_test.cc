@@ -1,5 +1,5 @@
-// OTLP profiles, decoded by tests/formats/otlp.py, which holds them against the rules of
-// OpenTelemetry's own checker.
+// OTLP profiles, decoded by tests/formats/otlp.py, which checks the rules of OpenTelemetry's own
+// checker.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-// What was decoded, with all bytes as hexadecimal digits.
+// Returns what was decoded, with all bytes as hexadecimal digits.
 json otlp(const Profile& profile, const RenderOptions& options = {}) {
   std::ostringstream out;
   REQUIRE(render_otlp(weighed(profile, 10), options, out).has_value());
@@ -48,7 +48,7 @@ std::map<std::string, json> attributes_of(const json& file, const json& indices)
   return attributes;
 }
 
-// "work;main"
+// Returns a stack as "work;main".
 std::string stack_of(const json& file, const json& sample) {
   const json& tables = file["dictionary"];
   std::string text;
@@ -62,7 +62,7 @@ std::string stack_of(const json& file, const json& sample) {
   return text;
 }
 
-// Profile 0 is time, 1 is counts.
+// Profile 0 has time, profile 1 counts.
 const json& samples_of(const json& file, std::size_t profile = 0, std::size_t resource = 0) {
   return file["resources"].at(resource)["scopes"][0]["profiles"].at(profile)["samples"];
 }
@@ -171,7 +171,8 @@ TEST_CASE("otlp: equal mappings and locations of two processes are one entry eac
   const Index stack = small.stack(
       {small.location(module, 0x401000, {"work"}), small.location(module, 0x402000, {"main"})});
   small.sample(small.thread(200, 200, "twin"), stack, small.no_labels, LS_UNLABELLED);
-  // Nothing refers to these: they are not there (the decoder would mind).
+  // Nothing refers to these, so they must not be in the output (the decoder refuses unused
+  // entries).
   small.location(small.module(ProfileModule::Kind::kFile, "/unused", 9, 3), 5, {"unused"});
   small.labels({{"unused", "label"}});
   const json file = otlp(small.profile);

@@ -15,7 +15,8 @@
 namespace labelscope::test {
 namespace {
 
-// C escapes as protoc prints them: \n, \", \\ and three octal digits.
+// Resolves C escapes as protoc prints them:
+// , \", \\ and three octal digits.
 std::string unescape(std::string_view quoted) {
   std::string out;
   for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
@@ -44,7 +45,7 @@ TextNode parse_message(std::istream& lines) {
     const std::size_t end = line.find_first_of(": ");
     const std::string name = line.substr(0, end);
     INFO("field " << name);
-    // A field that pprof.proto does not know is printed by its number.
+    // protoc prints a field that pprof.proto does not know by its number.
     REQUIRE_FALSE(std::isdigit(static_cast<unsigned char>(name[0])));
     if (line.ends_with(" {")) {
       message.fields.emplace(name, parse_message(lines));

@@ -1,5 +1,4 @@
-// A pprof file as protoc decodes it with pprof.proto: a strict decoder that shares no code with
-// ours.
+// A pprof file decoded by protoc with pprof.proto: a strict decoder that shares no code with ours.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace labelscope::test {
 
-// protoc's text: fields by name, in the order of the file.
+// The text of protoc as a tree: fields by name, in the order of the file.
 struct TextNode {
-  std::string value;  // of a scalar; strings unescaped
+  std::string value;  // the value of a scalar; strings are unescaped
   std::multimap<std::string, TextNode> fields;
 
   std::vector<const TextNode*> all(const std::string& name) const;
-  // 0 where the field is missing, as in proto3.
+  // Returns 0 where the field is missing, as in proto3.
   std::uint64_t number(const std::string& name) const;
 };
 
@@ -41,17 +40,17 @@ struct DecodedPprof {
   std::vector<std::string> strings;
   std::vector<DecodedSample> samples;
   const std::string& string_of(const TextNode& node, const std::string& field) const;
-  // The only sample; fails the test if there are more or none.
+  // Returns the only sample. Fails the test if there are more or none.
   const DecodedSample& only() const;
 };
 
 std::string gunzip(const std::string& bytes);
-// False if protoc refuses the message; else its text in `text`.
+// Returns false if protoc refuses the message; otherwise its text is in `text`.
 bool protoc_decode(const std::string& message, std::string& text);
 
-// Renders, decompresses, decodes. Skips the test without protoc; fails it if the file is refused,
-// has a field that the format does not know, an index outside its table, or a key twice in one
-// sample.
+// Renders, decompresses and decodes. Skips the test without protoc. Fails it if the file is
+// refused, has a field that the format does not know, an index outside its table, or a key twice in
+// one sample.
 DecodedPprof decode_rendered(const cli::Profile& profile, const cli::RenderOptions& options = {});
 
 }  // namespace labelscope::test

@@ -1,4 +1,4 @@
-// pprof, as `go tool pprof` shows it.
+// pprof files as `go tool pprof` shows them.
 #include <sstream>
 
 #include "cli/format/format.h"
@@ -21,14 +21,14 @@ SmallProfile three_samples() {
   return small;
 }
 
-// What `go tool pprof OPTIONS FILE` prints; the test is skipped without go or its pprof.
+// Returns what `go tool pprof OPTIONS FILE` prints. Skips the test without go or its pprof.
 std::string go_pprof(const Profile& profile, const RenderOptions& render,
                      const std::vector<std::string>& options) {
   const std::string go = require_program("go");
   std::ostringstream rendered;
   REQUIRE(render_pprof(weighed(profile, profile.period_ns), render, rendered).has_value());
   const TempDir folder;
-  // No symbolization: the mappings name files that are not there.
+  // Symbolization is off, because the mappings name files that do not exist.
   std::vector<std::string> command = {
       "env",   "HOME=" + folder.path(), "PPROF_TMPDIR=" + folder.path(), go, "tool",
       "pprof", "-symbolize=none"};

@@ -1,4 +1,4 @@
-// Labels in pprof: hostile bytes, keys that meet, numbers that vanish.
+// Labels in pprof: hostile bytes, keys that collide, numbers that disappear.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,7 +14,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// The labels that a sample with this set gets.
+// Returns the labels that a sample with this set gets.
 DecodedSample rendered(const std::vector<std::pair<std::string, std::string>>& pairs) {
   SmallProfile small;
   small.labelled(pairs);
@@ -25,7 +25,7 @@ DecodedSample rendered(const std::vector<std::pair<std::string, std::string>>& p
 
 TEST_CASE("pprof_labels: the decoder of these tests refuses a string that is not UTF-8") {
   std::string text;
-  // string_table (field 6, length-delimited), one byte.
+  // The bytes are string_table (field 6, length-delimited) with a length of one.
   CHECK(
       protoc_decode("\x32\x01"
                     "a",

@@ -1,4 +1,4 @@
-// pprof, as protoc sees it.
+// pprof files as protoc decodes them.
 #include <algorithm>
 #include <sstream>
 
@@ -111,7 +111,7 @@ TEST_CASE("pprof: mappings tell where code came from and what is known of it, fi
   CHECK_FALSE(is_set(file, "has_inline_frames"));
   CHECK(pprof.string_of(*mappings[1], "filename") == "[kernel]");
   CHECK_FALSE(is_set(*mappings[1], "has_functions"));
-  // Ids still lead each location to its own mapping.
+  // IDs still lead each location to its own mapping.
   const auto locations = pprof.root.all("location");
   REQUIRE(locations.size() == 2);
   CHECK(locations[named]->number("mapping_id") == file.number("id"));
@@ -187,7 +187,7 @@ TEST_CASE("pprof: a profile without samples is a valid file") {
 
 TEST_CASE("pprof: output larger than one piece of the compressor decodes whole") {
   SmallProfile small;
-  // Values that do not compress well: several pieces before and after gzip.
+  // The values do not compress well, so there are several pieces before and after gzip.
   std::uint32_t state = 1;
   for (int i = 0; i < 20000; ++i) {
     std::string value;

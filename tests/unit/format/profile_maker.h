@@ -1,4 +1,4 @@
-// Profiles by hand, in few words.
+// Makes profiles by hand, in few words.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct ProfileMaker {
   Index process(int pid, std::string comm, std::vector<std::string> publishers = {});
   Index thread(int pid, int tid, std::string name);
   Index module(cli::ProfileModule::Kind kind, std::string path, Address start, Address end);
-  // One location with these lines, innermost first; without lines it has no name.
+  // Adds one location with these lines, innermost first. Without lines it has no name.
   Index location(Index module, Address address, std::vector<std::string> functions);
   Index stack(std::vector<Index> leaf_first);
   Index label_set(LabelSet set);
-  // All labels from publisher 0.
+  // Adds a set of labels, all from publisher 0.
   Index labels(const std::vector<std::pair<std::string, std::string>>& pairs);
   // Returns the row for further changes.
   cli::SampleRow& sample(Index thread, Index stack, Index label_set, unsigned outcome,
@@ -30,16 +30,16 @@ struct ProfileMaker {
   cli::Profile profile;
 };
 
-// The profile with a weight for each row that has none, so many nanoseconds for each sample, as the
-// recorder leaves it.
+// Returns the profile with a weight for each row that has none: this number of nanoseconds for each
+// sample, as the recorder leaves it.
 cli::Profile weighed(cli::Profile profile, std::uint64_t ns_each);
 
-// One process "shop" (pid 100, publisher /opt/shop/libshop.so), one thread (101 "worker"), and the
-// stack work <- main in its executable.
+// Has one process "shop" (pid 100, publisher /opt/shop/libshop.so), one thread (101 "worker"), and
+// the stack work <- main in its executable.
 struct SmallProfile : ProfileMaker {
   SmallProfile();
   Index shop_thread, main_module, work_stack, no_labels;
-  // A sample with these labels: labelled if there are any.
+  // Adds a sample with these labels, which is labelled if there are any.
   cli::SampleRow& labelled(const std::vector<std::pair<std::string, std::string>>& pairs);
 };
 

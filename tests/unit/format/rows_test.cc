@@ -66,7 +66,7 @@ TEST_CASE("rows: an index outside its table is refused by every format, and name
   };
   const std::vector<Break> breaks = {
       {"thread", [](SmallProfile& p) { p.profile.rows[0].thread = 9; }},
-      // One beyond the last.
+      // Each index is one beyond the last.
       {"thread", [](SmallProfile& p) { p.profile.rows[0].thread = end_of(p.profile.threads); }},
       {"location",
        [](SmallProfile& p) { p.profile.stacks[0].frames.push_back(end_of(p.profile.locations)); }},
@@ -108,7 +108,7 @@ TEST_CASE("rows: rows without thread, stack or labels render in every format") {
 }
 
 TEST_CASE("rows: a stream that does not take the bytes is an error in every format") {
-  struct FullDisk : std::streambuf {};  // the default takes nothing
+  struct FullDisk : std::streambuf {};  // the default streambuf takes nothing
   SmallProfile small;
   small.labelled({{"a", "1"}});
   for (const Format& format : kFormats) {

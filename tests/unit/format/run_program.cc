@@ -1,4 +1,4 @@
-// Input and output go through files: no pipe can fill up and block either side.
+// Input and output go through files, since a full pipe could block either side.
 #include "unit/format/run_program.h"
 
 #include <fcntl.h>

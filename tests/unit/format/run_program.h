@@ -1,4 +1,4 @@
-// Other programs as witnesses: protoc and `go tool pprof` read what the formats wrote.
+// Runs other programs: protoc and `go tool pprof` read what the formats wrote.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace labelscope::test {
 
-// In $PATH; nullopt where there is none.
+// Looks in $PATH, and returns nullopt if the program is not there.
 std::optional<std::string> find_program(std::string_view name);
-// Skips the test where there is none.
+// Skips the test if the program is not there.
 std::string require_program(std::string_view name);
 
 struct ProgramResult {
@@ -19,10 +19,10 @@ struct ProgramResult {
   std::string err;
 };
 
-// Fails the test where the program cannot be started.
+// Fails the test if the program cannot be started.
 ProgramResult run_program(const std::vector<std::string>& arguments, std::string_view input);
 
-// A directory of its own for one test, removed with all that is in it.
+// A directory for one test, removed with all that is in it.
 class TempDir {
  public:
   TempDir();
@@ -30,7 +30,7 @@ class TempDir {
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
   const std::string& path() const { return path_; }
-  // Writes a file into it and returns its path.
+  // Writes a file into the directory and returns its path.
   std::string write(std::string_view name, std::string_view bytes) const;
 
  private:

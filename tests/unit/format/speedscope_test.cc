@@ -1,4 +1,4 @@
-// speedscope's files, read back by what its importer asks of them.
+// Files for speedscope, read back with the checks of its importer.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -19,7 +19,7 @@ json speedscope(const Profile& profile, const RenderOptions& options = {}) {
   return json::parse(out.str());
 }
 
-// "main;work 10", in the order of the profile.
+// Returns stacks as "main;work 10", in the order of the profile.
 std::vector<std::string> stacks_of(const json& file, std::size_t profile) {
   const json& one = file["profiles"][profile];
   REQUIRE(one["samples"].size() == one["weights"].size());
@@ -76,7 +76,7 @@ TEST_CASE("speedscope: samples are in the order of time, equal neighbours are on
   CHECK(stacks_of(speedscope(small.profile), 0) ==
         std::vector<std::string>{"main;work 20", "main 10", "main;work 10"});
 
-  // Without the time of each there is no such order, which the name says.
+  // Without the time of each sample there is no such order, and the profile's name says so.
   small.profile.rows[1].time_ns = 0;
   const json file = speedscope(small.profile);
   CHECK(file["profiles"][0]["name"] == "shop, thread worker (101) (not in the order of time)");

@@ -1,4 +1,4 @@
-// Every format keeps how stacks ended, and its numbers add up to the samples.
+// Every format keeps how stacks ended, and the numbers add up to the samples.
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 using Ends = std::map<std::string, std::uint64_t>;
 
-// A stack of each end, with 1, 2, 4, .. samples of a nanosecond.
+// Adds a stack of each end, with 1, 2, 4, .. samples of a nanosecond.
 SmallProfile of_all_ends(Ends& truth) {
   SmallProfile small;
   for (int end = LS_STACK_NOT_WANTED + 1; end < LS_STACK_END_COUNT; ++end) {
@@ -38,7 +38,7 @@ SmallProfile of_all_ends(Ends& truth) {
   return small;
 }
 
-// "stacks-NAME 12; " of the ledger's comment.
+// Reads "stacks-NAME 12; " of the ledger's comment.
 Ends of_pprof(const std::string& bytes) {
   Ends ends;
   const std::string text = gunzip(bytes);
@@ -49,7 +49,7 @@ Ends of_pprof(const std::string& bytes) {
   return ends;
 }
 
-// Below the process: "shop;[stack ends: NAME];..", or a stack that is complete.
+// The end stands below the process: "shop;[stack ends: NAME];..", or the stack is complete.
 Ends of_folded(const std::string& text) {
   Ends ends;
   std::istringstream lines(text);
@@ -73,7 +73,7 @@ Ends of_html(const std::string& text) {
   return ends;
 }
 
-// By the samples themselves.
+// Counts the ends of the samples themselves.
 Ends of_jsonl(const std::string& text) {
   Ends ends;
   std::vector<std::string> end_of_stack;
@@ -88,7 +88,8 @@ Ends of_jsonl(const std::string& text) {
   return ends;
 }
 
-// Of the formats whose numbers tests/formats adds up. (All of them name an end the same way.)
+// Checks the names in formats whose numbers tests/formats adds up. (All of them name an end the
+// same way.)
 void check_names(const std::string& text, const Ends& truth) {
   for (const auto& [name, count] : truth) {
     if (name == "complete" || name == "at-entry") continue;
@@ -149,7 +150,7 @@ TEST_CASE("stack ledger: the line at the end adds up, and a stack without an end
   for (std::sregex_iterator each(plain.begin(), plain.end(), number), end; each != end; ++each) {
     numbers.push_back(std::stoull(std::regex_replace(each->str(), std::regex(","), "")));
   }
-  // All = complete + at entry code + incomplete, and then the reasons.
+  // The numbers are all = complete + at entry code + incomplete, followed by the reasons.
   REQUIRE(numbers.size() == truth.size() + 2);
   CHECK(numbers[0] == small.profile.ledger.written);
   CHECK(numbers[0] == numbers[1] + numbers[2] + numbers[3]);

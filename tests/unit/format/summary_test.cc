@@ -35,7 +35,7 @@ std::vector<std::string> label_keys(const Profile& profile) {
   return lines_of(out.str());
 }
 
-// The words of a line without its bar.
+// Returns the words of a line without its bar.
 std::vector<std::string> words(const std::string& line) {
   std::vector<std::string> found;
   std::istringstream stream(line);
@@ -136,7 +136,7 @@ TEST_CASE("summary: lines keep to the width, long values are cut, bars stand for
     REQUIRE(lines.size() == 3);
     for (const std::string& line : lines) CHECK(count_columns(line) <= 72);
     CHECK(lines[1].find(unicode ? "x\xe2\x80\xa6 " : "x... ") != std::string::npos);
-    // Numbers stand below each other although the second value has fewer characters than bytes.
+    // Numbers are aligned although the second value has fewer characters than bytes.
     CHECK(count_columns(lines[1].substr(0, lines[1].find('%'))) ==
           count_columns(lines[2].substr(0, lines[2].find('%'))));
   }
@@ -248,9 +248,9 @@ TEST_CASE("shares: what is exact between accounts is not uncertain") {
   ShareError errors;
   errors.add_whole(0, 3000, 300);
   errors.add_whole(1, 1000, 100);
-  // The whole of one thread: 75 %, exactly.
+  // The row has one whole account, so its share of 75 % is exact.
   CHECK(errors.of({{0, 3000}}) == 0);
-  // Half of each: each adds what it does not know, by how much of the whole it is.
+  // The row has half of each account. Each adds its uncertainty, weighted by its part of the whole.
   const double half = std::sqrt(0.75 * 0.75 * 0.25 / 300 + 0.25 * 0.25 * 0.25 / 100);
   CHECK(std::abs(errors.of({{0, 1500}, {1, 500}}) - half) < 1e-9);
 }
@@ -319,8 +319,8 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
         std::string::npos);
   CHECK(out.str().find(R"({"name":"[shop+0x403000]","samples":3,"time_ns":30000000})") !=
         std::string::npos);
-  // docs/schema/summary-json.md: first all samples, then those of a value, with the error of 18 of
-  // 20.
+  // The order of docs/schema/summary-json.md: first all samples, then those of a value, with the
+  // error of 18 of 20.
   CHECK(out.str().starts_with(
       R"({"key":"tenant","samples":20,"time_ns":200000000,"values":[)"
       R"({"value":"red","samples":18,"time_ns":180000000,"share_error":0.067)"));

@@ -1,4 +1,4 @@
-// The flame graph: boxes as wide as their time, and nothing but escaped text from a target.
+// The flame graph: boxes are as wide as their time, and all text from a target is escaped.
 #include <regex>
 #include <sstream>
 

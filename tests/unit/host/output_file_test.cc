@@ -1,4 +1,4 @@
-// OutputFile: whole or not at all.
+// OutputFile writes a file whole or not at all.
 #include "cli/host/output_file.h"
 
 #include <fcntl.h>
@@ -191,7 +191,7 @@ TEST_CASE("output_file: a pipe whose reader is slow gets all of it") {
       return {};
     });
   });
-  // Begins to read when the pipe is full.
+  // Reading begins when the pipe is full.
   const auto buffered = [&] {
     int bytes = 0;
     return ::ioctl(reader.get(), FIONREAD, &bytes) == 0 ? bytes : -1;

@@ -1,4 +1,4 @@
-// When the watchdog acts: at once where it is to end the work, late where it only watches.
+// When the watchdog acts: at once if it is to end the work, late if it only watches.
 #include "cli/host/watchdog.h"
 
 #include <atomic>
@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kSoon = 5s;   // for what comes at the next look
-constexpr auto kLong = 20s;  // for what comes ten seconds late
+constexpr auto kSoon = 5s;   // for what happens at the next look
+constexpr auto kLong = 20s;  // for what happens ten seconds late
 
 }  // namespace
 
@@ -41,7 +41,7 @@ TEST_CASE("watchdog: it calls the remedy when the time of work that it is to end
   CHECK(watchdog.reason() == Watchdog::Reason::kTimeout);
 }
 
-// All at the same time, because each takes its time.
+// The watchdogs run at the same time, because each takes several seconds.
 TEST_CASE("watchdog: it notices what hangs") {
   const auto begin = std::chrono::steady_clock::now();
   std::promise<void> helped;
@@ -65,17 +65,18 @@ TEST_CASE("watchdog: it notices what hangs") {
   orders.give_up = [&](Watchdog::Reason, const std::string& why) { gave_up.set_value(why); };
   Watchdog helps_nothing(std::move(orders));
 
-  // A thread that is held for too long, whatever the time.
+  // This thread is held for too long, whatever the limit of time for the whole work.
   REQUIRE(helped.get_future().wait_for(kLong) == std::future_status::ready);
   CHECK(std::chrono::steady_clock::now() - begin >= 5s);
   CHECK(holds.reason() == Watchdog::Reason::kHeld);
   CHECK(holds.trouble().starts_with("a thread of the target was held for 5 s: "));
-  // What is stopped again and again is not held. But its time is long over.
+  // A thread that is stopped again and again is not held; but this one is far beyond its limit of
+  // time.
   auto reason = late.get_future();
   REQUIRE(reason.wait_for(kLong) == std::future_status::ready);
   CHECK(std::chrono::steady_clock::now() - begin >= 10s);
   CHECK(reason.get() == Watchdog::Reason::kLate);
-  // A program that does not end when it is killed.
+  // This program does not end when it is killed.
   auto why = gave_up.get_future();
   REQUIRE(why.wait_for(kLong) == std::future_status::ready);
   CHECK(why.get().starts_with("the program was killed and does not end"));

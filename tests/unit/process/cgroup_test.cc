@@ -1,4 +1,4 @@
-// Cgroup paths as the container runtimes and systemd name them.
+// The names of cgroup paths by container runtimes and systemd.
 #include "cli/process/cgroup.h"
 
 #include "support/catch.h"
@@ -51,7 +51,7 @@ TEST_CASE("cgroup: kubernetes, by both drivers and versions") {
     CHECK(v1.path == path);
   }
   CHECK(v2("/kubepods/burstable/pod" + kStaticUid + "/" + kId).pod == kStaticUid);
-  // A pod's own processes, without a container.
+  // These are a pod's own processes, without a container.
   CHECK(v2("/kubepods/pod" + kUid).pod == kUid);
   CHECK(v2("/kubepods/pod" + kUid).container.empty());
 }

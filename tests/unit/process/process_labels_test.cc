@@ -1,4 +1,4 @@
-// Labels of a process: their text forms, and a child with a known environment.
+// Labels of a process: their text forms, and those of a child with a known environment.
 #include "cli/process/process_labels.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// A program that waits, with this environment and nothing else of the test.
+// A program that waits, with only this environment.
 class Child {
  public:
   explicit Child(std::vector<std::string> environment) {
@@ -61,7 +61,7 @@ ProcessLabels read(ProcessLabelReader& reader, std::vector<std::string> environm
   return reader.read(*child.open());
 }
 
-// Of which `%` stands for a process ID.
+// Returns whether the reader's message is this text, in which `%` stands for a process ID.
 bool says(const ProcessLabelReader& reader, const std::string& what) {
   const std::size_t gap = std::min(what.find('%'), what.size());
   return std::ranges::any_of(reader.problems(), [&](const std::string& line) {

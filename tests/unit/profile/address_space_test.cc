@@ -1,4 +1,5 @@
-// AddressSpace: the newest mapping of an address counts, what sticks out of it stays.
+// AddressSpace: the newest mapping of an address counts, and those parts of an older one that it
+// does not cover stay.
 #include "cli/profile/address_space.h"
 
 #include <elf.h>
@@ -27,7 +28,7 @@ Mapping anonymous(Address start, Address end, const char* name) {
   return mapping;
 }
 
-// A file for as long as the object is there.
+// A file that exists as long as the object.
 class WrittenFile {
  public:
   explicit WrittenFile(std::string_view content) {
@@ -42,7 +43,7 @@ class WrittenFile {
   WrittenFile& operator=(const WrittenFile&) = delete;
   void name(Mapping& mapping) const {
     mapping.path = path_;
-    // Any device but none.
+    // The device may be any but zero.
     mapping.file = {1, 1, status_.st_ino};
   }
 
@@ -128,7 +129,7 @@ TEST_CASE("address_space: our own mappings lead to our own functions") {
   CHECK(module.kind == ProfileModule::Kind::kFile);
   CHECK(module.path.find("test_address_space") != std::string::npos);
   CHECK(!module.build_id.empty());
-  // As the loader knows it; the program comes first.
+  // Returns the bias as the loader reports it; the program comes first.
   Address bias = kNoIndex;
   dl_iterate_phdr(
       [](dl_phdr_info* program, std::size_t, void* out) {
@@ -140,7 +141,7 @@ TEST_CASE("address_space: our own mappings lead to our own functions") {
 }
 
 TEST_CASE("address_space: a load bias counts from where the segment is linked, not from its page") {
-  // As lld lays files out: code at another address than its place in the file.
+  // The file is laid out as by lld: code is at another address than its place in the file.
   struct {
     Elf64_Ehdr header{};
     Elf64_Phdr code{};
@@ -189,7 +190,7 @@ TEST_CASE("address_space: what is mapped becomes a module with its first sample"
   CHECK(modules.modules().empty());
   const Index sampled = space.module_at(0x3800);
   CHECK(modules.modules().size() == 1);
-  // A child right after fork has the same modules.
+  // A child has the same modules right after fork.
   AddressSpace child = space;
   CHECK(child.module_at(0x3000) == sampled);
   CHECK(modules.modules().size() == 1);
@@ -215,7 +216,7 @@ TEST_CASE("address_space: a mapping that was forgotten and is still there is fou
   AddressSpace space(modules);
   auto self = LiveProcess::open(Pid{::getpid()});
   REQUIRE(self);
-  // Nobody has told of any mapping yet.
+  // No mapping has been reported yet.
   const auto here = reinterpret_cast<Address>(&parse_maps);  // NOLINT: the address is the point
   CHECK(space.module_at(here) == kNoIndex);
   REQUIRE(space.load(**self, here));
@@ -244,7 +245,7 @@ TEST_CASE("address_space: a family with many files makes room for one with few")
   const Index first = add(modest);
   const Index second = add(modest);
   CHECK(modules.modules()[first].symbol_problem.empty());
-  const Index third = add(modest);  // they have as many now
+  const Index third = add(modest);  // by now both families have two files
   std::vector<ModuleFile> files;
   const std::vector<ProfileModule> taken = modules.take(files);
   REQUIRE(files[first] != nullptr);
@@ -263,7 +264,7 @@ TEST_CASE("address_space: code that processes make themselves is another module 
   AddressSpace second(modules, Pid{2'000'000'002});
   first.add(anonymous(0x1000, 0x2000, ""), nullptr);
   second.add(anonymous(0x1000, 0x2000, ""), nullptr);
-  // A child has what its parent made, under the parent's names, and makes its own.
+  // A child has the code that its parent made, under the parent's names, and makes its own.
   AddressSpace child = first;
   child.set_owner(Pid{2'000'000'003});
   child.add(anonymous(0x3000, 0x4000, ""), nullptr);

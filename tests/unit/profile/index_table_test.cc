@@ -1,4 +1,4 @@
-// The index of the profile's tables: nothing found twice, nothing lost when it grows.
+// The index of the profile's tables finds nothing twice, and loses nothing when it grows.
 #include "cli/profile/index_table.h"
 
 #include <vector>

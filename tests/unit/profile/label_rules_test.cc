@@ -1,4 +1,4 @@
-// Labels left out or hashed: counted, and what becomes equal is one.
+// Labels that are left out or hashed are counted, and sets that become equal are one.
 #include "cli/profile/label_rules.h"
 
 #include <set>
@@ -11,7 +11,7 @@ using namespace labelscope::cli;
 
 namespace {
 
-// A row for each request, of three tenants.
+// Makes a row for each request, of three tenants.
 Profile requests(int count, bool timed) {
   Profile profile;
   for (int i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ TEST_CASE("label rules: rows that become equal are one, and the ledger counts") 
 TEST_CASE("many label sets: the key is named without which there are the fewest") {
   CHECK_FALSE(many_label_sets(requests(10'000, false)));
   Profile profile = requests(10'001, false);
-  // Sets that no sample has do not count.
+  // Sets that no sample has are not counted.
   profile.label_sets.resize(30'000);
   const auto many = many_label_sets(profile);
   REQUIRE(many);

@@ -1,5 +1,5 @@
-// ProfileBuilder: equal samples become one row, different ones do not, and caches never outlive
-// their truth.
+// ProfileBuilder: equal samples become one row, different ones do not, and caches end with what
+// they describe.
 #include "cli/profile/profile_builder.h"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 int decodings = 0;
 
-// The encoding of these tests: each byte is a value of the label "k"; 0xff sets a flag.
+// In the encoding of these tests each byte is a value of the label "k"; 0xff sets a flag.
 Observation decode_bytes(std::span<const std::byte> bytes) {
   ++decodings;
   Observation observation;
@@ -198,7 +198,7 @@ TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
   Input input;
   input.user = {0x2000, 0x3001, 0x500, 0x4000};  // below 0x1000 nothing is mapped
   add(builder, process, input);
-  input.end = LS_STACK_TOO_DEEP;  // what is left of it is not
+  input.end = LS_STACK_TOO_DEEP;  // what is left is not
   add(builder, process, input);
   input.end = LS_STACK_CHAIN_ENDED;
   input.user = {0x2000, 0x3001};

@@ -1,4 +1,4 @@
-// Which key the closing hint names.
+// Which key the hint at the end names.
 #include "cli/profile/telling_key.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// TimeAccounts: what the kernel counted is shared out, to the nanosecond, and to whom it belongs.
+// TimeAccounts shares out what the kernel counted, to the nanosecond, and to the right owners.
 #include "cli/profile/time_accounts.h"
 
 #include <numeric>
@@ -21,7 +21,7 @@ struct Bench {
   Profile profile;
   TimeAccounts accounts{profile, kPeriod};
 
-  // A row of this thread of the profile.
+  // Adds a row of this thread of the profile.
   Index row(Index thread = 0) {
     while (profile.threads.size() <= thread)
       profile.threads.push_back({kPid, Tid{9}, "", kNoIndex});
@@ -51,7 +51,7 @@ TEST_CASE("time_accounts: a thread's time is shared equally within a stretch, an
   Bench bench;
   const Index a = bench.row();
   const Index b = bench.row();
-  // 3 of 4 samples in the first stretch, 1 of 2 in the rest.
+  // The label has 3 of 4 samples in the first stretch, and 1 of 2 in the rest.
   bench.sample(5, 10 * kMs, a);
   bench.sample(5, 20 * kMs, a);
   bench.sample(5, 30 * kMs, b);
@@ -71,7 +71,7 @@ TEST_CASE("time_accounts: time whose samples were lost goes to the samples next 
   const Index before = bench.row();
   const Index after = bench.row();
   for (std::uint64_t i = 1; i <= 8; ++i) bench.sample(5, i * kPeriod, before);
-  // A second without samples.
+  // There is a second without samples.
   bench.sample(5, kStretch + 1000 * kMs, after);
   bench.accounts.end_thread(kPid, Tid{5}, kStretch + 1000 * kMs);
   bench.settle();
@@ -93,7 +93,7 @@ TEST_CASE("time_accounts: short threads stand for their like, sampled or not") {
   const Index long_lived = bench.row(0);
   const Index short_lived = bench.row(1);
   bench.sample(5, 500 * kMs, long_lived);
-  // 500 threads of 1 ms; every tenth is met by a sample in its middle.
+  // There are 500 threads of 1 ms; a sample in its middle meets every tenth.
   for (int i = 0; i < 500; ++i) {
     if (i % 10 == 0) bench.sample(100 + i, kMs / 2, short_lived);
     bench.accounts.end_thread(kPid, Tid{100 + i}, kMs);
@@ -140,7 +140,8 @@ TEST_CASE("time_accounts: what a process ran beyond its threads is its short thr
   bench.sample(5, kMs, row);
   bench.accounts.end_thread(kPid, Tid{5}, kMs);
   bench.accounts.end_process(kPid, 500 * kMs);
-  // Told already: once is enough, and less than its threads is no time to take away.
+  // Later reports of the same end change nothing: a repeated one adds nothing, and a smaller one
+  // takes no time away.
   bench.accounts.end_process(kPid, 500 * kMs);
   bench.accounts.end_process(kPid, 1);
   CHECK(bench.settle().attributed_ns == 500 * kMs);
@@ -164,7 +165,7 @@ TEST_CASE("time_accounts: processes that nobody saw are told by the sum of all")
   const TimeLedger ledger = bench.settle(5 * kMs, 100 * kMs);
   CHECK(ledger.unsampled_ns == 95 * kMs);
   CHECK(ledger.lost_ns == 5 * kMs);
-  // Less than was seen is no sum.
+  // A sum that is less than what was seen is ignored.
   Bench other;
   other.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
   CHECK(other.settle(0, 9 * kMs).whole() == 10 * kMs);
@@ -176,7 +177,7 @@ TEST_CASE("time_accounts: a thread that has the number of one that ended is anot
   const Index second = bench.row();
   bench.sample(5, kStretch * 2, first);
   bench.sample(5, kStretch * 2 + kMs, first);
-  // No word of its end came through.
+  // The report of the thread's end was lost.
   bench.sample(5, kStretch, second);
   bench.accounts.end_thread(kPid, Tid{5}, kStretch);
   bench.settle();

@@ -1,4 +1,4 @@
-// CoreBytes: ELF header, program headers, notes, memory, in the kernel's order.
+// CoreBytes writes ELF header, program headers, notes and memory in the kernel's order.
 #include "core_bytes.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void CoreBytes::add_note(const std::string& owner, std::uint32_t type, const std
 
 void CoreBytes::add_thread(const MadeThread& thread) {
   const bool x86 = machine_ == Machine::kX86_64;
-  // struct elf_prstatus: 112 bytes, the registers, and an int with its padding.
+  // This is struct elf_prstatus: 112 bytes, the registers, and an int with its padding.
   std::string status(112 + (x86 ? 27 : 34) * 8 + 8, '\0');
   put(status, 12, thread.signal);
   put(status, 32, thread.tid);

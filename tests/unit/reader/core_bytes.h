@@ -1,5 +1,5 @@
-// Core files made by a test, of either processor, with whatever is to be wrong about them. Numbers
-// are those of the kernel's headers, written down here a second time on purpose.
+// Core files of either processor, made by a test, with any error that it needs. The numbers of the
+// kernel's headers are written down here a second time on purpose.
 #pragma once
 
 #include <elf.h>
@@ -44,28 +44,28 @@ class CoreBytes {
  public:
   explicit CoreBytes(Machine machine = kHostMachine);
 
-  // Notes, in the order of the calls.
+  // Notes stand in the order of the calls.
   void add_thread(const MadeThread& thread);
   void add_process(std::int32_t pid, const std::string& comm, const std::string& arguments);
   void add_auxv(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& entries);
   void add_files(const std::vector<MadeFile>& files);
   void add_note(const std::string& owner, std::uint32_t type, const std::string& content);
-  // As it is, right or wrong.
+  // Adds these bytes as they are, right or wrong.
   void add_note_bytes(const std::string& bytes) { notes_ += bytes; }
 
-  // Memory of which the core holds `content`, and nothing of the rest.
+  // Adds memory of which the core holds `content` only.
   void add_memory(Address start, const std::string& content, std::uint64_t size = 0,
                   std::uint32_t flags = PF_R | PF_W);
-  // A library as the kernel dumps it: the first page and what is writable. Mapped files are listed
-  // for add_loaded_files(). `changes`: bytes that the loader wrote, by link-time address.
+  // Adds a library as the kernel dumps it: the first page and the writable pages. Mapped files are
+  // listed for add_loaded_files(). `changes` are bytes that the loader wrote, by link-time address.
   void add_library(const std::string& path, const std::string& file, Address bias,
                    const std::vector<std::pair<std::uint64_t, std::string>>& changes = {},
                    bool first_page = true, bool writable_pages = true);
   void add_loaded_files() { add_files(loaded_); }
 
-  // e_phnum 0xffff and the count in a section header at the end of the file.
+  // Writes 0xffff into e_phnum, and the count into a section header at the end of the file.
   void count_in_section() { count_in_section_ = true; }
-  // Any byte of the result may be changed.
+  // The test may change any byte of the result.
   std::string bytes() const;
 
  private:

@@ -1,4 +1,4 @@
-// Running yaml2obj and llvm-objcopy.
+// Makes ELF files by running yaml2obj and llvm-objcopy.
 #include "elf_bytes.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// ELF files for tests: made from text by yaml2obj, compiled by the build, or cut from such.
+// ELF files for tests: made from text by yaml2obj, compiled by the build, or cut from one of those.
 #pragma once
 
 #include <string>
@@ -12,15 +12,17 @@ namespace labelscope::test {
 // The macros that turn testdata/elf/publisher.yaml into a file for aarch64.
 const std::vector<std::string>& aarch64_macros();
 
-// testdata/elf/<name>.yaml through yaml2obj, with macros "NAME=value". Skips the test if there is
-// no yaml2obj.
+// Makes a file of testdata/elf/<name>.yaml through yaml2obj, with macros "NAME=value". Skips the
+// test if there is no yaml2obj.
 std::string elf_from_yaml(const std::string& name, const std::vector<std::string>& macros = {});
 
-// A file that CMakeLists.txt compiles. Skips the test if the build lacked a tool for it.
+// Returns the path of a file that CMakeLists.txt compiles. Skips the test if the build lacked a
+// tool for it.
 std::string fixture_path(const std::string& name);
 std::string read_file(const std::string& path);
 
-// Without section headers, as `llvm-objcopy --strip-sections` leaves it. Skips if it is missing.
+// Returns the file without section headers, by `llvm-objcopy --strip-sections`. Skips the test if
+// that program is missing.
 std::string without_sections(const std::string& path);
 
 std::string testdata_path(const std::string& name);

@@ -1,4 +1,4 @@
-/* Uses the variable of the library that it is linked to: names it, and does not define it. */
+/* Uses the variable of the library that it is linked to, without defining it. */
 extern __thread void* custom_labels_current_set;
 static __thread int own;
 

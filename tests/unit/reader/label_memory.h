@@ -1,4 +1,4 @@
-// Label sets of ABI v1 laid out in fake memory, as a writer would have them or as none should.
+// Label sets of ABI v1 laid out in fake memory, as a writer makes them or with errors.
 #pragma once
 
 #include <initializer_list>
@@ -34,8 +34,8 @@ inline Pairs pairs_of(const LabelSet& labels) {
   return pairs;
 }
 
-// One thread's variable and what it leads to. Strings lie one behind the other, or `gap` bytes
-// apart.
+// One thread's variable and the set that it leads to. Strings lie one behind the other, or `gap`
+// bytes apart.
 class LabelMemory {
  public:
   static constexpr Address kVariable = 0x7f0000001008;
@@ -56,7 +56,7 @@ class LabelMemory {
     const RawString raw_key = text(key);
     return {raw_key, text(value)};
   }
-  // Makes these the current set. `count` lies about how many there are.
+  // Makes these labels the current set. `count` is a false count of them.
   void publish(const std::vector<RawLabel>& labels, std::optional<std::uint64_t> count = {}) {
     memory.put(kVariable, kSet);
     memory.put(kSet, RawSet{kStorage, count.value_or(labels.size()), 0});

@@ -1,4 +1,4 @@
-// A core file that a test has made, opened; and the files beside it.
+// Opens a core file that a test has made, and writes the files beside it.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace labelscope::test {
 
-// With the folders that lead to it.
+// Writes a file, and makes the folders that lead to it.
 inline void write_file(const std::string& path, const std::string& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << bytes;

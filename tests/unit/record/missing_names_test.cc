@@ -1,4 +1,4 @@
-// Which files left frames without names: by how often they were sampled, few lines, nothing raw.
+// Which files left frames without names: ordered by samples, in few lines, with all text escaped.
 #include "cli/record/missing_names.h"
 
 #include "support/catch.h"
@@ -8,7 +8,7 @@ using namespace labelscope::cli;
 
 namespace {
 
-// Modules with one location each: named, or not and why.
+// Modules with one location each, which has a name, or none and the reason.
 struct Frames {
   Index add(const std::string& path, const std::string& problem, bool named) {
     ProfileModule module;
@@ -17,7 +17,7 @@ struct Frames {
     profile.modules.push_back(module);
     Location location;
     location.module = static_cast<Index>(profile.modules.size() - 1);
-    // A start alone is no name.
+    // A path with an offset is no name.
     location.lines = {{path + "+0x10", named ? "name" : "", "", 0}};
     profile.locations.push_back(location);
     return static_cast<Index>(profile.locations.size() - 1);

@@ -1,4 +1,4 @@
-// The recorder and what becomes of its processes, with a sampler that does as it is told.
+// The recorder and its processes, with a sampler whose behaviour the test decides.
 #include "cli/record/recorder.h"
 
 #include <sys/wait.h>
@@ -15,8 +15,8 @@ using namespace labelscope::cli;
 
 namespace {
 
-// Refuses recipes until it has told of an exec, as samplers do for a process that has replaced its
-// program.
+// A sampler that refuses recipes until it has reported an exec, as samplers do for a process that
+// has replaced its program.
 class SamplerOfAnExec final : public Sampler {
  public:
   Status set_process(Pid, std::span<const ls_tls_recipe> recipes) override {
@@ -80,7 +80,7 @@ TEST_CASE("recorder: ptrace stands in where BPF may not be had, and never for on
   for (ErrorCode code : {ErrorCode::kPermission, ErrorCode::kUnsupported, ErrorCode::kLimit}) {
     CHECK(calls_for_ptrace({code, {}}));
   }
-  // The verifier's refusal and what nobody expects.
+  // The errors are the verifier's refusal and unexpected ones.
   for (ErrorCode code : {ErrorCode::kSystem, ErrorCode::kMalformed, ErrorCode::kUnreadable}) {
     CHECK_FALSE(calls_for_ptrace({code, {}}));
   }
@@ -92,7 +92,7 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
   Recorder recorder(std::move(owned), {.period_ns = 1000});
   REQUIRE(recorder.add(Pid{getpid()}));
   const auto begin = std::chrono::steady_clock::now();
-  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // tells of an exec
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // reports an exec
   while (sampler.plans() < 4 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30))
     REQUIRE(recorder.step(std::chrono::milliseconds(0)));
   CHECK(sampler.plans() == 4);

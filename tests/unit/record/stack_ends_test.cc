@@ -1,4 +1,4 @@
-// Which stacks reached the start of their thread: those whose last function is one that starts it.
+// Which stacks reached the start of their thread: those whose last function starts it.
 #include "cli/record/stack_ends.h"
 
 #include <string>
@@ -11,7 +11,7 @@ using namespace labelscope::cli;
 
 namespace {
 
-// A recording by frame pointers: module 0 is a program, 1 the kernel.
+// A recording by frame pointers: module 0 is a program, 1 is the kernel.
 struct Stacks {
   Stacks() {
     profile.modules.resize(2);
@@ -68,7 +68,7 @@ TEST_CASE("stack_ends: every sample is counted once, by whatever its stack ended
     stacks.add({"main", end == LS_STACK_TOO_DEEP ? "_start" : "serve"}, 0, 1U << end,
                static_cast<ls_stack_end>(end));
   }
-  // Only what cannot tell itself is judged by names.
+  // Names decide only where the end itself does not show whether the stack is whole.
   stacks.add({"main", "_start"}, 0, 100, LS_STACK_NO_WAY_ON);
   count_stack_ends(stacks.profile);
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Indices of publishers over the plans of a recording.
+// Indices of publishers that stay the same over all plans of a recording.
 #include "cli/record/tracked_process.h"
 
 #include "support/catch.h"
@@ -30,12 +30,12 @@ TEST_CASE("publisher_table: copies of one file are publishers of their own") {
   PublisherTable table;
   CHECK(table.adopt({publisher("/a.so", 0x1000), publisher("/a.so", 0x9000)}) == Indices{0, 1});
   CHECK(table.paths() == std::vector<std::string>{"/a.so", "/a.so"});
-  // The first copy goes: the second is still the second.
+  // The first copy is unloaded; the second keeps its index.
   CHECK(table.adopt({publisher("/a.so", 0x9000)}) == Indices{1});
-  // It comes back elsewhere, below and above the other.
+  // The copy is loaded again elsewhere, below and above the other.
   CHECK(table.adopt({publisher("/a.so", 0x500), publisher("/a.so", 0x9000)}) == Indices{0, 1});
   CHECK(table.adopt({publisher("/a.so", 0x9000), publisher("/a.so", 0xa000)}) == Indices{1, 0});
-  // One stays, and what is new beside it is not taken for it.
+  // One copy stays, and a new one beside it is not taken for it.
   CHECK(table.adopt({publisher("/a.so", 0xa000), publisher("/a.so", 0xb000)}) == Indices{0, 1});
 }
 

@@ -1,5 +1,5 @@
-// Debuginfod servers: one that accepts and never answers, one that sends in two parts; and what would
-// bring debug files where there are none.
+// Debuginfod servers, one that accepts and never answers and one that sends in two parts; and the
+// advice that names a package with debug files.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a tes
 
 namespace {
 
-// Listens on a port of its own; connections wait in the queue until somebody accepts them.
+// Listens on a port of its own. Connections wait in the queue until accept().
 class Server {
  public:
   Server() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -55,7 +55,7 @@ void use_server(const Server& server, const TempFolder& cache) {
   ::setenv("DEBUGINFOD_CACHE_PATH", cache.path().c_str(), 1);
 }
 
-// Sends one file: half of it, and the rest when it is told to.
+// Sends one half of a file, and the rest when the test calls for it.
 class SlowSender {
  public:
   SlowSender(const Server& server, const std::string& path) {
@@ -73,7 +73,7 @@ class SlowSender {
     if (!told_.exchange(true)) tell_.set_value();
   }
   std::size_t size() const { return body_.size(); }
-  // The first line, when everything is sent.
+  // Returns the first line of the request, when everything is sent.
   const std::string& request() const { return request_; }
 
  private:
@@ -111,7 +111,7 @@ bool has_debuginfod() {
          std::string::npos;
 }
 
-// As it is found without debug information; empty: objcopy is not there.
+// Copies the probe without debug information. Returns nothing if there is no objcopy.
 std::string stripped_probe(const TempFolder& folder) {
   const char* objcopy = LABELSCOPE_OBJCOPY;
   if (*objcopy == '\0') return {};
@@ -161,7 +161,7 @@ TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that do
   auto taken = std::chrono::steady_clock::now() - start;
   ::unsetenv("DEBUGINFOD_URLS");
   CHECK(asked > 2);
-  // libdebuginfod itself waits for a minute and a half.
+  // libdebuginfod itself would wait for a minute and a half.
   CHECK(taken < std::chrono::seconds(45));
   CHECK_FALSE(profile.modules[0].symbol_problem.empty());
 }
@@ -204,7 +204,7 @@ TEST_CASE("debug_files: a server that cannot be reached is told of") {
   TempFolder folder;
   const std::string stripped = stripped_probe(folder);
   if (stripped.empty()) skip_test("objcopy is not installed");
-  use_server(Server(), folder);  // nobody listens there any more
+  use_server(Server(), folder);  // nothing listens there any more
   const Profile profile = symbolize_addresses(loaded_from(stripped), {0x10}, {});
   ::unsetenv("DEBUGINFOD_URLS");
   const std::string& problem = profile.modules[0].symbol_problem;
@@ -213,7 +213,7 @@ TEST_CASE("debug_files: a server that cannot be reached is told of") {
 }
 
 TEST_CASE("debug_files: of an installed file the package of its debug symbols is known") {
-  // "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6", and those of other packages.
+  // dpkg prints "libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6", and the same for other packages.
   std::FILE* pipe = ::popen("dpkg-query -S '*/libc.so.6' 2>/dev/null", "r");
   REQUIRE(pipe != nullptr);
   bool told = false;
@@ -223,13 +223,13 @@ TEST_CASE("debug_files: of an installed file the package of its debug symbols is
   ::pclose(pipe);
   if (!told) skip_test("dpkg knows no libc6 here");
   const LoadedModule libc = module_at(reinterpret_cast<std::uint64_t>(&std::fgetc));
-  // As /proc/PID/maps has it, below /usr where that is merged; dpkg says /lib.
+  // /proc/PID/maps names the file below /usr where that is merged; dpkg names it below /lib.
   const std::string path = std::filesystem::canonical(libc.module.path).string();
   DebugPackages packages;
   CHECK(packages.of(path, *libc.file) == "libc6-dbg");
-  // Another file of that name, as a container has it.
+  // This is another file under that name, as in a container.
   CHECK(packages.of(path, *open_module_file("/proc/self/exe")).empty());
-  // A file of no package.
+  // This file belongs to no package.
   CHECK(packages.of(paths::kProbe, *open_module_file(paths::kProbe)).empty());
   CHECK(DebugPackages("/nonexistent").of(path, *libc.file).empty());
 }

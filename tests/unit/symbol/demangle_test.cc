@@ -1,4 +1,4 @@
-// demangle(): names for people, and bounds on names made to hurt.
+// demangle(): names for people, and bounds for names that are made to cost time or memory.
 #include "cli/names/demangle.h"
 
 #include <string>
@@ -76,7 +76,7 @@ TEST_CASE("demangle: hostile names come back, soon and bounded") {
 }
 
 TEST_CASE("demangle: back-references that double at every step do not fill the memory") {
-  // A template whose n-th argument names the (n-1)-th twice: 2^60 characters if it was printed.
+  // A template whose n-th argument names the (n-1)-th twice would be printed as 2^60 characters.
   std::string mangled = "_Z1fI1pIiiE";
   const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string last = "S1_";
@@ -86,12 +86,13 @@ TEST_CASE("demangle: back-references that double at every step do not fill the m
   }
   mangled += "EvT_";
   CHECK(demangle(mangled).size() <= 16384);
-  // The same in Rust v0: tuples, each of which refers twice to the one before by its position.
+  // This is the same in Rust v0: tuples, each of which refers twice to the previous one by its
+  // position.
   std::string rust = "INvC1c1f";
   std::size_t before = rust.size();
   rust += "TllE";
   for (int i = 0; i < 40; ++i) {
-    // Base 62 of the position less one; 0-9, a-z, A-Z.
+    // Positions are written in base 62, less one, with the digits 0-9, a-z, A-Z.
     const std::string digits62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     std::size_t number = before - 1;
     std::string reference = "B";
@@ -102,7 +103,7 @@ TEST_CASE("demangle: back-references that double at every step do not fill the m
     std::string whole = "_R" + rust + "E";
     std::string name = demangle(whole);
     CHECK(name.size() <= 16384);
-    // Small ones are really printed.
+    // Small ones are printed whole.
     if (i < 5) CHECK(name.starts_with("c::f::<(i32, i32), ((i32, i32), (i32, i32))"));
   }
 }

@@ -1,4 +1,4 @@
-// Functions, inlined calls and lines of code that tells its own place (probe.cc).
+// Functions, inlined calls and lines of code that reports its own place (probe.cc).
 #include <cstdio>
 #include <memory>
 
@@ -89,7 +89,7 @@ TEST_CASE("dwarf_scopes: a static executable is read like any other") {
   loaded.module.kind = ProfileModule::Kind::kFile;
   loaded.module.path = paths::kStaticProbe;
   loaded.file = open_module_file(paths::kStaticProbe);
-  // Linked to fixed addresses: the load bias is zero.
+  // The program is linked to fixed addresses, so the load bias is zero.
   Profile profile = symbolize_addresses(loaded, {address});
   CHECK(profile.modules[0].symbol_problem.empty());
   check_three(profile.locations[0].lines, place);

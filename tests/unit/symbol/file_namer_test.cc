@@ -1,4 +1,5 @@
-// Whatever becomes of the worker, a file costs its own names and a bounded time, and says why.
+// Whatever happens to the worker, a file loses only its own names, in a bounded time, with a
+// reason.
 #include "cli/symbol/file_namer.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ std::uint64_t probe_address() {
   return place.address;
 }
 
-// An honest worker, but for what it does before it answers a request with debug information.
+// Launches an honest worker that calls `act` before it answers a request with debug information.
 Launcher worker_that(const std::function<void(Channel&)>& act) {
   return forked_worker([act](Channel& channel) {
     say_ready(channel);
@@ -133,7 +134,7 @@ TEST_CASE("file_namer: a file that ends each worker is asked about twice, and ne
     CHECK(problem.find("ended by itself") != std::string::npos);
     CHECK(problem.find("neither with its symbols alone") != std::string::npos);
   }
-  // symbolize() starts one each time before it knows what it will ask.
+  // Each symbolize() starts a worker before it knows what it will ask.
   CHECK(started <= 2 + 2);
 }
 

@@ -1,4 +1,4 @@
-// Functions by address, of this very program: where one address has several names, one is kept.
+// Functions of this program by address: one name is kept for each address.
 #include "cli/names/function_table.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 using namespace labelscope;
 using namespace labelscope::cli;
 
-// The names that must go come first in the order that they must not have.
+// The names that must be dropped come first, so that keeping the first one would be wrong.
 __asm__(
     ".text\n"
     ".type function_table_a_no_size, %function\n"

@@ -1,4 +1,4 @@
-// Files that are not what they should be: each gives a reason and no name, never a crash.
+// Damaged files and other hostile ones: each gives a reason and no name, never a crash.
 #include <elf.h>
 
 #include <cstring>
@@ -103,7 +103,7 @@ TEST_CASE("elf_symbols: flipped bytes in headers and debug information never cra
   HostileFile hostile;
   const std::vector<char> whole = probe_bytes();
   std::uint64_t address = probe_address();
-  // A fixed sequence: a failure can be repeated.
+  // The sequence is fixed, so that a failure can be repeated.
   std::uint64_t state = 88172645463325252U;
   for (int round = 0; round < 150; ++round) {
     std::vector<char> bytes = whole;
@@ -144,7 +144,8 @@ TEST_CASE("elf_symbols: a file that is cut while it is read does not end the rea
   CHECK(profile.locations[0].lines.empty());
   CHECK(profile.modules[0].symbol_problem.starts_with("the file cannot be used: "));
 
-  // Now after it was opened: asked the first time before, then once the file's symbols are loaded.
+  // Now the file is cut after it was opened. `cancelled` is called before the file's symbols are
+  // loaded, and again afterwards.
   std::filesystem::remove(hostile.path);
   std::filesystem::copy_file(paths::kProbe, hostile.path);
   loaded.file = open_module_file(hostile.path);

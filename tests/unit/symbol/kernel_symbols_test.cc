@@ -1,4 +1,4 @@
-// KernelSymbols over frozen text: addresses and names in the kernel's own form.
+// KernelSymbols over frozen text, which has addresses and names in the kernel's own form.
 #include "cli/symbol/kernel_symbols.h"
 
 #include "support/catch.h"

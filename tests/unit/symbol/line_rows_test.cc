@@ -1,5 +1,5 @@
-// Rows of line tables, counted without being made: against what libdw makes of the probe's, and of
-// bytes that are no table.
+// Counts rows of line tables without making them, and compares the count with libdw's for the
+// probe, and for bytes that are no table.
 #include "cli/names/line_rows.h"
 
 #include <elfutils/libdw.h>
@@ -73,7 +73,7 @@ TEST_CASE("line_rows: as many as libdw makes, in each unit of a library") {
 TEST_CASE("line_rows: tables that lie about their sizes end where their bytes end") {
   CHECK(count_line_rows({}, 0, true) == 0);
   CHECK(count_line_rows(bytes({1, 2, 3}), 7, true) == 0);
-  // A header of 4 GiB, an extended operation of 2^63 bytes, operands without end.
+  // The header has 4 GiB, the extended operation 2^63 bytes, or the operands do not end.
   CHECK(count_line_rows(bytes({100, 0, 0, 0, 4, 0, 255, 255, 255, 255, 1, 1, 1, 0, 1, 13}), 0,
                         true) == 0);
   const auto table = [](std::initializer_list<int> program) {
@@ -81,7 +81,8 @@ TEST_CASE("line_rows: tables that lie about their sizes end where their bytes en
     for (const int value : program) all.push_back(static_cast<std::byte>(value));
     return all;
   };
-  // The first special operation is 2, so there is one standard operation, whose operands follow.
+  // The first special opcode is 2. There is one standard opcode, whose number of operands comes
+  // first here.
   CHECK(count_line_rows(table({0, 9, 9, 9}), 0, true) == 3);
   CHECK(count_line_rows(table({0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 127, 9}), 0, true) ==
         0);

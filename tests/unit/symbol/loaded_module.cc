@@ -1,5 +1,4 @@
-// dl_iterate_phdr instead of /proc/self/maps: the load bias is then the truth and no calculation of
-// ours.
+// Uses dl_iterate_phdr instead of /proc/self/maps, so the load bias is the loader's own.
 #include "loaded_module.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Profiles for tests: modules as the dynamic linker of this process knows them.
+// Profiles for tests, with modules as the dynamic linker of this process reports them.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace labelscope::cli {
 
-// One module of this process, with the executable range and the load bias that the linker tells.
+// One module of this process, with the executable range and the load bias by the dynamic linker.
 struct LoadedModule {
   ProfileModule module;
   ModuleFile file;
 };
 
 ModuleFile open_module_file(const std::string& path);
-// The module that holds `address`; an empty path if none does.
+// Returns the module that holds `address`; its path is empty if there is none.
 LoadedModule module_at(std::uint64_t address);
 
-// By a worker that is a fork of the test.
+// Returns options for naming by a worker that is a fork of the test.
 FileNamer::Options honest_naming();
-// A profile with one module and these addresses, symbolized.
+// Makes a profile with one module and these addresses, and symbolizes it.
 Profile symbolize_addresses(const LoadedModule& loaded, const std::vector<std::uint64_t>& addresses,
                             const SymbolizerOptions& options = {},
                             FileNamer::Options naming = honest_naming());

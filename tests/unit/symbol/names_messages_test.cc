@@ -1,4 +1,4 @@
-// What the worker may say about names, and what labelscope does not take from it.
+// What the worker may say about names, and what labelscope refuses from it.
 #include "cli/names/names_messages.h"
 
 #include <protozero/pbf_builder.hpp>
@@ -28,7 +28,7 @@ std::vector<std::string> written(const std::vector<std::vector<SourceLine>>& nam
   return packets;
 }
 
-// As the worker would, with numbers of its own choice.
+// Makes a reply as the worker does, with any numbers.
 std::string reply(const std::vector<std::string>& strings,
                   const std::vector<std::uint32_t>& numbers) {
   std::string body;
@@ -106,7 +106,7 @@ TEST_CASE("names_messages: text beyond all measure is left out, also if it is on
   REQUIRE(reader.check_complete());
   CHECK_FALSE(reader.names.front().front().function.empty());
   CHECK(reader.names.back().back().function.empty());
-  // From a worker that does not count.
+  // This worker repeats a long name beyond the limit of all text in an answer.
   std::vector<std::uint32_t> numbers;
   for (int i = 0; i < 512; ++i) {
     numbers.push_back(1);

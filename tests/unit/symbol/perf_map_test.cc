@@ -1,4 +1,4 @@
-// The lines of a perf map, as its writers and others write them.
+// The lines of a perf map, as its writers write them, and malformed ones.
 #include "cli/names/perf_map.h"
 
 #include <fcntl.h>
@@ -73,7 +73,7 @@ TEST_CASE("perf_map: of a file that is too large the end counts, and it says so"
   std::ofstream(path) << "1000 10 first\n2000 10 second\n3000 10 third\n";
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   PerfMap::Limits limits;
-  limits.bytes = 30;  // "10 first" is cut, and so is what is left of its line
+  limits.bytes = 30;  // "10 first" is cut, and the rest of its line is dropped
   auto map = PerfMap::read(file.get(), limits);
   REQUIRE(map.has_value());
   CHECK(map->find(0x1000).empty());

@@ -1,8 +1,8 @@
-// Code under test: see probe.h.
+// The code under test (see probe.h).
 #include "probe.h"
 
 #if defined(__x86_64__)
-// The instruction pointer that lea sees is that of the next instruction.
+// lea sees the instruction pointer of the next instruction.
 #define PROBE_PC(out)                             \
   do {                                            \
     asm volatile("lea 0(%%rip), %0" : "=r"(out)); \
@@ -62,7 +62,7 @@ extern "C" PROBE_NOINLINE void probe_plain_c(probe::Place* place) {
 }
 // clang-format on
 
-// As hand-written assembly does it: a function without a size, one with a label inside, then
+// The assembly is as people write it: a function without a size, one with a label inside, then
 // padding that belongs to neither.
 asm(R"(
   .text

@@ -1,5 +1,4 @@
-// Places in code that tell where they are: the address at run time and the line as the compiler
-// counts.
+// Places in code that report where they are: the address at run time, and the line by the compiler.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +14,18 @@ struct Place {
   int outer_line = 0;  // where the outermost calls `middle`
 };
 
-// Not inlined; `middle` and `innermost` are inlined into it.
+// This is not inlined; `middle` and `innermost` are inlined into it.
 PROBE_EXPORT void outermost(Place& place);
-// Inside a lambda's own, not inlined function.
+// Takes the place inside a lambda's own function, which is not inlined.
 PROBE_EXPORT void through_lambda(Place& place);
-// A file-local function: no dynamic symbol.
+// Takes the place in a file-local function, which has no dynamic symbol.
 PROBE_EXPORT void through_local(Place& place);
 
 }  // namespace probe
 
 extern "C" PROBE_EXPORT void probe_plain_c(probe::Place* place);
 
-// Not to be called: only their addresses count.
+// These are not to be called; only their addresses are used.
 extern "C" PROBE_EXPORT void probe_unsized();
 extern "C" PROBE_EXPORT void probe_sized();
 extern "C" PROBE_EXPORT void probe_loops();

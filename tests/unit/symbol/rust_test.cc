@@ -1,4 +1,4 @@
-// A tiny Rust program in both mangling schemes; it prints its own addresses and lines.
+// A small Rust program in both mangling schemes, which prints its own addresses and lines.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kRustc = LABELSCOPE_RUSTC;
 
-// Static and at fixed addresses where possible would need another target: the program prints its
-// load bias as the linker tells it (__ehdr_start is the link-time address zero of a PIE).
+// The program prints its load bias by the linker (__ehdr_start is the link-time address zero of a
+// PIE), since linking to fixed addresses would need another Rust target.
 constexpr const char* kSource = R"rust(
 mod shop {
     pub struct Cart<T> { pub items: Vec<T> }
@@ -52,7 +52,7 @@ void check_scheme(const std::string& scheme) {
                         "' -g -O --crate-name tiny -C symbol-mangling-version=" + scheme +
                         (scheme == "legacy" ? " -Z unstable-options" : "") +
                         " tiny.rs -o tiny 2>log";
-  // Which of the two schemes needs the unstable switch depends on the compiler's age.
+  // The compiler's age decides which of the two schemes needs the unstable switch.
   REQUIRE(std::system(("export RUSTC_BOOTSTRAP=1; " + command).c_str()) ==
           0);  // NOLINT(cert-env33-c): fixed words
 
@@ -75,7 +75,7 @@ void check_scheme(const std::string& scheme) {
   CHECK(lines[0].function == "tiny::shop::here");
   CHECK(lines[0].line == line);
   CHECK(lines[0].file.ends_with("/tiny.rs"));
-  // v0 tells the type arguments, the legacy scheme cannot.
+  // v0 includes the type arguments, the legacy scheme does not.
   CHECK(lines[1].function ==
         (scheme == "v0" ? "<tiny::shop::Cart<u8>>::checkout" : "tiny::shop::Cart<T>::checkout"));
   CHECK(lines[1].system_name.starts_with(scheme == "v0" ? "_R" : "_ZN"));

@@ -1,4 +1,4 @@
-// Stripped files, with and without their debug file beside them.
+// Stripped files, with and without a debug file beside them.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined cal
   CHECK(lines[2].line == place.outer_line);
 }
 
-// The stripped probe, with what strip(1) took away packed into it.
+// Puts the symbols that strip(1) took away into the stripped probe, packed.
 static void add_packed_symbols(const Copies& copies, const std::string& pack) {
   copies.objcopy(std::string("--strip-debug '") + paths::kProbe + "' names");
   const std::string packed = "cd '" + copies.folder.path() + "' && " + pack;
@@ -123,7 +123,8 @@ TEST_CASE("elf_symbols: packed symbols in the file give local functions their na
   probe::outermost(exported);
   probe::Place local;
   probe::through_local(local);
-  // It reaches up to the next symbol where all symbols are there, and nowhere otherwise.
+  // The function reaches up to the next symbol where all symbols are there. Otherwise its end is
+  // unknown.
   const Address unsized = reinterpret_cast<Address>(&probe_unsized) + 8;
   const Profile profile =
       symbolize_addresses(copies.loaded(local.address), {exported.address, local.address, unsized});
@@ -191,7 +192,7 @@ TEST_CASE("elf_symbols: a debug file in a folder that others can change is not o
   CHECK(refused.modules[0].symbol_problem.find("others can change its folder; --debug-dir") !=
         std::string::npos);
 
-  // The user trusts it.
+  // With --debug-dir the user vouches for this folder.
   FileNamer::Options naming = honest_naming();
   naming.debug_folders = {copies.folder.path()};
   const Profile trusted = symbolize_addresses(loaded, {local.address}, {}, std::move(naming));

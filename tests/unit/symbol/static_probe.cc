@@ -1,4 +1,4 @@
-// Prints where `outermost` is: the truth about a static executable.
+// Prints the address of `outermost` in a static executable.
 #include <cstdio>
 
 #include "probe.h"

@@ -1,5 +1,5 @@
-// How many distinct addresses of a library are named in a second: labelscope_symbol_bench FILE
-// [COUNT]. Addresses are spread evenly over the executable segment.
+// Measures how many distinct addresses of a library are named in a second: labelscope_symbol_bench
+// FILE [COUNT]. Addresses are spread evenly over the executable segment.
 #include <elf.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -29,7 +29,7 @@ TEST_CASE("symbol_table: a label inside a function is not its name") {
 }
 
 TEST_CASE("symbol_table: behind the end of a function its name ends") {
-  // probe_padding is a label there without a size.
+  // The label probe_padding is there and has no size.
   CHECK(name_at(kSized + 63) == "probe_sized");
   CHECK(name_at(kSized + 64) == "probe_padding");
   CHECK(name_at(kSized + 128) == "probe_end");

@@ -1,4 +1,5 @@
-// The dispatch: which source names come from, hooks, and reasons for what has no name.
+// The symbolizer's choices: where a name comes from, hooks, and reasons for addresses without
+// names.
 #include "cli/symbol/symbolizer.h"
 
 #include <algorithm>
@@ -24,14 +25,14 @@ __attribute__((noinline)) std::uint64_t return_address() {
   return reinterpret_cast<std::uint64_t>(__builtin_return_address(0)) - 1;
 }
 
-// qsort calls back: the return address is inside libc.
+// qsort calls back, so the return address is inside libc.
 std::uint64_t libc_address = 0;
 int compare(const void* /*a*/, const void* /*b*/) {
   libc_address = reinterpret_cast<std::uint64_t>(__builtin_return_address(0)) - 1;
   return 0;
 }
 
-// The mapping of this process with that name, as start and end.
+// Finds the mapping of this process with that name, as start and end.
 bool mapping_named(const std::string& name, std::uint64_t& start, std::uint64_t& end) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -93,7 +94,7 @@ TEST_CASE("symbolizer: two modules of one file with different biases get the sam
   profile.modules = {loaded.module, loaded.module};
   profile.modules[1].load_bias += 0x10000;
   profile.locations = {{0, address, {}}, {1, address + 0x10000, {}}};
-  // Opened twice: it is the file that counts.
+  // The module is opened twice, but the file counts once.
   FileNamer namer(honest_naming());
   symbolize(profile, {loaded.file, open_module_file(loaded.module.path)}, namer, {});
   REQUIRE(profile.locations[0].lines.size() == 3);
@@ -122,7 +123,7 @@ TEST_CASE("symbolizer: the vDSO is named from our own, and stays [vdso] where it
   }
   CHECK(clock > 0);
   CHECK(profile.locations.back().lines[0].function == "[vdso]");
-  // Its own functions are in no symbol table: they go by their starts.
+  // Its own functions are in no symbol table, so they are named by their starts.
   const std::string& problem = profile.modules[0].symbol_problem;
   CHECK((problem.empty() || problem.find("exported functions only") != std::string::npos));
 }

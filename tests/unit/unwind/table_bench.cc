@@ -1,5 +1,5 @@
-// What it costs to build a table in the worker, beside building it here: labelscope_table_bench
-// FILE [TIMES]
+// Compares the time to build a table in the worker with that in this process:
+// labelscope_table_bench FILE [TIMES]
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Build = std::function<Result<UnwindTable>(UniqueFd)>;
 
-// The median of so many times.
+// Prints the median of `times` builds.
 void measure(const char* what, const char* path, int times, const Build& build) {
   std::vector<double> taken;
   std::size_t rows = 0;

@@ -1,4 +1,4 @@
-// Tables arrive as they were, and nothing that is no table is taken from a worker.
+// Tables arrive as they were sent, and messages that are no table are refused.
 #include "cli/unwind/table_messages.h"
 
 #include <protozero/pbf_builder.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kPageBytes = 1U << LS_UNWIND_PAGE_BITS;
 
-// Two pages: three rows and one.
+// Makes a table of two pages, with three rows and one row.
 UnwindTable small_table() {
   UnwindTable table;
   table.machine = Machine::kAarch64;
@@ -42,7 +42,7 @@ Result<UnwindTable> received(const UnwindTable& table, const UnwindTableLimits& 
   return reader.finish();
 }
 
-// Why a table with this change is not taken; empty if it is.
+// Returns why a table with this change is refused, or nothing if it is taken.
 std::string why_not(const std::function<void(UnwindTable&)>& change,
                     const UnwindTableLimits& limits = {}) {
   UnwindTable table = small_table();
@@ -121,7 +121,7 @@ TEST_CASE("table_messages: what is no table is refused") {
         "its table is of code that cannot be");
   CHECK(why_not([](UnwindTable& t) { t.machine = static_cast<Machine>(2); }) ==
         "it sends facts that cannot be");
-  // A page of more rows than a block of the map has.
+  // The page has more rows than a block of the map.
   CHECK(why_not([](UnwindTable& t) {
           t.rows.clear();
           for (std::uint32_t i = 0; i <= LS_UNWIND_BLOCK_ROWS; ++i) {
@@ -143,7 +143,7 @@ TEST_CASE("table_messages: a table beyond the limits is refused as it comes") {
   limits = {};
   limits.text_bytes = 0;
   CHECK(why_not([](UnwindTable&) {}, limits) == "it sends a larger table than any may be");
-  // Without end.
+  // These messages never end.
   UnwindTable endless = small_table();
   endless.segments.resize(1);
   TableReader reader;
@@ -159,7 +159,7 @@ TEST_CASE("table_messages: a table beyond the limits is refused as it comes") {
 TEST_CASE("table_messages: bytes that are no message, and an answer that is cut short") {
   TableReader reader;
   CHECK_FALSE(reader.take("\xff\xff\xff"));
-  // Each field as a number, and as a text.
+  // Each field comes as a number, and as a text.
   for (std::uint32_t tag = 1; tag <= 6; ++tag) {
     std::string number;
     protozero::pbf_writer(number).add_uint64(tag, 1);

@@ -1,5 +1,5 @@
-// Tables through the worker are those that are built here; and a worker that dies, hangs or lies
-// costs the table of one file.
+// The worker's tables equal those that are built here. A worker that dies, hangs or lies loses only
+// the table of one file.
 #include "cli/unwind/table_worker.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ void expect_same(const UnwindTable& left, const UnwindTable& right) {
   CHECK(left.facts.functions == right.facts.functions);
 }
 
-// A worker that does this when it is asked for a table; the next one is honest.
+// Launches a worker that calls `act` when a table is asked for; the next worker is honest.
 Launcher bad_once(std::function<void(Channel&)> act) {
   auto first = std::make_shared<bool>(true);
   const Launcher bad = forked_worker([act = std::move(act)](Channel& channel) {
@@ -162,7 +162,7 @@ TEST_CASE("table_worker: a signal that waits to be taken ends what goes on") {
   CHECK_FALSE(Signals::stop_is_pending());
 }
 
-// A thread's nice value goes to the processes that it starts, and the worker takes no precedence.
+// Processes inherit a thread's nice value, and the worker takes no precedence over others.
 TEST_CASE("table_worker: the worker is as patient as the thread that asks") {
   skip_in_user_mode_emulation();
   int nice_value = -1;

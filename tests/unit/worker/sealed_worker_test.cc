@@ -1,5 +1,5 @@
-// A worker that somebody has taken over (compromised_worker.cc): it is started and sealed as the
-// real one, and then tries.
+// A worker that an attacker has taken over (compromised_worker.cc): it is started and sealed like
+// the real one, and then tries what is forbidden.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ Attempt attempt(Worker& worker, std::string_view task, bool with_file = false) {
   return attempt;
 }
 
-// Where seccomp cannot be had there is no worker, and nothing to try.
+// Without seccomp there is no worker, and nothing to test.
 void need_seal(Worker& worker) {
   skip_in_user_mode_emulation();
   const Attempt works = attempt(worker, "work", true);
@@ -73,7 +73,7 @@ TEST_CASE("sealed_worker: it does its work, and is refused everything else") {
     const bool ended = tried.outcome.kind == Worker::Outcome::Kind::kDied &&
                        tried.outcome.why.find("SIGSYS") != std::string::npos;
     CHECK((ended || tried.said.starts_with("refused")));
-    // The next one has a new worker, which works.
+    // The next request gets a new worker, which works.
     CHECK(attempt(worker, "work", true).said == "could");
   }
 }

@@ -1,5 +1,5 @@
-// Workers that die, hang, or say what they must not, at each point of a conversation: each ends one
-// request, in time, with a sentence; and then the next one is answered.
+// Workers that die, hang, or send forbidden messages, at each point of a conversation. Each ends
+// one request, in time, with a sentence; and the next request is answered.
 #include "cli/worker/worker.h"
 
 #include <sys/ptrace.h>
@@ -50,7 +50,7 @@ void say(Channel& channel, Message::Kind kind, std::string body = {}) {
 }
 void wait_for_request(Channel& channel) { (void)channel.receive(std::chrono::milliseconds(-1)); }
 
-// After the worker has said that it is ready, and was asked.
+// `act` runs after the worker has reported that it is ready, and has received the request.
 Answered ask_one_that(const std::function<void(Channel&)>& act,
                       std::chrono::milliseconds patience = 20s) {
   Worker worker(forked_worker([&](Channel& channel) {
@@ -140,7 +140,7 @@ TEST_CASE("worker: it says what it must not") {
       [](Channel& channel) { say(channel, Message::Kind::kReady); },
       [](Channel& channel) { say(channel, Message::Kind::kRequest, "labelscope"); },
       [](Channel& channel) { say(channel, Message::Kind::kGive); },
-      // A descriptor is nothing that labelscope takes from a worker.
+      // labelscope takes no descriptor from a worker.
       [](Channel& channel) {
         Message message{Message::Kind::kReply, "x", {}};
         message.files.emplace_back(::dup(0));
@@ -214,7 +214,7 @@ TEST_CASE("worker: cancelling ends a request at once, whatever the worker does")
 }
 
 TEST_CASE("worker: cancelling does not wait for a worker that needs long to end") {
-  // A tracer holds the worker in its last moment. On a busy machine the kernel is as long there,
+  // A tracer holds the worker in its last moment. On a busy machine the kernel takes as long there,
   // giving back a gigabyte.
   int told[2];
   int held[2];
@@ -262,7 +262,7 @@ TEST_CASE("worker: cancelling does not wait for a worker that needs long to end"
   CHECK(reply == "held");
   CHECK(outcome.kind == Kind::kCancelled);
   CHECK_FALSE(worker.is_running());
-  CHECK(taken < 1s);  // where nobody has told labelscope to stop, it waits for 2 s
+  CHECK(taken < 1s);  // without such a request labelscope waits for 2 s
 }
 
 TEST_CASE("worker: one that may have more memory takes the place of one that may not") {

@@ -1,5 +1,5 @@
 // Core files of both processors, made here byte by byte: what is in them, and what is wrong with
-// them. Where the files of the process come from is in core_process_files_test.cc.
+// them. core_process_files_test.cc tests where the files of the process come from.
 #include "labelscope/core_file.h"
 
 #include <fcntl.h>
@@ -86,7 +86,7 @@ TEST_CASE("core_file: a name has fifteen bytes, whatever the sixteenth holds") {
 
 TEST_CASE("core_file: notes that are missing leave what they tell empty") {
   CoreBytes made(Machine::kAarch64);
-  // No thread pointer: emulators and old debuggers do not write NT_ARM_TLS.
+  // There is no thread pointer: emulators and old debuggers do not write NT_ARM_TLS.
   made.add_note("CORE", NT_PRSTATUS, std::string(392, '\0'));
   const MadeCore core(made.bytes());
   REQUIRE(core.opened());
@@ -154,7 +154,7 @@ TEST_CASE("core_file: a core that was cut short says so, and gives what it still
   CHECK(text_at(*core, kData + 4095, 2) == "ab");
   CHECK(contains(text_at(*core, kData + 8191, 1), "cut short"));
 
-  // Where the threads were is a question of how early.
+  // A file that is cut earlier has no threads either, and is refused.
   for (const std::size_t size : {std::size_t{300}, std::size_t{100}, std::size_t{20}}) {
     CHECK(contains(why_not(whole.substr(0, size)), "cut short"));
   }
@@ -168,7 +168,7 @@ TEST_CASE("core_file: a core with more mappings than e_phnum can tell") {
   const MadeCore core(whole);
   REQUIRE(core.opened());
   CHECK(text_at(*core, kData, 4) == "here");
-  // Cut short, the count is gone, but the notes tell where the headers end.
+  // Where the file is cut short, the count is gone, but the notes show where the headers end.
   const MadeCore cut(whole.substr(0, whole.size() - sizeof(Elf64_Shdr) - 2));
   REQUIRE(cut.opened());
   CHECK(cut->truncated());
@@ -223,7 +223,7 @@ TEST_CASE("core_file: headers that lie are refused, not believed") {
   CHECK(contains(why_not(with(note + offsetof(Elf64_Phdr, p_filesz), UINT64_MAX)),
                  "beyond all files"));
 
-  // Notes that claim more than there is: what came before them counts.
+  // Notes that claim more than the file holds are read as far as it goes.
   const MadeCore longer(with(note + offsetof(Elf64_Phdr, p_filesz), 1ULL << 62));
   REQUIRE(longer.opened());
   CHECK(longer->truncated());
@@ -260,11 +260,11 @@ TEST_CASE("core_file: notes that lie are refused, or end the notes") {
     made.add_thread({.tid = 2});
     return MadeCore(made.bytes());
   };
-  // Longer than the range: nothing behind it can be found.
+  // The note is longer than the range, so nothing behind it can be found.
   const MadeCore endless(opened_with(bytes_of(Elf64_Nhdr{5, UINT32_MAX, NT_AUXV})));
   REQUIRE(endless.opened());
   CHECK(endless->threads().size() == 1);
-  // Nothing of the file is missing; what is wrong is said, and no thread passes for unlabelled.
+  // Nothing of the file is missing. The error is reported, and no thread passes for unlabelled.
   CHECK_FALSE(endless->truncated());
   REQUIRE_FALSE(endless->problems().empty());
   CHECK(contains(endless->problems().back().reason, "a note is longer"));
@@ -284,7 +284,7 @@ TEST_CASE("core_file: notes that lie are refused, or end the notes") {
   CHECK(contains(refused_with(NT_PRSTATUS, std::string(300, 'x')), "NT_PRSTATUS"));
   CHECK(contains(refused_with(NT_PRPSINFO, std::string(100, 'x')), "NT_PRPSINFO"));
   CHECK(contains(refused_with(NT_AUXV, std::string(70000, 'x')), "impossibly large"));
-  // The table of files: a count that is not there, paths that do not end, pages that overflow.
+  // The table of files has a wrong count, paths that do not end, or pages that overflow.
   const auto word = [](std::uint64_t value) { return bytes_of(value); };
   CHECK(contains(refused_with(NT_FILE, word(1)), "NT_FILE"));
   CHECK(contains(refused_with(NT_FILE, word(UINT64_MAX) + word(4096)), "NT_FILE"));
@@ -314,10 +314,10 @@ TEST_CASE("core_file: labels are read as the core's processor lays them out, on 
         x86 ? std::vector<std::string>{}
             : std::vector<std::string>{"MACHINE=EM_AARCH64", "RELOCATION=R_AARCH64_TLSDESC"});
     write_file(root.path() + "/lib/libcustomlabels.so", file);
-    // A resolver that returns the descriptor's argument.
+    // This resolver returns the descriptor's argument.
     const std::string code = x86 ? std::string("\x48\x8b\x40\x08\xc3", 5)
                                  : std::string("\x00\x04\x40\xf9\xc0\x03\x5f\xd6", 8);
-    // On aarch64 the top byte of a pointer is the program's own.
+    // On aarch64 a program may use the top byte of a pointer for itself.
     const std::uint64_t tag = x86 ? 0 : Address{0xa5} << 56;
     const auto word = [](std::uint64_t value) { return bytes_of(value); };
     std::string data = word((kData + 0x100) | tag);  // the set, at 0
@@ -347,7 +347,8 @@ TEST_CASE("core_file: labels are read as the core's processor lays them out, on 
     const auto snapshot = snapshot_core(*core, *plan, {});
     REQUIRE(snapshot);
     CHECK(snapshot->source == SnapshotSource::kCore);
-    // By number, not as the core has them; the signal is the first one's.
+    // Threads are ordered by number, not as in the core; the signal is that of the core's first
+    // one.
     REQUIRE(snapshot->threads.size() == 2);
     CHECK(raw(snapshot->threads[0].tid) == 6);
     CHECK(snapshot->threads[0].signal == 0);
@@ -359,7 +360,8 @@ TEST_CASE("core_file: labels are read as the core's processor lays them out, on 
     CHECK(snapshot->threads[1].seen.labels[0].value == "42");
     CHECK(core->problems().empty());
 
-    // The same core without the last page of the labels' memory, which it says that there was.
+    // This is the same core without the last page of the labels' memory, although its headers list
+    // it.
     CoreBytes lacking(machine);
     lacking.add_thread({.tid = 7, .thread_pointer = kThread});
     lacking.add_memory(kThread - 0x1000, block);

@@ -1,5 +1,5 @@
-// The files of a dead process: where they are looked for, and that none counts but the one that was
-// mapped.
+// The files of a dead process: where they are looked for, and that only the file that was mapped is
+// accepted.
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -22,7 +22,8 @@ const std::string& library() {
   static const std::string bytes = read_file(fixture_path("libcustomlabels_gnu2.so"));
   return bytes;
 }
-// Another build of about the same: one segment layout, one more thread-local variable.
+// This is another build of nearly the same code: it has the same segment layout and one more
+// thread-local variable.
 const std::string& other_library() {
   static const std::string bytes = read_file(fixture_path("libcustomlabels_gnu.so"));
   return bytes;
@@ -46,7 +47,7 @@ CoreBytes core_with(const std::string& file, bool first_page = true) {
   return made;
 }
 
-// Looks for the library's file once, and reads memory that is in it alone.
+// The result of looking for the library's file once, and of reading memory that only the file has.
 struct Looked {
   Result<UniqueFd> file;
   Status memory;
@@ -89,7 +90,7 @@ void check_refused(const Looked& looked, const std::string& why) {
   CHECK(looked.problems[0].reason.find(why) != std::string::npos);
 }
 
-// The place of DT_DEBUG's value in a file, by link-time address.
+// Returns the link-time address of DT_DEBUG's value in a file.
 std::uint64_t debug_value_of(const std::string& file) {
   const ElfImage image = require_image(file);
   const std::uint64_t dynamic = image.dynamic_address().value_or(0);
@@ -105,7 +106,7 @@ std::uint64_t debug_value_of(const std::string& file) {
   return 0;
 }
 
-// What a core without NT_FILE comes to, whose loader keeps its list at kDebug.
+// The result for a core without NT_FILE whose loader keeps its list at kDebug.
 struct Listed {
   std::vector<CoreFileProblem> problems;
   unsigned outcome = 0;
@@ -134,7 +135,7 @@ Listed list_libraries(const std::string& loaders_memory) {
   return {core->problems(), snapshot->threads[0].seen.outcome};
 }
 
-// struct r_debug and `count` links without a name; the last one leads to `last`.
+// Makes a struct r_debug and `count` links without a name; the last one leads to `last`.
 std::string links(std::size_t count, Address last) {
   std::string memory = bytes_of(std::uint64_t{1}) + bytes_of(kLinks);
   memory.resize(kLinks - kDebug);
@@ -209,7 +210,8 @@ TEST_CASE("core_file: what the process had changed counts, not the file") {
   made.add_loaded_files();
   const MadeCore core(made.bytes(), {{}, {root.path()}, {}});
   REQUIRE(core.opened());
-  // From the last read-only page, which is in the file only, to the first writable one.
+  // This range goes from the last read-only page, which only the file has, to the first writable
+  // one.
   std::string text(kWritable + 7 - 0x2f00, '\0');
   REQUIRE(core->memory().read(kBias + 0x2f00, std::as_writable_bytes(std::span(text))));
   CHECK(text.substr(0, 0x100) == library().substr(0x2f00, 0x100));
@@ -248,7 +250,8 @@ TEST_CASE(
       continue;
     }
     CHECK(read.error().context.find("was not dumped") != std::string::npos);
-    // The slot in it is not 0, as the file has it: nobody knows.
+    // The file has 0 in the slot. The slot in memory is not taken for 0, because its value is
+    // unknown.
     const auto plan = Planner().plan(*core);
     REQUIRE(plan);
     REQUIRE(plan->publishers.size() == 1);
@@ -260,7 +263,7 @@ TEST_CASE(
 }
 
 TEST_CASE("core_file: a publisher whose words are not in the core leaves no thread unlabelled") {
-  // one_slot.yaml: where its slot is, and where its version may be, both in writable memory.
+  // In one_slot.yaml the slot, and in one variant the version, are in writable memory.
   constexpr std::uint64_t kSlot = 0x1900;
   constexpr std::uint64_t kVersion = 0x1a00;
   constexpr Address kThread = 0x7e0000001000;
@@ -283,7 +286,7 @@ TEST_CASE("core_file: a publisher whose words are not in the core leaves no thre
           true, cut);
       made.add_loaded_files();
       std::string bytes = made.bytes();
-      // The library's writable memory is what comes last.
+      // The library's writable memory is at the end of the core.
       if (cut) bytes.resize(bytes.size() - 0x1000);
       const MadeCore core(bytes, {{}, {root.path()}, {}});
       REQUIRE(core.opened());
@@ -368,7 +371,7 @@ TEST_CASE("core_file: a file of debug information does not stand in for the libr
 }
 
 TEST_CASE("core_file: neither dots nor links in a path leave the system root") {
-  skip_in_user_mode_emulation();  // nor has it openat2
+  skip_in_user_mode_emulation();  // QEMU has no openat2 either
   const TempFolder outside;
   write_file(outside.path() + "/secret", library());
   const TempFolder root;
@@ -388,7 +391,7 @@ TEST_CASE("core_file: neither dots nor links in a path leave the system root") {
     REQUIRE(mappings);
     CHECK_FALSE(core->open_file(mappings->front()));
   }
-  // An absolute link is one within the root.
+  // The target of an absolute link is looked for within the root.
   write_file(root.path() + "/real/libservice.so.1", library());
   std::filesystem::create_directories(root.path() + "/opt/service");
   std::filesystem::create_symlink("/real/libservice.so.1", root.path() + kPath);
@@ -428,7 +431,7 @@ TEST_CASE("core_file: the main executable can be given, wherever it is and whate
   CoreBytes made = core_with(library());
   made.add_auxv({{AT_PHDR, kBias + sizeof(Elf64_Ehdr)}});
   check_found(look(made, {given, {"/nonexistent"}, {}}), library());
-  // It stands in for no other file.
+  // The given file does not stand in for another one.
   CoreBytes other = core_with(library());
   other.add_auxv({{AT_PHDR, kBias - 0x10000}});
   check_refused(look(other, {given, {"/nonexistent"}, {}}), "not found");
@@ -439,7 +442,7 @@ TEST_CASE("core_file: a data file that is mapped is neither a module nor memory 
   write_file(root.path() + "/var/data", std::string(8192, 'x'));
   CoreBytes made;
   made.add_thread({.tid = 1});
-  // As gcore has it: no segment for what it leaves out.
+  // gcore writes no segment for memory that it leaves out.
   made.add_memory(kBias, std::string(4096, 'x'));
   made.add_files(
       {{kBias, kBias + 4096, 0, "/var/data"}, {kBias + 4096, kBias + 8192, 1, "/var/data"}});

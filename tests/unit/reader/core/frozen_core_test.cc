@@ -1,5 +1,5 @@
-// A core file as a kernel wrote it (testdata/README.md says how): what was read from it once must
-// be read from it for ever, on every machine.
+// A core file that a kernel wrote (testdata/README.md says how). Every machine must always read the
+// same from it.
 #include <zlib.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ LabelSet sorted(LabelSet labels) {
   return labels;
 }
 
-// The core's file names begin with `stem`.
+// Checks the core whose file names begin with `stem`.
 void check_frozen_core(const std::string& stem) {
   const TempFolder folder;
   const std::string executable = folder.path() + "/crasher";

@@ -1,5 +1,6 @@
-// Cores in which threads have no thread pointer, made here: where it is found again, and what is
-// not taken for it. A whole one by such a kernel is in frozen_core_test.cc.
+// Cores in which threads have no thread pointer, made here: where the reader finds it again, and
+// what it does not take for one. frozen_core_test.cc has a whole core by a kernel that leaves it
+// out.
 #include <cstring>
 
 #include "support/catch.h"
@@ -27,12 +28,12 @@ class Memory {
   std::string bytes_;
 };
 
-// glibc's struct pthread: its own address twice, the thread's ID behind.
+// Puts glibc's struct pthread: its own address twice, followed by the thread's ID.
 void put_glibc(Memory& memory, Address start, std::size_t offset, std::int32_t tid) {
   memory.put(offset, start + offset).put(offset + 0x10, start + offset).put(offset + 0x2d0, tid);
 }
 
-// musl's: own address, neighbours, ID.
+// Puts musl's struct pthread: its own address, its neighbours, and the ID.
 void put_musl(Memory& memory, Address start, std::size_t offset, std::int32_t tid, Address previous,
               Address next) {
   memory.put(offset, start + offset).put(offset + 0x10, previous).put(offset + 0x18, next);
@@ -50,7 +51,7 @@ std::optional<Address> thread_pointer_in(const CoreBytes& made) {
   const MadeCore core(made.bytes());
   REQUIRE(core.opened());
   REQUIRE(core->threads().size() == 2);
-  // What a core has is left as it is.
+  // A thread pointer that the core has is left as it is.
   CHECK(core->threads()[0].thread_pointer == Address{0x7777});
   return core->threads()[1].thread_pointer;
 }
@@ -66,7 +67,7 @@ TEST_CASE("lost_thread_pointers: glibc's block is found above the thread's stack
 }
 
 TEST_CASE("lost_thread_pointers: and elsewhere, also across what is read at a time") {
-  // A mebibyte is read at a time.
+  // The reader takes a mebibyte at a time; some of these offsets are at its borders.
   for (const std::size_t offset : {0x0UL, 0x10UL, 0xffff8UL, 0xffe00UL, 0x100000UL, 0x1ffc00UL}) {
     INFO("at " << offset);
     CoreBytes made = with_thread();

@@ -1,5 +1,5 @@
-// ElfImage over files that lie: every answer is a Result, at once, whatever the bytes say. Run it
-// under the asan preset too.
+// ElfImage over files that lie: every answer is a Result and comes at once, whatever the bytes say.
+// Run this under the asan preset, too.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kSet = "custom_labels_current_set";
 
-// Asks everything that can be asked. True if the file was accepted at all.
+// Asks all questions that ElfImage answers. Returns true if the file was accepted.
 bool ask_everything(const std::string& bytes) {
   Result<ElfImage> image = open_image(bytes);
   if (!image) {
@@ -43,7 +43,7 @@ bool ask_everything(const std::string& bytes) {
   return true;
 }
 
-// What a lookup in publisher.yaml with these macros comes to.
+// Returns the result of a lookup in publisher.yaml with these macros.
 Result<std::optional<ElfSymbol>> look_up(const std::vector<std::string>& macros,
                                          const char* name = kSet) {
   return require_image(elf_from_yaml("publisher", macros)).find_dynamic_symbol(name);
@@ -61,7 +61,7 @@ void patch(std::string& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// The program header of this type, as an offset into the file.
+// Returns the offset of the program header of this type in the file.
 std::size_t segment_at(const std::string& bytes, std::uint32_t type) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -77,14 +77,14 @@ std::size_t segment_at(const std::string& bytes, std::uint32_t type) {
 
 class Deadline {
  public:
-  // Far above what an honest answer takes, far below a walk of 2^32 steps.
+  // This is far above what an honest answer takes, and far below a walk of 2^32 steps.
   ~Deadline() { CHECK(std::chrono::steady_clock::now() - start_ < std::chrono::seconds(20)); }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// What the process has needed at most, and has needed since.
+// Checks by how much the peak of the process's memory grows during its life.
 class MemoryBound {
  public:
   ~MemoryBound() { CHECK(peak() - before_ < (64 << 10)); }
@@ -100,7 +100,7 @@ class MemoryBound {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// A publisher with these section headers at its end, and a hole before them.
+// Makes a publisher with these section headers at its end, and a hole before them.
 UniqueFd with_sections(const std::vector<Elf64_Shdr>& sections, std::uint16_t count,
                        std::uint64_t hole) {
   std::string bytes = elf_from_yaml("publisher");
@@ -184,7 +184,8 @@ TEST_CASE(
 }
 
 TEST_CASE("elf_hostile: a GNU chain without an end is given up long before the segment's end") {
-  // 3 MiB of chain words with the end bit clear, each with the hash that is looked for.
+  // The file has 3 MiB of chain words with the end bit clear, each with the hash that is looked
+  // for.
   std::string bytes = elf_from_yaml("publisher", {"HASH3=0x61a7469e"});
   const std::size_t load = segment_at(bytes, PT_LOAD);
   const std::uint64_t size = 3 << 20;
@@ -197,7 +198,7 @@ TEST_CASE("elf_hostile: a GNU chain without an end is given up long before the s
   patch<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shstrndx), 0);
   patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_filesz), size);
   patch<std::uint64_t>(bytes, load + offsetof(Elf64_Phdr, p_memsz), size);
-  // The table moves behind the rest: {1 bucket, first symbol 1, 1 bloom word, shift 6}, ...
+  // The table moves to the end of the file: {1 bucket, first symbol 1, 1 bloom word, shift 6}, ...
   const std::array<std::uint32_t, 7> table = {1, 1, 1, 6, 0xffffffff, 0xffffffff, 1};
   patch(bytes, 0x1000, table);
   patch<std::uint64_t>(bytes, 0x808, 0x1000);  // the value of DT_GNU_HASH
@@ -236,7 +237,8 @@ TEST_CASE("elf_hostile: a string table that ends within the name has no such nam
   const auto found = look_up({"STRSZ=0x18"});
   REQUIRE(found);
   CHECK_FALSE(*found);
-  // The name comes first in the table. Its last byte is the zero behind it, or the one before.
+  // The name comes first in the table. The table ends with the zero behind the name, or just before
+  // it.
   const std::size_t end = 1 + std::strlen(kSet) + 1;
   const auto whole = look_up({"STRSZ=" + std::to_string(end)});
   REQUIRE(whole);
@@ -269,7 +271,7 @@ TEST_CASE("elf_hostile: a million relocations of one variable are refused, and s
   constexpr std::size_t kCount = 1000000;
   bytes.resize(0x1000);
   for (std::size_t i = 0; i < kCount; ++i) {
-    // Distinct symbol numbers, all within the file.
+    // The relocations name distinct symbols, all within the file.
     const Elf64_Rela rela{0x900, ELF64_R_INFO(4 + i, R_X86_64_TLSDESC), 0};
     bytes.append(reinterpret_cast<const char*>(&rela), sizeof rela);
   }
@@ -328,7 +330,7 @@ TEST_CASE("elf_hostile: a count of program headers beyond what any loader takes 
 }
 
 TEST_CASE("elf_hostile: a file that is mostly a hole costs no memory") {
-  // 1 TiB by its size; the tables claim all of it.
+  // The file's size is 1 TiB, and its tables claim all of it.
   const std::string small = elf_from_yaml("publisher");
   std::string bytes = small;
   const std::uint64_t size = 1ULL << 40;
@@ -342,13 +344,13 @@ TEST_CASE("elf_hostile: a file that is mostly a hole costs no memory") {
   REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(size)) == 0);
   const Deadline deadline;
   Result<ElfImage> image = ElfImage::open(std::move(fd));
-  if (!image) return;  // refused at once: as good
+  if (!image) return;  // an immediate refusal is as good
   CHECK_FALSE(image->tls_relocations(kSet));
 }
 
 TEST_CASE("elf_hostile: millions of sections are refused and cost no memory") {
   Elf64_Shdr first{};
-  first.sh_size = 2 << 20;  // their number, where the header has none
+  first.sh_size = 2 << 20;  // the number of sections, since the header has none
   UniqueFd file = with_sections({first}, 0, 0);
   REQUIRE(::ftruncate(file.get(), static_cast<off_t>(256 * kMiB)) == 0);
   const MemoryBound bound;
@@ -371,7 +373,7 @@ TEST_CASE("elf_hostile: sections are counted in files of every class and byte or
   check_counted("", true);
   check_counted("no ELF file", true);
   check_counted(read_file(fixture_path("libcustomlabels_gnu2.so")), true);
-  // 32 bits, the most significant byte first: 0x00020000 sections.
+  // sh_size has 32 bits here, the most significant byte first: 0x00020000 sections.
   std::string big(sizeof(Elf32_Ehdr) + sizeof(Elf32_Shdr), '\0');
   big.replace(0, EI_DATA + 1, std::string(ELFMAG) + "\x01\x02");
   big[offsetof(Elf32_Ehdr, e_shoff) + 3] = sizeof(Elf32_Ehdr);
@@ -401,7 +403,7 @@ TEST_CASE("elf_hostile: symbol tables over one range are read once, and in piece
   const auto absent = image->find_symtab_symbol(kSet);
   REQUIRE(absent);
   CHECK_FALSE(*absent);
-  // The name that each of the symbols in the hole has; none of them is defined.
+  // Each of the symbols in the hole has this name; none of them is defined.
   const auto unnamed = image->find_symtab_symbol("");
   REQUIRE(unnamed);
   CHECK_FALSE(*unnamed);
@@ -413,7 +415,7 @@ TEST_CASE("elf_hostile: a name across the pieces in which strings are read is fo
   const auto expected = honest.find_symtab_symbol(kSet);
   REQUIRE(expected);
   REQUIRE(*expected);
-  // The same symbols, with their names moved to wherever a border may be.
+  // The same symbols have their names moved to each place at which a border may cut them.
   Elf64_Ehdr header;
   std::memcpy(&header, fixture.data(), sizeof header);
   for (std::size_t i = 0; i < header.e_shnum; ++i) {

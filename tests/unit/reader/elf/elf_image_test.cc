@@ -1,5 +1,5 @@
-// ElfImage over well-formed files: made from text, so that every number is known, and compiled by
-// this machine's tools.
+// ElfImage over well-formed files: files made from text, of which every number is known, and files
+// compiled by this machine's tools.
 #include "elf/elf_image.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kSet = "custom_labels_current_set";
 constexpr const char* kVersion = "custom_labels_abi_version";
 
-// What testdata/elf/publisher.yaml says, whatever the processor and the hash table.
+// Checks what testdata/elf/publisher.yaml says, for any processor and hash table.
 void check_publisher(const ElfImage& image) {
   auto version = image.find_dynamic_symbol(kVersion);
   REQUIRE(version);

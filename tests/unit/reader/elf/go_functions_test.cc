@@ -1,5 +1,5 @@
-// The table of functions that a Go program has, held against its symbols (go tool nm) and its
-// .debug_frame (readelf), which Go's linker writes beside it.
+// The table of functions in a Go program, compared with its symbols (go tool nm) and its
+// .debug_frame (readelf), which Go's linker writes as well.
 #include "elf/go_functions.h"
 
 #include <fcntl.h>
@@ -42,8 +42,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// Symbols have what the runtime's names leave out: the kind of an assembly function, and the types
-// of comparisons that the compiler makes.
+// Symbols include what the runtime's names leave out: the kind of an assembly function, and the
+// types of comparisons that the compiler makes. This removes both.
 std::string as_the_runtime_has_it(std::string name) {
   if (name.ends_with(".abi0")) name.resize(name.size() - 5);
   return name.starts_with("type..") ? "type.." : name;

@@ -1,4 +1,4 @@
-// Compressed sections: unpacked within bounds, refused where they lie.
+// Compressed sections are unpacked within bounds, and refused where they lie.
 #include "elf/packed_section.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@
 namespace labelscope::test {
 namespace {
 
-// A section of zlib's, which claims to have `claimed` bytes.
+// Makes a section compressed by zlib that claims to have `claimed` bytes.
 std::vector<std::byte> packed(const std::vector<std::byte>& bytes, std::uint64_t claimed) {
   uLongf size = ::compressBound(bytes.size());
   std::vector<std::byte> section(sizeof(Elf64_Chdr) + size);

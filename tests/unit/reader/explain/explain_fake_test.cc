@@ -1,5 +1,5 @@
-// Explanations of what no live target can be held in: slots that the loader has not filled, files
-// that cannot be opened, DTVs that lead nowhere.
+// Explanations of states in which no live target can be held: slots that the loader has not filled,
+// files that cannot be opened, DTVs that lead nowhere.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@ constexpr Address kBias = 0x7f0000000000;
 constexpr Address kSlot = kBias + 0x1900;  // one_slot.yaml
 constexpr Address kThread = 0x7e0000000000;
 constexpr Address kDtv = 0x7c0000001000;
-// In no page of any module.
+// This address is in no page of any module.
 constexpr Address kVariable = 0x7b0000001008;
 constexpr Address kMuslBias = 0x7f1000000000;
 constexpr const char* kLibrary = "/usr/lib/libcustomlabels.so";
@@ -56,7 +56,8 @@ bool tells(const Explanation& told, const std::string& part) {
                      [&](const std::string& step) { return step.find(part) != std::string::npos; });
 }
 
-// General dynamic code under musl, as one DTV entry: the plan asks nobody but the slot.
+// Loads general dynamic code under musl whose slot becomes a recipe of one DTV entry, since the
+// plan reads nothing but the slot.
 void load_dtv_slot(FakeTarget& target) {
   target.load(kLibrary, elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_DTPMOD64"}), kBias);
   target.load("/lib/ld-musl.so.1", elf_from_yaml("musl"), kMuslBias);
@@ -228,7 +229,8 @@ TEST_CASE("explain_fake: elements are told by what became of them") {
   CHECK(tells(told, "element 4: key of 5 bytes"));
   CHECK(tells(told, "left out"));
   CHECK(tells(told, "outcome: labelled, 1 label"));
-  // In the words of the check of sets, which says that the key is there twice only to writers.
+  // The findings are those of the check of sets, without its note for writers that a key is there
+  // twice.
   CHECK(names_of(told) == "null-value reader-limits");
   const SetCheck checked = check_label_set(target.memory(), LabelMemory::kVariable);
   REQUIRE(checked.diagnostics.size() == 4);

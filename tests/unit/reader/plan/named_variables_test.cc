@@ -1,4 +1,4 @@
-// Variables that the user names: planned in made-up processes.
+// Variables that the user names, planned in made-up processes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,11 +16,11 @@ constexpr Address kBias = 0x7f0000000000;
 constexpr Address kSlot = kBias + 0x1900;
 constexpr Address kResolver = 0x7d0000000000;  // of a static descriptor
 constexpr Address kThread = 0x7e0000000000;
-// one_slot.yaml: this variable is at 0x18 of a block of 0x20 bytes.
+// In one_slot.yaml this variable is at 0x18 of a block of 0x20 bytes.
 constexpr const char* kVariable = "custom_labels_current_set";
 constexpr const char* kPath = "/usr/lib/libshop.so.1.2";
 
-// A library that has the variable, reached through one slot with these words.
+// A library with the variable, which one slot with these two words reaches.
 class Library : public FakeTarget {
  public:
   explicit Library(const std::vector<std::string>& macros = {}, std::int64_t argument = -64) {
@@ -32,7 +32,7 @@ class Library : public FakeTarget {
 };
 
 PlannerOptions only_variables(const std::vector<std::string>& texts) {
-  // The library is a publisher by ABI v1, too; that is not what this is about.
+  // The library is a publisher by ABI v1, too, which these tests leave out.
   PlannerOptions options{.only = {LS_SOURCE_THREAD_CONTEXT}};
   for (const std::string& text : texts) {
     auto spec = parse_variable_spec(text);
@@ -79,7 +79,7 @@ TEST_CASE("named_variables: a variable with a slot of its own") {
 }
 
 TEST_CASE("named_variables: a slot of another variable tells where the block is") {
-  // The slot means what is at 8 of the block; the variable is at 0x18.
+  // The slot refers to offset 8 of the block; the variable is at 0x18.
   for (const char* relocation : {"R_X86_64_TLSDESC", "R_X86_64_TPOFF64"}) {
     const bool word = std::string(relocation) == "R_X86_64_TPOFF64";
     Library library({"SYMBOL=0", "ADDEND=8", "RELOCATION=" + std::string(relocation)});
@@ -183,7 +183,7 @@ TEST_CASE("named_variables: without any, planning is what it was") {
   CHECK(variable_name(plan->publishers[0]) == kVariable);
 }
 
-// A program that exports nothing: local symbols, no slots, and the linker knew the place.
+// The program exports nothing: it has local symbols and no slots, and the linker knew the place.
 TEST_CASE("named_variables: a program's own variable, from .symtab") {
   FakeTarget target;
   target.load("/bin/shop", read_file(fixture_path("exe_symtab_only")), 0x560000000000, true);

@@ -1,5 +1,5 @@
 // Planning with the test's own process as the target: compiled libraries, loaded by the real
-// loader. Where the variable is, the library itself says.
+// loader. The library itself says where its variable is.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <regex.h>
@@ -58,7 +58,7 @@ bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Plans with the library loaded; its variable is where the library says, in two threads.
+// Plans with the library loaded, and checks in two threads that its variable is where it says.
 Publisher check_library(const std::string& name) {
   VariableFunction* variable = load(name);
   REQUIRE(variable != nullptr);
@@ -152,7 +152,7 @@ TEST_CASE("plan_module: a publisher's file that is mapped executable for its byt
       ::munmap(bytes, size);
     }
   }
-  // Nor does it stand in for the one that is loaded.
+  // Such a mapping does not stand in for the library that is loaded, either.
   const std::string path = fixture_path("libcustomlabels_gnu2.so");
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   void* bytes = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(), 0);

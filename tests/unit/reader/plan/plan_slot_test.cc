@@ -1,4 +1,4 @@
-// Planning on made-up processes: what stands in a slot, in every state that a loader leaves it in.
+// Planning on made-up processes, with slots in every state in which a loader leaves them.
 #include <algorithm>
 #include <array>
 
@@ -15,12 +15,12 @@ constexpr Address kBias = 0x7f0000000000;
 constexpr Address kSlot = kBias + 0x1900;
 constexpr Address kThread = 0x7e0000000000;
 constexpr Address kMuslBias = 0x7f1000000000;
-// Code that no module contains.
+// No module contains this code.
 constexpr Address kStaticResolver = 0x7d0000000000;
 constexpr Address kDynamicResolver = 0x7d0000000100;
 constexpr Address kIndex = 0x550000000000;
 constexpr const char* kLibrary = "/usr/lib/libcustomlabels.so";
-// one_slot.yaml: where the variable is in its TLS block.
+// The offset of the variable in its TLS block in one_slot.yaml.
 constexpr std::int64_t kInBlock = 0x18;
 
 class SlotTarget : public FakeTarget {
@@ -111,7 +111,7 @@ TEST_CASE("plan_slot: a file whose bytes are mapped beside where it is loaded is
   const std::string file = elf_from_yaml("one_slot", {});
   SlotTarget target;
   target.put_slot(kStaticResolver, static_cast<std::uint64_t>(-32));
-  // The first page right below, so that the copy that is loaded seems to continue it.
+  // The first page is mapped right below, so that the copy that is loaded seems to continue it.
   target.map_bytes(kLibrary, file, kBias - 0x1000, 0x1000, true);
   target.map_bytes(kLibrary, file, kBias + 0x100000, 0x2000, true);
   const ProcessPlan plan = plan_of(target);
@@ -140,7 +140,7 @@ TEST_CASE(
     REQUIRE(data->vaddr != data->file_offset);
     const Address end = (data->vaddr + data->memory_size + 0xfff) & ~Address{0xfff};
     const Address code_end = (code->vaddr + code->memory_size + 0xfff) & ~Address{0xfff};
-    // The loader maps all of it first, then the code over it, and the data last.
+    // The loader maps the whole file first, then the code over it, and the data last.
     target.map_bytes(kLibrary, file, kBias, end, !loader);
     if (loader) target.protect(kBias + code->vaddr, kBias + code_end, true);
     const ProcessPlan plan = plan_of(target);
@@ -165,7 +165,7 @@ TEST_CASE("plan_slot: of very many files that are no publishers some are told, t
 }
 
 TEST_CASE("plan_slot: a static descriptor's argument is an offset, whatever number it is") {
-  // Positive, zero and larger than 32 bits: none of them is an address to be followed.
+  // The offsets are positive, zero and larger than 32 bits. None of them is an address to follow.
   for (const std::int64_t offset :
        {std::int64_t{-8}, std::int64_t{0}, std::int64_t{424}, std::int64_t{1} << 40}) {
     SlotTarget target;
@@ -175,11 +175,11 @@ TEST_CASE("plan_slot: a static descriptor's argument is an offset, whatever numb
 }
 
 TEST_CASE("plan_slot: a symbol-less descriptor is corrected by the addend, not added to twice") {
-  // lld: the addend is the variable's own offset, so the argument leads to the variable.
+  // In files of lld the addend is the variable's own offset, so the argument leads to the variable.
   SlotTarget exact({"SYMBOL=0", "ADDEND=0x18"});
   exact.put_slot(kStaticResolver, static_cast<std::uint64_t>(-100));
   check_tp_offset(only_publisher(exact), AccessModel::kTlsDescStatic, -100);
-  // Another variable of the module, and the module's base (local dynamic).
+  // These slots are of another variable of the module, and of the module's base (local dynamic).
   SlotTarget other({"SYMBOL=0", "ADDEND=0x8"});
   other.put_slot(kStaticResolver, static_cast<std::uint64_t>(-100));
   check_tp_offset(only_publisher(other), AccessModel::kTlsDescStatic, -100 + 0x10);
@@ -252,8 +252,8 @@ TEST_CASE("plan_slot: general dynamic slots are module and offset") {
   CHECK(only_publisher(named).model == AccessModel::kGeneralDynamic);
   CHECK(only_publisher(named).recipe.module_id == 7);
   CHECK(only_publisher(named).recipe.offset == 0x30);
-  // Without a symbol the second word is the code's own (local dynamic); the variable is where it
-  // is.
+  // Without a symbol the slot is of local dynamic code, whose second word does not describe the
+  // variable; the offset is that of the variable's symbol.
   SlotTarget bare({"RELOCATION=R_X86_64_DTPMOD64", "SYMBOL=0"});
   bare.put_slot(7, 0);
   CHECK(only_publisher(bare).recipe.offset == kInBlock);
@@ -286,7 +286,7 @@ TEST_CASE(
   FakeTarget target;
   target.load("/usr/bin/service", elf_from_yaml("publisher"), kBias, /*main=*/true);
   const Publisher publisher = only_publisher(target);
-  // size 0x20, alignment 0x40, variable at 0x18.
+  // The block has size 0x20 and alignment 0x40, and the variable is at 0x18.
   check_tp_offset(publisher, AccessModel::kLocalExec, -40);
   CHECK(publisher.findings.empty());
 }
@@ -389,7 +389,7 @@ TEST_CASE("plan_slot: a variable of a wrong type or size is refused by what is w
 TEST_CASE("plan_slot: a file that was written anew while nobody mapped it is looked at again") {
   const std::string path = "/opt/libcustomlabels.so";
   const auto plan_of = [&](Planner& planner, const std::string& file) {
-    FakeTarget target;  // it numbers its files from 1 on, so this is the same file with other bytes
+    FakeTarget target;  // numbers its files from 1 on: the same file with other bytes
     if (!file.empty()) target.load(path, file, 0x7f0000000000);
     auto plan = planner.plan(target);
     REQUIRE(plan);
@@ -402,7 +402,7 @@ TEST_CASE("plan_slot: a file that was written anew while nobody mapped it is loo
   }
   Planner planner;
   CHECK(plan_of(planner, none) == 0);
-  CHECK(plan_of(planner, publisher) == 0);  // mapped all the time: not read again
+  CHECK(plan_of(planner, publisher) == 0);  // stayed mapped: not read again
   CHECK(plan_of(planner, "") == 0);
   CHECK(plan_of(planner, publisher) == 1);
 }

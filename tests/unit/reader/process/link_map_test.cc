@@ -1,4 +1,4 @@
-// The loader's list, as a target has it: made up, cut, changing, endless.
+// The loader's list in a target's memory: made up, cut, changing, endless.
 #include "process/link_map.h"
 
 #include <elf.h>
@@ -23,7 +23,7 @@ void put_link(FakeMemory& memory, Address at, Address bias, Address next) {
   memory.put(at, LoadedLink{bias, 0, bias + 0x100, next});
 }
 
-// A list of two, which the loader is not changing.
+// Puts a list of two links, which the loader is not changing.
 void put_two_links(FakeMemory& memory) {
   memory.put(kDynamic, Elf64_Dyn{DT_DEBUG, {kDebug}});
   memory.put(kDebug + offsetof(r_debug, r_map), kFirst);

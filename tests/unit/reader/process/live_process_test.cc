@@ -1,4 +1,4 @@
-// LiveProcess: what /proc says, and the sentences where it says no.
+// LiveProcess: what it reads from /proc, and its messages where /proc refuses.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
@@ -40,7 +40,7 @@ class Child {
       for (;;) ::pause();
     }
     siginfo_t unused;
-    // WNOWAIT: it stays a zombie.
+    // With WNOWAIT it stays a zombie.
     if (ends) REQUIRE(::waitid(P_PID, static_cast<id_t>(pid_), &unused, WEXITED | WNOWAIT) == 0);
   }
   Child(const Child&) = delete;
@@ -55,7 +55,7 @@ class Child {
   pid_t pid_ = 0;
 };
 
-// Says of this process that its arguments are the bytes up to the last page.
+// Sets the arguments of this process to the bytes up to the last page.
 bool call_arguments(const char* bytes, std::size_t size) {
   std::ifstream file("/proc/self/stat");
   std::stringstream text;
@@ -244,7 +244,8 @@ TEST_CASE("live_process: a library that was replaced is still read as it is mapp
   auto file = process->open_file(*mapped);
   std::filesystem::remove(path);
   if (!file) {
-    // Without CAP_CHECKPOINT_RESTORE there is no way, and never another file's bytes.
+    // Without CAP_CHECKPOINT_RESTORE the file cannot be opened, and another file's bytes are never
+    // returned.
     CHECK((mentions(file.error().context, path)));
     skip_test(file.error().context);
   }
@@ -260,7 +261,7 @@ TEST_CASE("live_process: what is mapped under the name of a FIFO or a device is 
   const UniqueFd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   REQUIRE(::inotify_add_watch(watch.get(), path.c_str(), IN_OPEN) >= 0);
   Mapping mapping;
-  mapping.end = 0x1000;  // nothing is mapped there, so that the name decides
+  mapping.end = 0x1000;  // nothing is mapped there, so the name decides
   mapping.file = {0, 1, about.st_ino};
   mapping.path = path;
   const auto file = require_open(Pid{::getpid()})->open_file(mapping);

@@ -1,5 +1,5 @@
-// The process context in made-up memory: found by its mapping, read by its protocol, and whatever it
-// says, bounded.
+// The process context in made-up memory: it is found by its mapping, read by its protocol, and all
+// that it says is bounded.
 #include "labelscope/process_facts.h"
 
 #include <functional>
@@ -19,7 +19,7 @@ constexpr Address kHeader = 0x7000'0000;
 constexpr Address kPayload = 0x7100'0100;
 constexpr const char* kMemfd = "/memfd:OTEL_CTX (deleted)";
 
-// One mapping with a context, in a process that may change it whenever it is read.
+// One mapping with a context, in a process that may change it at every read.
 class ContextProcess : public Target, private MemorySource {
  public:
   explicit ContextProcess(const std::string& payload = {}, std::string name = kMemfd)
@@ -34,7 +34,7 @@ class ContextProcess : public Target, private MemorySource {
   }
   void put_header(const std::string& bytes) { memory_.put_text(kHeader, bytes); }
   void set_parent(std::function<std::unique_ptr<Target>()> parent) { parent_ = std::move(parent); }
-  // Called after so many reads.
+  // Calls `change` after this number of reads.
   void after(int reads, std::function<void()> change) {
     reads_ = reads;
     change_ = std::move(change);
@@ -142,7 +142,7 @@ TEST_CASE(
 
 TEST_CASE("process_facts: a context that is replaced while it is read is read again") {
   ContextProcess process(context());
-  // Header and payload are read; then the writer goes to work.
+  // Header and payload are read; then the writer replaces them.
   process.after(2, [&] { process.publish(own(key_map({"newer"})), 8); });
   const auto facts = facts_of(process);
   CHECK(facts->published_ns == 8);
@@ -189,7 +189,7 @@ TEST_CASE("process_facts: the schema is told, if there is one") {
 TEST_CASE("process_facts: a fork without a context has that of its parent") {
   ContextProcess child("", "[heap]");
   child.set_parent([] { return std::make_unique<ContextProcess>(context()); });
-  CHECK(facts_of(child) == nullptr);  // nobody wants names of keys
+  CHECK(facts_of(child) == nullptr);  // the names of keys are not asked for
   const auto facts = facts_of(child, /*wanted=*/true);
   REQUIRE(facts);
   CHECK(facts->of_parent);
@@ -219,7 +219,7 @@ TEST_CASE("process_facts: a message that breaks off anywhere, or is none, gives 
   const std::string whole = context();
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const auto said = parse_context_message(std::as_bytes(std::span(whole.data(), size)));
-    // Between two fields of the outermost message it is a whole, shorter one.
+    // Between two fields of the outermost message the part is a whole, shorter message.
     if (said) CHECK((!said->key_map || said->key_map->size() == 2));
   }
   const auto is_refused = [](const std::string& bytes) {

@@ -1,5 +1,5 @@
-// Threads that do not stop in time, end, are killed or execute another program while they are
-// stopped: none of them may stay stopped, or be lost to the parent that waits for it.
+// Threads that do not stop in time, or that end, are killed or execute another program while they
+// are stopped. None of them may stay stopped, or be lost to the parent that waits for it.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ptrace.h>
@@ -48,7 +48,7 @@ void wait_until(const std::function<bool()>& condition) {
   }
 }
 
-// A process that runs `body` and ends with it; killed at the latest with the object.
+// A process that runs `body` and then ends. The destructor kills it if it still runs.
 class Child {
  public:
   explicit Child(const std::function<void()>& body) {
@@ -73,7 +73,7 @@ class Child {
     for (int fd : go_) ::close(fd);
   }
   pid_t pid() const { return pid_; }
-  // A number that the child told.
+  // Receives a number that the child sent.
   pid_t hear() const {
     pid_t number = 0;
     REQUIRE(::read(pipe_[0], &number, sizeof number) == sizeof number);
@@ -90,7 +90,7 @@ class Child {
     return status;
   }
   void release() const { REQUIRE(::write(go_[1], "x", 1) == 1); }
-  // In the child.
+  // The child calls this.
   static void wait_for_release() {
     char byte = 0;
     if (::read(go_fd_, &byte, 1) != 1) ::_exit(95);
@@ -122,7 +122,8 @@ void start_thread(void* (*body)(void*)) {
   if (::pthread_create(&thread, nullptr, body, nullptr) != 0) ::_exit(98);
 }
 
-// Seizes the thread without giving it time to stop. It may be quicker all the same.
+// Seizes the thread without giving it time to stop, until an attempt times out. (A quick thread
+// stops all the same.)
 void give_up_on(pid_t tid) {
   wait_until([&] {
     auto stopped = StoppedThread::stop(Tid{tid}, seconds(0));
@@ -131,7 +132,7 @@ void give_up_on(pid_t tid) {
   });
 }
 
-// CPU time in clock ticks grows: it runs.
+// Reads the CPU time in clock ticks, which grows while the thread runs.
 std::uint64_t ticks_of(pid_t tid) {
   std::ifstream file("/proc/" + std::to_string(tid) + "/stat");
   std::string text;
@@ -399,8 +400,8 @@ TEST_CASE("late_stop: a signal that stopped a thread late is its own, and arrive
   wait_until([&] { return ticks_of(child.pid()) > 0; });
   give_up_on(child.pid());
   wait_until([&] { return state_of(child.pid()) == 't'; });
-  // As a thread that an interrupt did not reach, since it has executed another program: it runs on
-  // until it gets a signal.
+  // The thread is like one that an interrupt did not reach because it executed another program: it
+  // runs on until it gets a signal.
   REQUIRE(::ptrace(PTRACE_CONT, child.pid(), nullptr, nullptr) == 0);
   ::kill(child.pid(), SIGUSR1);
   wait_until([&] { return state_of(child.pid()) == 't'; });

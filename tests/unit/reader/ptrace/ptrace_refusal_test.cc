@@ -1,4 +1,4 @@
-// Why a thread may not be looked at: each reason has its own sentence, and the fix that fits it.
+// Why a thread may not be stopped: each reason has its own sentence, and the fix that fits it.
 #include "ptrace/ptrace_refusal.h"
 
 #include <grp.h>
@@ -37,7 +37,7 @@ void expect(const RefusalFacts& facts, const std::string& reason, const std::str
   CHECK(error.context.find(fix) != std::string::npos);
 }
 
-// What a process says that has become somebody else and then tries to stop its parent.
+// Forks a child that calls `change` and then tries to stop its parent. Returns the child's message.
 std::string refusal_of_parent_after(const std::function<void()>& change) {
   std::array<int, 2> channel{};
   REQUIRE(::pipe(channel.data()) == 0);
@@ -82,7 +82,7 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
   SECTION("another user") {
     facts.other_uid = 0;
     facts.uid = 0;
-    facts.yama = 1;  // has no say here
+    facts.yama = 1;  // has no effect here
     expect(facts, "belongs to root and labelscope runs as user 1000", "sudo");
   }
   SECTION("not dumpable") {
@@ -170,9 +170,8 @@ TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
 
 namespace {
 
-// What the one process says of the other when neither has privileges: `become` makes a child of
-// this process what it is, and `change` makes a child of that one another, which then tries to stop
-// it.
+// Returns the message of one unprivileged process about another. A child of this process calls
+// `become`; a child of that child calls `change`, and then tries to stop its parent.
 std::string refusal_of(const std::function<bool()>& become, const std::function<void()>& change) {
   std::array<int, 2> channel{};
   REQUIRE(::pipe(channel.data()) == 0);
@@ -221,7 +220,7 @@ TEST_CASE("ptrace_refusal: a set-user-ID program says whose rights it has") {
 }
 
 TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
-  // kthreadd, where this pid namespace is the first one.
+  // This is kthreadd where this pid namespace is the first one.
   auto stat = read_thread_stat("/proc/2/stat");
   if (!stat || stat->name != "kthreadd") skip_test("no kernel threads in this pid namespace");
   const auto stopped = StoppedThread::stop(Tid{2});

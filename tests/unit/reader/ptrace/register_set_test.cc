@@ -1,4 +1,4 @@
-// Register sets as the kernel lays them out, put into DWARF order; and those of a real thread.
+// Register sets as the kernel lays them out, put into DWARF order, and those of a real thread.
 #include "ptrace/register_set.h"
 
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 namespace labelscope::test {
 namespace {
 
-// Every word tells which one it is.
+// Returns words that count up from 1000.
 std::vector<std::byte> numbered_words(std::size_t count) {
   std::vector<std::byte> bytes(count * sizeof(std::uint64_t));
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -24,8 +24,8 @@ std::vector<std::byte> numbered_words(std::size_t count) {
   return bytes;
 }
 
-// Tells that it is there, with a word that is no address in every register that it can spare, and
-// runs on the spot.
+// Writes a byte when it is ready, fills each register that it can spare with a word that is no
+// address, and loops.
 [[noreturn]] void spin_with_known_registers(int ready_fd) {
   [[maybe_unused]] auto written = ::write(ready_fd, "x", 1);
 #if defined(__x86_64__)
@@ -54,8 +54,8 @@ TEST_CASE("register_set: the words of x86-64 in the order of DWARF") {
   auto set = decode_register_set(Machine::kX86_64, numbered_words(27));
   REQUIRE(set);
   CHECK(set->registers.machine == Machine::kX86_64);
-  // struct user_regs_struct: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip
-  // cs eflags rsp ss fs_base.
+  // The order of struct user_regs_struct is r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi
+  // rdi orig_rax rip cs eflags rsp ss fs_base.
   const std::array<std::uint64_t, 17> expected{1010, 1012, 1011, 1005, 1013, 1014, 1004, 1019, 1009,
                                                1008, 1007, 1006, 1003, 1002, 1001, 1000, 1016};
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -91,9 +91,9 @@ TEST_CASE("register_set: on aarch64 the code around the pc tells whether a threa
   constexpr std::uint32_t kNop = 0xd503201f;
   constexpr std::uint64_t kNanosleep = 101;
   constexpr std::uint64_t kRead = 63;
-  CHECK(aarch64_waited(kNanosleep, kNop, kSvc));  // to be made again
+  CHECK(aarch64_waited(kNanosleep, kNop, kSvc));  // the call is to be made again
   CHECK(aarch64_waited(kRead, kNop, kSvc));
-  CHECK(aarch64_waited(kNanosleep, kSvc, kNop));  // has come back
+  CHECK(aarch64_waited(kNanosleep, kSvc, kNop));  // the call has returned
   CHECK_FALSE(aarch64_waited(kRead, kSvc, kNop));
   CHECK_FALSE(aarch64_waited(kNanosleep, kNop, kNop));
 }
@@ -108,7 +108,7 @@ TEST_CASE("register_set: one that is cut short is refused") {
 }
 
 TEST_CASE("register_set: that of a 32-bit program is called so") {
-  // struct user_regs_struct of i386 has 17 words of 4 bytes, that of ARM 18.
+  // struct user_regs_struct has 17 words of 4 bytes on i386, and 18 on ARM.
   const std::vector<std::byte> bytes(std::size_t{18} * 4);
   for (Machine machine : {Machine::kX86_64, Machine::kAarch64}) {
     const std::size_t size = machine == Machine::kX86_64 ? 17 * 4 : 18 * 4;
@@ -129,7 +129,7 @@ TEST_CASE("register_set: those of a stopped thread are what it holds") {
   char byte = 0;
   REQUIRE(::read(ready[0], &byte, 1) == 1);
   const auto loop = reinterpret_cast<Address>(&known_registers_loop);
-  // It may still be on its way from the system call.
+  // The child may still be returning from the system call.
   Registers seen;
   for (int tries = 0; tries < 10'000 && seen.pc != loop; ++tries) {
     auto stopped = StoppedThread::stop(Tid{child});

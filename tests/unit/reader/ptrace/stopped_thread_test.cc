@@ -1,5 +1,5 @@
-// A thread of a child held still: it counts in shared memory, and says itself where its thread
-// pointer is.
+// A thread of a child that is held still: it counts in shared memory, and reports its own thread
+// pointer.
 #include "labelscope/stopped_thread.h"
 
 #include <sys/mman.h>
@@ -98,7 +98,7 @@ StoppedThread require_stopped(Tid tid) {
   return *std::move(stopped);
 }
 
-// The letter of /proc/PID/status: T stopped by job control, t by a tracer.
+// Returns the state's letter in /proc/PID/status: T if job control stopped it, t if a tracer did.
 char state_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(file, line);) {
@@ -115,7 +115,7 @@ TEST_CASE("stopped_thread: a stopped thread stands still, and runs on afterwards
   {
     const StoppedThread stopped = require_stopped(child.tid());
     const std::uint64_t count = shared()->count;
-    // Long enough for a running counter to be far ahead: this thread works meanwhile.
+    // In this time, which is spent in a loop, a running counter would be far ahead.
     while (stopped.held() < std::chrono::milliseconds(20)) {
     }
     CHECK(shared()->count == count);
@@ -248,7 +248,7 @@ TEST_CASE("stopped_thread: a handler of SIGCHLD that collects every answer takes
 TEST_CASE("stopped_thread: the exit status of our own child is never swallowed") {
   skip_in_user_mode_emulation();
   for (int i = 0; i < 400; ++i) {
-    // Ends while it is being attached to, sooner or later.
+    // The child ends at a different moment of the attach in each round.
     const pid_t pid = ::fork();
     REQUIRE(pid >= 0);
     if (pid == 0) {
@@ -260,7 +260,8 @@ TEST_CASE("stopped_thread: the exit status of our own child is never swallowed")
     int status = 0;
     INFO("round " << i);
     do {
-      // On a busy machine it may stop after the deadline, which a waitpid() for it is told.
+      // On a busy machine the child may stop after the deadline, and waitpid() then reports the
+      // stop.
       StoppedThread::settle();
       REQUIRE(::waitpid(pid, &status, 0) == pid);
     } while (WIFSTOPPED(status));

@@ -1,4 +1,4 @@
-// The loader's list of modules with TLS, as glibc describes it and as nobody would write it.
+// The loader's list of modules with TLS, as glibc describes it and as no loader writes it.
 #include "recipe/libc_tls.h"
 
 #include <link.h>
@@ -20,10 +20,10 @@ constexpr Address kFirstList = 0x7e0000000000;
 constexpr Address kSecondList = 0x7e1000000000;
 constexpr Address kLinkMap = 0x7d0000000000;
 constexpr Address kDynamic = 0x5ca1ab1e;
-// As many as are read of all lists together.
+// At most this number of modules is read of all lists together.
 constexpr std::uint64_t kMostModules = 65536;
 
-// The libc and the loader that this test runs with.
+// Returns the bytes of the libc or loader that this test runs with.
 std::string bytes_of_loaded(const std::string& name) {
   std::pair<std::string, std::string> wanted{name, {}};
   dl_iterate_phdr(

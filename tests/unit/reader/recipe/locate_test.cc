@@ -1,4 +1,4 @@
-// A recipe applied to fake memory: both libcs' DTV, and every way in which it can fail.
+// A recipe applied to fake memory: the DTVs of both libcs, and every way in which it can fail.
 #include "labelscope/label.h"
 #include "labelscope/observe.h"
 #include "support/catch.h"
@@ -18,7 +18,7 @@ ls_tls_recipe tp_recipe(std::int64_t offset) {
   return recipe;
 }
 
-// glibc on x86-64: the DTV's address is the second word at the thread pointer.
+// In glibc on x86-64 the DTV's address is the second word at the thread pointer.
 ls_tls_recipe glibc_recipe(std::uint32_t module_id, std::uint64_t generation) {
   ls_tls_recipe recipe{};
   recipe.kind = LS_DTV_SLOT;
@@ -153,7 +153,7 @@ TEST_CASE("locate: a DTV that cannot be read is a bad DTV, wherever the reading 
   memory.put(kThread + 8, kDtv);
   check_unreadable(locate(glibc_recipe(3, 7), kThread, memory), LS_UNREADABLE_BAD_DTV);
   check_unreadable(locate(glibc_recipe(3, 0), kThread, memory), LS_UNREADABLE_BAD_DTV);
-  // The head can be read, the entry lies behind a hole.
+  // The head of the DTV can be read; the entry lies behind a hole.
   put_glibc(memory, 5000, 7);
   check_unreadable(locate(glibc_recipe(4000, 7), kThread, memory), LS_UNREADABLE_BAD_DTV);
 }

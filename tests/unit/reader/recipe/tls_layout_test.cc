@@ -1,5 +1,5 @@
-// Distances of the main executable's variables: against published facts, and against programs that
-// know their own.
+// Distances of the main executable's variables, compared with published facts and with programs
+// that know their own.
 #include "recipe/tls_layout.h"
 
 #include <array>
@@ -43,7 +43,8 @@ std::string run(const std::string& path) {
 }  // namespace
 
 TEST_CASE("tls_layout: on x86-64 the block's size is rounded up to its alignment") {
-  // size 0x20, alignment 0x40, variable at 0x18: 0x40 - 0x18 = 40 bytes below the thread pointer.
+  // With size 0x20, alignment 0x40 and the variable at 0x18 it is 0x40 - 0x18 = 40 bytes below the
+  // thread pointer.
   CHECK(local_exec_offset(Machine::kX86_64, {0, 0x20, 0x40}, 0x18) == -40);
   CHECK(local_exec_offset(Machine::kX86_64, {0, 0x20, 0x10}, 0x18) == -8);
   CHECK(local_exec_offset(Machine::kX86_64, {0, 8, 1}, 0) == -8);
@@ -96,17 +97,18 @@ TEST_CASE("tls_layout: the static resolver of x86-64 is known with and without e
 
 TEST_CASE("tls_layout: code that only looks like the static resolver of x86-64 is refused") {
   using Code = std::array<unsigned char, 16>;
-  // _dl_tlsdesc_undefweak: mov 8(%rax),%rax; sub %fs:0,%rax; ret
+  // The code is _dl_tlsdesc_undefweak: mov 8(%rax),%rax; sub %fs:0,%rax; ret
   CHECK_FALSE(
       is_static(Machine::kX86_64, Code{0x48, 0x8b, 0x40, 0x08, 0x64, 0x48, 0x2b, 0x04, 0x25}));
-  // Another register, another offset, no return, a return alone, a prefix in the wrong place.
+  // These have another register, another offset, no return, a return alone, or a prefix in the
+  // wrong place.
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0x48, 0x8b, 0x48, 0x08, 0xc3}));
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0x48, 0x8b, 0x40, 0x10, 0xc3}));
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0x48, 0x8b, 0x40, 0x08, 0x90}));
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0xc3}));
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0x90, 0x48, 0x8b, 0x40, 0x08, 0xc3}));
   CHECK_FALSE(is_static(Machine::kX86_64, Code{}));
-  // aarch64's resolver in an x86-64 process.
+  // This is aarch64's resolver in an x86-64 process.
   CHECK_FALSE(is_static(Machine::kX86_64, Code{0x00, 0x04, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6}));
   const unsigned char cut[] = {0x48, 0x8b, 0x40, 0x08, 0xc3};
   CHECK_FALSE(is_static_tlsdesc_resolver(Machine::kX86_64, cut, 4));
@@ -126,7 +128,7 @@ TEST_CASE("tls_layout: the static resolver of aarch64 is known behind nop and bt
 
 TEST_CASE("tls_layout: code that only looks like the static resolver of aarch64 is refused") {
   using Code = std::array<unsigned char, 16>;
-  // ldr x1, [x0, #8]; ret and ldr x0, [x0]; ret and ldr x0, [x0, #8] without ret.
+  // The codes are ldr x1, [x0, #8]; ret, then ldr x0, [x0]; ret, and ldr x0, [x0, #8] without ret.
   CHECK_FALSE(is_static(Machine::kAarch64, Code{0x01, 0x04, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6}));
   CHECK_FALSE(is_static(Machine::kAarch64, Code{0x00, 0x00, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6}));
   CHECK_FALSE(is_static(Machine::kAarch64, Code{0x00, 0x04, 0x40, 0xf9, 0x1f, 0x20, 0x03, 0xd5}));

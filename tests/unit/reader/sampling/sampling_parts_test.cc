@@ -23,7 +23,7 @@ using std::chrono::nanoseconds;
 TEST_CASE("stop_times: quantiles are right to within an eighth, the longest exactly") {
   StopTimes times;
   CHECK(times.quantile(0.5) == nanoseconds{0});
-  // 1 to 100,000 ns, each once.
+  // Adds each duration from 1 to 100,000 ns once.
   for (int i = 1; i <= 100'000; ++i) times.add(nanoseconds(i));
   CHECK(times.count() == 100'000);
   CHECK(times.longest() == nanoseconds(100'000));
@@ -65,7 +65,8 @@ TEST_CASE("thread_list: another thread under the number of one that has ended is
   REQUIRE(list);
   ListedThread& own = list->threads().at(::getpid());
   if (!own.run_time.valid()) skip_test("this kernel has no schedstat");
-  // As if it had been another thread's number: what is open is of a thread that has ended.
+  // The number now seems to have belonged to another thread, which has ended: the open file is of
+  // that thread.
   std::thread([&] {
     const std::string path =
         "/proc/self/task/" + std::to_string(::syscall(SYS_gettid)) + "/schedstat";

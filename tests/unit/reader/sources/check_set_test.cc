@@ -1,4 +1,4 @@
-// The data rules, one at a time, and sets that lie about themselves.
+// The data rules one at a time, and sets that contradict themselves.
 #include "sources/check_set.h"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ std::vector<RuleId> broken(const SetCheck& check) {
 
 std::vector<RuleId> only(RuleId rule) { return {rule}; }
 
-// Somewhere that is not mapped.
+// Nothing is mapped here.
 constexpr Address kNowhere = 0x660000000000;
 constexpr Address kPage = FakeMemory::kPage;
 
-// A process that ends while it is read.
+// The memory of a process that ends while it is read.
 class EndingMemory final : public MemorySource {
  public:
   EndingMemory(const FakeMemory& memory, std::size_t reads) : memory_(memory), left_(reads) {}

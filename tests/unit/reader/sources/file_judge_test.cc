@@ -1,5 +1,5 @@
 // The static rules over files that differ in one field of one table: which rules are broken, and
-// which are not asked any more. Writers that a compiler makes are in tests/targets/violators.
+// which are not checked any more. tests/targets/violators has writers that a compiler makes.
 #include <elf.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace labelscope::test {
 namespace {
 
 constexpr const char* kAbiName = "/usr/lib/libcustomlabels.so";
-// Of testdata/elf/one_slot.yaml.
+// Places in testdata/elf/one_slot.yaml.
 constexpr std::size_t kVersionSymbol = 0x300 + sizeof(Elf64_Sym);
 constexpr std::size_t kVariableSymbol = 0x300 + 2 * sizeof(Elf64_Sym);
 
@@ -48,7 +48,7 @@ std::string patched(std::string bytes, std::size_t at, Field value) {
   return bytes;
 }
 
-// The program header of this type, in the file's bytes.
+// Returns the offset of the program header of this type in the file's bytes.
 std::size_t program_header(const std::string& bytes, std::uint32_t type) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -120,11 +120,11 @@ TEST_CASE("check file: one field that is wrong is one rule that is broken") {
     CHECK(codes_of(seen) == one.code);
     CHECK(verdict_name(seen.verdict) == verdict_name(one.verdict));
   }
-  // What an assembler defines without saying what it is, is data.
+  // A symbol without a type, as assemblers define them, counts as data.
   CHECK(codes_of(check_bytes(patched(good, version_info,
                                      static_cast<std::uint8_t>(STB_GLOBAL << 4 | STT_NOTYPE))))
             .empty());
-  // The relocation names the symbol, wherever that is.
+  // The relocation names the symbol, wherever it is.
   CHECK(codes_of(check_bytes(patched(good, variable_value, 0x14UL))) == "LS023");
   CHECK(codes_of(check_bytes(good, "/usr/lib/liblabels.so")) == "LS003");
 }
@@ -143,7 +143,7 @@ TEST_CASE("check file: the planner judges a loaded file by the same rules, in th
     target.load(kAbiName, one.bytes, seen.executable ? 0 : 0x7f0000000000, seen.executable);
     auto plan = Planner().plan(target);
     REQUIRE(plan);
-    // That its memory is not there is another thing than that a file does not have it.
+    // Memory that the file does not hold gives another finding than memory that does not exist.
     if (seen.findings[0].code == FindingCode::kVersionUnreadable) continue;
     CHECK(plan->refusals.size() == (one.verdict == Verdict::kBroken ? 1 : 0));
     std::vector<Finding> told;
@@ -187,7 +187,7 @@ TEST_CASE("check file: what is meant to be read-only is, behind the loader's rel
       patched(elf_from_yaml("one_slot"), kVersionSymbol + offsetof(Elf64_Sym, st_value), 0x1900UL);
   bytes = patched(bytes, 0x1900, std::uint32_t{1});
   CHECK(codes_of(check_bytes(bytes)) == "LS013");
-  // One more program header.
+  // Adds one more program header.
   Elf64_Phdr relro{};
   relro.p_type = PT_GNU_RELRO;
   relro.p_vaddr = 0x1800;
@@ -214,7 +214,7 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   }
   CHECK(codes_of(check_bytes(patched(good, EI_OSABI, static_cast<std::uint8_t>(ELFOSABI_GNU))))
             .empty());
-  // The same name, not defined there.
+  // The symbol has the same name and is not defined there.
   const std::size_t section = offsetof(Elf64_Sym, st_shndx);
   std::string importer = patched(good, kVersionSymbol + section, std::uint16_t{SHN_UNDEF});
   importer = patched(importer, kVariableSymbol + section, std::uint16_t{SHN_UNDEF});
@@ -243,7 +243,7 @@ TEST_CASE("check file: what the loader copies from a library is the library's") 
     REQUIRE(check.version.dynamic);
     CHECK_FALSE(check.version.dynamic->defined);
     CHECK_FALSE(check.version_value);
-    // Another variable's.
+    // The relocation is another variable's.
     CHECK(codes_of(check_bytes(reader_of_version(machine, relocation, "0x1908"))) ==
           "LS012 LS013 LS020");
   }
@@ -266,7 +266,7 @@ TEST_CASE("check file: a file cut or altered anywhere is an answer or an error")
   std::mt19937 random(7);
   for (int i = 0; i < 1500; ++i) {
     std::string bytes = good;
-    // Where it matters: headers, symbols, relocations; the rest is padding.
+    // The bytes that change are those of headers, symbols and relocations; the rest is padding.
     for (int k = 0; k < 3; ++k) bytes[random() % 0x720] = static_cast<char>(random());
     bytes[EI_CLASS] = static_cast<char>(1 + random() % 2);
     bytes[EI_DATA] = static_cast<char>(1 + random() % 2);

@@ -1,5 +1,5 @@
-// What a file tells of its Go runtime: version and the place of the running goroutine, from files
-// that are made here of nothing but program headers, code and data.
+// What a file shows of its Go runtime: the version and the place of the running goroutine. The
+// files are made here of only program headers, code and data.
 #include "sources/go_labels/go_runtime.h"
 
 #include <elf.h>
@@ -28,7 +28,7 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Code at kText, data at kData, no section headers.
+// Makes a file with code at kText, data at kData and no section headers.
 std::string made_file(std::uint16_t machine, const std::string& code, const std::string& data) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -58,7 +58,7 @@ std::string inline_information(const std::string& version) {
   return data + static_cast<char>(version.size()) + version + "\0"s;
 }
 
-// Before 1.18: a pointer to a string in Go's form.
+// Makes the build information of Go before 1.18: a pointer to a string in Go's form.
 std::string pointed_information(const std::string& version, std::uint64_t text = kData + 48) {
   std::string data = "\xff Go buildinf:\x08\0"s;
   data += bytes_of(kData + 32) + bytes_of(std::uint64_t{0});
@@ -92,7 +92,7 @@ const std::string kFiller(40, '\x90');
 TEST_CASE("go_runtime: the version, in both forms") {
   for (const std::string& data :
        {inline_information("go1.21.5 X:nocoverageredesign"), pointed_information("go1.17.13"),
-        // It need not be the first thing in the data.
+        // The information need not be the first thing in the data.
         std::string(32, 'x') + inline_information("go1.19")}) {
     const GoRuntime go = runtime_of(made_file(EM_X86_64, kFiller, data));
     CHECK(go.version.starts_with("go1."));
@@ -127,7 +127,7 @@ TEST_CASE("go_runtime: build information that lies is a runtime of unknown versi
   std::string huge = pointed_information("go1.17");
   std::memset(huge.data() + 40, 0xff, 8);
   CHECK(minor(huge) == 0);
-  // A version of any length is cut.
+  // A version that is too long is cut.
   CHECK(runtime_of(
             made_file(EM_X86_64, kFiller, pointed_information("go1.17" + std::string(4096, '7'))))
             .version.size() < 100);
@@ -149,7 +149,8 @@ TEST_CASE("go_runtime: the slot on x86-64, as each linker writes it") {
       EM_X86_64, kFiller + "\x48\x8b\x1d"s + bytes_of(std::int32_t{0x1000}) + store + kFiller);
   CHECK(got.slot == Slot::kGot);
   CHECK(got.got == kText + kFiller.size() + 7 + 0x1000);
-  // Another number, or no number: that is somebody else's code. Without the runtime's, a plugin.
+  // Code with another number, or without a number, is not Go's. A file without the runtime's code
+  // is a plugin.
   const std::string other = kFiller + "\x64\x48\xc7\x04\x25"s + offset + "\x24\x01\0\0"s + kFiller;
   CHECK(of_code(EM_X86_64, other).slot == Slot::kNone);
   CHECK(of_code(EM_X86_64, kFiller + "\x64\x48\xc7"s).slot == Slot::kNone);
@@ -161,7 +162,7 @@ TEST_CASE("go_runtime: the slot is found across the pieces in which code is read
     std::string code(before, '\x90');
     code += store + kFiller;
     std::string file = made_file(EM_X86_64, kFiller, inline_information("go1.19"));
-    // The code comes last in the file.
+    // The code is the last part of the file.
     const std::size_t place = file.size() + (0x1000 - file.size() % 0x1000);
     file.resize(place);
     Elf64_Phdr text{PT_LOAD, PF_R | PF_X, place, kText, kText, code.size(), code.size(), 0x1000};

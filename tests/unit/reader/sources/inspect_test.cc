@@ -1,5 +1,5 @@
-// What inspect_file() calls files: by their own symbols and relocations, nothing loaded. The
-// compiled ones are built with one flaw or access model each, so that it is known what they are.
+// How inspect_file() classifies files by their own symbols and relocations, without loading them.
+// The compiled files have one flaw or access model each, so that the right answer is known.
 #include "labelscope/inspect.h"
 
 #include <elf.h>
@@ -182,7 +182,7 @@ TEST_CASE("inspect: a symbol-less relocation counts where it means the variable 
 
 TEST_CASE("inspect: a version outside of the file's data is not taken for one") {
   std::string bytes = elf_from_yaml("one_slot");
-  // .dynsym is at 0x300, the version its second entry.
+  // .dynsym is at 0x300, and the version is its second entry.
   const std::uint64_t nowhere = 0x7000000;
   std::memcpy(bytes.data() + 0x300 + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_value), &nowhere,
               sizeof nowhere);

@@ -1,4 +1,4 @@
-// Label bytes: what a sample's labels are interned by.
+// Label bytes, by which a sample's labels are interned.
 #include "sources/label_codec.h"
 
 #include <cstring>

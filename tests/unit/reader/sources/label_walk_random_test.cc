@@ -1,5 +1,5 @@
-// The walk against a model that follows the ABI's text as literally as it can, one label at a time,
-// on made-up memory full of small disasters.
+// Compares the walk with a model that follows the ABI's text as literally as it can, one label at a
+// time, on made-up memory with many small errors.
 #include <random>
 #include <string>
 #include <vector>
@@ -113,7 +113,7 @@ class Maker {
   }
   std::string random_text() {
     const std::uint64_t size = below(12) == 0 ? below(1500) : below(10);
-    // Few letters, so that keys repeat.
+    // The alphabet is small, so that keys repeat.
     std::string text(size, '\0');
     for (char& c : text) c = static_cast<char>("ab\0\xff"[below(4)]);
     return text.size() > 4 ? text : text.substr(0, 1);
@@ -159,7 +159,7 @@ TEST_CASE("label_walk_random: the walk and a literal reading of the ABI agree on
     INFO("seed " << seed);
     REQUIRE(outcome_name(seen.outcome) == outcome_name(model.outcome));
     REQUIRE(pairs_of(seen.labels) == model.labels);
-    // What flags an unreadable set has is of no consequence.
+    // The flags of an unreadable set do not matter.
     if (!is_unreadable(seen.outcome)) REQUIRE(seen.flags == model.flags);
   }
 }

@@ -294,7 +294,7 @@ TEST_CASE("label_walk: strings that lie close together are read at once") {
   made.publish({{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}});
   made.memory.count_from_zero();
   CHECK(walk(made).labels.size() == 4);
-  // The pointer, the set, the array, the strings.
+  // The four reads are of the pointer, the set, the array and the strings.
   CHECK(made.memory.reads() == 4);
 }
 

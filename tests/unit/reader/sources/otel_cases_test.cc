@@ -1,4 +1,5 @@
-// The published records of testdata/otel: read, read as a BPF program sends them, and judged.
+// The published records of testdata/otel are read directly, read as a BPF program sends them, and
+// judged.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -93,7 +93,7 @@ TEST_CASE("otel_context: a local root span of zeros is none") {
   const std::string zeros(16, '0');
   CHECK(observe_record(Record().add(0, zeros)).labels == kIds);
   CHECK(observe_record(Record().add(0, zeros).add(1, "0")).labels == and_ids({{"route", "0", 0}}));
-  // The last one counts.
+  // The last one of several counts.
   CHECK(observe_record(Record().add(0, "00000000000000aa").add(0, zeros)).labels == kIds);
   const Record nothing = Record{kNoTrace, kNoSpan, 1, "", -1}.add(0, zeros);
   CHECK(observe_record(nothing).labels.empty());
@@ -135,7 +135,7 @@ TEST_CASE("otel_context: an attribute that is not whole ends them") {
     CHECK(seen.labels == and_ids({{"route", "/pay", 0}}));
     CHECK(seen.flags == LS_INCOMPLETE_LABEL);
   }
-  // The size says where they end, whatever follows.
+  // The size says where the attributes end, whatever follows.
   record.size = 3;
   CHECK(observe_record(record).labels == kIds);
   CHECK(observe_record(record).flags == LS_INCOMPLETE_LABEL);
@@ -217,7 +217,8 @@ TEST_CASE("otel_context: raw bytes of any size are decoded within them") {
   const std::string whole = Record().add(1, "/pay").bytes();
   const ProcessFacts said = facts();
   for (std::size_t size = 0; size <= whole.size(); ++size) {
-    const std::string copy = whole.substr(0, size);  // so that a sanitizer sees reads beyond
+    const std::string copy = whole.substr(0, size);  // allocated, so that a sanitizer sees reads
+                                                     // beyond
     const Observation seen = source.decode(std::as_bytes(std::span<const char>(copy)), 0, &said);
     CHECK(seen.outcome == (size < 28 ? LS_UNREADABLE_MALFORMED : LS_LABELLED));
     CHECK(seen.labels.size() == (size < 28 ? 0U : size < whole.size() ? 2U : 3U));

@@ -1,4 +1,4 @@
-// The thread context as the reader judges and tells it, held against the library that writes it.
+// The thread context as the reader judges and reports it, compared with the library that writes it.
 #include "customlabels/thread_context.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ Observation observe_record(const Record& record) {
   return observe({&recipe, 1}, {kTp}, memory);
 }
 
-// As the library leaves its own record behind.
+// Returns the record as the library leaves it.
 template <class Write>
 Record written_by(Write write) {
   thread_context_clear();
@@ -79,7 +79,7 @@ TEST_CASE("thread_context: a record that is being written, or does not fit, is t
     record.*change ^= 0x100;
     CHECK(observe_record(record).outcome == LS_UNREADABLE_TORN);
   }
-  // Swapped halves of the root, and both IDs exchanged: the checksum must notice the order.
+  // The halves of the root are swapped, and so are both IDs: the checksum must depend on the order.
   record = whole();
   std::swap(record.span_id, record.root_span_id);
   CHECK(observe_record(record).outcome == LS_UNREADABLE_TORN);

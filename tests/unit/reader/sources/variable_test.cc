@@ -1,4 +1,4 @@
-// Variables that the user names: the words for them, and the way to their values through made-up
+// Variables that the user names: how they are written, and how their values are found in made-up
 // memory.
 #include <limits>
 
@@ -54,7 +54,7 @@ Observation observed(const std::string& text, const FakeMemory& memory) {
   return observe({&recipe, 1}, {kTp, Tid{}, nullptr, &facts()}, memory);
 }
 
-// The value of a label, or the outcome without one.
+// Returns the value of a label, or the outcome without one.
 std::string shown(const std::string& text, const FakeMemory& memory) {
   const Observation seen = observed(text, memory);
   if (seen.outcome != LS_LABELLED) return std::string(outcome_name(seen.outcome));

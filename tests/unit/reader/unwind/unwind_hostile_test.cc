@@ -1,5 +1,5 @@
-// What unwinding takes from files: headers and call frame information, whatever else the file says.
-// Damaged files shorten stacks, and do no harm.
+// What unwinding takes from files, which are headers and call frame information, is bounded
+// whatever the file says. Damaged files shorten stacks, and do no harm.
 #include <elf.h>
 
 #include <cstdlib>
@@ -33,8 +33,8 @@ Elf64_Phdr* find_segment(std::string& file, std::uint32_t type) {
   return nullptr;
 }
 
-// Stacks from every few bytes of the file's code, on a stack that holds addresses of it. `look`
-// gets each, with the link-time address where it begins.
+// Unwinds from every few bytes of the file's code, on a stack that holds addresses of it. `look`
+// gets each stack, with the link-time address where it begins.
 template <class Look>
 void unwind_everywhere(const std::string& file, Look look) {
   std::string intact = library();
@@ -59,7 +59,7 @@ void unwind_everywhere(const std::string& file, Look look) {
     registers.machine = kHostMachine;  // the library is built for it
     registers.pc = kBias + code.p_vaddr + offset;
     registers.dwarf.fill(kStack + 512);
-    // Where a function returns to that has not saved it: on x86-64 that is on the stack.
+    // A function that has not saved its return address finds it here; on x86-64 it is on the stack.
     if (kHostMachine == Machine::kAarch64) registers.dwarf[30] = kBias + code.p_vaddr + offset / 2;
     UnwoundStack stack = (*unwinder)->unwind(registers, memory, std::nullopt);
     while ((*unwinder)->lacks_tables()) {
@@ -97,7 +97,7 @@ TEST_CASE("call_frame_image: a file that ends anywhere is refused or used, never
 TEST_CASE("call_frame_image: sizes that lie are refused without being believed") {
   const auto with = [](void (*damage)(Elf64_Phdr&)) {
     std::string file = library();
-    // Its section headers must not help.
+    // The section headers are removed, so that they cannot help.
     reinterpret_cast<Elf64_Ehdr*>(file.data())->e_shoff = 0;
     damage(*find_segment(file, PT_GNU_EH_FRAME));
     return CallFrameImage::from_file(open_bytes(file));
@@ -115,7 +115,7 @@ TEST_CASE("call_frame_image: sizes that lie are refused without being believed")
   CHECK_FALSE(CallFrameImage::from_file(open_bytes(file)));
 }
 
-// Entries as the format has them: one that is shared (a CIE), then functions' (FDEs).
+// Makes entries in the format's form: a shared one (a CIE), then those of functions (FDEs).
 class Entries {
  public:
   std::uint64_t add_shared(std::size_t instructions = 4) { return add(0, instructions); }
@@ -140,7 +140,7 @@ class Entries {
   std::vector<std::byte> bytes_;
 };
 
-// The file with a section of this name and these bytes, and no other.
+// Returns the file with one section, which has this name and these bytes.
 std::string with_eh_frame(std::string file, const std::string& content) {
   const std::string names("\0.eh_frame\0.shstrtab\0", 21);
   Elf64_Shdr sections[3] = {};
@@ -267,7 +267,7 @@ TEST_CASE("call_frame_image: a compressed .debug_frame is unpacked within a boun
   const TempFolder folder;
   const std::string path = folder.path() + "/program";
   const std::string source = folder.path() + "/program.c";
-  // Many functions alike, so that compressing is worth it to objcopy.
+  // There are many functions alike, so that objcopy finds compressing worth it.
   std::string code = "int main(void) { return 0; }\n";
   for (int i = 0; i < 200; ++i) {
     code += "int f" + std::to_string(i) + "(int x) { return x + " + std::to_string(i) + "; }\n";
@@ -287,7 +287,7 @@ TEST_CASE("call_frame_image: a compressed .debug_frame is unpacked within a boun
   REQUIRE(packed);
   CHECK((*plain)->entries_without_table() >= 200);
   CHECK((*packed)->entries_without_table() == (*plain)->entries_without_table());
-  // A size that lies is refused before anything is allocated.
+  // A false size is refused before anything is allocated.
   Elf64_Ehdr header;
   std::memcpy(&header, packed_file.data(), sizeof header);
   int lied = 0;
@@ -308,9 +308,9 @@ TEST_CASE("call_frame_image: a compressed .debug_frame is unpacked within a boun
 
 TEST_CASE("unwind: damaged call frame information shortens stacks and does no harm") {
   const std::string file = library();
-  // Whole: code that is described, or keeps frame pointers, leads on; other code does not. In this
-  // library most is of the C runtime, which describes nothing. Who follows what happens to be in the
-  // frame pointer there makes frames up.
+  // In the undamaged file, code that is described, or keeps frame pointers, leads on; other code
+  // does not. Most of this library is of the C runtime, which describes nothing. An unwinder that
+  // follows what happens to be in the frame pointer there invents frames.
   const auto table = build_unwind_table(open_bytes(file));
   REQUIRE(table);
   std::size_t led_on = 0;

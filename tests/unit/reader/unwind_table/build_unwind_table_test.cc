@@ -1,4 +1,5 @@
-// What assembly code says about itself, as rules: each way once (odd_frames.S). And files that lie.
+// The rules for what assembly code says about itself, each way once (odd_frames.S), and for files
+// that lie.
 #include "unwind_table/build_unwind_table.h"
 
 #include <elf.h>
@@ -44,8 +45,8 @@ std::vector<char> bytes_of(const std::string& path) {
   return bytes;
 }
 
-// The linker makes no search table for what it does not understand. So the instruction that nobody
-// knows comes in afterwards, in the place of a marked one that means nothing.
+// The linker makes no search table for instructions that it does not understand. So the unknown
+// instruction is put in after linking, in the place of a marked one that means nothing.
 std::vector<char> odd_file() {
   std::vector<char> bytes = bytes_of(fixture_path("libodd_frames.so"));
   constexpr char kMarked[] = {0x2e, 0x55, 0x2e, 0x2a};
@@ -117,7 +118,7 @@ TEST_CASE("unwind table: one byte before a return address is still the caller") 
   CHECK(odd.at("after_last_call").cfa_offset == 8);
 }
 
-// Of two entries for one address lld keeps the first in its search table.
+// lld keeps the first of two entries for one address in its search table.
 TEST_CASE("unwind table: an empty function hides no other in a file that lld has linked") {
   const std::string path = fixture_path("libodd_frames_lld.so");
   auto image = ElfImage::open(open_file(path));
@@ -189,7 +190,7 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("go_exit", -1).cfa == LS_CFA_GAP);
   CHECK(odd.at("go_exit", 8).cfa == LS_CFA_GAP);
   CHECK(odd.at("after_empty").cfa_offset == 8);
-  // Nobody executes it, so it needs no rows of its own.
+  // Padding is never executed, so it needs no rows of its own.
   CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);
   CHECK(odd.table().facts.gap_bytes > 300);
   CHECK(odd.table().facts.frame_pointer_bytes > 100);
@@ -240,7 +241,8 @@ TEST_CASE("unwind table: a file with any byte changed gives a table or an error"
   for (int round = 0; round < 3000; ++round) {
     std::vector<char> bytes = sound;
     for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
-      // Half of them in the headers and the frames, which are at the start and near the end.
+      // Half of the changes are in the headers and the frames, which are at the start and near the
+      // end.
       const std::size_t at = random() % (random() % 2 ? bytes.size() : 4096);
       bytes[at] = static_cast<char>(random() % 3 ? random() : random() % 2 ? 0xff : 0);
     }

@@ -21,7 +21,7 @@ void append_word(Bytes& out, std::uint32_t word) {
   out.insert(out.end(), raw.begin(), raw.end());
 }
 
-// An entry with this reference and body, filled up with nops.
+// Appends an entry with this reference and body, filled up with nops.
 void append_entry(Bytes& out, std::uint32_t reference, Bytes body) {
   while (body.size() % 4 != 0) body.push_back(std::byte{0});
   append_word(out, static_cast<std::uint32_t>(body.size() + 4));
@@ -34,10 +34,10 @@ Bytes joined(Bytes first, const Bytes& second) {
   return first;
 }
 
-// What every linker writes: version 1, "zR", code alignment 4, data alignment -8, register 30,
+// Every linker writes this CIE: version 1, "zR", code alignment 4, data alignment -8, register 30,
 // addresses relative and in four bytes; then the state at the entry of a function.
 const Bytes kEhCie = bytes({1, 'z', 'R', 0, 4, 0x78, 30, 1, 0x1b, 0x0c, 31, 0});
-// Where the function is, and nothing else.
+// This FDE says where the function is, and nothing else.
 const Bytes kEhFunction = bytes({0, 0, 0, 0, 0x40, 0, 0, 0, 0});
 
 Bytes eh_frame(const Bytes& instructions, const Bytes& cie = kEhCie) {
@@ -56,11 +56,12 @@ Bytes hidden(Bytes section, CallFrameKind kind = CallFrameKind::kEhFrame) {
 }  // namespace
 
 TEST_CASE("frame_instructions: what says that a return address is signed is hidden") {
-  // advance_loc 1; negate_ra_state; advance_loc 1; def_cfa_offset 16; offset x29, x30
+  // The instructions are advance_loc 1; negate_ra_state; advance_loc 1; def_cfa_offset 16; offset
+  // x29, x30.
   const Bytes with = bytes({0x41, 0x2d, 0x41, 0x0e, 0x10, 0x9d, 2, 0x9e, 1});
   const Bytes without = bytes({0x41, 0x00, 0x41, 0x0e, 0x10, 0x9d, 2, 0x9e, 1});
   CHECK(hidden(eh_frame(with)) == eh_frame(without));
-  // In another function of the same kind, too, and with the pc as part of the signature.
+  // The newer instruction, whose signature includes the pc (0x2c), is hidden in the same way.
   CHECK(hidden(eh_frame(bytes({0x41, 0x2c}))) == eh_frame(bytes({0x41, 0x00})));
 }
 
@@ -83,14 +84,14 @@ TEST_CASE("frame_instructions: operands that look like it stay") {
     const Bytes section = eh_frame(same);
     INFO(static_cast<int>(same.front()));
     CHECK(hidden(section) == section);
-    // And the instruction behind them goes, where they are known.
+    // The instruction behind these is removed if their length is known.
     if (same.front() == std::byte{0x3f}) continue;
     CHECK(hidden(eh_frame(joined(same, bytes({0x2d})))) == eh_frame(joined(same, bytes({0}))));
   }
 }
 
 TEST_CASE("frame_instructions: the shared entry says how others begin") {
-  // No augmentation, so addresses of eight bytes and instructions right behind them.
+  // Without augmentation, addresses have eight bytes, and instructions follow right behind them.
   const Bytes plain = bytes({1, 0, 4, 0x78, 30});
   Bytes section;
   append_entry(section, 0, plain);
@@ -130,7 +131,7 @@ TEST_CASE("frame_instructions: entries that end early, or refer to none, are lef
   Bytes lost;
   append_entry(lost, 0x1000, joined(kEhFunction, bytes({0x2d})));
   CHECK(hidden(lost) == lost);
-  // Its text does not end, its augmentation is unknown, its data is longer than it.
+  // The text does not end, the augmentation is unknown, or the data is longer than the entry.
   for (const Bytes& cie : {bytes({1, 'z', 'R', 'X'}), bytes({1, 'e', 'h', 0, 4, 0x78, 30, 0}),
                            bytes({1, 'z', 'R', 0, 4, 0x78, 30, 0x7f, 0x1b, 0, 0, 0})}) {
     const Bytes section = eh_frame(bytes({0x2d}), cie);
@@ -147,7 +148,7 @@ TEST_CASE("frame_instructions: what would take much memory is none any more") {
       limit_instructions(section, CallFrameKind::kEhFrame, machine);
       return section;
     };
-    // The first number is the opcode; registers 127 and 128, in two bytes each.
+    // The first number is the opcode; registers 127 and 128 follow in two bytes each.
     for (const int operation :
          {0x05, 0x06, 0x07, 0x08, 0x09, 0x0c, 0x0d, 0x11, 0x12, 0x14, 0x15, 0x16, 0x10, 0x2f}) {
       const Bytes last = bytes({operation, 0xff, 0x00, 0, 0x0e, 0x10});

@@ -1,5 +1,5 @@
-// What is told from instructions alone, against what compilers and people wrote down: of functions
-// of aarch64 that have call frame information, the code is followed as if they had none.
+// Compares states that are computed from instructions alone with what compilers and people wrote
+// down: functions of aarch64 that have call frame information are followed as if they had none.
 #include "unwind_table/frame_states.h"
 
 #include <fcntl.h>
@@ -31,8 +31,8 @@ bool has_done_nothing(const ls_unwind_rule& rule) {
          rule.ra_offset == 30 && rule.fp == LS_FP_SAME;
 }
 
-// x29 leads to the caller's x29 and, behind it, the return address. Where the CFA is found by sp,
-// the rule does not say where x29 points.
+// Returns whether x29 leads to the caller's x29 and, behind it, the return address. Where the CFA
+// is found by sp, the rule does not say where x29 points.
 bool has_frame_record(const ls_unwind_rule& rule) {
   const bool pair =
       rule.ra == LS_RA_AT_CFA && rule.fp == LS_FP_AT_CFA && rule.ra_offset == rule.fp_offset + 8;
@@ -48,7 +48,7 @@ struct Counts {
 void compare_function(const ElfImage& file, const UnwindTable& table, DescribedFunction function,
                       Counts& counts) {
   const ls_unwind_rule* first = table.rule_at(function.start);
-  // A part of another function, which jumps here.
+  // This is a part of another function, which jumps here.
   if (first == nullptr || !has_done_nothing(*first)) return;
   std::vector<std::uint32_t> words((function.end - function.start) / 4);
   REQUIRE(file.read(function.start, std::as_writable_bytes(std::span(words))));
@@ -100,7 +100,7 @@ TEST_CASE("frame states: what is claimed of a function is what its call frame in
   if (files == 0) skip_test("the libraries of libc6-arm64-cross are not on this machine");
   std::printf("FACT: frame_states/functions %zu, %zu of them hidden\n", counts.functions,
               counts.hidden);
-  // Whoever claims nothing is never wrong.
+  // A table without rules is never wrong, so this counts how many states are found.
   std::size_t all = 0;
   for (const auto& [state, count] : counts.states) all += count;
   CHECK(counts.functions > 5000);
@@ -111,14 +111,14 @@ TEST_CASE("frame states: what is claimed of a function is what its call frame in
 }
 
 TEST_CASE("frame states: a leaf has done nothing, up to its return") {
-  // cbz x0, +8; add x1, x0, #1; ret
+  // Code: cbz x0, +8; add x1, x0, #1; ret
   const auto states = follow({0xb4000040, 0x91000401, 0xd65f03c0});
   CHECK(states == std::vector(3, FrameState::kNothingDone));
 }
 
 TEST_CASE("frame states: from the setting of the frame pointer up to its loss it is believed") {
-  // stp x29, x30, [sp, #-16]!; mov x29, sp; bl +0x1000; sub sp, sp, #32; ldp x29, x30, [sp], #16;
-  // autiasp; ret
+  // Code: stp x29, x30, [sp, #-16]!; mov x29, sp; bl +0x1000; sub sp, sp, #32; ldp x29, x30, [sp],
+  // #16; autiasp; ret
   const auto states = follow({0xa9bf7bfd, 0x910003fd, 0x94000400, 0xd10083ff, 0xa8c17bfd,  //
                               0xd50323bf, 0xd65f03c0});
   using enum FrameState;
@@ -127,14 +127,14 @@ TEST_CASE("frame states: from the setting of the frame pointer up to its loss it
 }
 
 TEST_CASE("frame states: behind a call of its own, x30 is not the way back") {
-  // bl +0x1000; nop; b +0x1000 (to another function)
+  // Code: bl +0x1000; nop; b +0x1000 (to another function)
   const auto states = follow({0x94000400, 0xd503201f, 0x14000400});
   using enum FrameState;
   CHECK(states == std::vector{kNothingDone, kUnknown, kUnknown});
 }
 
 TEST_CASE("frame states: where two ways meet with different frames nothing is claimed") {
-  // cbz x0, +12; sub sp, sp, #16; b +8; nop; nop; ret
+  // Code: cbz x0, +12; sub sp, sp, #16; b +8; nop; nop; ret
   const auto states =
       follow({0xb4000060, 0xd10043ff, 0x14000002, 0xd503201f, 0xd503201f, 0xd65f03c0});
   using enum FrameState;
@@ -143,7 +143,7 @@ TEST_CASE("frame states: where two ways meet with different frames nothing is cl
 }
 
 TEST_CASE("frame states: what no start leads to is not judged, and a call makes a start") {
-  // bl +12 (its last instruction); ret; udf; ret
+  // Code: bl +12 (its last instruction); ret; udf; ret
   const std::vector<std::uint32_t> code{0x94000003, 0xd65f03c0, 0x00000000, 0xd65f03c0};
   using enum FrameState;
   CHECK(frame_states(code, std::array<std::size_t, 2>{0, 1}) ==
@@ -157,6 +157,6 @@ TEST_CASE("frame states: a jump through a register hides where code with a frame
 
 TEST_CASE("frame states: starts and jumps outside of the code are harmless") {
   CHECK(frame_states({}, std::array<std::size_t, 1>{7}).empty());
-  // b -4; b.al to the far end of its reach
+  // Code: b -4; b.al to the far end of its reach
   CHECK(follow({0x17ffffff, 0x547fffee}).size() == 2);
 }

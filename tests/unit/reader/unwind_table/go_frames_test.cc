@@ -1,5 +1,6 @@
-// Unwind tables of Go programs, held against .debug_frame, which Go's linker makes of the same
-// depths, and libdw never sees: each row, of programs linked in each way, on both processors.
+// Unwind tables of Go programs compared with .debug_frame, which Go's linker makes of the same
+// depths, and libdw never sees. Every row is compared, of programs linked in each way, on both
+// processors.
 #include "unwind_table/go_frames.h"
 
 #include <fcntl.h>
@@ -45,8 +46,8 @@ struct Row {
   std::string return_address;
 };
 
-// The rows of .debug_frame, in the words of readelf: "0000000000401060 rsp+112 c-8". Of each function
-// the last one is where it ends.
+// Returns the rows of .debug_frame in readelf's words: "0000000000401060 rsp+112 c-8". The last row
+// of each function is where it ends.
 std::vector<Row> rows_of(const std::string& name) {
   std::FILE* pipe = ::popen(("readelf -wNF '" + program(name) + "' 2>/dev/null").c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -75,7 +76,7 @@ std::string text_of(const ls_unwind_rule& rule, bool x86) {
   return cfa + (rule.ra == LS_RA_REGISTER ? "s" : "c" + std::to_string(rule.ra_offset));
 }
 
-// Of functions that change stacks or that nobody calls, .debug_frame says what is not so.
+// .debug_frame is wrong about functions that change stacks or that no function calls.
 bool is_special(const GoFunction& function) {
   return function.sets_stack || function.is_first || function.name.starts_with("_rt0_");
 }
@@ -106,7 +107,7 @@ void compare(const std::string& name, const std::string& twin) {
     }
     INFO(std::hex << row.start << " in " << function->name);
     REQUIRE(rule->cfa == LS_CFA_SP);
-    // Of a frame of no size on aarch64 readelf has "s", and x30 is named here.
+    // For a frame of size zero on aarch64 readelf prints "s", where our rule names x30.
     REQUIRE(text_of(*rule, x86) == row.cfa + " " + row.return_address);
   }
   std::printf("FACT: go-frames/%s %zu rows compared, %zu without a claim; %zu rows, %zu rules\n",
@@ -124,7 +125,7 @@ std::map<std::string, std::uint64_t> starts_of(const std::string& name) {
   for (std::size_t i = 0; i < functions->count(); ++i) {
     const auto function = functions->at(i);
     REQUIRE(function);
-    // A wrapper of the same name stands behind what it wraps.
+    // A wrapper of the same name stands behind the function that it wraps.
     starts.emplace(std::string(function->name), function->start);
   }
   return starts;
@@ -161,7 +162,8 @@ TEST_CASE("go frames: nobody calls the first code of threads, and stacks end whe
       CHECK(rule->cfa == (x86 ? LS_CFA_GAP_FP : LS_CFA_GAP));
       CHECK(rule->operand == (x86 ? LS_FP_LEAVES_OUT : 0));
     }
-    // It was called by the kernel, and the stack goes on with what the signal has interrupted.
+    // The kernel calls this function, and the stack goes on with the code that the signal
+    // interrupted.
     CHECK(table.rule_at(starts.at("runtime.sigtramp"))->cfa == LS_CFA_SP);
   }
 }

@@ -1,9 +1,9 @@
 /* Functions that are described in every way that assembly code does it, and some that are not
- * described. Each has a symbol at the place that a test asks about. x86-64. */
+ * described. Each has a symbol at the place that a test asks about. The code is for x86-64. */
         .text
         .cfi_sections .eh_frame
 
-/* Returns by a register, as vfork() does. */
+/* This one returns by a register, as vfork() does. */
         .globl ra_in_register
         .type ra_in_register, @function
         .cfi_startproc
@@ -58,7 +58,7 @@ at_fp:
         ret
         .cfi_endproc
 
-/* The CFA is rsp * 2: no rule says that. */
+/* The CFA is rsp * 2, which no rule can say. */
         .globl unsupported
         .type unsupported, @function
         .cfi_startproc
@@ -69,7 +69,8 @@ unsupported:
         ret
         .cfi_endproc
 
-/* DW_CFA_GNU_args_size, twice, for a test to make an unknown instruction of: this function is lost, and the next one is not. */
+/* A test makes an unknown instruction of the two DW_CFA_GNU_args_size. This function then has no
+ * rules, and the next one keeps its own. */
         .globl damaged
         .type damaged, @function
 damaged:
@@ -118,7 +119,7 @@ after_last_call:
         hlt
         .cfi_endproc
 
-/* Not described, but it keeps frame pointers. */
+/* This function is not described, but it keeps frame pointers. */
         .globl frame_pointer
         .type frame_pointer, @function
 frame_pointer:
@@ -134,7 +135,7 @@ frame_pointer:
         ret
         .cfi_endproc
 
-/* Not described, and it keeps nothing. */
+/* This function is not described, and it keeps nothing. */
         .globl gap
         .type gap, @function
 gap:
@@ -147,7 +148,7 @@ gap:
         ret
         .cfi_endproc
 
-/* Where musl's signal handlers return to. */
+/* musl's signal handlers return to code like this. */
         .globl signal_return
         .type signal_return, @function
         inc %eax
@@ -156,7 +157,7 @@ signal_return:
         syscall
         inc %eax
 
-/* An empty function hides nothing. */
+/* An empty function hides no other. */
         .cfi_startproc
         .cfi_def_cfa_offset 4096
         .cfi_endproc
@@ -181,7 +182,7 @@ signal_frame:
         nop
         .cfi_endproc
 
-/* As Go starts a thread: what calls its first function, and that function. */
+/* Go starts a thread like this: a caller of its first function, and that function. */
         .globl go_thread
         .type go_thread, @function
         inc %eax
@@ -213,7 +214,7 @@ go_exit:
         .endr
         ret
 
-/* Far away: pages between have no code. */
+/* This section is far away, and pages between have no code. */
         .section .far, "ax", @progbits
         .globl far_away
 far_away:

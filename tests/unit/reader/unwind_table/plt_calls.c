@@ -1,4 +1,4 @@
-// Calls that lead through a procedure linkage table.
+// Makes calls that lead through a procedure linkage table.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// The linkers' own procedure linkage tables. GNU ld describes its own, so what is seen in the bytes can be
-// held against that.
+// The linkers' own procedure linkage tables. GNU ld describes its own, so the states that are read
+// from the bytes can be compared with its description.
 #include "unwind_table/plt_code.h"
 
 #include <fcntl.h>
@@ -30,7 +30,8 @@ std::string bytes_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// By readelf, which is not ours. Empty: the file has none.
+// Finds the section by readelf, so as to be independent of our reader. It is empty if the file has
+// none.
 Section find_section(const std::string& path, const std::string& name) {
   const std::string command = "readelf --section-headers --wide '" + path + "'";
   std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), pclose);
@@ -62,7 +63,7 @@ bool same(const ls_unwind_rule& left, const ls_unwind_rule& right) {
   return std::memcmp(&left, &right, sizeof left) == 0;
 }
 
-// Where the CFA is, from the stack pointer, after so many bytes of an entry.
+// Returns the CFA's distance from the stack pointer after this number of bytes of an entry.
 int cfa_at(const ls_unwind_rule& rule, unsigned bytes) {
   if (rule.ra != LS_RA_AT_CFA || rule.ra_offset != -8) return -1;
   if (rule.cfa == LS_CFA_SP) return rule.cfa_offset;
@@ -122,7 +123,7 @@ TEST_CASE("PLT: what only resembles an entry is none") {
   using namespace std::string_view_literals;
   constexpr auto kLazy = "\xff\x25\x2a\x22\0\0\x68\x01\0\0\0\xe9\xd0\xff\xff\xff"sv;
   CHECK(find_plt_entry(kLazy, 0x1000, Machine::kX86_64).size == 16);
-  CHECK(find_plt_entry(kLazy, 0x1008, Machine::kX86_64).size == 0);  // its states go by the address
+  CHECK(find_plt_entry(kLazy, 0x1008, Machine::kX86_64).size == 0);  // states depend on the address
   for (std::size_t size = 0; size < kLazy.size(); ++size) {
     CHECK(find_plt_entry(kLazy.substr(0, size), 0x1000, Machine::kX86_64).size == 0);
   }

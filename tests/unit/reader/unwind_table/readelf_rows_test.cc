@@ -1,6 +1,6 @@
-// Every row of real files against binutils, which has its own reader of call frame information
-// (`readelf -wF`). Only what a row says is compared: gaps, which readelf does not know, are those
-// places that it shows no row for.
+// Compares every row of real files with binutils, which has its own reader of call frame
+// information (`readelf -wF`). Only the contents of rows are compared: readelf shows no row where
+// we have a gap.
 #include <fcntl.h>
 
 #include <cinttypes>
@@ -21,8 +21,9 @@ using namespace labelscope;
 
 namespace {
 
-// What Debian installs on every machine that can build this, and what the cross compiler brings.
-// Hand-written code (libcrypto), exceptions (libstdc++), large programs (cc1plus), Rust, Ada.
+// These files are what Debian installs on every machine that can build this, and what the cross
+// compiler brings: hand-written code (libcrypto), exceptions (libstdc++), large programs (cc1plus),
+// Rust, Ada.
 constexpr const char* kFiles[] = {
     "/lib/x86_64-linux-gnu/libc.so.6",
     "/lib64/ld-linux-x86-64.so.2",
@@ -71,7 +72,7 @@ constexpr const char* kFiles[] = {
     "/usr/aarch64-linux-gnu/lib/libtsan.so.2",
     "/usr/aarch64-linux-gnu/lib/libubsan.so.1",
 };
-// Of the files of each processor, where any are there.
+// At least this number of each processor's files must be compared, where any are there.
 constexpr std::size_t kEnough = 20;
 
 struct ReadelfRow {
@@ -94,7 +95,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 std::uint64_t hex(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 16); }
 
-// Reads the text of `readelf -wF`:
+// Reads the text of `readelf -wF`, which looks like this:
 //
 //   00000000 0000000000000014 00000000 CIE "zR" cf=1 df=-8 ra=16
 //      LOC           CFA      ra
@@ -210,7 +211,7 @@ std::string register_name(int number, bool x86) {
   return number == 31 ? "sp" : "x" + std::to_string(number);
 }
 
-// What readelf would print for our rule. Expressions are "exp" whatever they say.
+// Returns what readelf would print for our rule. Every expression is "exp".
 std::string cfa_text(const ls_unwind_rule& rule, bool x86) {
   const int stack_pointer = x86 ? 7 : 31;
   const int frame_pointer = x86 ? 6 : 29;
@@ -226,14 +227,14 @@ std::string cfa_text(const ls_unwind_rule& rule, bool x86) {
   }
 }
 
-// Empty: equal. Otherwise, what differs.
+// Returns what differs, or nothing if both are equal.
 std::string difference(const ReadelfRow& row, const ls_unwind_rule* rule, bool x86) {
   if (rule == nullptr) return "no rule";
   if (row.signal) return rule->cfa == LS_CFA_SIGNAL ? "" : "no signal frame";
   if (rule->ra == LS_RA_NONE && rule->cfa == LS_CFA_SP) {
     return row.return_address == "u" ? "" : "a root";
   }
-  // Only that a rule is missing can be told of what no rule can say.
+  // Where no rule can express readelf's row, it can only be checked that ours is missing.
   if (rule->cfa == LS_CFA_UNSUPPORTED) {
     if (row.return_column != (x86 ? "ra=16" : "ra=30")) return "";
     const bool odd_stack_pointer = !row.stack_pointer.empty() && row.stack_pointer != "u";
@@ -289,7 +290,8 @@ Compared compare(const std::string& path) {
   Compared compared{.machine = table->machine};
   for (const ReadelfRow& row : rows) {
     ++compared.rows;
-    // The first byte and the last one: what lies between is in no other row of readelf's.
+    // Checks the first byte and the last one, since no other row of readelf's covers a byte between
+    // them.
     for (const std::uint64_t at : {row.start, row.end - 1}) {
       const ls_unwind_rule* rule = table->rule_at(at);
       const std::string wrong = difference(row, rule, x86);
