@@ -1,5 +1,4 @@
-// The kernel side against the reader's C++, on the same memory: sets as hostile as chance makes
-// them.
+// The kernel side compared with the reader's C++ on the same memory, with random hostile sets.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -62,7 +61,7 @@ void put_random_set(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : set);
 }
 
-// A whole record, but one in three; small numbers, so that some IDs are 0.
+// Puts a whole record in two of three cases. Numbers are small, so that some IDs are 0.
 void put_random_context(Chance& chance, FakeMemory& memory, Address variable) {
   thread_context_record_t record{};
   record.span_id = chance.below(4) << chance.below(64);
@@ -73,8 +72,8 @@ void put_random_context(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, record);
 }
 
-// A record as chance makes it: of a few keys, short or long, sometimes too many for one sample, or
-// with another size than it has.
+// Puts a random record: a few keys, short or long, sometimes too many for one sample, or with a
+// false size.
 void put_random_record(Chance& chance, FakeMemory& memory, Address variable) {
   otel::Record record;
   if (chance.one_in(3)) record.trace = std::string(16, '\0');
@@ -106,7 +105,7 @@ void put_random_elastic(Chance& chance, FakeMemory& memory, Address variable) {
   memory.put(variable, chance.one_in(20) ? Address{0} : at);
 }
 
-// Objects of JavaScript that mostly lead to a record, of a writer of one kind or the other.
+// Puts objects of JavaScript that mostly lead to a record, of a writer of one kind or the other.
 void put_random_node(Chance& chance, FakeMemory& memory, Address variable, ls_tls_recipe& recipe) {
   const auto place = [&] { return chance.in_arena() & ~Address{7}; };
   const auto object = [&](Address at) { return chance.one_in(30) ? at : at + 1; };
@@ -148,7 +147,7 @@ void put_random_node(Chance& chance, FakeMemory& memory, Address variable, ls_tl
   memory.put(variable + 24, handle ? handle_of_undefined : undefined);
 }
 
-// A user who is mostly right about it: pointers into the arena, and text there.
+// Puts a variable that the user mostly describes rightly: pointers into the arena, and text there.
 void put_random_variable(Chance& chance, FakeMemory& memory, Address variable,
                          ls_tls_recipe& recipe) {
   ls_variable walk{};
@@ -193,7 +192,7 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
       static_cast<std::uint32_t>(chance.one_in(10) ? chance.below(5) : 1 + chance.below(2));
   recipe.offset = static_cast<std::int64_t>(variable - kTp);
   if (recipe.kind == LS_DTV_SLOT) {
-    // Aligned, so that the head of the DTV does not lie across two pages.
+    // The DTV is aligned, so that its head does not lie across two pages.
     Address dtv = (chance.in_arena() & ~Address{255}) + 64;
     bool glibc = chance.one_in(2);
     recipe.dtv_offset = 8;
@@ -263,8 +262,8 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     Observation kernel = NativeReader(memory).observe(recipes, kTp, &facts);
     Observation reader = labelscope::observe(recipes, {kTp, Tid{}, nullptr, &facts}, memory);
     INFO("seed " << seed);
-    // The kernel side drops the reason of one publisher where another has a block. That nothing in
-    // the block has a name is found out later.
+    // The kernel side drops the reason of one publisher where another has a block. It finds out
+    // only later that nothing in the block has a name.
     const bool of_block =
         kernel.outcome == LS_UNREADABLE_NO_KEYS || kernel.outcome == LS_UNREADABLE_MALFORMED;
     REQUIRE(is_unreadable(kernel.outcome) == is_unreadable(reader.outcome));
@@ -281,7 +280,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     variables += std::ranges::any_of(
         reader.labels, [](const Label& label) { return label.key.starts_with("variable"); });
   }
-  // Otherwise chance does not reach what this is about.
+  // This shows that the random cases reach sets that are labelled.
   REQUIRE(labelled > 500);
   REQUIRE(unreadable > 500);
   REQUIRE(torn > 50);

@@ -8,10 +8,11 @@
 #undef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 
-/* 0, or negative and `out` zeroed, as the kernel's. Set by the test. */
+/* Returns 0, or a negative number after it has zeroed `out`, like the kernel's helper. The test
+ * sets it. */
 extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 
-/* The number of the thread that is read, for itself. Set by the test. */
+/* The number that the thread that is read has in its own namespace. The test sets it. */
 extern __u32 fake_thread_number;
 struct ls_memory;
 static inline __u32 ls_own_number(const struct ls_memory* memory) {
@@ -25,8 +26,9 @@ static inline long bpf_probe_read_user(void* out, __u32 size, const void* addres
   return result;
 }
 
-/* The bytes up to a NUL, and their number with it; `size` if there are more, and then the last one is
- * a NUL, too. Byte by byte: nothing behind the NUL is touched. */
+/* Copies the bytes up to a NUL, and returns their number with it. If there are more than `size`, it
+ * returns `size`, and the last byte is a NUL, too. It goes byte by byte, since it must not touch
+ * what follows the NUL. */
 static inline long bpf_probe_read_user_str(void* out, __u32 size, const void* address) {
   char* to = (char*)out;
   for (__u32 i = 0; i < size; i++) {

@@ -1,4 +1,5 @@
-// Ranges of an array that are given out and come back, against a list of who has each number.
+// Ranges of an array that are given out and come back, compared with a list of the owner of each
+// number.
 #include "bpf/unwind/free_ranges.h"
 
 #include <random>
@@ -41,7 +42,7 @@ TEST_CASE("free_ranges: whatever is taken and given back, no number has two owne
   const std::uint64_t boundary = GENERATE(0U, 64U);
   FreeRanges ranges(boundary);
   ranges.add(0, kNumbers / 2);
-  ranges.add(kNumbers / 2, kNumbers / 2);  // as maps of rows come, one after the other
+  ranges.add(kNumbers / 2, kNumbers / 2);  // one range after the other, like maps of rows
   std::vector<bool> taken(kNumbers);
   struct Range {
     std::uint64_t first, count;

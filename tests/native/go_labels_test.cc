@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kNumber = raw(GoMemory::kThread);
 
-// Both must agree.
+// Returns what both see, which must be the same.
 Observation observe_both(const GoMemory& go, std::uint32_t number = kNumber, Address x28 = 0) {
   Registers registers;
   registers.machine = Machine::kAarch64;
@@ -100,7 +100,7 @@ TEST_CASE("go_labels: overflow buckets, and a map that stopped growing half way"
   chained.fill(GoMemory::kBuckets, 1, pairs(20));
   expect_labels(observe_both(chained), pairs(20));
 
-  // Two old buckets: one has moved, and of it only the mark tells; the other has not.
+  // One of two old buckets has moved, and only its mark is left; the other has not moved.
   for (const bool same_size : {false, true}) {
     GoMemory grown(19);
     grown.set_labels(GoMemory::kLabels);
@@ -182,7 +182,7 @@ TEST_CASE("go_labels: a chain that does not hold together gives no label") {
   }
 }
 
-// A file may say that it is of another version than it is.
+// A file may claim another version than its own.
 TEST_CASE("go_labels: each wrong version is found out, or reads the same") {
   for (unsigned real = kOldestGo; real <= kNewestGo; ++real) {
     for (unsigned said = kOldestGo; said <= kNewestGo; ++said) {
@@ -194,7 +194,8 @@ TEST_CASE("go_labels: each wrong version is found out, or reads the same") {
       if (seen.outcome == LS_LABELLED) {
         expect_labels(seen, pairs(9));
       } else {
-        // A map that is taken for a slice has what lies behind its pointer for a length: here 0.
+        // A map that is taken for a slice has the word behind its pointer as its length, which is 0
+        // here.
         CHECK((is_unreadable(seen.outcome) || (real == 23 && said == 24)));
         CHECK(seen.labels.empty());
       }
@@ -313,7 +314,7 @@ TEST_CASE("go_labels: both walks agree on memory that chance has damaged") {
     malformed += seen.outcome == LS_UNREADABLE_MALFORMED;
     missing += seen.outcome == LS_UNREADABLE_NOT_RESIDENT;
   }
-  // Otherwise chance does not reach what this is about.
+  // This shows that the random cases reach sets that are labelled.
   REQUIRE(labelled > 1000);
   REQUIRE(malformed > 500);
   REQUIRE(missing > 300);

@@ -1,4 +1,4 @@
-// A goroutine with labels, laid out in made-up memory as the runtime of some version of Go has it.
+// A goroutine with labels, laid out in made-up memory like the runtime of some version of Go.
 #pragma once
 
 #include <string>
@@ -30,14 +30,14 @@ class GoMemory {
   static constexpr std::uint64_t kBucketBytes = 272;
   static constexpr Tid kThread{17};
 
-  // Runs a goroutine of this version, without labels.
+  // Makes a running goroutine of this version, without labels.
   explicit GoMemory(unsigned minor) : layout(*go_layout(minor)) {
     recipe.kind = LS_TP_OFFSET;
     recipe.source = LS_SOURCE_GO;
     recipe.offset = -8;
     put_parameters({layout, kText, kTextEnd}, recipe);
     memory.map(kSlot, 64);
-    // What else is in these structures: mostly pointers to others.
+    // The other words of these structures are mostly pointers to others.
     for (const Address start : {kM, kG0, kG}) {
       for (Address at = start; at < start + 512; at += 8) memory.put(at, kG0 + 0x800);
     }
@@ -53,7 +53,8 @@ class GoMemory {
   Address curg() const { return kM + layout.m_procid + 120; }
   void set_labels(Address labels) { memory.put(kG + layout.g_labels, labels); }
 
-  // In the form of the version; a map as a runtime fills it that never grew.
+  // Publishes the labels in the form of the version. A map is laid out as a runtime fills one that
+  // never grew.
   GoMemory& publish(const Pairs& pairs) {
     set_labels(kLabels);
     if (layout.least_mark == 0) {
@@ -82,7 +83,8 @@ class GoMemory {
     memory.put(kMap + 16, buckets);
     memory.put(kMap + 24, old);
   }
-  // Deals the pairs out, one to each bucket in turn; from the ninth on into overflow buckets.
+  // Distributes the pairs over the buckets in turn; from the ninth pair on they go into overflow
+  // buckets.
   void fill(Address buckets, std::size_t count, const Pairs& pairs) {
     memory.map(buckets, count * kBucketBytes);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -117,7 +119,7 @@ class GoMemory {
     memory.put_text(next_string_, text);
     next_string_ += text.size();
   }
-  // Key and value stand next to each other in a slice, and apart in a bucket.
+  // A key and its value are adjacent in a slice, and apart in a bucket.
   void put_pair(Address at, Address distance, const std::pair<std::string, std::string>& pair) {
     put_string(at, pair.first);
     put_string(at + distance, pair.second);

@@ -1,4 +1,4 @@
-// Which kernels are warned of, by what uname(2) says there.
+// Which kernels labelscope warns of, by the texts of uname(2).
 #include "bpf/load/kernel.h"
 
 #include "support/catch.h"
@@ -17,7 +17,7 @@ TEST_CASE("kernel: those that can lock up when a BPF program reads a program's m
            Case{"5.18.19", "", false},
            Case{"5.19.0-50-generic", "#50-Ubuntu SMP", true},
            Case{"6.0.12", "", true},
-           // Debian names the package in one text and the kernel in the other.
+           // Debian has the package's version in one text and the kernel's in the other.
            Case{"6.1.0-7-amd64", "6.1.20-1 (2023-03-19)", true},
            Case{"6.1.0-9-amd64", "6.1.27-1 (2023-05-08)", false},
            Case{"6.1.26", "", true},

@@ -1,5 +1,5 @@
-// labelscope/label_blocks.h: what other profilers take labels apart with. Lies about sizes and
-// offsets are in records_test.cc, which goes the same way.
+// labelscope/label_blocks.h, by which other profilers decode labels. records_test.cc tests wrong
+// sizes and offsets with the same code.
 #include "labelscope/label_blocks.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// A label set laid out in made-up memory as a writer would.
+// A label set laid out in made-up memory like a writer's.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr Address kSet = 0x20'0000;
 inline constexpr Address kStorage = 0x30'0000;
 inline constexpr Address kStrings = 0x40'0000;
 
-// Where the strings of a set go.
+// Where the strings of a set are put.
 enum class Layout {
   kPacked,     // one behind the other
   kScattered,  // each on a page of its own
@@ -47,7 +47,7 @@ class LabelMemory {
     slots.push_back({key_place, string(value)});
     return *this;
   }
-  // Writes the set: call when all slots are there.
+  // Writes the set. It is called when all slots are there.
   LabelMemory& publish() {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       memory.put(kStorage + i * sizeof(RemoteSlot), slots[i]);

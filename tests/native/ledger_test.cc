@@ -11,14 +11,15 @@ using namespace labelscope;
 
 namespace {
 
-// Every counter with a value of its own: powers of two, so that no sum is met by chance.
+// Every counter has a value of its own. The values are powers of two, so that no wrong sum is right
+// by chance.
 ls_counters distinct() {
   ls_counters counters{};
   for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) counters.value[i] = 1ULL << i;
   return counters;
 }
 
-// A sample without labels and without a stack.
+// Makes a sample without labels and without a stack.
 std::vector<std::uint64_t> sample_words(std::uint64_t retry_id, std::uint32_t pid) {
   struct {
     ls_sample_head sample{};

@@ -1,5 +1,5 @@
-// labelscope/bpf/locate.bpf.h and labelscope/read_labels.bpf.h: recipes applied, and several
-// publishers made one outcome.
+// labelscope/bpf/locate.bpf.h and labelscope/read_labels.bpf.h: recipes are applied, and several
+// publishers become one outcome.
 #include "labelscope/observe.h"
 #include "native/label_memory.h"
 #include "native/native_reader.h"
@@ -13,7 +13,7 @@ constexpr Address kTp = 0x5000'0800;
 constexpr Address kDtv = 0x6000'0100;
 constexpr Address kBlock = 0x6100'0000;
 
-// glibc on x86-64.
+// A recipe of glibc on x86-64.
 ls_tls_recipe glibc_recipe() {
   ls_tls_recipe recipe{};
   recipe.kind = LS_DTV_SLOT;
@@ -26,7 +26,7 @@ ls_tls_recipe glibc_recipe() {
   return recipe;
 }
 
-// musl on aarch64.
+// A recipe of musl on aarch64.
 ls_tls_recipe musl_recipe() {
   ls_tls_recipe recipe = glibc_recipe();
   recipe.generation = 0;
@@ -136,7 +136,7 @@ TEST_CASE("observe: labels of four publishers stand side by side") {
   made.add("a", "1").add("b", "2").publish();
   ls_tls_recipe recipe = tp_recipe(kVariable);
   std::vector<ls_tls_recipe> four(4, recipe);
-  // Another set with a different value of the same key.
+  // This is another set with a different value of the same key.
   LabelMemory other;
   other.add("a", "9").publish();
   Address shift = 0x1000'0000;
@@ -193,7 +193,7 @@ TEST_CASE("observe: the most that all publishers can have fits into one record")
   NativeReader reader(made.memory);
   Observation seen = reader.observe(most, kTp);
   REQUIRE(seen.outcome == LS_LABELLED);
-  REQUIRE(seen.labels.size() == 64);  // the others are equal to the first's
+  REQUIRE(seen.labels.size() == 64);  // the others equal those of the first set
   REQUIRE(reader.record().size() >
           std::size_t{LS_MAX_PUBLISHERS} * (std::size_t{64} * 60 + 64 * sizeof(ls_label_ref)));
 }

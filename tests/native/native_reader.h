@@ -1,5 +1,5 @@
-// The kernel side as a test sees it: a process's recipes and made-up memory in, an Observation out,
-// by way of the very record that would go through the ring buffer.
+// The kernel side as a test sees it. It gets a process's recipes and made-up memory, and returns an
+// Observation, decoded from the same record that would go through the ring buffer.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace labelscope::test {
 
-// One at a time: the helpers of the kernel side are functions without a context.
+// Only one may exist at a time: the helpers of the kernel side are functions without a context.
 class NativeReader {
  public:
   explicit NativeReader(const FakeMemory& memory) {
@@ -48,7 +48,7 @@ class NativeReader {
     return observation_of(answer.labels, facts);
   }
 
-  // A variable at a fixed place.
+  // Reads a variable at a fixed place.
   Observation observe_variable(Address variable) {
     ls_tls_recipe recipe{};
     recipe.kind = LS_TP_OFFSET;

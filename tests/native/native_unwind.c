@@ -1,4 +1,4 @@
-/* Compiled once for each processor, with NATIVE_UNWIND its function's name. */
+/* This is compiled once for each processor, with NATIVE_UNWIND as its function's name. */
 #include "native_unwind.h"
 
 #include "fake_bpf.h"

@@ -1,5 +1,5 @@
 /* One walk up a stack by the kernel side's step (unwind/unwind_step.h), compiled for the host, over
- * tables that a test makes. Once for each processor. */
+ * tables that a test makes. There is one for each processor. */
 #pragma once
 
 #include "bpf/wire/unwind_wire.h"

@@ -3,7 +3,7 @@
 
 #include "fake_bpf.h"
 
-// The helpers must be known before the code that uses them.
+// The helpers must be declared before the code that uses them.
 #include "bpf/wire/wire.h"
 #include "labelscope/read_labels.bpf.h"
 

@@ -24,10 +24,10 @@ struct native_record {
   __u64 fault_address; /* of the last read that failed, if fault_size is not 0 */
   __u64 fault_size;
 };
-/* labelscope/read_labels.bpf.h, on the same scratch each time, as in the kernel. */
+/* Tests labelscope/read_labels.bpf.h on the same scratch each time, as in the kernel. */
 struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer,
                                     __u64 x28);
-/* Fills the scratch with a byte: what an earlier sample might have left behind. */
+/* Fills the scratch with a byte, in place of what an earlier sample might have left. */
 void native_soil(unsigned char byte);
 
 #ifdef __cplusplus

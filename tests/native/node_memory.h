@@ -1,5 +1,5 @@
-// Objects of JavaScript in made-up memory, as V8 lays them out: a thread's entry, the map of a frame, and
-// from what is in it to a record.
+// Objects of JavaScript in made-up memory, as V8 lays them out: a thread's entry, the map of a
+// frame, and the objects that lead from there to a record.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct NodeMemory {
   static constexpr std::uint64_t object(Address address) { return address + 1; }
   static constexpr std::uint64_t small(std::uint64_t number) { return number << 32; }
 
-  // Of the newest writer, with one entry in the map: that of the key.
+  // Makes the objects of the newest writer, with one entry in the map: that of the key.
   NodeMemory() {
     recipe.kind = LS_TP_OFFSET;
     recipe.offset = static_cast<std::int64_t>(kEntry - kThreadPointer);
@@ -70,12 +70,12 @@ struct NodeMemory {
     memory.put(at + 8, value);
     memory.put(at + 16, next);
   }
-  // As the writers before 5.20 have it.
+  // Puts "undefined" where writers before 5.20 have it.
   void put_undefined_elsewhere() {
     memory.put(kSlot + 16, object(kUndefined));
     memory.put(kEntry + 24, kSlot + 16);
   }
-  // What the process says of its objects.
+  // Applies what the process says of its objects.
   void adapt(const ProcessFacts* facts) { find_source(LS_SOURCE_NODE)->adapt(facts, recipe); }
   void adapt(Numbers numbers) {
     ProcessFacts facts;

@@ -1,4 +1,4 @@
-// What lost records have told of, found out by comparing with the map of processes.
+// Events whose records were lost, found out by comparing with the map of processes.
 #include "bpf/sampling/process_table.h"
 
 #include "support/catch.h"
@@ -40,7 +40,7 @@ TEST_CASE("process_table: an exec, an end and a new process are noticed") {
 }
 
 TEST_CASE("process_table: a number that another process has meanwhile is an end and a fork") {
-  // As many execs as the first one had.
+  // The new process has as many execs as the first one had.
   const auto events = missed(2, {kProcess}, {{kProcess, kParent, 2}});
   REQUIRE(kinds_of(events) == std::vector{Kind::kExit, Kind::kFork, Kind::kExec});
   CHECK(events[1].parent == kParent);

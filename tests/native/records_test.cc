@@ -1,4 +1,4 @@
-// bpf/wire/records.cc: total over any bytes.
+// bpf/wire/records.cc: every sequence of bytes gives a record or an error.
 #include <cstring>
 #include <random>
 
@@ -10,7 +10,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// A SAMPLE record with one label and three addresses, as 8-aligned words.
+// Makes a SAMPLE record with one label and three addresses, as 8-aligned words.
 std::vector<std::uint64_t> sample_words() {
   struct {
     ls_sample_head sample{};
@@ -40,7 +40,7 @@ T& at(std::vector<std::uint64_t>& words, std::size_t offset) {
   return *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(words.data()) + offset);
 }
 
-// The sample with so many frames, all of which are there: its size does not give it away.
+// Makes the sample with this number of frames, all of which are there, so that its size is right.
 std::vector<std::uint64_t> sample_of_frames(std::uint32_t user, std::uint32_t kernel) {
   auto words = sample_words();
   words.resize(words.size() - 3 + user + kernel, 0x1111);
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> sample_of_frames(std::uint32_t user, std::uint32_t ke
   return words;
 }
 
-// An answer to a sample: the sample's labels behind another head.
+// Makes an answer to a sample: the sample's labels behind another head.
 std::vector<std::uint64_t> answer_words() {
   const auto sample = sample_words();
   std::vector<std::uint64_t> words(sizeof(ls_labels_head) / 8);
@@ -112,7 +112,7 @@ TEST_CASE("records: a record cut anywhere is refused") {
   auto words = sample_words();
   for (std::size_t size = 0; size < words.size() * 8; ++size) {
     REQUIRE_FALSE(decode_record(std::as_bytes(std::span(words)).first(size)));
-    // Also when its head admits to the size.
+    // This holds also when the head gives the true size.
     auto cut = words;
     cut.resize((size + 7) / 8);
     if (size >= 8) at<ls_record_head>(cut, 0).size = static_cast<std::uint32_t>(size);
@@ -197,14 +197,14 @@ TEST_CASE("records: an unaligned record is refused instead of read") {
 }
 
 TEST_CASE("records: whatever bytes come, decoding stays within them") {
-  // The sanitizers' builds are the judges; whatever is accepted must be usable.
+  // The sanitizers' builds find wrong reads. A record that is accepted must be usable.
   std::mt19937 random(4711);
   unsigned accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     auto words = sample_words();
     auto bytes = std::as_writable_bytes(std::span(words));
     for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
-      // The head stays, or nothing else would ever be reached.
+      // The head stays, or nothing behind it would ever be reached.
       bytes[8 + random() % (bytes.size() - 8)] = std::byte(random() % 2 ? random() : random() % 8);
     }
     auto record = decode(words);

@@ -1,4 +1,5 @@
-// bpf/wire/task_records.cc: total over any bytes, and the kernel's states by their letters.
+// bpf/wire/task_records.cc: every sequence of bytes gives a record or an error, and the kernel's
+// states have their letters.
 #include "bpf/wire/task_records.h"
 
 #include <elf.h>
@@ -78,7 +79,7 @@ TEST_CASE("task_records: a thread is taken apart into who, how and labels") {
   REQUIRE(record);
   REQUIRE_FALSE(record->thread.thread_pointer);
   REQUIRE(record->ended);
-  // A zombie whose memory others still have.
+  // This is a zombie whose memory others still have.
   made.thread.no_memory = 0;
   made.thread.exit_state = 0x20;
   record = decode_thread(bytes_of(made));
@@ -87,7 +88,8 @@ TEST_CASE("task_records: a thread is taken apart into who, how and labels") {
 }
 
 TEST_CASE("task_records: the kernel's states have the letters of /proc") {
-  // Linux 6.18, include/linux/sched.h: running, interruptible, uninterruptible, stopped, traced.
+  // Linux 6.18 has these in include/linux/sched.h: running, interruptible, uninterruptible,
+  // stopped, traced.
   REQUIRE(state_letter(0, 0) == 'R');
   REQUIRE(state_letter(1, 0) == 'S');
   REQUIRE(state_letter(2, 0) == 'D');
@@ -98,8 +100,8 @@ TEST_CASE("task_records: the kernel's states have the letters of /proc") {
   REQUIRE(state_letter(0x40, 0) == 'P');
   REQUIRE(state_letter(0x402, 0) == 'I');
   REQUIRE(state_letter(0x102, 0) == 'D');   // killable
-  REQUIRE(state_letter(0x101, 0) == 'S');   // and woken by nothing but signals
-  REQUIRE(state_letter(0x1000, 0) == 'D');  // for a lock of a real-time kernel
+  REQUIRE(state_letter(0x101, 0) == 'S');   // only signals wake it
+  REQUIRE(state_letter(0x1000, 0) == 'D');  // waits for a lock of a real-time kernel
   REQUIRE(state_letter(0x8000, 0) == 'D');  // frozen
   for (std::uint32_t state = 0; state < 0x20000; ++state) {
     REQUIRE(std::string_view("RSDTtXZPI").find(state_letter(state, 0)) != std::string_view::npos);
@@ -167,7 +169,7 @@ TEST_CASE("task_records: records cut anywhere, or with any bytes, are refused or
       bytes[i] =
           i < whole.size() && random() % 20 != 0 ? whole[i] : static_cast<std::byte>(random());
     }
-    // Sanitizers tell whether a read went beyond them.
+    // Sanitizers detect a read beyond the bytes.
     (void)decode_thread(bytes);
     (void)decode_mapping(bytes);
     (void)decode_bytes(bytes, random() % 64);

@@ -1,4 +1,4 @@
-// ThreadClocks over this process's own threads: what they ran before is taken off, once.
+// ThreadClocks over this process's own threads: the time that they ran before is subtracted, once.
 #include "bpf/sampling/thread_clocks.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ const Tid kFirst{::getpid()};
 constexpr Tid kMadeLater{1 << 30};
 constexpr std::uint64_t kMs = 1'000'000;
 
-// What the first thread had run when it was asked: not less.
+// Returns what the first thread has run, or less, never more.
 std::uint64_t first_ran() {
   const auto times = read_thread_times(kOwn);
   if (!times) return 0;
@@ -27,7 +27,7 @@ std::uint64_t first_ran() {
   return own == times->end() ? 0 : own->ran_ns;
 }
 
-// The kernel's account is up to a tick behind: at first it has nothing.
+// The kernel's account is up to a tick behind, and is empty at first.
 void run_a_while() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (first_ran() < 2 * kMs) {
@@ -71,7 +71,7 @@ TEST_CASE("thread_clocks: an exec by another thread gives it the first thread's 
   const EndedThread former = clocks.rename(kOwn, kMadeLater, 4 * kMs);
   CHECK(former.tid == kMadeLater);
   CHECK(former.ran_ns == 4 * kMs);
-  // What it ran under its own number is told already.
+  // The time under its own number is already reported.
   CHECK(clocks.since_start(kOwn, kFirst, 6 * kMs) == 2 * kMs);
   CHECK(clocks.was_replaced(kOwn, kFirst));
   CHECK_FALSE(clocks.was_replaced(kOwn, kFirst));
@@ -86,7 +86,7 @@ TEST_CASE("thread_clocks: a thread that ends after the freeze is told as it was 
   const EndedThread ended = clocks.end(kOwn, kFirst, later + 100 * kMs);
   CHECK(ended.ran_ns >= earlier);
   CHECK(ended.ran_ns <= later);
-  // Once: what it was frozen with is gone.
+  // It is reported once: the frozen time is taken.
   for (const EndedThread& thread : clocks.take_frozen()) CHECK(thread.tid != kFirst);
 }
 

@@ -1,5 +1,5 @@
 // One step from a frame to its caller, on stacks that are made here: each kind of rule, each way to
-// end, and what other unwinders got wrong.
+// end, and the mistakes of other unwinders.
 #include <cstring>
 #include <functional>
 #include <map>
@@ -39,7 +39,7 @@ constexpr ls_unwind_rule of_kind(ls_cfa_kind kind) {
   rule.cfa = kind;
   return rule;
 }
-// CFA = sp + offset, return address below it (x86-64).
+// The CFA is sp + offset, and the return address is below it (x86-64).
 constexpr ls_unwind_rule sp(int offset) {
   return {LS_CFA_SP, LS_RA_AT_CFA, LS_FP_SAME, 0, offset, 0, -8};
 }
@@ -84,7 +84,7 @@ class Program {
     mappings_.push_back({first, end, first, module, kList});
   }
 
-  // Above sp, one after the other.
+  // Puts words above sp, one after the other.
   void push(Address at, const std::vector<std::uint64_t>& words) {
     for (std::size_t i = 0; i < words.size(); ++i) memory.put(at + 8 * i, words[i]);
   }
@@ -129,7 +129,8 @@ std::vector<std::uint64_t> frames_of(const native_stack& stack) {
 
 using Frames = std::vector<std::uint64_t>;
 
-// Of x86-64, up to the segments: what a handler returns to has this on the stack.
+// Makes a signal context of x86-64, up to the segments, which is on the stack when a handler
+// returns.
 std::vector<std::uint64_t> signal_context() {
   std::vector<std::uint64_t> words(5 + 19);
   words[5 + 17] = 0x246;
@@ -151,11 +152,11 @@ TEST_CASE("unwind step: from a leaf through two callers to the root") {
 
 TEST_CASE("unwind step: a call at the end of its function belongs to that function") {
   Program program;
-  // The return address is the first byte of what follows, whose rule is another one.
+  // The return address is the first byte of the next function, which has another rule.
   program.rows({{0, sp(8)}, {0x100, sp(32)}, {0x180, sp(64)}, {0x200, kRoot}});
   program.push(kStack, {kText + 0x180, 0, 0, 0, kText + 0x210});
   CHECK(program.unwind(kText).end == LS_STACK_ROOT);
-  // But code that was interrupted there is what follows.
+  // But code that was interrupted there belongs to that next function.
   program.push(kStack, {0, 0, 0, 0, 0, 0, 0, kText + 0x201});
   const native_stack stack = program.unwind(kText + 0x180);
   CHECK(stack.end == LS_STACK_ROOT);
@@ -165,7 +166,7 @@ TEST_CASE("unwind step: a call at the end of its function belongs to that functi
 TEST_CASE("unwind step: the frame pointer is restored on the way, and is a base afterwards") {
   Program program;
   program.rows({{0, sp_with_fp(16)}, {0x100, fp()}, {0x200, kRoot}});
-  // The leaf has pushed the frame pointer of its caller, who has pushed its own caller's.
+  // The leaf has pushed the frame pointer of its caller, and the caller has pushed that of its own.
   program.push(kStack, {kStack + 0x40, kText + 0x110});
   program.push(kStack + 0x40, {0x1111, kText + 0x210});
   program.start.fp = 0xdead;
@@ -222,7 +223,8 @@ TEST_CASE("unwind step: a CFA that lies on the stack") {
 }
 
 TEST_CASE("unwind step: through a signal handler, onto another stack and back") {
-  constexpr Address kHandlerStack = 0x7fff'0000'0000;  // above the thread's own: sigaltstack
+  constexpr Address kHandlerStack = 0x7fff'0000'0000;  // the stack of sigaltstack, above the
+                                                       // thread's own
   Program program;
   program.rows({{0, sp(8)}, {0xff, of_kind(LS_CFA_SIGNAL)}, {0x110, sp(24)}, {0x200, kRoot}});
   program.start.sp = kHandlerStack;
@@ -230,7 +232,7 @@ TEST_CASE("unwind step: through a signal handler, onto another stack and back") 
   program.push(kHandlerStack, {kText + 0x100});
   std::vector<std::uint64_t> context = signal_context();
   context[5 + 15] = kStack;
-  context[5 + 16] = kText + 0x110;  // interrupted at the first byte of a function: not one before
+  context[5 + 16] = kText + 0x110;  // interrupted at a function's first byte: not one before
   program.push(kHandlerStack + 8, context);
   program.push(kStack, {0, 0, kText + 0x210});
   const native_stack stack = program.unwind(kText + 4);
@@ -345,7 +347,7 @@ TEST_CASE("unwind step: rules that lead in a circle end") {
 TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
   Program program;
   program.rows({{0, of_kind(LS_CFA_GAP_FP)}, {0x1000, sp(24)}, {0x2000, kRoot}});
-  program.memory.map(kText, 0x3000);  // no instruction that is looked for
+  program.memory.map(kText, 0x3000);  // without the instruction that is looked for
   program.start.fp = kStack + 0x40;
   program.push(kStack + 0x40, {0, kText + 0x1010, 0, 0, kText + 0x2010});
   SECTION("from the middle of a function") {
@@ -392,7 +394,7 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
     const native_stack stack = program.unwind(kText + (1 << 20) + 0x10);
     CHECK(stack.end == LS_STACK_ROOT);
     CHECK(stack.fp_frames == 1);
-    program.start.sp = kStack + 0x100;  // nobody knows whether it keeps frame pointers
+    program.start.sp = kStack + 0x100;  // unknown whether it keeps frame pointers
     CHECK(program.unwind(kText + (1 << 20) + 0x10).end == LS_STACK_NOT_GROWING);
   }
 }

@@ -1,4 +1,4 @@
-// labelscope/bpf/custom_labels.bpf.h: what ABI v1 says, and the bounds.
+// labelscope/bpf/custom_labels.bpf.h: the rules of ABI v1, and the bounds.
 #include <algorithm>
 
 #include "native/label_memory.h"
@@ -154,7 +154,7 @@ TEST_CASE("walk_labels: empty strings are strings, wherever they point") {
   for (Layout layout : {Layout::kPacked, Layout::kScattered}) {
     LabelMemory made(layout);
     made.add("a", "").add("", "2").add("c", "3");
-    made.slots[0].value.address = 1;  // a dangling pointer, as some languages use for nothing
+    made.slots[0].value.address = 1;  // dangling, as some languages use it for nothing
     made.publish();
     Observation seen = observe(made);
     REQUIRE(seen.outcome == LS_LABELLED);
@@ -186,7 +186,7 @@ TEST_CASE(
   Observation seen = reader.observe_variable(kVariable);
   REQUIRE(seen.outcome == LS_UNREADABLE_NOT_RESIDENT);
   REQUIRE(seen.labels.empty());
-  // The repeated read brings this in.
+  // The retry makes this page present.
   REQUIRE(reader.fault_size() > 0);
   REQUIRE(reader.fault_address() <= hole);
   REQUIRE(reader.fault_address() + reader.fault_size() > hole);
@@ -207,7 +207,8 @@ TEST_CASE("walk_labels: impossible lengths and pointers are malformed, and nothi
     made.slots[1].value.length = 1ULL << 63;
   }
 #ifndef __aarch64__
-  // There the top byte is the program's own, and what is left of these only leads nowhere.
+  // On aarch64 the program may use the top byte for itself, and the rest of these pointers only
+  // leads nowhere.
   SECTION("value pointer of the kernel") { made.slots[1].value.address = 0xffff'8000'0000'0000; }
   SECTION("a string across the end") { made.slots[1].key.address = (1ULL << 57) - 2; }
 #endif
@@ -300,8 +301,8 @@ TEST_CASE("walk_labels: a read that failed for an earlier sample is forgotten") 
 
 namespace {
 
-// Moves a set of `count` labels to `set`, its elements to `elements`; returns the reads of one walk
-// that found them all.
+// Moves a set of `count` labels to `set` and its elements to `elements`. Returns the number of
+// reads of one walk, which finds all labels.
 std::size_t reads_for(int count, Address set, Address elements) {
   Many made(count, 7, 9, Layout::kPacked);
   for (std::size_t i = 0; i < made.slots.size(); ++i) {
@@ -323,7 +324,7 @@ constexpr Address kOneBlock = 0x50'0000;
 
 TEST_CASE("walk_labels: elements right behind their set are read with it") {
   REQUIRE(reads_for(10, kOneBlock, kOneBlock + 24) == 3);
-  // More of them than are read ahead.
+  // There are more elements than are read ahead.
   REQUIRE(reads_for(11, kOneBlock, kOneBlock + 24) == 4);
 }
 

@@ -1,4 +1,4 @@
-// The C API used wrongly: an error with a code and a text, and nothing else happens.
+// The C API used wrongly: each call returns an error with a code and a text, and does nothing else.
 #include <unistd.h>
 
 #include <cstring>
@@ -83,7 +83,7 @@ TEST_CASE("c_api: options of another size are refused unless what is new in them
   newer.known.size = sizeof(newer.known) - 1;
   CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
   newer.known.size = sizeof(newer.known);
-  newer.known.sysroot_count = 1;  // of a null list
+  newer.known.sysroot_count = 1;  // a count for a null list
   CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
 }
 

@@ -1,5 +1,5 @@
-// The C API on live processes and on a core, against what the target says and what the C++ API
-// gives.
+// The C API on live processes and on a core, compared with what the target says and with the C++
+// API.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,8 @@ std::string all_lines(const ls_explanation* explanation) {
   return text;
 }
 
-// gdb's gcore, which goes on running; empty where there is none.
+// Dumps a core by gdb's gcore; the process goes on running. Returns an empty path if there is no
+// gcore.
 std::string dump_core(Pid pid, const std::filesystem::path& folder) {
   const std::string prefix = (folder / "core").string();
   const std::string number = std::to_string(raw(pid));
@@ -105,7 +106,7 @@ TEST_CASE("c_api: a known thread pointer is read without stopping the thread") {
   const OwnedObservation owned(seen);
   CHECK(ls_observed_hold_time(seen) == 0);
   CHECK(labels_of(seen) == rival_labels(process, truth, thread));
-  // No thread pointer is an outcome.
+  // A missing thread pointer is an outcome, not an error.
   require_ok(ls_read_thread_at(target.get(), plan.get(), 0, &seen, &error), error);
   const OwnedObservation nowhere(seen);
   CHECK(ls_observed_outcome(seen) == LS_UNREADABLE_NO_THREAD_POINTER);
@@ -130,7 +131,7 @@ TEST_CASE("c_api: a plan lists publishers as the C++ API does, and outlives its 
   }
   CHECK(ls_plan_absence(plan.get()).size == 0);
   CHECK(ls_plan_again(plan.get()) == 0);
-  // Beyond the end.
+  // This index is beyond the end.
   const std::size_t beyond = expected.publishers.size();
   CHECK(ls_publisher_path(plan.get(), beyond).size == 0);
   CHECK(ls_publisher_load_bias(plan.get(), beyond) == 0);
@@ -311,7 +312,7 @@ TEST_CASE("c_api: label blocks of a BPF program become labels, raw ones too") {
     ls_label_ref ref{0, 1, 1, 1};
     char bytes[8] = {'k', 'v', 0, 0, 0, 0, 0, 0};
     ls_label_block raw{1, LS_SOURCE_THREAD_CONTEXT, 0, 64};
-    // The checksum of these IDs: 1 * the multiplier.
+    // The checksum of these IDs is 1 * the multiplier.
     std::uint64_t context[8] = {1, 0, 0x9E3779B97F4A7C15U, 5, 0, 0, 0, 0};
   } made;
   ls_observation* seen = nullptr;

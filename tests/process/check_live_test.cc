@@ -1,5 +1,5 @@
-// check of live processes: writers that break one rule each are found by that rule and no other,
-// started and attached to; and programs that do not behave.
+// check of live processes, started or attached to. A writer that breaks one rule is found by that
+// rule and no other. Other programs crash, fork, or ignore signals.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 const fs::path kWriters = paths::kLiveViolators;
 
-// Folders of writers whose names begin so.
+// Returns the folders of writers whose names begin with `prefix`.
 std::vector<fs::path> writers(const std::string& prefix) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(kWriters)) {
@@ -48,7 +48,7 @@ std::set<std::string> broken(const CheckReport& report) {
   return codes;
 }
 
-// In order: what a failing test should show.
+// Returns what a failing test should show, in order.
 std::string told(const CheckReport& report) {
   std::string text;
   for (const CheckedSubject& subject : report.subjects) {
@@ -98,13 +98,13 @@ CheckReport check_staying(const fs::path& program) {
   const Status status = cli::check_process(target->pid(), options, report);
   INFO((status ? std::string() : status.error().context));
   REQUIRE(status);
-  REQUIRE(target->finish(std::chrono::seconds(20)).value() == 0);  // it went on undisturbed
+  REQUIRE(target->finish(std::chrono::seconds(20)).value() == 0);  // the check did not disturb it
   return report;
 }
 
 bool runs(Pid pid) { return LiveProcess::open(pid).has_value(); }
 
-// Children of this process, dead or alive.
+// Returns whether this process has children, dead or alive.
 bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
 const std::string kUnruly = paths::kUnruly;
@@ -122,7 +122,7 @@ TEST_CASE("check_live: a started writer that breaks one rule is found by it and 
   for (const fs::path& writer : writers("LS")) {
     const std::string code = writer.filename().string().substr(0, 5);
     CheckReport report = check_program({writer / "program"});
-    // It has its labels for a moment, in which a busy machine may let the check wait.
+    // The program has its labels for a moment only, which the check may miss on a busy machine.
     for (int again = 0; again < 3 && broken(report).empty(); ++again) {
       report = check_program({writer / "program"});
     }
@@ -159,7 +159,7 @@ TEST_CASE("check_live: a writer of OpenTelemetry's context that keeps to it has 
 TEST_CASE("check_live: a library that is there from the start has no finding") {
   std::vector<fs::path> programs;
   for (const fs::path& writer : writers("good-linked")) {
-    // The second reads the library's version, too.
+    // The second program reads the library's version, too.
     programs.insert(programs.end(), {writer / "program", writer / "reader"});
   }
   REQUIRE(programs.size() >= 2);
@@ -218,7 +218,7 @@ TEST_CASE("check_live: a program that sets no labels is said to have none") {
   CHECK(broken(report).empty());
   CHECK(report.effort.samples > 0);
   CHECK(report.effort.labelled == 0);
-  // Its file was checked, its data rules were not.
+  // The program's file was checked, and its data rules were not.
   REQUIRE(report.subjects.size() == 1);
   CHECK(fs::path(report.subjects.front().name).filename() == "unruly");
 }
@@ -252,7 +252,7 @@ TEST_CASE("check_live: a program that ends at once has the same true answer ever
     CHECK(brief.wait_status == 0);
     const CheckReport none = check_program({"true"});
     REQUIRE(none.problems.size() == 1);
-    // The C library among them: it was looked at when it was loaded.
+    // The C library is one of them; it was checked when it was loaded.
     const std::string& text = none.problems.front().error.context;
     INFO(text);
     CHECK(text.find("sets no labels") != std::string::npos);
@@ -262,7 +262,8 @@ TEST_CASE("check_live: a program that ends at once has the same true answer ever
 }
 
 TEST_CASE("check_live: signals and stops of a checked program are its own") {
-  // The shell counts its signals, stops itself until its child continues it, and tells its status.
+  // The shell counts its signals, stops itself until its child continues it, and reports its
+  // status.
   const CheckReport report =
       check_program({"sh", "-c",
                      "n=0; trap 'n=$((n+1))' USR1; for i in 1 2 3 4 5; do kill -USR1 $$; done; "
@@ -310,7 +311,7 @@ TEST_CASE("check_live: a program that runs on is ended after the timeout, also o
   for (const char* what : {"forever", "deaf", "stopped"}) {
     const bool deaf = std::string(what) == "deaf";
     CheckReport report;
-    // A busy machine needs more time until labels are seen.
+    // On a busy machine it takes longer until labels are seen.
     for (const int time : {1500, 6000, 24000}) {
       LiveCheckOptions options = soon(milliseconds(time));
       options.grace = deaf ? milliseconds(50) : std::chrono::seconds(30);
@@ -355,8 +356,9 @@ TEST_CASE("check_live: children of a program are checked, however they came abou
 }
 
 TEST_CASE("check_live: what is started late is looked at closely, too") {
-  // It has labels for 0.7 s. At the pace that a check comes to after so long, some thirty samples
-  // would fall into it; a loaded machine may need more than one try for more.
+  // The program has labels for 0.7 s. At the slow pace of a check that has run this long, some
+  // thirty samples would fall into that time; on a loaded machine it may take more than one try to
+  // get more.
   for (const std::string& start : {kUnruly + " status; exit 0", "exec " + kUnruly + " status"}) {
     std::uint64_t most = 0;
     for (int i = 0; i < 5 && most < 80; ++i) {

@@ -1,5 +1,5 @@
-// Core files of real processes, by the kernel and by gcore, with glibc and musl: the labels of
-// every thread are what the process itself said, wherever the files of the process are by now.
+// Core files of real processes, by the kernel and by gcore, with glibc and musl. The labels of
+// every thread are those that the process itself printed, wherever its files have gone since.
 #include <elf.h>
 #include <fcntl.h>
 
@@ -76,8 +76,8 @@ std::string build_id(const std::string& path) {
   return image ? image->build_id() : "";
 }
 
-// All of the process's files, under a system root of their own, and gone from where they were if
-// they are the process's alone.
+// Copies all of the process's files below a system root, and removes those that belong to it alone
+// from where they were.
 void move_below(const CrashedProcess& crashed, const std::string& root) {
   for (const std::string& file : crashed.files()) {
     write_file(root + file, read_bytes(file));
@@ -85,7 +85,7 @@ void move_below(const CrashedProcess& crashed, const std::string& root) {
   }
 }
 
-// The same in one directory, each named by its build ID, where it has one.
+// Copies the same files into one directory, each named by its build ID, if it has one.
 void put_by_build_id(const CrashedProcess& crashed, const std::string& root,
                      const std::string& directory) {
   for (const std::string& file : crashed.files()) {
@@ -113,7 +113,7 @@ void check_everywhere(Libc libc, CoreMaker maker) {
     for (const ThreadSnapshot& thread : seen.snapshot.threads) {
       CHECK(outcome_name(thread.seen.outcome) == outcome_name(LS_UNREADABLE_NO_RECIPE));
     }
-    // Each is named, with its build ID.
+    // Each file is named, with its build ID.
     for (const std::string& file : crashed.files()) {
       const auto problems = seen.core->problems();
       const auto problem = std::find_if(problems.begin(), problems.end(),
@@ -146,7 +146,7 @@ struct Note {
 
 std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The core with its notes changed; they move to its end.
+// Returns the core with its notes changed; they move to its end.
 template <class Change>
 std::string with_notes(std::string core, Change change) {
   Elf64_Ehdr header;
@@ -177,7 +177,7 @@ std::string without_file_table(const std::string& core) {
   return with_notes(core, [](const Note& note) { return note.type == NT_FILE ? "" : note.bytes; });
 }
 
-// The emulator leaves the thread pointers out; each thread has told its own.
+// The emulator leaves the thread pointers out. This puts in those that the threads have printed.
 std::string with_thread_pointers(const std::string& core, const std::vector<TruthThread>& truth) {
   return with_notes(core, [&](const Note& note) {
     if (note.type != NT_PRSTATUS) return note.bytes;
@@ -239,7 +239,7 @@ TEST_CASE(
     const TruthThread& after = crashed.truth().back();
     REQUIRE(after.kind == "alternative");
     CHECK((is_same(victim, before) || is_same(victim, after)));
-    // Somebody killed the process: the signal is not the victim's.
+    // Another process killed this one, so the signal is not the victim's own.
     CHECK(victim.signal == 0);
   }
 }
@@ -265,7 +265,7 @@ TEST_CASE("core: without a table of mapped files the loader's list has them") {
     const SeenCore seen = see_core(core, {});
     check_threads(seen, crashed);
     CHECK(seen.core->problems().empty());
-    // Without the executable, which the list begins at, nothing is known.
+    // The list begins at the executable; without that file nothing is known.
     move_below(crashed, TempFolder().path());
     const SeenCore blind = see_core(core, {});
     REQUIRE_FALSE(blind.core->problems().empty());

@@ -1,5 +1,5 @@
-// Where a core file goes is the system's matter (/proc/sys/kernel/core_pattern), which a test does
-// not change: where it goes to another program, the test is skipped.
+// The system decides where a core file goes (/proc/sys/kernel/core_pattern), and a test does not
+// change that. Where cores go to another program, the test is skipped.
 #include "process/crashed_process.h"
 
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-// Cores are found in the folder that is the target's working directory.
+// Checks that cores are written to the target's working directory.
 void require_core_pattern() {
   std::ifstream file("/proc/sys/kernel/core_pattern");
   std::string pattern;
@@ -125,7 +125,7 @@ CrashedProcess::CrashedProcess(Libc libc, CoreMaker maker, const std::string& mo
     if (!runs(command)) skip_test("gcore may not look at processes here");
   } else {
     kill_and_find(*target, mode);
-    // The emulator itself dies as its guest does, and leaves a core, too.
+    // The emulator itself dies when its guest does, and leaves a core, too.
     if (maker == CoreMaker::kQemu) pattern = "qemu_";
   }
   core_ = only_file(cores_.path(), pattern);

@@ -12,30 +12,30 @@
 namespace labelscope::test {
 
 enum class Libc { kGlibc, kMusl };
-// kQemu: an aarch64 program in qemu's user mode, on another machine. Its cores have no NT_ARM_TLS
-// and no NT_FILE notes.
+// kQemu is an aarch64 program in qemu's user mode on another processor. Its cores have no
+// NT_ARM_TLS and no NT_FILE notes.
 enum class CoreMaker { kKernel, kGcore, kQemu };
 
 const char* name_of(Libc libc);
 
-// Runs from a copy of its own, which can be moved.
+// The program runs from a copy of its own, which can be moved.
 class CrashedProcess {
  public:
-  // What the libraries of aarch64 are below.
+  // The libraries of aarch64 are below this folder.
   static constexpr const char* kGuestRoot = "/usr/aarch64-linux-gnu";
 
   // Starts targets/crasher.c, makes it die as `mode` says, and finds its core; or lets gcore make
-  // one while it runs. Skips the test where that cannot be, with the reason.
+  // one while it runs. Skips the test with the reason where that is not possible.
   CrashedProcess(Libc libc, CoreMaker maker, const std::string& mode = "segv");
 
   const std::string& core() const { return core_; }
-  // The folder of the program and its library.
+  // Returns the folder of the program and its library.
   const std::string& programs() const { return programs_.path(); }
-  // Of each thread; in mode "update" two of one.
+  // Returns the truth of each thread; in mode "update" one thread has two.
   const std::vector<TruthThread>& truth() const { return truth_; }
-  // The files that it ran, with the paths that the core has.
+  // Returns the files that the program ran, with the paths that the core has.
   const std::vector<std::string>& files() const { return files_; }
-  // The core's bytes, in a file of their own, changed.
+  // Writes the core's bytes, changed, to another file, and returns its path.
   std::string copy_of_core(const std::string& bytes) const;
 
  private:
@@ -49,7 +49,7 @@ class CrashedProcess {
   std::vector<std::string> files_;
 };
 
-// Plans and takes a snapshot, with stacks.
+// Plans, and takes a snapshot with stacks.
 struct SeenCore {
   std::unique_ptr<CoreFile> core;
   ProcessSnapshot snapshot;

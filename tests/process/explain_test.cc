@@ -1,5 +1,5 @@
-// Set-ups in which labels do not show up, or only to us, and what the explanation says of each: the
-// right finding, and no other. The programs are targets/broken.
+// Set-ups in which labels are not shown, or by labelscope only, and what the explanation says of
+// each: the right finding, and no other. The programs are targets/broken.
 #include "labelscope/explain.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string names_of(const Codes& codes) {
   return names_of(findings);
 }
 
-// Every finding tells what it is, and what to do about it.
+// Checks that every finding says what is wrong, and what to do about it.
 void check_findings(const std::vector<Finding>& findings, const Codes& expected) {
   for (const Finding& finding : findings) {
     UNSCOPED_INFO(finding_clause(finding));
@@ -103,7 +103,7 @@ Explained check(const Case& broken) {
   Pairs labels;
   for (const Label& label : seen.labels) labels.emplace(label.key, label.value);
   CHECK(labels == (broken.read ? true_pairs(truth) : Pairs{}));
-  // What the explanation says of labels is what was read.
+  // The labels in the explanation are those that were read.
   for (const Label& label : seen.labels) {
     CHECK(tells(told.thread.steps, ": " + label.key + "=" + label.value));
   }

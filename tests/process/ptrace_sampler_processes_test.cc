@@ -1,4 +1,4 @@
-// What processes do while the ptrace sampler looks: exec, first threads that end, children.
+// What processes do while the ptrace sampler runs: exec, first threads that end, children.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ std::string name_of(Pid pid) {
   return name;
 }
 
-// A process with one child, which ends and is there again under the same number.
+// A process with one child, which ends and then exists again under the same number.
 class Reborn {
  public:
   Reborn() {
@@ -42,7 +42,7 @@ class Reborn {
   Reborn(const Reborn&) = delete;
   Reborn& operator=(const Reborn&) = delete;
   ~Reborn() {
-    for (int fd : {orders_[1], orders_[0]}) ::close(fd);  // it ends, and its child before
+    for (int fd : {orders_[1], orders_[0]}) ::close(fd);  // it ends, after its child
     ::waitpid(pid_, nullptr, 0);
     for (int fd : answers_) ::close(fd);
   }
@@ -95,8 +95,8 @@ class Reborn {
   pid_t pid_ = 0;
 };
 
-// A process of two threads. The first one ends when it is told to; when told again, the other maps
-// the program /bin/true.
+// A process of two threads. At the first command the first thread ends; at the second, the other
+// thread maps the program /bin/true.
 class TwoThreads {
  public:
   TwoThreads() {
@@ -140,7 +140,7 @@ class TwoThreads {
     }).detach();
     wait_for_word();
     told_first = true;
-    for (;;) ::syscall(SYS_exit, 0);  // of this thread; pthread_exit() would unwind the test
+    for (;;) ::syscall(SYS_exit, 0);  // of this thread only; pthread_exit() would unwind the test
   }
 
   pid_t pid_ = -1;
@@ -177,7 +177,7 @@ TEST_CASE("ptrace_sampler: an exec is noticed before labels are read") {
   }
   REQUIRE(sampler->set_process(pid, {}));
   const std::size_t planned = handler.samples.size();
-  // The new program's own stack, once its loader is done.
+  // This waits for the new program's own stack, after its loader is done.
   drain_until(*sampler, handler, [&] {
     return handler.samples.size() > planned && handler.samples.back().frames > 2;
   });
@@ -239,7 +239,7 @@ TEST_CASE("ptrace_sampler: children are found, sampled with their parent's recip
   CHECK(handler.forks.front().first == parent->pid());
   const Pid child = handler.forks.front().second;
   const auto of_child = [&](const Kept& sample) { return sample.pid == child; };
-  // It is sleep soon, if it is not already.
+  // The child executes sleep soon, if it has not already.
   drain_until(*sampler, handler,
               [&] { return handler.count(of_child) >= 3 && !handler.execs.empty(); });
   CHECK(handler.execs == std::vector<Pid>{child});
@@ -254,7 +254,7 @@ TEST_CASE("ptrace_sampler: children are found, sampled with their parent's recip
   stop_and_balance(*sampler, handler);
 }
 
-// What is read of such a child is partly of its old program, partly of its new one.
+// A stop of such a child reads some of its old program, and some of the new one.
 TEST_CASE("ptrace_sampler: children that execute programs all the time are followed") {
   constexpr std::size_t kChildren = 8;
   auto parent = spawn_shell(R"(
@@ -316,8 +316,8 @@ TEST_CASE("ptrace_sampler: a child under the number of one that was counted is c
   REQUIRE(sampler->start());
   drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") == 1; });
   REQUIRE(family.end_child());
-  // Long and often enough for the sampler to have looked, at a tick that comes 100 ms after the last
-  // time.
+  // This is long enough for the sampler to look at the child, which it does at a tick 100 ms after
+  // the last time.
   for (int i = 0; i < 4; ++i) REQUIRE(sampler->drain(handler, milliseconds(60)));
   if (!family.start_child_again()) {
     skip_test("choosing a process's number needs CAP_CHECKPOINT_RESTORE");

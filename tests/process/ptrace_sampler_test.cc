@@ -1,4 +1,4 @@
-// The ptrace sampler on live processes: what it samples, and that it adds up.
+// The ptrace sampler on live processes: what it samples, and that its numbers add up.
 #include "sampling/ptrace_sampler.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 namespace labelscope::test {
 namespace {
 
-// The kernel's own count of the first thread's time on a processor.
+// Returns the kernel's own count of the first thread's time on a processor.
 std::chrono::nanoseconds run_time_of(Pid pid) {
   std::ifstream file("/proc/" + std::to_string(raw(pid)) + "/schedstat");
   std::int64_t ran = 0;
@@ -50,7 +50,7 @@ class Napper {
   pid_t pid_;
 };
 
-// A fork has its libc where we have ours.
+// A fork has its libc at the same address as this process.
 bool is_in_sleep(Address pc) {
   Dl_info found{};
   return ::dladdr(reinterpret_cast<void*>(pc), &found) != 0 &&  // NOLINT: a place in the child
@@ -99,15 +99,15 @@ TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sampl
   REQUIRE(sampler->start());
   drain_until(*sampler, handler, [&] { return handler.samples.size() >= 5; });
   stop_and_balance(*sampler, handler);
-  CHECK(made >= 1);  // the shell and, where it is no static program, libc
+  CHECK(made >= 1);  // the shell, and libc unless the shell is a static program
   CHECK(handler.count([](const Kept& sample) { return sample.frames > 2; }) ==
         handler.samples.size());
 }
 
 TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
   const Napper target;
-  // The thread may fall asleep while the sampler waits for a processor to stop it. That is seldom, but
-  // on a busy machine it may be much of one recording.
+  // The thread may fall asleep while the sampler waits for a processor to stop it. That is rare,
+  // but on a busy machine it may be a large part of one recording.
   std::size_t bad = 0;
   for (int recording = 0; recording < 3; ++recording) {
     Handler handler;
@@ -127,7 +127,7 @@ TEST_CASE("ptrace_sampler: CPU time is not found where a thread sleeps") {
   CHECK(bad <= 1);
 }
 
-// Computes without end, on the last of the processors that we may use.
+// Computes without end, on the last processor that this process may use.
 class Rival {
  public:
   Rival() : pid_(::fork()) {
@@ -166,7 +166,7 @@ TEST_CASE("ptrace_sampler: a thread that was found waiting for a processor is lo
   REQUIRE((*sampler)->set_process(target.pid(), {}));
   const std::chrono::nanoseconds before = run_time_of(target.pid());
   REQUIRE((*sampler)->start());
-  // If each look took a credit, there were no more looks than periods of CPU time.
+  // If each look took a credit, there would be no more looks than periods of CPU time.
   drain_until(**sampler, handler, [&] {
     const auto periods = (run_time_of(target.pid()) - before) * 999 / seconds(1);
     const auto looks = handler.samples.size() + other(**sampler, "threads-waiting-again");

@@ -1,4 +1,5 @@
-// What the tests of the ptrace sampler share: a handler that keeps what it is told, and a balance.
+// What the tests of the ptrace sampler share: a handler that keeps all that it receives, and a
+// balance.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +58,7 @@ inline constexpr ls_tls_recipe kNoLabels{};  // LS_RECIPE_NONE
 
 inline std::unique_ptr<PtraceSampler> open_wall_sampler(PtraceSamplerOptions options = {}) {
   options.mode = SampleMode::kWall;
-  // Whole stacks are expected, on an emulated processor too.
+  // Stacks must be whole on an emulated processor, too, which is slow.
   options.max_stop = seconds(5);
   auto sampler = PtraceSampler::open(options);
   REQUIRE(sampler);

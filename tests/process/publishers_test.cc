@@ -1,5 +1,5 @@
-// Several publishers in one process, read from its stopped threads: all of them, each under its own
-// index, and their disagreement flagged.
+// Several publishers in one process, read from its stopped threads. All of them are found, each
+// under its own index, and their disagreement is flagged.
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"
@@ -22,7 +22,7 @@ void check_stopped_threads(RivalSet set) {
     CHECK(seen.outcome == LS_LABELLED);
     CHECK(seen.flags == LS_KEY_CONFLICT);
     CHECK(seen.labels == rival_labels(target, plan, truth));
-    // Three values of "tenant", one "shared", three keys of one publisher each.
+    // The labels are three values of "tenant", one "shared", and three keys of one publisher each.
     CHECK(seen.labels.size() == 7);
   }
 }

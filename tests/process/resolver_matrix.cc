@@ -1,4 +1,4 @@
-// Finding a combination of the resolver matrix in the files that the build left.
+// Finds a combination of the resolver matrix in the files that the build left.
 #include "process/resolver_matrix.h"
 
 #include <fnmatch.h>
@@ -42,7 +42,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return fields;
 }
 
-// The first line of a table whose first field is `name`.
+// Returns the first line of a table whose first field is `name`.
 std::optional<std::vector<std::string>> find_line(const std::string& path, char separator,
                                                   const std::string& name) {
   std::ifstream file(path);
@@ -54,7 +54,7 @@ std::optional<std::vector<std::string>> find_line(const std::string& path, char 
   return std::nullopt;
 }
 
-// Is it known that this combination does not exist, for a reason of this class?
+// Returns whether it is known that this combination does not exist, for a reason of this class.
 bool is_expected(const std::string& name, const std::string& reason_class) {
   std::ifstream file(kExpectedFile);
   if (!file) FAIL("cannot read " << kExpectedFile);
@@ -174,9 +174,9 @@ std::string printable(const LabelPairs& labels) {
 }
 
 bool allocates_on_touch(const MatrixCase& matrix_case) {
-  // glibc gives a block to a late library at the first touch unless it fits into the static
-  // surplus, which legacy general dynamic code never asks for; musl gives it to every thread within
-  // dlopen.
+  // glibc allocates a late library's block at the first touch unless it fits into the static
+  // surplus, which legacy general dynamic code never uses. musl allocates it for every thread
+  // within dlopen.
   const std::string& name = matrix_case.name;
   if (name.rfind("glibc-", 0) != 0 || name.find("-ie-") != std::string::npos) return false;
   const auto ends_with = [&name](const std::string& end) {

@@ -1,4 +1,4 @@
-// The same recipes applied in the kernel: for one combination of the matrix, every burning thread
+// The same recipes applied in the kernel. For one combination of the matrix, every burning thread
 // is sampled until it has been read right a few times, and it is never read wrong.
 #include <chrono>
 #include <map>
@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kRightSamples = 3;
-// Far above what it takes (some scheduler turns of every thread), for a machine that is busy
-// elsewhere.
+// This is far above what it takes (some scheduler turns of every thread), so that a machine may be
+// busy.
 constexpr std::chrono::seconds kPatience{60};
 
 struct ThreadTally {
@@ -27,7 +27,7 @@ struct ThreadTally {
   LabelPairs expected;
   unsigned right = 0;
   unsigned unreadable = 0;
-  unsigned absent = 0;  // of these: a page was not in memory
+  unsigned absent = 0;  // the unreadable ones of which a page was not in memory
 };
 
 class Tally final : public EventHandler {
@@ -98,8 +98,8 @@ class Tally final : public EventHandler {
     return thread.truth->kind + " thread " + std::to_string(raw(thread.truth->tid));
   }
 
-  // The block of a thread that never touched it may be in a page that was never there. A kernel
-  // that cannot wait for a page (before 6.18) has no more to say than that.
+  // The block of a thread that never touched it may be in a page that was never present. A kernel
+  // whose BPF programs cannot wait for a page (before 6.18) cannot read it.
   bool is_complete(const ThreadTally& thread) const {
     if (thread.right >= kRightSamples) return true;
     return !retries_ && thread.truth->kind == "untouched" && thread.absent >= kRightSamples;
@@ -138,7 +138,7 @@ std::vector<ls_tls_recipe> require_recipes(Pid pid) {
 
 std::unique_ptr<BpfSampler> require_sampler() {
   SamplerOptions options;
-  options.frequency_hz = 199;  // an emulated processor does nothing else at 999
+  options.frequency_hz = 199;  // an emulated processor cannot do more at 999 Hz
   options.call_graph = LS_CALL_GRAPH_NONE;
   options.kernel_stacks = false;
   options.max_processes = 16;

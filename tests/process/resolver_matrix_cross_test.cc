@@ -1,5 +1,5 @@
-// Two readers, one truth: for one combination of the matrix, the stopped target is read thread by
-// thread through ptrace, and at once through a BPF iterator, from plans that were made through
+// Compares two readers: for one combination of the matrix, the stopped target is read thread by
+// thread through ptrace, and all at once through a BPF iterator, from plans that were made through
 // process_vm_readv and through BPF. Both must see the target's own labels, with the same flags.
 #include <csignal>
 #include <fstream>
@@ -35,7 +35,7 @@ ProcessPlan require_plan(const Target& process) {
   return *std::move(plan);
 }
 
-// The process is in this state, all of it: SIGSTOP takes a moment.
+// Stops the whole process, and waits until all threads are stopped, since SIGSTOP takes a moment.
 void hold_still(const TargetProcess& target) {
   REQUIRE(::kill(raw(target.pid()), SIGSTOP) == 0);
   const Clock::time_point deadline = Clock::now() + kPatience;

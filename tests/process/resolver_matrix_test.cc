@@ -1,6 +1,6 @@
 // The resolver on live processes: for one combination of the matrix, every thread's variable is
-// found where the target itself says it is, and its labels are the target's own, read from the
-// stopped thread.
+// found where the target itself says it is. Its labels, read from the stopped thread, are the
+// target's own.
 #include "process/resolver_matrix.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ ProcessPlan require_plan(const Target& process) {
 }
 
 // Publishers that the loader bound to one variable are one publisher, under any of their names.
-// Thread 0 has touched all of them, so its addresses tell.
+// Thread 0 has touched all of them, so its addresses show it.
 std::vector<std::string> names_of(const TruthThread& main_thread, std::size_t variable) {
   std::vector<std::string> names;
   for (const TruthVariable& other : main_thread.variables) {
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const TruthThread& main_thread, std::size_t va
   return names;
 }
 
-// How many publishers there are to tell apart: at least so many a plan must have.
+// Returns the number of distinct publishers, which is the least that a plan must have.
 std::size_t count_variables(const TruthThread& main_thread) {
   std::set<std::optional<Address>> addresses;
   for (const TruthVariable& variable : main_thread.variables) addresses.insert(variable.address);
@@ -50,7 +50,8 @@ const Publisher& require_publisher(const ProcessPlan& plan, const std::vector<st
   return plan.publishers.front();
 }
 
-// Where the thread touched the variable, that very address; elsewhere none, or one that holds null.
+// If the thread touched the variable, its address must be found; otherwise none, or one that holds
+// null.
 void check_variable(const MatrixCase& matrix_case, const Publisher& publisher,
                     const TruthVariable& variable, Address thread_pointer,
                     const MemorySource& memory) {
@@ -101,8 +102,7 @@ void check_thread(const MatrixCase& matrix_case, const ProcessPlan& plan,
   INFO("read " << printable(sorted_pairs(seen.labels)) << " instead of " << printable(expected));
   CHECK(outcome_name(seen.outcome) == outcome_name(expected.empty() ? LS_UNLABELLED : LS_LABELLED));
   CHECK(sorted_pairs(seen.labels) == expected);
-  // The worker's set has two equal keys and an element without a key, and nothing that breaks the
-  // ABI.
+  // The worker's set has two equal keys and an element without a key, but does not break the ABI.
   CHECK(((seen.flags & LS_DUPLICATE_KEY) != 0) == (truth.kind == "worker"));
   CHECK((seen.flags & ~(LS_DUPLICATE_KEY | LS_NEVER_TOUCHED)) == 0);
 }

@@ -1,4 +1,4 @@
-// A whole process read thread by thread, held against what each thread printed about itself.
+// A whole process read thread by thread, compared with what each thread printed about itself.
 #include "sampling/snapshot.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ void pin_to_one_processor(const TargetProcess& target) {
   }
 }
 
-// The labels of every thread that has told its truth are that truth.
+// Checks that the labels of every thread that has printed its truth are that truth.
 void check_against_truth(const ProcessSnapshot& snapshot, const TargetProcess& target) {
   std::map<Tid, const ThreadSnapshot*> seen;
   for (const ThreadSnapshot& thread : snapshot.threads) seen[thread.tid] = &thread;
@@ -112,7 +112,7 @@ TEST_CASE("snapshot: a thousand threads, each with its own labels, and all of th
     return a.tid < b.tid;
   };
   CHECK(std::is_sorted(snapshot.threads.begin(), snapshot.threads.end(), by_tid));
-  // Wherever it is: thread numbers may have come around.
+  // The thread may be anywhere in the list, since thread numbers may have wrapped around.
   const auto first =
       std::find_if(snapshot.threads.begin(), snapshot.threads.end(),
                    [](const ThreadSnapshot& thread) { return thread.name == "crowd-0"; });
@@ -131,12 +131,12 @@ TEST_CASE("snapshot: threads that work are read as well, and work on") {
   }
 }
 
-// Each gets a turn far more rarely than it is asked to stop.
+// Each thread runs far more rarely than it is asked to stop.
 TEST_CASE("snapshot: threads that all wait for one processor are all read") {
   const TargetProcess target = start_crowd({"--threads", "24", "--stay", "burn"});
   pin_to_one_processor(target);
   SnapshotOptions options;
-  options.patience = std::chrono::seconds(20);  // on a processor that others want, too
+  options.patience = std::chrono::seconds(20);  // the processor has other users, too
   check_against_truth(require_snapshot(target, options), target);
 }
 
@@ -144,8 +144,8 @@ TEST_CASE("snapshot: who reads goes first from the first thread to the last") {
   const TargetProcess target = start_crowd({"--threads", "24", "--stay", "burn"});
   pin_to_one_processor(target);
   SnapshotOptions options;
-  options.patience = std::chrono::seconds(20);  // on a processor that others want, too
-  // A thread that has not stopped in time may do so while none is held on purpose.
+  options.patience = std::chrono::seconds(20);  // the processor has other users, too
+  // A thread that was slow to stop may be stopped while the reader holds no thread.
   std::atomic<pid_t> reader{0};
   std::atomic<bool> over{false};
   bool went_first = false;
@@ -246,7 +246,7 @@ TEST_CASE("snapshot: a stack that takes longer than allowed is cut, and says so"
   for (const ThreadSnapshot& thread : require_snapshot(target, options).threads) {
     REQUIRE(thread.stack);
     CHECK(thread.stack->end == LS_STACK_OUT_OF_TIME);
-    CHECK(thread.stack->frames.size() == 1);  // where it is: the registers say so
+    CHECK(thread.stack->frames.size() == 1);  // the leaf, from the registers
     CHECK_FALSE(thread.stack->cut.empty());
   }
 }
@@ -315,7 +315,7 @@ TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold no
   SnapshotOptions options;
   options.patience = std::chrono::milliseconds(50);
   auto snapshot = snapshot_process(**process, {}, options);
-  // The borrower of the memory is a child of the child.
+  // The process that borrows the memory is a child of the child.
   const std::string children_path =
       "/proc/" + std::to_string(child) + "/task/" + std::to_string(child) + "/children";
   if (FILE* file = std::fopen(children_path.c_str(), "r")) {
@@ -339,7 +339,7 @@ TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waite
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::setpgid(0, 0);  // killed together with those that have its memory
+    ::setpgid(0, 0);  // a group to kill, since vfork children share its memory
     const auto wait_in_vfork = [](void*) -> void* {
       if (::vfork() == 0) {
         for (;;) ::pause();
@@ -366,8 +366,8 @@ TEST_CASE("snapshot: hundreds of threads that wait uninterruptibly are not waite
   }
   SnapshotOptions options;
   options.patience = std::chrono::milliseconds(0);
-  // A bound only for what it would be, every time, if each were waited for as a thread that runs is:
-  // 10 ms. A busy machine may let the reader wait, so the first of three that is fast is enough.
+  // The bound is the time that each run would take if every thread were waited for like one that
+  // runs: 10 ms each. A busy machine may delay the reader, so one fast run of three is enough.
   constexpr auto kBound = kThreads * std::chrono::milliseconds(10);
   auto elapsed = std::chrono::steady_clock::duration::max();
   Result<ProcessSnapshot> snapshot = Error{ErrorCode::kSystem, "none was taken"};

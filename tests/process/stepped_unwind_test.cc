@@ -1,17 +1,17 @@
-// At every instruction of a program, three unwinders are asked for the whole stack: ours, libdwfl
-// (elfutils), and libgcc's, which throws C++ exceptions and is asked within the program.
+// At every instruction of a program, three unwinders walk the whole stack: ours, libdwfl
+// (elfutils), and libgcc's, which throws C++ exceptions and runs within the program.
 //
-//   program   --- int3 ==.==.==.==.==.==.== int3 ---      . one instruction (PTRACE_SINGLESTEP)
-//                        |  |
-//                        |  +-- ours, over tables and the memory of the program
-//                        +----- libdwfl, over the files and the memory of the program
-//                        +----- SIGUSR1: its handler runs _Unwind_Backtrace(), which goes through
-//                               the kernel's signal frame to this very instruction. Then the test
-//                               puts all registers back, as if there had been no signal.
+//  program   --- int3 ==.==.==.==.==.==.== int3 ---      . one instruction (PTRACE_SINGLESTEP)
+//                       |  |
+//                       |  +-- ours, over tables and the memory of the program
+//                       +----- libdwfl, over the files and the memory of the program
+//                       +----- SIGUSR1: its handler runs _Unwind_Backtrace(), which goes through
+//                              the kernel's signal frame to this very instruction. Then the test
+//                              puts all registers back, as if there had been no signal.
 //
-// The three share no code. Where two of them agree and the third does not, that one is wrong;
-// excused() has the cases, each with the reason. _Unwind_ForcedUnwind() is not asked: it goes the
-// same way as _Unwind_Backtrace(), and ends the program's frames while it does.
+// The three share no code. If two of them agree and the third does not, the third is wrong;
+// excused() has the exceptions, each with the reason. _Unwind_ForcedUnwind() is not used: it walks
+// in the same way as _Unwind_Backtrace(), and ends the program's frames meanwhile.
 #include <elfutils/libdwfl.h>
 #include <sched.h>
 #include <sys/ptrace.h>
@@ -39,7 +39,7 @@
 namespace labelscope::test {
 namespace {
 
-// Of the code: the instruction itself, or the last byte of a call. Leaf first.
+// Each address is the instruction itself, or the last byte of a call. The leaf comes first.
 using Frames = std::vector<Address>;
 
 int wait_for_stop(pid_t pid) {
@@ -70,7 +70,7 @@ void write_registers(pid_t pid, AllRegisters& all) {
   REQUIRE(::ptrace(PTRACE_SETREGS, pid, nullptr, &all.general) == 0);
 }
 
-// ---- the three
+// ---- the three unwinders
 
 class Ours {
  public:
@@ -128,16 +128,16 @@ class Libdwfl {
   Dwfl* dwfl_;
 };
 
-// Nothing: it has crashed. Every register of the program is afterwards what it was. `deferred`: a signal that came meanwhile,
-// and is still to be given to the program.
+// Returns nothing if libgcc crashed. Restores every register of the program. `deferred` is a signal
+// that came meanwhile, and must still be given to the program.
 std::optional<Frames> ask_libgcc(pid_t pid, AllRegisters& now, Address noted,
                                  const MemorySource& memory, int& deferred) {
-  // Sent, not injected: the stop at the start of a handler takes no signal.
+  // The signal is sent, not injected: the stop at the start of a handler takes no signal.
   REQUIRE(::syscall(SYS_tgkill, pid, pid, SIGUSR1) == 0);
   for (int signal = 0; signal != SIGTRAP;) {
     REQUIRE(::ptrace(PTRACE_CONT, pid, nullptr, signal == SIGUSR1 ? SIGUSR1 : 0) == 0);
     signal = wait_for_stop(pid);
-    if (signal == SIGSEGV) {  // it has followed a wrong address
+    if (signal == SIGSEGV) {  // libgcc has followed a wrong address
       write_registers(pid, now);
       return std::nullopt;
     }
@@ -149,19 +149,19 @@ std::optional<Frames> ask_libgcc(pid_t pid, AllRegisters& now, Address noted,
   Frames frames(*count);
   REQUIRE(memory.read(noted + sizeof *count, std::as_writable_bytes(std::span(frames))));
   write_registers(pid, now);
-  // In front of them are the handler's own and the kernel's.
+  // The frames of the handler and of the kernel come before the interrupted one.
   const auto interrupted = std::find(frames.begin(), frames.end(), now.general.rip);
   return Frames(interrupted, frames.end());
 }
 
-// ---- all of them, everywhere
+// ---- all of them at every instruction
 
 struct Walked {
   std::size_t instructions = 0;
-  std::size_t unsupported = 0;  // see excused(); and so
+  std::size_t unsupported = 0;  // an excused difference; so is the next one
   std::size_t landing = 0;
   std::vector<std::string> differences;
-  std::set<Address> code;  // that was on a stack
+  std::set<Address> code;  // code addresses that were on a stack
   nlohmann::json truth;
 };
 
@@ -179,7 +179,7 @@ class Walk {
     mappings_ = *std::move(mappings);
   }
 
-  // From the first breakpoint instruction to the second, or to so many differences.
+  // Runs from the first breakpoint instruction to the second, or to this number of differences.
   Walked run(std::size_t most_differences);
 
  private:
@@ -218,9 +218,9 @@ std::string Walk::text_of(const Frames& frames) const {
   return text;
 }
 
-// Up to the first address that is no code: ours does not count what leads nowhere, the others do.
-// And libdwfl says of the kernel's way back from a handler (__restore_rt) that it was interrupted.
-// It was returned to, and so the others look one byte before.
+// Cuts the frames of other unwinders at the first address that is no code: ours does not count it,
+// they do. libdwfl takes the kernel's return code of a handler (__restore_rt) for interrupted code.
+// It is returned to, so the others look one byte before.
 Frames Walk::as_ours(Frames frames) const {
   const auto no_code = std::ranges::find_if(frames, [&](Address address) {
     const Mapping* mapping = find_mapping(mappings_, address);
@@ -237,10 +237,10 @@ Frames Walk::as_ours(Frames frames) const {
 
 bool Walk::excused(const UnwoundStack& ours, const Frames& libdwfl,
                    const std::optional<Frames>& libgcc) {
-  // The dynamic linker aligns its stack and keeps the old stack pointer in rbx while it binds a
-  // name (_dl_runtime_resolve()). Our rules know of no register but those of the interrupted code:
-  // so the stack ends there, and says that it does. So does libdwfl's before rbx is saved by what is
-  // called.
+  // While it binds a name, the dynamic linker aligns its stack and keeps the old stack pointer in
+  // rbx (_dl_runtime_resolve()). Our rules know no registers but those of the interrupted code, so
+  // our stack ends there and reports that. libdwfl's ends there, too, until a called function has
+  // saved rbx.
   if (libgcc && (libdwfl == *libgcc || libdwfl == ours.frames) &&
       ours.frames.size() < libgcc->size() &&
       std::equal(ours.frames.begin(), ours.frames.end(), libgcc->begin()) &&
@@ -248,9 +248,9 @@ bool Walk::excused(const UnwoundStack& ours, const Frames& libdwfl,
     ++walked_.unsupported;
     return true;
   }
-  // The last instructions of _Unwind_Resume(), which go to a landing pad: the return address is
-  // not where call frame information says, for the compiler writes none for __builtin_eh_return().
-  // Nobody can be right; libgcc is so wrong that it crashes.
+  // In the last instructions of _Unwind_Resume(), which go to a landing pad, the return address is
+  // not where call frame information says: the compiler writes none for __builtin_eh_return(). No
+  // unwinder can be right there, and libgcc even crashes.
   if (!libgcc && ours.frames == libdwfl && module_of(libdwfl.front()).starts_with("libgcc_s")) {
     ++walked_.landing;
     return true;
@@ -283,8 +283,8 @@ Walked Walk::run(std::size_t most_differences) {
       REQUIRE(::ptrace(PTRACE_GETSIGINFO, pid_, nullptr, &why) == 0);
       if (why.si_code == SI_KERNEL && byte && *byte == 0xcc) break;
       ++walked_.instructions;
-      // The vDSO reads the clock again if that has ticked meanwhile, which it has each time after
-      // sixty comparisons: each of its instructions is compared once.
+      // The vDSO reads the clock again if that has ticked meanwhile. It always has after sixty
+      // comparisons, so each instruction of the vDSO is compared only once.
       if (module_of(now.general.rip) != "[vdso]" || in_vdso_.insert(now.general.rip).second) {
         compare(now);
       }
@@ -294,8 +294,8 @@ Walked Walk::run(std::size_t most_differences) {
   return std::move(walked_);
 }
 
-// And so does the program. To wake each other on an idle processor, several times for each
-// instruction, can take thirty times as long.
+// The program stays on it, too. If the two had to wake each other on an idle processor, several
+// times for each instruction, the test could take thirty times as long.
 void stay_on_this_processor() {
   cpu_set_t here;
   CPU_ZERO(&here);

@@ -1,5 +1,5 @@
-// What tests of every tier rely on: a target is heard, refused with its own reason, and never left
-// behind.
+// What tests of every tier rely on: a target's lines are received, a refusal comes with its own
+// reason, and no target is left behind.
 #include "support/target_process.h"
 
 #include <fcntl.h>
@@ -115,8 +115,8 @@ TEST_CASE("target_process: the target dies with a test that is killed") {
   const pid_t test = ::fork();
   REQUIRE(test >= 0);
   if (test == 0) {
-    // Not the shell's own child: SIGKILL leaves no destructor, and the stubborn target reads no
-    // stdin.
+    // The target is not the shell's own child: SIGKILL runs no destructor, and this target never
+    // reads stdin.
     const auto target = TargetProcess::spawn(shell("echo ready; exec sleep 1000"));
     const std::int32_t pid = target ? raw(target->pid()) : -1;
     if (::write(report[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
@@ -127,7 +127,7 @@ TEST_CASE("target_process: the target dies with a test that is killed") {
   REQUIRE(pid > 0);
   const UniqueFd target(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   REQUIRE(::waitpid(test, nullptr, 0) == test);
-  // Without a pidfd it is gone already, and reaped.
+  // If there is no pidfd, the target is already gone and reaped.
   if (target.valid()) {
     pollfd end{target.get(), POLLIN, 0};
     CHECK(::poll(&end, 1, 10000) == 1);
@@ -152,7 +152,7 @@ TEST_CASE("target_process: commands reach the target, and it answers ready again
 TEST_CASE("target_process: a command to a target that is gone is an error, not a signal") {
   auto target = TargetProcess::spawn(shell("echo ready; exec <&-; read nothing"));
   REQUIRE(target);
-  // The shell has closed its stdin, and it may do so after "ready".
+  // The shell closes its stdin, which may happen only after "ready".
   Status sent;
   for (int i = 0; i < 100000 && sent; ++i) sent = target->send("word");
   CHECK_FALSE(sent);

@@ -1,4 +1,4 @@
-// Stacks of live threads, held against the return addresses that the target noted itself.
+// Stacks of live threads, compared with the return addresses that the target noted itself.
 #include "unwind/unwind.h"
 
 #include <sys/wait.h>
@@ -29,13 +29,13 @@ std::vector<Address> chain_of(const TargetProcess& target) {
   return target.lines().at(0).at("chain").get<std::vector<Address>>();
 }
 
-// Whether the stack passes through all of the chain, in its order.
+// Returns whether the stack passes through all addresses of the chain, in order.
 bool passes_through(const UnwoundStack& stack, const std::vector<Address>& chain) {
   auto next = chain.begin();
   for (Address frame : stack.frames) {
     frame &= ~LS_FRAME_BY_FP;
     if (next == chain.end()) break;
-    // A handler returns to where no call is: the stack has the address plus one.
+    // A handler returns to an address that follows no call, so the stack has it plus one.
     if (frame == *next || frame == *next + 1) ++next;
   }
   return next == chain.end();
@@ -47,7 +47,7 @@ std::string text_of(const UnwoundStack& stack) {
   return text + "; cut: " + stack.cut;
 }
 
-// With all tables that it needs.
+// Unwinds, and builds all tables that this needs.
 UnwoundStack unwind_whole(Unwinder& unwinder, const StoppedThread& stopped,
                           const LiveProcess& process) {
   auto registers = stopped.registers();
@@ -73,7 +73,7 @@ Unwound unwind_chain(const std::vector<std::string>& arguments,
   REQUIRE(process);
   auto unwinder = Unwinder::open(**process);
   REQUIRE(unwinder);
-  // One that computes may still be on its way there from having said so.
+  // A target that computes may still be on its way there after it has said "ready".
   const bool computes = std::count(arguments.begin(), arguments.end(), "spin") > 0;
   const auto deadline = Unwinder::Clock::now() + seconds(computes ? 20 : 0);
   for (;;) {
@@ -98,7 +98,7 @@ TEST_CASE("unwind: a stack through program and library, without frame pointers, 
   expect_chain(seen);
   CHECK(seen.stack.cut.empty());
   CHECK(seen.stack.end == LS_STACK_ROOT);
-  // The leaf is in libc's read(), not in the chain.
+  // The leaf is in libc's read(), which is not in the chain.
   CHECK(seen.stack.frames.front() != seen.chain.front());
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("unwind: past the deadline the stack is cut and flagged") {
   CHECK(late.end == LS_STACK_OUT_OF_TIME);
   CHECK_FALSE(late.cut.empty());
   CHECK(late.frames.size() <= 1);
-  // And the next one is as if nothing had been.
+  // The next stack is not affected.
   const auto whole = (*unwinder)->unwind(*registers, memory, Unwinder::Clock::now() + seconds(60));
   CHECK(whole.end == LS_STACK_ROOT);
   CHECK(passes_through(whole, chain_of(*target)));
@@ -175,11 +175,11 @@ TEST_CASE("unwind: an unwinder serves a child of its process, and files are read
   REQUIRE(unwinder);
   CHECK(built == 0);
   expect_whole(**unwinder, *first, **one);
-  // The program, its library and libc; ld.so has called nothing that is on the stack.
+  // The tables are of the program, its library and libc; no function of ld.so is on the stack.
   CHECK(built == 3);
   auto sibling = Unwinder::open(**other, unwinder->get(), build);
   REQUIRE(sibling);
-  unwinder->reset();  // what is shared outlives it
+  unwinder->reset();  // shared tables live on
   REQUIRE((*sibling)->refresh(**other));
   expect_whole(**sibling, *second, **other);
   CHECK(built == 3);
@@ -201,7 +201,7 @@ TEST_CASE("unwind: where no table can be had, the stack ends and nothing is aske
   const auto stack = unwind_whole(**unwinder, *stopped, **process);
   CHECK(stack.frames.size() == 1);
   CHECK(stack.end == LS_STACK_NO_TABLE);
-  CHECK(asked == 2);  // libc as it is in its file, and as it is in memory
+  CHECK(asked == 2);  // libc's file, then libc's memory
 }
 
 }  // namespace labelscope::test
