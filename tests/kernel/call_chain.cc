@@ -1,5 +1,6 @@
-// Compiled as others compile: optimized and without frame pointers (tests/kernel/CMakeLists.txt).
-// Each letter's function is in a section of its own, whose bounds the linker tells.
+// Compiled as most programs are: optimized and without frame pointers
+// (tests/kernel/CMakeLists.txt). Each letter's function is in a section of its own, whose bounds
+// the linker provides.
 #include "kernel/call_chain.h"
 
 #include <alloca.h>
@@ -16,7 +17,7 @@ namespace labelscope::test {
 namespace {
 
 constexpr unsigned kDeepest = 60;
-constexpr unsigned kMostCalls = 30;  // of one that the outermost makes
+constexpr unsigned kMostCalls = 30;  // that one call of the outermost function makes
 
 char chain[256];
 custom_labels_label_t* slot = nullptr;
@@ -28,7 +29,8 @@ unsigned chance(unsigned bound) {
   return (state >> 16) % bound;
 }
 
-// One store for each change: between two instructions the label is that of before or of after.
+// Each change is one store, so that between two instructions the label is the one before or the one
+// after.
 inline void push(char letter) {
   chain[slot->value.len] = letter;
   asm volatile("" ::: "memory");
@@ -53,7 +55,7 @@ CHAIN_FUNCTION(a) {
   go_on();
   sink = sink + 1;
 }
-// Its frame has a size that is known only here.
+// Its frame has a size that is known only at run time.
 CHAIN_FUNCTION(b) {
   const std::size_t size = 16 + chance(500);
   auto* memory = static_cast<char*>(alloca(size));
@@ -70,7 +72,7 @@ CHAIN_FUNCTION(c) {
   go_on();
   sink = sink + static_cast<unsigned char>(memory[17]);
 }
-// Called back by the libc.
+// The libc calls this back.
 bool called_back = false;
 int compare(const void* left, const void* right) {
   if (!called_back) {
@@ -86,7 +88,7 @@ CHAIN_FUNCTION(d) {
   std::qsort(numbers, std::size(numbers), sizeof numbers[0], compare);
   sink = sink + static_cast<unsigned>(numbers[3]);
 }
-// Unwinds itself.
+// Throws an exception, and so unwinds itself.
 __attribute__((noinline, noclone)) void throw_on(unsigned depth) {
   if (depth == 0) throw depth;
   throw_on(depth - 1);
@@ -100,13 +102,13 @@ CHAIN_FUNCTION(e) {
   }
   sink = sink + 1;
 }
-// Goes on in a signal handler, on another stack if there is none below.
+// Goes on in a signal handler, which has another stack unless it interrupts one that has.
 void handle(int) { go_on(); }
 CHAIN_FUNCTION(f) {
   raise(SIGUSR2);
   sink = sink + 1;
 }
-// Needs all registers and a large frame.
+// Needs all registers, and a large frame.
 CHAIN_FUNCTION(g) {
   volatile std::uint64_t large[1000];
   for (unsigned i = 0; i < 1000; i += 8) large[i] = i;
@@ -133,7 +135,7 @@ void go_on() {
   }
 }
 
-// What others call within the chain has these two above it.
+// Calls from outside this file go through these two functions, which have no frame pointers.
 char next_letter;
 void (*next_call)();
 CHAIN_FUNCTION(y) {
@@ -193,7 +195,7 @@ const ChainCodes& chain_codes() {
 }
 
 void begin_chain() {
-  // They must not move, and outlive the call.
+  // The elements must not move, and must outlive the call.
   static std::vector<custom_labels_label_t> labels{label("chain", "")};
   slot = labels.data();
   slot->value.buf = reinterpret_cast<const unsigned char*>(chain);

@@ -14,29 +14,29 @@
 
 namespace labelscope::test {
 
-// Publishes the label, which is empty, and lets signal handlers have a stack of their own.
+// Publishes the label, which is empty, and gives signal handlers a stack of their own.
 void begin_chain();
-// One more letter during this call.
+// Adds one letter during this call.
 void call_in_chain(char letter, void (*call)());
-// Calls at random, in ways that make stacks hard to unwind, until `done`. begin_chain() is in it.
+// Calls at random, in ways that make stacks hard to unwind, until `done`. It calls begin_chain().
 void call_at_random(unsigned seed, const std::function<bool()>& done);
-// Recurses `depth` calls deep and burns there until `done`.
+// Recurses `depth` calls deep and burns CPU time there until `done`.
 void recurse(unsigned depth, const std::function<bool()>& done);
 
-// Code that has a letter.
+// The code of one letter.
 struct ChainCode {
   char letter;
   std::uint64_t start;
   std::uint64_t stop;
 };
 using ChainCodes = std::vector<ChainCode>;
-// The code of this program.
+// Returns the code of this program.
 const ChainCodes& chain_codes();
-// The letters of the functions that these addresses are in, outermost first. Of a stack, leaf first:
-// all but the first are return addresses.
+// Returns the letters of the functions that these addresses are in, outermost first. The addresses
+// are a stack, leaf first: all but the first are return addresses.
 std::string letters_of(const std::vector<std::uint64_t>& stack,
                        const ChainCodes& codes = chain_codes());
-// How many frames of recurse() there are.
+// Returns the number of frames of recurse().
 std::size_t recursions_in(const std::vector<std::uint64_t>& stack);
 
 }  // namespace labelscope::test

@@ -1,5 +1,5 @@
-// The same comparison at length, for people who wait for it (tests/bench/README.md): ctest does not
-// know it.
+// The same comparison over many samples, for people who wait for it (tests/bench/README.md); ctest
+// does not run it.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -20,7 +20,7 @@ std::uint64_t wanted_samples() {
   return text == nullptr ? 1'000'000 : std::strtoull(text, nullptr, 10);
 }
 
-// Judges samples as they come, and forgets them.
+// Judges samples as they come, and keeps none.
 struct Judge {
   void take(Taken& taken) {
     for (const TakenSample& sample : taken.samples) {

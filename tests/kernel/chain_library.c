@@ -1,5 +1,5 @@
-/* A library with one function, which calls back. Built with frames of different sizes, so that the
- * table of one is wrong for the other. */
+/* A library with one function, which calls back. It is built with frames of different sizes, so
+ * that the table of one is wrong for the other. */
 #define HIDDEN __attribute__((visibility("hidden")))
 HIDDEN extern char __start_chain_library[];
 HIDDEN extern char __stop_chain_library[];

@@ -1,5 +1,5 @@
 // The call chain (call_chain.h) as a program of its own: it says where its label and its code are,
-// and calls at random until it is told to end.
+// and calls at random until its input has a byte.
 //
 //   chain_program IN OUT [remap]     the pipes of SampledChild, as numbers
 //
@@ -19,7 +19,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// As programs do that want their code in huge pages. Nothing here may be called in between.
+// Moves code as programs do that want theirs in huge pages. Nothing here may be called meanwhile.
 void remap_code() {
   std::ifstream maps("/proc/self/maps");
   const auto here = reinterpret_cast<std::uint64_t>(&remap_code);

@@ -56,7 +56,7 @@ std::string contradiction(const TakenSample& sample, const ChainCodes& codes) {
   }
   if (sample.seen.labels.empty()) return "";
   const std::string chain = chain_of(sample);
-  // Before the call, or after the return.
+  // The sample is from before the call, or from after the return.
   const std::string shorter = chain.substr(0, chain.empty() ? 0 : chain.size() - 1);
   const std::string seen = letters_of(sample.user_stack, codes);
   const bool right = is_complete(sample) ? seen == chain || seen == shorter

@@ -1,5 +1,5 @@
-// Code that comes, goes or moves while stacks are taken by call frame information: against the call
-// chain that the target's label says.
+// Code that comes, goes or moves while stacks are taken by call frame information, compared with
+// the call chain in the target's label.
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -43,7 +43,7 @@ ChainCodes own_codes() {
   return codes;
 }
 
-// A library and what it says of its code.
+// A library, and what it says of its code.
 void (*library_call)(void (*)());
 void* load(const char* path, const ChildSide& parent) {
   void* library = dlopen(path, RTLD_NOW);
@@ -71,7 +71,7 @@ std::size_t whole_with(const Taken& taken, char letter) {
 
 std::string end_names(const Taken& taken) { return ends_of(taken.samples); }
 
-// The program that a child has executed.
+// A program that a child has executed.
 struct Program {
   ls_tls_recipe recipe{};
   ChainCodes codes;
@@ -114,7 +114,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Samples a child that has executed the program already; its stacks are true, and these are whole.
+// Samples a child that has executed the program already. Its stacks must be true, and whole.
 void expect_whole_stacks(SampledChild& child, const Program& program) {
   auto sampler = open_sampler(kOptions);
   REQUIRE(sampler->set_process(child.pid(), {&program.recipe, 1}));
@@ -135,7 +135,8 @@ TEST_CASE("unwind: stacks of a forked child are whole from its first sample on")
     parent.take();
     const pid_t grandchild = fork();
     if (grandchild == 0) {
-      // It speaks when it has been sampled, and up to then nobody has looked at the fork.
+      // The grandchild reports itself only when it has been sampled; until then the fork is known
+      // from its event only.
       bool has_spoken = false;
       call_at_random(17, [&] {
         constexpr clock_t kSome = CLOCKS_PER_SEC / 20;
@@ -293,8 +294,8 @@ TEST_CASE("unwind: code that was moved into memory without a file leads to no wr
   INFO(end_names(taken));
   std::printf("FACT: remapped %s\n", end_names(taken).c_str());
   require_true(taken.samples, program.codes);
-  // It was built without frame pointers, so hardly any stack can be whole. Whatever was found as the
-  // caller of moved code is marked.
+  // The program has no frame pointers, so hardly any stack can be whole. Each frame that was found
+  // as the caller of moved code is marked.
   for (const TakenSample& sample : taken.samples) {
     std::vector<std::uint64_t> called = sample.user_stack;
     if (!called.empty()) called.pop_back();

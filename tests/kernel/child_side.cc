@@ -1,4 +1,4 @@
-// The child's half of sampled_child.h, which programs use that are no tests.
+// The child's half of sampled_child.h, which programs use that are not tests, too.
 #include <poll.h>
 #include <unistd.h>
 
@@ -8,9 +8,9 @@
 #include "kernel/sampled_child.h"
 
 extern "C" {
-// Volatile so that the stores are there when a sample comes.
+// This is volatile, so that the stores are done when a sample comes.
 static __thread custom_labels_labelset_t* volatile test_current_set;
-// Made by the linker for a section whose name is an identifier.
+// The linker defines these for a section whose name is an identifier.
 extern const char __start_labelscope_burn[];  // NOLINT: the linker's name
 extern const char __stop_labelscope_burn[];   // NOLINT: the linker's name
 }
@@ -42,11 +42,11 @@ __attribute__((noinline, section("labelscope_burn"))) void burn_some() {
 }  // namespace
 
 custom_labels_label_t label(const std::string& key, const std::string& value) {
-  // Sets point to these bytes until the process ends; one allocation each, scattered as on any
-  // heap.
+  // Sets point to these bytes until the process ends. Each has an allocation of its own, scattered
+  // as on any heap.
   static std::vector<std::unique_ptr<unsigned char[]>> kept;
   auto copy = [](const std::string& text) {
-    // One byte more: an empty string has an address too.
+    // There is one byte more, so that an empty string has an address, too.
     kept.push_back(std::make_unique<unsigned char[]>(text.size() + 1));
     std::copy(text.begin(), text.end(), kept.back().get());
     return custom_labels_string_t{text.size(), kept.back().get()};
@@ -90,7 +90,7 @@ void ChildSide::wait_until_told() const {
 
 void ChildSide::take() const {
   char byte = 0;
-  // At the end of the pipe the parent is gone; so should the child.
+  // The pipe ends when the parent is gone, and then the child ends, too.
   if (read(in_, &byte, 1) != 1) _exit(91);
 }
 

@@ -1,4 +1,4 @@
-// Where the sampler runs: privilege, limits, pid namespaces.
+// What the sampler's environment allows: privilege, limits, pid namespaces.
 #include <bpf/libbpf.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// Runs `body` in a fork; true if it returned true.
+// Runs `body` in a fork, and returns true if it returned true.
 bool in_fork(const std::function<bool()>& body) {
   pid_t pid = fork();
   REQUIRE(pid >= 0);
@@ -59,7 +59,8 @@ TEST_CASE("sampler: a program that the verifier refuses is no missing permission
   const void* bytes = sampler_bpf__elf_bytes(&size);
   bpf_object* object = bpf_object__open_mem(bytes, size, nullptr);
   REQUIRE(object);
-  // The programs write behind what is left of each entry: EACCES, as of a missing capability.
+  // The map's entries are too small, so the programs write behind them. The error is EACCES, the
+  // same as for a missing capability.
   REQUIRE(bpf_map__set_value_size(bpf_object__find_map_by_name(object, "counters"), 8) == 0);
   const int error = bpf_object__load(object);
   bpf_object__close(object);
@@ -88,7 +89,7 @@ TEST_CASE("sampler: too few file descriptors are named") {
   open_sampler();
   REQUIRE(in_fork([] {
     bool named = false;
-    // Enough for the programs and maps at some point, but not for the events.
+    // At some point the limit is enough for the programs and maps, but not for the events.
     for (rlim_t most = 3; most < 200 && !named; ++most) {
       rlimit limit{most, most};
       if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
@@ -108,7 +109,7 @@ TEST_CASE("sampler: pids are those of its own pid namespace") {
   REQUIRE(in_fork([] {
     if (unshare(CLONE_NEWPID) != 0) return false;
     return in_fork([] {
-      // Process 1 of a new namespace; the outer /proc still names its namespace.
+      // This is process 1 of a new namespace; the outer /proc still names its namespace.
       SampledChild child([](ChildSide& parent) {
         std::vector<custom_labels_label_t> slots = {label("inside", "yes")};
         publish_labels(slots);

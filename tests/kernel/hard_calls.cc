@@ -1,4 +1,4 @@
-// Compiled as call_chain.cc is. What no compiler makes is assembly code.
+// Compiled like call_chain.cc. Assembly code stands for what no compiler makes.
 #include "kernel/hard_calls.h"
 
 #include <alloca.h>
@@ -12,7 +12,8 @@
 #include <cstring>
 #include <ctime>
 
-// A function in a section of its own, which ends with code that is described: else two gaps were one.
+// A function in a section of its own, which ends with code that is described, so that two gaps do
+// not become one.
 #define BEGIN(letter)                                                       \
   ".pushsection chain_" #letter ", \"ax\", @progbits\n.globl leaf_" #letter \
   "\n.type leaf_" #letter ", %function\n.p2align 4\nleaf_" #letter ":\n"
@@ -45,24 +46,24 @@ void leaf_w();
 #if defined(__x86_64__)
 asm(BEGIN(h) ".cfi_startproc\npop %rdx\n.cfi_adjust_cfa_offset -8\n.cfi_register %rip, %rdx\n" SPIN
              "push %rdx\n.cfi_adjust_cfa_offset 8\n.cfi_offset %rip, -8\nret\n.cfi_endproc\n" END);
-// The frame is large, ..
+// The frame is large.
 asm(BEGIN(w) ".cfi_startproc\nsub $0x20000, %rsp\n.cfi_adjust_cfa_offset 0x20000\n" SPIN
              "add $0x20000, %rsp\n.cfi_adjust_cfa_offset -0x20000\nret\n.cfi_endproc\n" END);
-// .. and the CFA is far below what it counts from.
+// The CFA is far below the register that it is based on.
 asm(BEGIN(q) ".cfi_startproc\nlea 0x30008(%rsp), %r11\n.cfi_def_cfa %r11, -0x30000\n" SPIN
              ".cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n" END);
-// Described by an expression that nobody supports: rsp * 2.
+// An expression that no unwinder supports describes it: rsp * 2.
 asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x77, 0, 0x12, 0x22\n" SPIN RETURN
              ".cfi_endproc\n" END);
-// As linkers describe the PLT: with eight bytes more on the stack from the byte 11 of an entry on. No
-// timer meets the one jump of a real entry, so this one has a loop in both of its halves. The five
-// bytes between do nothing (a nop whose length the assembler would choose).
+// Linkers describe the PLT like this, with eight bytes more on the stack from byte 11 of an entry
+// on. A timer hardly ever interrupts the one jump of a real entry, so this one has a loop in both
+// halves. The five bytes between them are a nop whose length must not be left to the assembler.
 asm(BEGIN(
     j) ".cfi_startproc\nmov $10000, %ecx\nmov $10000, %edx\n.p2align 4\n"
        ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22\n"
        "1: dec %ecx\njnz 1b\n.byte 0x0f, 0x1f, 0x44, 0, 0\npush $0\n"
        "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
-// Not described, with a frame pointer.
+// This is not described, and has a frame pointer.
 asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
 #else
 // Entries of the PLT have no frame and no description here.
@@ -79,7 +80,7 @@ asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x8f, 0, 0x12, 0x22\n" SPIN R
 asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN
              "ldp x29, x30, [sp], #16\nret\n" END);
 #endif
-// Its last instruction is a call. The function that follows at once has another rule.
+// Its last instruction is a call. The function right behind it has another rule.
 #if defined(__x86_64__)
 #define LEAVE "sub $200, %rsp\n.cfi_adjust_cfa_offset 200\ncall chain_leave\n"
 #else
@@ -90,9 +91,9 @@ asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN
 asm(BEGIN(m) ".cfi_startproc\n" LEAVE
              ".cfi_endproc\n.cfi_startproc\n.cfi_def_cfa_offset 4096\n"
              "nop\n.cfi_endproc\n" END);
-// Not described at all.
+// This is not described at all.
 asm(BEGIN(i) MANY SPIN RETURN END);
-// A signal comes at its first instruction. What is before it has another rule.
+// A signal comes at its first instruction. The code before it has another rule.
 asm(".pushsection chain_s, \"ax\", %progbits\n.cfi_startproc\n.cfi_def_cfa_offset 4096\n"
     "nop\nnop\nnop\nnop\n.cfi_endproc\n.globl leaf_s\n.type leaf_s, %function\nleaf_s:\n"
     ".cfi_startproc\n" FAULT RETURN ".cfi_endproc\n.popsection\n");
@@ -114,7 +115,7 @@ bool is_near(std::uint64_t pc, std::uint64_t start, std::uint64_t size) {
   return pc - start < size;
 }
 
-// Into code that the kernel maps.
+// This calls into code that the kernel maps.
 HARD_FUNCTION(k) {
   timespec now{};
   for (int i = 0; i < 300; ++i) {
@@ -124,7 +125,7 @@ HARD_FUNCTION(k) {
 }
 bool is_in_vdso(std::uint64_t pc) { return is_near(pc, getauxval(AT_SYSINFO_EHDR), 8192); }
 
-// Its frame is aligned and has a size that is known only here: the CFA lies on the stack.
+// Its frame is aligned and has a size that is known only at run time: the CFA lies on the stack.
 HARD_FUNCTION(l) {
   alignas(128) char aligned[256];
   const std::size_t size = 100 + sink % 64;
@@ -141,7 +142,7 @@ void come_back_from_m() {
   if (setjmp(way_back) == 0) leaf_m();
 }
 
-// In a handler.
+// Computes in the handler, and then steps over the instruction that faults.
 void handle_fault(int, siginfo_t*, void* context) {
   spin();
 #if defined(__x86_64__)
@@ -151,7 +152,7 @@ void handle_fault(int, siginfo_t*, void* context) {
 #endif
 }
 
-// A child that has its parent's stack, and the parent, which waits for it.
+// Until it ends, the child of vfork() has its parent's stack, and the parent waits for it.
 HARD_FUNCTION(v) {
   for (int i = 0; i < 4; ++i) {
     const pid_t child = vfork();

@@ -1,4 +1,4 @@
-// Code that unwinders have got wrong, each with a letter of call_chain.h: see kHardCalls.
+// Code that other unwinders have got wrong, each with a letter of call_chain.h: see kHardCalls.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,19 @@ namespace labelscope::test {
 struct HardCall {
   char letter;
   const char* what;
-  // How its stacks end while its own code runs.
+  // The end of its stacks while its own code runs.
   ls_stack_end end;
   void (*call)();
-  // The first frame of the samples that are meant; null: any with this letter.
+  // Returns whether a first frame is in the code that is meant; null stands for any frame with this
+  // letter.
   bool (*is_there)(std::uint64_t pc);
 };
 const std::vector<HardCall>& hard_calls();
-// Those of chain_codes() and of hard_calls().
+// Returns the codes of chain_codes() and of hard_calls().
 const ChainCodes& all_chain_codes();
-// Where the handler begins that the kernel calls for one of them.
+// Returns the start of the handler that the kernel calls for one of them.
 std::uint64_t start_of_handler();
-// Calls one after the other, below two callers without frame pointers, until `done`.
+// Makes all calls in turn, below two callers without frame pointers, until `done`.
 void call_hard_ones(const std::function<bool()>& done);
 
 }  // namespace labelscope::test

@@ -1,5 +1,5 @@
-// Stacks from code that unwinders have got wrong (tests/README.md has the list), against the call
-// chain that the target's label says.
+// Stacks from code that other unwinders have got wrong (tests/README.md has the list), compared
+// with the call chain in the target's label.
 #include <algorithm>
 #include <map>
 
@@ -21,7 +21,8 @@ constexpr bool kOnAarch64 = true;
 constexpr bool kOnAarch64 = false;
 #endif
 
-// Stacks of the call that is meant: its own code is what runs, by the label and by the first frame.
+// Returns whether the sample is of this call, whose own code must be running, by the label and by
+// the first frame.
 bool is_of(const TakenSample& sample, const HardCall& call) {
   const std::string chain = chain_of(sample);
   if (chain.empty() || chain.back() != call.letter || sample.user_stack.empty()) return false;
@@ -55,8 +56,8 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
         return std::all_of(hard_calls().begin(), hard_calls().end(),
                            [&](const HardCall& call) { return of_call[call.letter] >= kEach; });
       });
-  // Where the kernel is making a signal frame, aarch64's has set the pc of the handler, and not yet
-  // x30: the handler then seems to be called by what the signal has interrupted, once more.
+  // While the kernel makes a signal frame on aarch64, the pc is already the handler's, and x30 is
+  // not yet set. The handler then seems to be called by the interrupted code, once more.
   const auto is_half_made = [](const TakenSample& sample) {
     return kOnAarch64 && !sample.kernel_stack.empty() && !sample.user_stack.empty() &&
            sample.user_stack[0] == start_of_handler();
@@ -71,8 +72,8 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
     INFO(call.letter << ", " << call.what << ": " << ends_of(its));
     for (const TakenSample& sample : its) {
       REQUIRE(sample.stack_end == call.end);
-      // What was found along frame pointers says so. On aarch64 nothing tells where the stack
-      // pointer is behind such a frame, so the callers are found along them, too.
+      // Frames that were found along frame pointers are marked. On aarch64 the stack pointer behind
+      // such a frame is not known, so its callers are found along frame pointers, too.
       const bool goes_on = kOnAarch64 && call.letter == 'n';
       REQUIRE((sample.fp_frames != 0) == (call.letter == 'n'));
       REQUIRE((goes_on || sample.fp_frames <= 1));

@@ -1,4 +1,4 @@
-// Labels through the real kernel: the limits and rules that native/ shows in made-up memory.
+// Labels through the real kernel, with the limits and rules that native/ shows in made-up memory.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -30,14 +30,14 @@ LabelSet numbered_set(int count, std::size_t key, std::size_t value) {
   return labels;
 }
 
-// Labels as a child would publish them.
+// Makes labels as a child publishes them.
 std::vector<custom_labels_label_t> slots_of(const LabelSet& labels) {
   std::vector<custom_labels_label_t> slots;
   for (const Label& one : labels) slots.push_back(label(one.key, one.value));
   return slots;
 }
 
-// Every sample of a child with these elements.
+// Returns every sample of a child with these elements.
 Taken samples_of(std::vector<custom_labels_label_t> slots) {
   SampledChild child([&](ChildSide& parent) {
     publish_labels(slots);
@@ -176,7 +176,7 @@ TEST_CASE("sampler: each thread has its own labels") {
     };
     Worker workers[3] = {{&parent, 0}, {&parent, 1}, {&parent, 2}};
     pthread_t threads[3];
-    // One after the other, so that the parent knows whose number it hears.
+    // The threads come one after the other, so that the parent knows which number it receives.
     for (int i = 0; i < 3; ++i) {
       if (pthread_create(&threads[i], nullptr, work, &workers[i]) != 0) _exit(1);
       parent.wait_until_told();

@@ -1,4 +1,4 @@
-// Fork, exec, exit and new mappings of the processes that are sampled.
+// Fork, exec, exit and new mappings of processes that are sampled.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ std::unique_ptr<BpfSampler> started(const SampledChild& child, SamplerOptions op
   return sampler;
 }
 
-// Forks when told; child and grandchild burn with labels of their own.
+// Forks at the parent's word; child and grandchild burn CPU time with labels of their own.
 void fork_when_told(ChildSide& parent) {
   auto slots = named("parent");
   publish_labels(slots);
@@ -125,10 +125,9 @@ TEST_CASE("sampler: after exec the old recipes are not used, until new ones are 
   Taken taken;
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
   child.tell();
-  // The kernel side has seen it before anything was drained.
+  // The kernel side has seen the exec before anything was drained.
   wait_for([&] { return sampler->counters().outcomes[LS_UNREADABLE_NOT_RELOCATED] > 0; });
-  // The event is on its way, but the handler does not know of it: what it planned is of the old
-  // program.
+  // The event is on its way, but the handler does not know of it: its plan is of the old program.
   Status too_early = sampler->set_process(child.pid(), {});
   REQUIRE_FALSE(too_early);
   REQUIRE(too_early.error().code == ErrorCode::kVanished);
@@ -144,7 +143,8 @@ TEST_CASE("sampler: after exec the old recipes are not used, until new ones are 
 }
 
 TEST_CASE("sampler: no exec is lost, however often the recipes are set meanwhile") {
-  // Executes a shell that executes itself, each a few hundred microseconds later, and then burns.
+  // Executes a shell that executes itself, each time a few hundred microseconds later, and then
+  // burns CPU time.
   SampledChild child([](ChildSide& parent) {
     auto slots = named("before");
     publish_labels(slots);
@@ -221,7 +221,7 @@ TEST_CASE("sampler: a removed process is not sampled any more") {
   REQUIRE(sampler->remove_process(child.pid()));
   const std::uint64_t taken_then = sampler->counters().taken;
   see_others();
-  // The child's processor may have been taking one at that moment.
+  // The child's processor may have been taking a sample at that moment.
   const std::uint64_t taken_last = sampler->counters().taken;
   REQUIRE(taken_last <= taken_then + 1);
   see_others();

@@ -1,5 +1,5 @@
-// Stacks by call frame information of processes that nobody planned for: each sample has an end with
-// a name, nothing takes forever, and other threads have their stacks.
+// Stacks by call frame information of very unusual processes: each sample has an end with a name,
+// nothing takes forever, and other threads keep their stacks.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -28,8 +28,8 @@ namespace {
 const SamplerOptions kOptions{
     .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true};
 
-// Computes forever with this for a stack pointer and a frame pointer. The CFA counts from one of
-// them. No signal may come.
+// Computes forever with this value as its stack pointer and frame pointer. The CFA counts from one
+// of them. No signal may come.
 __attribute__((section("lost_stack"))) [[noreturn]] void spin_by_sp(std::uint64_t value) {
 #if defined(__x86_64__)
   asm volatile(
@@ -57,8 +57,8 @@ __attribute__((section("lost_stack"))) [[noreturn]] void spin_by_fp(std::uint64_
 
 void spin(std::uint64_t value) { value % 3 == 0 ? spin_by_fp(value) : spin_by_sp(value); }
 
-// Not every kernel goes back to a thread whose stack pointer is no address at all: one that is
-// itself a guest without hardware for it (PVM) sends SIGSEGV at the first interrupt.
+// Some kernels do not return to a thread whose stack pointer is no address at all. One that is
+// itself a guest without hardware for that (PVM) sends SIGSEGV at the first interrupt.
 bool is_killed_for(std::uint64_t value) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -111,7 +111,7 @@ TEST_CASE("unwind: a stack pointer may point anywhere") {
     parent.take();
     std::vector<std::thread> lost;
     for (const std::uint64_t value : values) lost.emplace_back([value] { spin(value); });
-    // Its own stack, but odd.
+    // This is the thread's own stack, but an odd address.
     lost.emplace_back(
         [] { spin_by_sp(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) | 1); });
     parent.say(lost.size());
@@ -160,7 +160,7 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
   SampledChild many([](ChildSide& parent) {
     const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     std::size_t made = 0;
-    // One place, over and over, makes no larger mapping of them.
+    // All map the same place, so the kernel does not join them into one larger mapping.
     while (made < kMappings &&
            mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) != MAP_FAILED) {
       ++made;
@@ -177,7 +177,7 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
   }
   REQUIRE(sampler->start());
   Taken taken;
-  // So many that a twentieth of them, which may be torn, is more than chance alone makes of it.
+  // The samples are so many that torn ones exceed a twentieth of them only if something is wrong.
   drain_until(*sampler, taken, [&] {
     return of_process(taken, many.pid()).size() >= 50 &&
            of_process(taken, other.pid()).size() >= 500;
@@ -192,7 +192,7 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
 
 TEST_CASE("unwind: tables that there is no room for are counted, and stacks end at their files") {
   SampledChild child([](ChildSide& parent) { call_at_random(17, [&] { return parent.told(); }); });
-  // Each file needs half of all the room, so two have theirs.
+  // Each file needs half of all the room, so two files get theirs.
   SamplerOptions options = kOptions;
   options.unwind_bytes = 1;
   options.build_table = [](UniqueFd file) {
@@ -236,7 +236,8 @@ TEST_CASE("unwind: a static program of musl, most of which is described nowhere"
   drain_until(*sampler, taken, [&] { return taken.samples.size() >= 60; });
   stop_and_balance(*sampler, taken);
   INFO("\"" << way << "\": " << ends_of(taken.samples));
-  // It has said its chain just before it began to compute, so the first samples may be earlier.
+  // The target prints its chain just before it begins to compute, so the first samples may be
+  // earlier.
   const TakenSample& last = taken.samples.back();
   auto next = chain.begin();
   for (const std::uint64_t frame : last.user_stack) next += next != chain.end() && frame == *next;
@@ -249,6 +250,7 @@ TEST_CASE("unwind: a static program of musl, most of which is described nowhere"
   } else {
     CHECK(matched >= 2);
   }
-  // Where it is now, the chain as far as it is described, and where in musl that ends.
+  // The stack has the current function, the chain as far as it is described, and the place in musl
+  // where that ends.
   CHECK(last.user_stack.size() <= 1 + matched + 1 + (way == "fault" ? 2 : 0));
 }

@@ -1,6 +1,6 @@
-// How many instructions the verifier looks at before it lets each of our programs in, on the kernel
-// that runs: its patience ends at a million, and what fits today on one kernel may not on the next.
-// The numbers are printed as facts, from which docs/kernels.md is made.
+// Counts how many instructions the verifier of the running kernel looks at before it accepts each
+// of our programs. Its limit is a million, and a program that fits on one kernel may not fit on the
+// next. The numbers are printed as facts, from which docs/kernels.md is made.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -29,9 +29,9 @@
 namespace labelscope::test {
 namespace {
 
-// BPF_COMPLEXITY_LIMIT_INSNS, since Linux 5.2.
+// This is BPF_COMPLEXITY_LIMIT_INSNS, since Linux 5.2.
 constexpr unsigned long kPatience = 1'000'000;
-// BPF_LOG_STATS, since Linux 5.2: only the line at the end, with the numbers.
+// This is BPF_LOG_STATS, since Linux 5.2, which logs only the last line, with the numbers.
 constexpr unsigned kStatistics = 4;
 constexpr std::size_t kLogBytes = 1 << 16;
 
@@ -40,7 +40,7 @@ struct ElfBytes {
   std::size_t size = 0;
 };
 
-// "processed 4711 insns (limit 1000000) ..."
+// Reads the line "processed 4711 insns (limit 1000000) ..."
 std::optional<unsigned long> processed(const std::string& log) {
   unsigned long count = 0;
   const std::size_t at = log.find("processed ");
@@ -49,7 +49,7 @@ std::optional<unsigned long> processed(const std::string& log) {
   return count;
 }
 
-// Loads an object with every feature on, which is what costs most; the instructions of each
+// Loads an object with every feature on, which costs most, and returns the instructions of each
 // program by name. An object that is refused fails the test, in the verifier's words.
 std::map<std::string, unsigned long> costs(const ElfBytes& elf, const void* config,
                                            std::size_t config_size) {
@@ -87,7 +87,7 @@ void check_costs(const char* object, const std::map<std::string, unsigned long>&
   for (const auto& [name, count] : found) {
     std::printf("FACT: verified/%s/%s %lu\n", object, name.c_str(), count);
     INFO(object << ", " << name);
-    // Compilers and kernels count differently by a few tens of percent.
+    // Compilers and kernels differ by a few tens of percent.
     CHECK(count < kPatience / 2);
   }
 }
@@ -126,14 +126,15 @@ TEST_CASE("program_costs: and the sampler that reads again, where the kernel can
     skip_test("reading again with page faults begins with Linux 6.18");
   }
   const ls_config config = everything();
-  // They call the kernel's function before and after it lost an argument.
+  // The two objects call the kernel's function with an argument that it has lost since, and
+  // without.
   const bool implicit = kernel_has({"bpf_task_work_schedule_resume"}) == std::vector{true};
   const ElfBytes elf = implicit ? elf_of(sampler_retry_implicit_bpf__elf_bytes)
                                 : elf_of(sampler_retry_bpf__elf_bytes);
   const auto found = costs(elf, &config, sizeof config);
   REQUIRE(found.contains("sample"));
   check_costs("sampler_retry", found);
-  // bpf_loop() has the verifier look at each round once. It is what takes longest at a start.
+  // With bpf_loop() the verifier looks at each round once, which saves most of the time at a start.
   const auto plain = costs(elf_of(sampler_bpf__elf_bytes), &config, sizeof config);
   CHECK(found.at("sample") < plain.at("sample") / 4);
 }

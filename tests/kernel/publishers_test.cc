@@ -12,7 +12,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// Many enough that both threads have been on a processor.
+// This is enough for both threads to have run.
 constexpr std::size_t kSamplesOfEach = 5;
 
 std::map<Tid, std::size_t> count_by_thread(const Taken& taken) {
@@ -47,7 +47,7 @@ TEST_CASE("sampler: three publishers that disagree are all in every sample, each
     const LabelSet expected = rival_labels(target, plan, truth);
     for (const TakenSample& sample : taken.samples) {
       if (sample.tid != truth.tid) continue;
-      // As in sample_until(): a first thread that did not stop in time has such samples first.
+      // As in sample_until(), a first thread that did not stop in time has such samples first.
       if (kSavedPointerLags && raw(sample.tid) == raw(target.pid()) &&
           sample.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER) {
         continue;

@@ -22,19 +22,19 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-// A private mapping of a file that holds `text`; nothing of it is touched.
+// Maps a file that holds `text`, privately, and touches nothing of it.
 const unsigned char* untouched_file(const std::string& text) {
   int file = memfd_create("labels", 0);
   if (ftruncate(file, 16 * kPage) != 0) _exit(1);
   if (pwrite(file, text.data(), text.size(), 8 * kPage) < 0) _exit(1);
   void* base = mmap(nullptr, 16 * kPage, PROT_READ, MAP_PRIVATE, file, 0);
   if (base == MAP_FAILED) _exit(1);
-  // Without fault-around, which would bring in the page with its neighbours.
+  // There must be no fault-around, which would bring in the page with its neighbours.
   madvise(base, 16 * kPage, MADV_RANDOM);
   return static_cast<const unsigned char*>(base) + 8 * kPage;
 }
 
-// Publishes a label whose value is on a page that goes away again and again.
+// Publishes a label whose value is on a page that is removed again and again.
 void burn_with_absent_value(ChildSide& parent) {
   std::vector<custom_labels_label_t> slots = {label("a", "1"), label("b", ""), label("c", "3")};
   const unsigned char* value = untouched_file("from the file");
@@ -70,12 +70,14 @@ TEST_CASE("sampler: a page that is not in memory is brought in and read again") 
                                    [&] { return taken.with_flag(LS_RETRIED) >= 50; });
   REQUIRE(counters.others["retries-sent"] >= 50);
   for (const TakenSample& sample : taken.samples) {
-    // Refused while one is under way: sampled twice between two instructions.
+    // A retry is refused while another one is under way, if two samples come between two
+    // instructions.
     if (sample.seen.outcome == LS_UNREADABLE_NOT_RESIDENT) continue;
     REQUIRE(sample.seen.labels == kWhole);
     REQUIRE_FALSE(sample.user_stack.empty());
   }
-  // None would be labelled without; the slower the machine, the longer one is under way.
+  // Without retries no sample would be labelled. The slower the machine, the longer a retry is
+  // under way.
   REQUIRE(taken.of_outcome(LS_LABELLED) > taken.samples.size() * 3 / 4);
 }
 
@@ -203,7 +205,8 @@ TEST_CASE("sampler: a page that never comes is not resident after the repeated r
 
 TEST_CASE("sampler: a repeated read that does not end is given up, and the ledger still adds up") {
   skip_without_retries({});
-  // A page that somebody else must fill and does not: the read waits until the process is killed.
+  // The page must be filled through userfaultfd, which never happens: the read waits until the
+  // process is killed.
   SampledChild child([](ChildSide& parent) {
     long fault = syscall(SYS_userfaultfd, O_CLOEXEC);
     void* page = mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

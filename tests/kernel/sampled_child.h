@@ -1,5 +1,5 @@
 // A process to be sampled: a fork of the test, with labels in a thread-local variable of its own.
-// Its truth (where the variable is, which threads have which labels) is what it reports itself.
+// It reports the truth itself: where the variable is, and which threads have which labels.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,17 @@
 
 namespace labelscope::test {
 
-// Fields as in label_abi.h, for sets that a proper writer would never make.
+// Makes an element with fields as in label_abi.h, for sets that a correct writer would never make.
 custom_labels_label_t label(const std::string& key, const std::string& value);
 
 // Sets the calling thread's labels. The elements must outlive their use.
 void publish(custom_labels_labelset_t* set);
 void publish_labels(std::vector<custom_labels_label_t>& slots);
 
-// Where the calling thread's variable is, from its thread pointer.
+// Returns the distance of the calling thread's variable from its thread pointer.
 std::uint64_t label_offset();
 
-// Burns CPU in user mode until `done` is true; its code is between the two addresses.
+// Burns CPU time in user mode until `done` is true. Its code is between the two addresses.
 void burn(const std::function<bool()>& done);
 std::pair<std::uint64_t, std::uint64_t> burn_code();
 
@@ -34,16 +34,16 @@ std::pair<std::uint64_t, std::uint64_t> burn_code();
 class ChildSide {
  public:
   ChildSide(int in, int out) : in_(in), out_(out) {}
-  // Tells the parent a number; the parent's SampledChild::hear() returns it.
+  // Sends the parent a number, which the parent's SampledChild::hear() returns.
   void say(std::uint64_t number) const;
-  // True if the parent has said something, or is gone. Does not wait.
+  // Returns true if the parent has sent something or is gone. Does not wait.
   bool told() const;
   void wait_until_told() const;
-  // Takes what the parent said.
+  // Takes what the parent sent.
   void take() const;
-  // Burns until the parent says something, and takes it.
+  // Burns CPU time until the parent sends something, and takes it.
   void burn_until_told() const;
-  // The pipes that the parent's words come through, and the child's.
+  // The pipes of the parent's bytes and of the child's.
   int input() const { return in_; }
   int output() const { return out_; }
 
@@ -55,7 +55,7 @@ class ChildSide {
 class SampledChild {
  public:
   // Runs `body` in a fork, which ends with it. The variable of the child's main thread is where the
-  // child said.
+  // child reports it.
   explicit SampledChild(const std::function<void(ChildSide&)>& body);
   ~SampledChild();
   SampledChild(const SampledChild&) = delete;
@@ -65,7 +65,7 @@ class SampledChild {
   const ls_tls_recipe& recipe() const { return recipe_; }
   std::uint64_t hear();
   void tell();
-  // Waits for its end and returns the status as waitpid() does.
+  // Waits for the child's end and returns the status as waitpid() does.
   int wait();
   void kill();
 

@@ -13,12 +13,12 @@
 namespace labelscope::test {
 namespace {
 
-// For an emulated processor on a machine that is busy elsewhere.
+// This is enough for an emulated processor on a machine that is busy elsewhere.
 constexpr std::chrono::seconds kPatience{60};
 constexpr int kAttempts = 5;
 
-// The kernel lowers it where a sample takes long, as on an emulated processor, even while a test
-// runs. How many samples there are is waited for, so that fewer a second will do.
+// The kernel lowers the highest rate where a sample takes long, as on an emulated processor, even
+// while a test runs. The tests wait for a number of samples, so a lower rate will do.
 std::uint32_t highest_rate() {
   std::uint32_t rate = 0;
   std::ifstream("/proc/sys/kernel/perf_event_max_sample_rate") >> rate;
@@ -92,7 +92,7 @@ Counters stop_and_balance(Sampler& sampler, Taken& taken) {
   REQUIRE(counters.pending == 0);
   REQUIRE(counters.taken == sum);
   REQUIRE(taken.samples.size() == counters.taken - counters.dropped);
-  // What was dropped is missing from some of them.
+  // Each outcome may lack samples that were dropped.
   for (std::size_t i = 0; i < counters.outcomes.size(); ++i) {
     INFO("outcome " << i << ", dropped: " << counters.dropped);
     REQUIRE(taken.outcomes[i] <= counters.outcomes[i]);
@@ -109,8 +109,8 @@ Counters sample_until(SamplerOptions options, SampledChild& child, Taken& taken,
     REQUIRE(sampler->start());
     drain_until(*sampler, taken, condition);
     Counters counters = stop_and_balance(*sampler, taken);
-    // A thread that did not get its processor for longer than the sampler waits for it has samples
-    // without a thread pointer first, as it should (labelscope/saved_pointer.h).
+    // If a thread did not get its processor for longer than the sampler waits, it has samples
+    // without a thread pointer first, which is right (labelscope/saved_pointer.h).
     const bool known = taken.of_outcome(LS_UNREADABLE_NO_THREAD_POINTER) == 0;
     if (known || !kSavedPointerLags || attempt == kAttempts) return counters;
     taken = Taken();

@@ -1,4 +1,4 @@
-// The sampler under test, what it hands out, and waiting for that.
+// The sampler under test, what it delivers, and waiting for that.
 #pragma once
 
 #include <chrono>
@@ -53,23 +53,26 @@ class Taken final : public EventHandler {
   std::vector<TakenMapping> mappings;
 };
 
-// Skips the test where there is less privilege than the sampler needs. A refusal fails it.
+// Opens a sampler. Skips the test where the privilege for one is missing; any other refusal fails
+// it.
 std::unique_ptr<BpfSampler> open_sampler(SamplerOptions options = {});
 
-// Looks away from the sampler until the condition holds; fails the test after a minute.
+// Waits without draining until the condition holds. Fails the test after a minute.
 void wait_for(const std::function<bool()>& condition);
-// Drains until the condition holds; fails the test after a minute.
+// Drains until the condition holds. Fails the test after a minute.
 void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& condition);
 
-// Stops, and requires that every sample is accounted for: taken is the sum of the outcomes, handed
-// out is what was taken and not dropped, each with the outcome that the kernel counted.
+// Stops, and requires that every sample is accounted for. The number taken is the sum of the
+// outcomes. The samples delivered are those taken and not dropped, each with the outcome that the
+// kernel counted.
 Counters stop_and_balance(Sampler& sampler, Taken& taken);
 
-// A sampler's life for one process: samples it until the condition holds, then stop_and_balance().
+// Opens a sampler for one process, samples until the condition holds, and then calls
+// stop_and_balance().
 class SampledChild;
 Counters sample_until(SamplerOptions options, SampledChild& child, Taken& taken,
                       const std::function<bool()>& condition);
-// Many enough that a rare mistake shows, few enough to take less than a second.
+// Takes enough samples for a rare error to show, and few enough to last less than a second.
 Counters sample_some(SamplerOptions options, SampledChild& child, Taken& taken);
 
 }  // namespace labelscope::test

@@ -1,4 +1,4 @@
-// Who, when and where: the parts of a sample that are not labels.
+// The parts of a sample that are not labels: process and thread, time, and stacks.
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// Half of the time in user mode, half in the kernel.
+// Spends half of the time in user mode, half in the kernel.
 void burn_and_call(ChildSide& parent) {
   burn([&] {
     for (int i = 0; i < 2000; ++i) (void)getppid();
@@ -24,7 +24,7 @@ void burn_and_call(ChildSide& parent) {
   });
 }
 
-// Each call has a frame of its own: there is something left to do behind it.
+// Each call keeps a frame of its own, since something is left to do behind it.
 __attribute__((noinline)) void burn_below(int calls, ChildSide& parent) {
   if (calls == 0) return parent.burn_until_told();
   burn_below(calls - 1, parent);
@@ -76,7 +76,7 @@ TEST_CASE(
       burning += user && !sample.user_stack.empty() && sample.user_stack[0] >= start &&
                  sample.user_stack[0] < end;
     }
-    // How the time is shared depends on what a call of the kernel takes, which is much where it is
+    // How the time is shared depends on the cost of a system call, which is high where it is
     // emulated.
     return burning >= 20 && in_kernel >= 10;
   });

@@ -1,4 +1,4 @@
-// What the iterators need, and what they make do with: privilege, limits, pid namespaces.
+// What the iterators need, and what they work without: privilege, limits, pid namespaces.
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kNobody = 65534;
 
-// Runs `body` in a fork and returns what it says: nothing if all is well.
+// Runs `body` in a fork and returns its message, which is empty if all is well.
 std::string told_by_fork(const std::function<std::string()>& body) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -89,7 +89,7 @@ void require_iterators() {
   REQUIRE(process);
 }
 
-// Whatever /proc says: from 6.14 on it shows the mappings to who has CAP_PERFMON.
+// Returns the mappings by BPF only. (From 6.14 on /proc shows them to a process with CAP_PERFMON.)
 std::vector<Mapping> mapped_by_bpf(const BpfProcess& process) {
   std::vector<Mapping> mappings;
   Status status = process.iterators().run(TaskIterators::Kind::kMappings, {},
@@ -103,7 +103,7 @@ std::vector<Mapping> mapped_by_bpf(const BpfProcess& process) {
 }
 
 std::string difference(const std::vector<Mapping>& here, const std::vector<Mapping>& there) {
-  // The kernel's list has names for memory without a file, and what nobody can map: [vsyscall].
+  // The kernel's list also names memory without a file, and [vsyscall], which is no mapping.
   std::vector<Mapping> expected = there;
   std::erase_if(expected, [](const Mapping& one) { return one.path == "[vsyscall]"; });
   if (here.size() != expected.size()) {
@@ -178,7 +178,7 @@ TEST_CASE("task_permission: two capabilities are enough for another user's proce
     auto program =
         std::find_if(seen->begin(), seen->end(), [](const Mapping& one) { return bool(one.file); });
     if (auto file = (*process)->open_file(*program); !file) return file.error().context;
-    // Another file of the same name, and another file with the same number.
+    // One is another file of the same name, the other has another file number.
     Mapping other = *program;
     other.file.inode++;
     if ((*process)->open_file(other)) return "took a file with another inode number";
@@ -203,8 +203,8 @@ TEST_CASE("task_permission: numbers are those of labelscope's own pid namespace"
   const std::string said = told_by_fork([]() -> std::string {
     if (unshare(CLONE_NEWPID) != 0) return "no new pid namespace";
     return told_by_fork([]() -> std::string {
-      // Process 1 of the new namespace; the outer /proc still names its namespace, and knows the
-      // child by another number.
+      // This is process 1 of the new namespace. The outer /proc still names its namespace, and
+      // knows the child by another number.
       SampledChild child(label_and_sleep);
       child.hear();
       if (getpid() != 1) return "not process 1";

@@ -1,4 +1,4 @@
-// All threads of a process read by iterators while they run, sleep, are stopped, traced or end.
+// Iterators read all threads of a process while these run, sleep, are stopped, traced or end.
 #include "bpf/snapshot/task_snapshot.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ const ThreadSnapshot& thread_of(const ProcessSnapshot& snapshot, int tid) {
   return snapshot.threads.front();
 }
 
-// As the kernel says in another place.
+// Returns the state that the kernel reports in /proc.
 char state_in_proc(int pid, int tid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
   std::string text;
@@ -76,14 +76,14 @@ void wait_for_state(const SampledChild& child, char state) {
   wait_for([&] { return state_in_proc(raw(child.pid()), raw(child.pid())) == state; });
 }
 
-// Threads that label themselves by number, have a name of their own, and sleep.
+// Starts threads that label themselves by number, have a name of their own, and sleep.
 void run_workers(ChildSide& parent) {
   static ChildSide* speaker = nullptr;
   speaker = &parent;
   auto work = [](void* argument) -> void* {
     const auto number = reinterpret_cast<std::uintptr_t>(argument);
     prctl(PR_SET_NAME, ("worker " + std::to_string(number)).c_str());
-    // Every third has none.
+    // Every third thread has no label.
     std::vector<custom_labels_label_t> slots = {label("worker", std::to_string(number))};
     if (number % 3 != 0) publish_labels(slots);
     speaker->say(static_cast<std::uint64_t>(gettid()));
@@ -98,7 +98,7 @@ void run_workers(ChildSide& parent) {
   for (;;) pause();
 }
 
-// The tids of run_workers(), by number.
+// Receives the tids of run_workers(), by number.
 std::vector<int> hear_workers(SampledChild& child) {
   std::vector<int> tids;
   for (int i = 0; i < kWorkers; ++i) {
@@ -122,7 +122,8 @@ void require_workers(const ProcessSnapshot& snapshot, const std::vector<int>& ti
   }
 }
 
-// Some steps between two stores that both happen, so that a reader meets what is between them.
+// Spends some steps between two stores, both of which are done, so that a reader meets the state
+// between them.
 void burn_a_little(int steps) {
   __asm__ volatile("" ::: "memory");
   volatile int i = 0;
@@ -136,11 +137,11 @@ TEST_CASE("task_snapshot: every thread has its own labels, name and state, and s
   const std::vector<int> tids = hear_workers(child);
   auto process = open_process(child.pid());
   const auto sleeps = [&](int tid) { return state_in_proc(raw(child.pid()), tid) == 'S'; };
-  // The first thread, which has told of the workers, is none of them.
+  // The first thread, which has reported the workers, is not one of them.
   wait_for(
       [&] { return sleeps(raw(child.pid())) && std::all_of(tids.begin(), tids.end(), sleeps); });
   ProcessSnapshot snapshot = take(*process, child);
-  // A thread that was seen asleep may have slept before its last sleep, and run once more.
+  // A thread that was seen asleep may have run once more since, before its last sleep.
   wait_for([&] {
     const bool all_sleep = std::all_of(snapshot.threads.begin(), snapshot.threads.end(),
                                        [](const auto& thread) { return thread.state == 'S'; });
@@ -172,7 +173,7 @@ TEST_CASE("task_snapshot: a process that is stopped, or that another tracer hold
     REQUIRE(thread_of(take(*process, child), raw(child.pid())).state == 'T');
   }
   SECTION("traced") {
-    // A tracer of its own: the one that holds a thread could look at it anyway.
+    // The tracer is another thread, since the holder of a thread could look at it in any case.
     std::atomic<int> step{0};
     skip_without_ptrace();
     std::thread tracer([&] {
@@ -248,7 +249,7 @@ TEST_CASE("task_snapshot: sets that change in every byte are read within bounds 
         slot.key.len = next() % 7 == 0 ? next() : next() % 300;
         if (next() % 5 == 0) slot.value.buf = reinterpret_cast<unsigned char*>(next());
         if (next() % 5 == 0) set->count = next() % 2 == 0 ? next() : next() % 65;
-        // Half of the time all is well.
+        // Half of the time the labels are whole.
         burn_a_little(200);
         slot = good;
         set->count = slots.size();
@@ -260,7 +261,7 @@ TEST_CASE("task_snapshot: sets that change in every byte are read within bounds 
   auto process = open_process(child.pid());
   std::map<unsigned, int> outcomes;
   int rounds = 0;
-  // Until the memory has changed under the reader: the child runs when others let it.
+  // The memory must change under the reader. The child runs when other programs let it.
   wait_for([&] {
     const ProcessSnapshot snapshot = take(*process, child);
     const Observation& seen = thread_of(snapshot, raw(child.pid())).seen;
@@ -339,7 +340,7 @@ TEST_CASE("task_snapshot: a first thread that has ended is listed as such, the o
   REQUIRE(first.state == 'Z');
   REQUIRE_FALSE(first.problem.empty());
   REQUIRE(thread_of(snapshot, left).seen.labels == LabelSet{{"left", "alone", 0}});
-  // Its memory can be read through the threads that are left.
+  // The process's memory can be read through the threads that are left.
   REQUIRE(read_value<std::uint64_t>(process->memory(), *thread_of(snapshot, left).thread_pointer));
 }
 
@@ -371,11 +372,11 @@ TEST_CASE("task_snapshot: a process that executes another program or ends is not
 }
 
 #if defined(__x86_64__)
-// What a first thread on aarch64 looks like until it is switched out for the first time.
+// A first thread on aarch64 looks like this until it is switched out for the first time.
 TEST_CASE("task_snapshot: a thread without a saved thread pointer says so") {
   SampledChild child([](ChildSide& parent) {
     parent.say(1);
-    // From here on there is no thread-local storage, so nothing of the libc.
+    // From here on there is no thread-local storage, so the libc cannot be used.
     __asm__ volatile(
         "syscall\n"
         "1: mov %[pause], %%eax\n"

@@ -1,5 +1,5 @@
-// What the sampler says of each thread's CPU time, against the kernel's own clock of the process;
-// and when it takes samples.
+// What the sampler reports of each thread's CPU time, compared with the kernel's own clock of the
+// process; and when it takes samples.
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// Of a thread that runs when sampling begins or ends, the last tick may be missing on either side.
+// A thread that runs when sampling begins or ends may lack the last tick on either side.
 constexpr double kTicksNs = 20e6;
 
 std::uint64_t now(clockid_t clock) {
@@ -34,7 +34,7 @@ std::uint64_t sum(const std::map<Tid, std::uint64_t>& times) {
   return all;
 }
 
-// Samples the child until it has run for so long, and compares.
+// Samples the child until it has run for this time, and compares.
 void expect_whole_time(SampledChild& child, SamplerOptions options, Taken& taken,
                        std::uint64_t wanted_ns) {
   auto sampler = open_sampler(options);
@@ -62,7 +62,7 @@ void run_for(std::uint64_t ns) {
 
 TEST_CASE("sampler: the time of a thread is what it has run since sampling began") {
   SampledChild child([](ChildSide& side) {
-    run_for(300'000'000);  // is none of the recording's
+    run_for(300'000'000);  // before the recording
     side.burn_until_told();
   });
   wait_for([&] { return process_time(child.pid()).value_or(0) >= 300'000'000; });
@@ -77,8 +77,9 @@ TEST_CASE("sampler: the time of a thread is what it has run since sampling began
 }
 
 TEST_CASE("sampler: the time of threads that live for less than a tick is whole") {
-  // Not much shorter than the tick of 99 Hz, for the kernel goes on in a thread when its process's
-  // clock has stopped for it: 11 us, and ten times that on an emulated processor.
+  // The time is not much below the tick of 99 Hz, because the kernel spends a little more in a
+  // thread after its process's clock has stopped for it: 11 us, and ten times that on an emulated
+  // processor.
   SampledChild child([](ChildSide& side) {
     while (!side.told()) std::thread([] { run_for(8'000'000); }).join();
   });
@@ -131,9 +132,9 @@ TEST_CASE("sampler: a thread that executes a program takes its time along, once"
   });
   const std::uint64_t end = process_time(child.pid()).value();
   REQUIRE(sampler->stop(taken));
-  // On a busy machine the child goes on for a while until this process has stopped the sampler.
+  // On a busy machine the child runs on until this process has stopped the sampler.
   const std::uint64_t after_end = process_time(child.pid()).value();
-  // The last moments of the first thread, whose number the other one has now, are nobody's.
+  // The last moments of the first thread, whose number the other one has taken, are not counted.
   CHECK(static_cast<double>(sum(taken.ends)) <=
         1.01 * static_cast<double>(after_end - start) + kTicksNs);
   CHECK(static_cast<double>(sum(taken.ends)) >= 0.6 * static_cast<double>(end - start));
@@ -154,10 +155,12 @@ TEST_CASE("sampler: nothing can keep step with the times of samples") {
     const auto between =
         static_cast<double>(taken.samples[i].time_ns - taken.samples[i - 1].time_ns) / 1e9 * kHz;
     whole += between;
-    // At a fixed rate nearly all of them are, but for those that waited for a processor between.
+    // At a fixed rate nearly all differences would be one period, but for those with a wait for a
+    // processor between.
     alike += std::abs(between - 1) < 0.03;
   }
   CHECK(alike < taken.samples.size() / 3);
-  // Between half the rate and one and a half; less where the child waited.
+  // Periods lie between half the rate and one and a half times the rate, with fewer samples where
+  // the child waited.
   CHECK(whole / static_cast<double>(taken.samples.size()) > 0.8);
 }

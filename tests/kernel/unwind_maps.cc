@@ -49,7 +49,7 @@ std::vector<ls_unwind_mapping> mappings_of(const BpfObject& object, const ls_unw
 std::size_t mappings_in_use(const BpfObject& object) {
   const int map = map_fd(object.object(), "unwind_mappings");
   std::size_t count = 0;
-  // They are given out from the first one on.
+  // Rows are given out from the first one on.
   for (std::uint32_t i = 0; i < 4096; ++i) {
     count += value_in<ls_unwind_mapping>(map, i).list != 0;
   }

@@ -1,5 +1,5 @@
 // What the unwinder knows of processes, as the BPF programs find it: this test's own mappings and
-// its children's. Tables are made up, by the size of a file.
+// those of its children. Tables are made up, by the size of a file.
 #include "bpf/unwind/unwind_processes.h"
 
 #include <elf.h>
@@ -25,12 +25,13 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kOneMap = std::size_t{LS_UNWIND_MAP_BLOCKS} * LS_UNWIND_BLOCK_ROWS * 4;
-// Files of this size and above are this test's own. Three have room in one map, four have not.
+// Files of this size and above are this test's own. Three of them have room in one map, four have
+// not.
 constexpr std::size_t kOwnSize = (64 << 20) + 1;
 constexpr std::uint32_t kOwnPages = 20;
 const Pid kSelf{static_cast<std::int32_t>(::getpid())};
 
-// A file with code, in memory.
+// Makes a file with code, in memory.
 UniqueFd code_file(unsigned number) {
   UniqueFd fd(memfd_create("unwind_processes_test", MFD_CLOEXEC));
   REQUIRE(fd.valid());
@@ -73,7 +74,7 @@ class Unwound {
   UnwindProcesses* operator->() { return &*processes_; }
   const BpfObject& object() const { return *object_; }
 
-  // What is known of the mapping that starts here: the number of its module.
+  // Returns the number of the module whose mapping starts here, if it is known.
   std::optional<std::uint32_t> module_at(Pid pid, Address start) const {
     const auto list = list_of(*object_, pid);
     if (!list) return std::nullopt;
@@ -82,7 +83,7 @@ class Unwound {
     }
     return std::nullopt;
   }
-  // The mark that a file's table has in its rows.
+  // Returns the mark that a file's table has in its rows.
   std::optional<std::uint32_t> mark_at(Pid pid, Address start) const {
     const auto module = module_at(pid, start);
     if (!module || *module >= LS_UNWIND_MAX_MODULES) return std::nullopt;
@@ -116,7 +117,7 @@ class Unwound {
   }
 
   std::unique_ptr<BpfObject> object_;
-  std::optional<UnwindProcesses> processes_;  // the last: its thread builds
+  std::optional<UnwindProcesses> processes_;  // the last member, because its thread builds
 };
 
 }  // namespace
@@ -197,7 +198,7 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   REQUIRE(own.mark_at(kSelf, three.start()) == 3);
   REQUIRE(own->totals().no_room == 0);
 
-  // While all are in use none goes: the new one has no table, and that is counted.
+  // While all tables are in use, none is evicted: the new file has no table, and that is counted.
   CodeMappingOf four(files[3]);
   own.look_again_until([&] { return own->totals().no_room == 1; });
   own.work_until([&] { return own.module_at(kSelf, four.start()).has_value(); });
@@ -212,8 +213,8 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   const Address former_one = one.start();
   one.unmap();
   own.look_again_until([&] { return !own.module_at(kSelf, former_one); });
-  // A list that is no longer used is kept for a while. Its files are in use so long. Then the table
-  // that had no room is made again, in the place of the second file's.
+  // A list that is no longer used is kept for a while, and its files are in use that long. Then the
+  // table that had no room is built again, in the place of the second file's.
   own.work_until([&] { return own.mark_at(kSelf, four.start()) == 4; });
   CHECK(own->totals().no_room == 0);
   CHECK(own->totals().evicted == 1);
@@ -223,7 +224,7 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   own.look_again_until([&] { return !own.module_at(kSelf, former_four); });
   const ls_unwind_process now = *list_of(own.object(), kSelf);
   own.work_until([&] { return mappings_in_use(own.object()) == now.count; });
-  // The first file is unused for longer than the fourth.
+  // The first file has been unused for longer than the fourth.
   const CodeMappingOf five(files[4]);
   own.look_again_until([&] { return own.mark_at(kSelf, five.start()) == 5; });
   CHECK(own->totals().evicted == 2);
@@ -255,7 +256,7 @@ TEST_CASE("unwind processes: a child has its parent's list, until it is the last
   own.execs.erase(child.pid());
   CHECK_FALSE(list_of(own.object(), child.pid()));
   own->forget(grandchild.pid());
-  // Both have told, and only the last one's going gives the mappings back, once.
+  // Both processes had the list. Only the end of the last one gives the mappings back, once.
   own.work_until([&] { return mappings_in_use(own.object()) == 0; });
 }
 
@@ -275,7 +276,7 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   const auto in_use = [&] { return mappings_in_use(own.object()); };
   own.work_until([&] { return in_use() == list->count + other->count; });  // not the first lists
   own->forget(child.pid());
-  // The stranger leaves after it. When its list is given back, the child's would have been, too.
+  // The stranger leaves later. When its list is given back, the child's would have been, too.
   own->forget(stranger.pid());
   own.work_until([&] { return in_use() <= list->count; });
   CHECK(mappings_of(own.object(), *list).size() == list->count);
@@ -296,7 +297,7 @@ TEST_CASE(
   REQUIRE(after);
   CHECK(after->exec_count == 1);
   CHECK(after->list != before->list);
-  // It has ended, and nobody has said so yet.
+  // The process has ended, and no event has reported that yet.
   own.execs.erase(child.pid());
   own->set(child.pid());
   own->forget(child.pid());

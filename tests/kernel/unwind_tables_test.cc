@@ -1,5 +1,5 @@
-// Tables in the maps of the unwinder: what goes in is what a BPF program finds, what does not fit
-// leaves nothing behind.
+// Tables in the maps of the unwinder: a BPF program finds what was put in, and a table that does
+// not fit leaves nothing behind.
 #include "bpf/unwind/unwind_tables.h"
 
 #include <random>
@@ -27,7 +27,8 @@ struct Tables {
     REQUIRE(number);
     return *number;
   }
-  // What the refused table has left is nothing: the error's text.
+  // Adds a table that must be refused, checks that nothing of it is left, and returns the error's
+  // text.
   std::string refused(const UnwindTable& table, ErrorCode code = ErrorCode::kLimit) {
     const std::size_t before = tables->row_bytes();
     auto number = tables->add(table);
@@ -73,7 +74,8 @@ TEST_CASE("unwind tables: what has no room leaves nothing behind, and names the 
   CHECK_THAT(own.refused(small), Catch::Matchers::Contains("--max-unwind-mb"));
   own.tables->remove(large);
   CHECK(own.tables->row_bytes() == 0);
-  // One row more than there is room for is refused on its last page, and then all of it is free.
+  // A table with one row more than there is room for is refused on its last page, and then all of
+  // it is free.
   const std::uint32_t one = own.add(small);
   own.refused(all);
   own.tables->remove(one);
@@ -99,7 +101,7 @@ TEST_CASE("unwind tables: pages, rules and files of removed tables are free agai
     }
     REQUIRE(own.tables->row_bytes() == bytes);
   }
-  // No table has got into another's place.
+  // No table has taken another's place.
   for (const auto& [number, table] : held) {
     const ls_unwind_module module = module_of(*own.object, number);
     REQUIRE(module.page_count == table.pages.size());
@@ -112,7 +114,7 @@ TEST_CASE("unwind tables: pages, rules and files of removed tables are free agai
 TEST_CASE("unwind tables: counts that no file of ours has are refused whole") {
   Tables own(8 * kOneMap);
   UnwindTable table = made_up_table(1, 1, 1);
-  ErrorCode code = ErrorCode::kMalformed;  // no other table goes to make room
+  ErrorCode code = ErrorCode::kMalformed;  // no other table is evicted for it
   SECTION("no page") { table.pages.clear(); }
   SECTION("no rule") { table.rules.clear(); }
   SECTION("a page without rows") { table.pages.push_back({0, 0}); }
@@ -128,7 +130,7 @@ TEST_CASE("unwind tables: counts that no file of ours has are refused whole") {
     code = ErrorCode::kLimit;
   }
   own.refused(table, code);
-  // It has taken no number, no page and no rule: there is room for as much as ever.
+  // The refused table has taken no number, page or rule: there is as much room as before.
   UnwindTable largest = made_up_table(1, 1, 1);
   largest.pages.resize(LS_UNWIND_MAX_PAGES, largest.pages[0]);
   largest.rules.resize(LS_UNWIND_RULES_ROOM);
@@ -156,7 +158,8 @@ TEST_CASE(
   CHECK(mappings_of(*own.object, *list_of(*own.object, kPid)).empty());
   auto second = own.tables->add_list(mappings);
   REQUIRE(second);
-  // The same room, and a process that still has the old list does not take it for its own.
+  // The second list is in the same room. A process that still has the old list does not take it for
+  // its own.
   REQUIRE(second->first == first->first);
   CHECK(mappings_of(*own.object, *first).empty());
   own.tables->remove_process(kPid);
