@@ -1,5 +1,5 @@
-# libotelcontext.so: OpenTelemetry's thread context and process context (otel_context.h). A library of its own, as
-# libthreadcontext.so is, and for the same reasons.
+# libotelcontext.so publishes OpenTelemetry's thread context and process context (otel_context.h).
+# It is a library of its own for the same reasons as libthreadcontext.so.
 add_library(otelcontext SHARED src/otel_thread_context.c src/otel_process_context.c)
 add_library(labelscope::otelcontext ALIAS otelcontext)
 target_sources(otelcontext PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
@@ -7,10 +7,11 @@ target_sources(otelcontext PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
 target_link_libraries(otelcontext PRIVATE labelscope_flags Threads::Threads)
 set_target_properties(otelcontext PROPERTIES C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/otel_context_exports.map)
-# nodelete: what a profiler reads after a dlclose, and what fork calls, would no longer be mapped.
+# nodelete is needed because the memory that a profiler reads, and the handlers that fork calls,
+# would no longer be mapped after a dlclose.
 target_link_options(otelcontext PRIVATE
   -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/src/otel_context_exports.map -Wl,-z,nodelete -Wl,-z,now)
-# The variable may be reached through a TLS descriptor alone, as the label pointer.
+# Readers find the variable only through a TLS descriptor, as the label pointer.
 target_compile_options(otelcontext PRIVATE -ftls-model=global-dynamic
   $<$<BOOL:${CUSTOMLABELS_HAS_TLS_DIALECT}>:${customlabels_dialect}>)
 

@@ -1,6 +1,6 @@
-# libthreadcontext.so: the 64-byte trace context (thread_context.h). A library of its own, so that
-# libcustomlabels.so exports nothing but what ABI v1 and its API ask for; and not named
-# libcustomlabels*, because by that name readers look for labels.
+# libthreadcontext.so has the 64-byte trace context (thread_context.h). It is a library of its own,
+# so that libcustomlabels.so exports nothing but what ABI v1 and its API require. It is not named
+# libcustomlabels*, because readers look for labels by that name.
 add_library(threadcontext SHARED src/thread_context.c)
 add_library(labelscope::threadcontext ALIAS threadcontext)
 target_sources(threadcontext PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
@@ -10,7 +10,8 @@ set_target_properties(threadcontext PROPERTIES C_VISIBILITY_PRESET hidden C_EXTE
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/thread_context_exports.map)
 target_link_options(threadcontext PRIVATE
   -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/src/thread_context_exports.map -Wl,-z,now)
-# Reached as the label pointer is, through a TLS descriptor, where the compiler can.
+# The variable is reached through a TLS descriptor, as the label pointer, if the compiler supports
+# that.
 target_compile_options(threadcontext PRIVATE -ftls-model=global-dynamic
   $<$<BOOL:${CUSTOMLABELS_HAS_TLS_DIALECT}>:${customlabels_dialect}>)
 

@@ -1,5 +1,5 @@
-// A request that hands part of its work to a thread: the thread is profiled under the request's
-// labels, for as long as it works for it.
+// A request hands part of its work to a thread. The thread is profiled under the request's labels
+// for as long as it works for the request.
 #include <cstdio>
 #include <numeric>
 #include <stop_token>
@@ -13,7 +13,7 @@ namespace labels = customlabels::labels;
 
 namespace {
 
-// What a profiler would show for a sample taken now.
+// Returns what a profiler would show for a sample that is taken now.
 std::string labels_now() {
   std::string text;
   for (const char* key : {"tenant", "http.route", "part"}) {
@@ -32,12 +32,13 @@ Work add_up(const std::vector<int>& numbers) {
   return {labels_now(), std::accumulate(numbers.begin(), numbers.end(), 0L)};
 }
 
-// As a web server would call it.
+// A web server would call this function for each request.
 Work handle_request(const std::string& tenant) {
   Work work;
   labels::Do(labels::Labels("tenant", tenant, "http.route", "/report"), [&] {
     const std::vector<int> numbers(1000, 1);
-    // Inherit takes the labels of here and now along. std::jthread may pass its stop token first.
+    // Inherit captures the labels that are current here. std::jthread may pass its stop token
+    // first.
     std::jthread worker(labels::Inherit([&](const std::stop_token&) {
       labels::Do(labels::Labels("part", "sum"), [&] { work = add_up(numbers); });
     }));

@@ -1,5 +1,5 @@
-// A pool whose threads work for many requests: each task runs under the labels of whoever submitted
-// it, and between tasks a thread has none. One line in submit() does it.
+// The threads of this pool work for many requests: each task runs under the labels of the thread
+// that submitted it, and between tasks a thread has none. One line in submit() does it.
 #include <condition_variable>
 #include <cstdio>
 #include <functional>
@@ -21,7 +21,7 @@ class ThreadPool {
   explicit ThreadPool(unsigned threads) {
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   }
-  // Does what was submitted first.
+  // Finishes the tasks that were submitted before.
   ~ThreadPool() {
     {
       const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ class ThreadPool {
   void submit(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
-      tasks_.push(labels::Inherit(std::move(task)));  // <- this one
+      tasks_.push(labels::Inherit(std::move(task)));  // <- the one line
     }
     wake_.notify_one();
   }
@@ -71,7 +71,7 @@ int main() {
   {
     ThreadPool pool(4);
     for (int i = 0; i < kRequests; ++i) {
-      // Each request has its tenant, and a task that outlives it.
+      // Each request has its own tenant, and its task outlives it.
       labels::Do(labels::Labels("tenant", "tenant " + std::to_string(i % 7)),
                  [&] { pool.submit([&seen, i] { seen[i] = tenant_now(); }); });
     }

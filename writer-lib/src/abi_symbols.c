@@ -1,6 +1,6 @@
-/* The two symbols that make a library a publisher of labels (ABI v1). Default visibility and
- * defined here alone, so that the access in thread_labels.c goes through a TLSDESC relocation that
- * carries the symbol's name. */
+/* The two symbols that make a library a publisher of labels (ABI v1). They have default visibility
+ * and are defined in this file alone, so that other files access the variable through a TLSDESC
+ * relocation that carries the symbol's name. */
 #include "customlabels/writer.h"
 
 __attribute__((visibility("default"))) const uint32_t custom_labels_abi_version =

@@ -1,6 +1,6 @@
-/* Copying and comparing of strings that are mostly short: a key or a value has some ten bytes, for
- * which the call of memcpy or memcmp costs more than its work. Up to 32 bytes are moved by two
- * loads and two stores that may overlap. Nothing outside the two strings is touched. */
+/* These functions copy and compare strings that are mostly short: a key or a value has some ten
+ * bytes, for which the call of memcpy or memcmp costs more than its work. Up to 32 bytes are moved
+ * by two loads and two stores that may overlap. Nothing outside the two strings is touched. */
 #ifndef CUSTOMLABELS_SRC_BYTES_H
 #define CUSTOMLABELS_SRC_BYTES_H
 
@@ -10,8 +10,8 @@
 
 typedef uint64_t two_words __attribute__((vector_size(16)));
 
-/* The first and the last `size` bytes of n, which are all of them if n is at most twice that. A size
- * that the compiler knows makes two loads and two stores. */
+/* Copies the first and the last `size` bytes of n, which are all of them if n is at most twice
+ * that. If the compiler knows the size, this is two loads and two stores. */
 static inline __attribute__((always_inline)) void copy_ends(unsigned char* to,
                                                             const unsigned char* from, size_t n,
                                                             size_t size) {
@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void copy_ends(unsigned char* to,
   memcpy(to + n - size, tail, size);
 }
 
-/* The strings do not overlap; the pointers may be null if n is 0. */
+/* Copies n bytes. The strings must not overlap; the pointers may be null if n is 0. */
 static inline void copy_bytes(unsigned char* to, const unsigned char* from, size_t n) {
   if (n > 32) {
     memcpy(to, from, n);
@@ -34,7 +34,7 @@ static inline void copy_bytes(unsigned char* to, const unsigned char* from, size
   } else if (n >= 4) {
     copy_ends(to, from, n, 4);
   } else if (n > 0) {
-    /* One to three: the first, the middle one and the last, some of which are the same. */
+    /* There are one to three bytes: the first, the middle one and the last may be the same. */
     const unsigned char first = from[0];
     const unsigned char middle = from[n / 2];
     const unsigned char last = from[n - 1];
@@ -50,7 +50,7 @@ static inline uint64_t load_word(const unsigned char* from) {
   return word;
 }
 
-/* Keys of one length mostly differ at their ends, so that is where to look first. */
+/* Keys of one length mostly differ at their ends, so the ends are compared first. */
 static inline bool equal_bytes(const unsigned char* a, const unsigned char* b, size_t n) {
   if (n >= 8) {
     if (load_word(a + n - 8) != load_word(b + n - 8)) return false;

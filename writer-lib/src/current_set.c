@@ -6,7 +6,8 @@ const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set
   if (set == NULL) return NULL;
   if (is_object(set)) return set_object(set)->live;
   if (!is_thread_set(set)) return set;
-  /* A handle of another thread, or one whose labels have been dropped: its labels are not known. */
+  /* This is a handle of another thread, or one whose labels have been dropped, so its labels are
+   * not known. */
   const struct thread_state* thread = this_thread();
   if ((const void*)set != (const void*)thread->handle || thread->live == NULL) return NULL;
   return &thread->live->set;
@@ -65,7 +66,7 @@ API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* se
   const custom_labels_labelset_t* shown = thread->shown;
   if (set == NULL || !is_object(set) || shown == NULL || *thread->slot != shown)
     return replace_any(thread, set);
-  /* The fast path: one set object replaces another, as schedulers do at every switch. */
+  /* This is the fast path: one set object replaces another, as in schedulers at every switch. */
   const custom_labels_labelset_t* labels = set_object(set)->live;
   publish(thread->slot, labels);
   thread->shown = labels;

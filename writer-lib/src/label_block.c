@@ -1,10 +1,10 @@
-/* Building of label blocks. Every function keeps the strings packed, so that the free space is one
- * piece at the end and a run of labels has its strings in one piece. */
+/* These functions build label blocks. Each keeps the strings packed, so that the free space is one
+ * piece at the end and the strings of labels in a row are one piece too. */
 #include "label_block.h"
 
 /* Copies n labels and adds `shift` to the pointer of each string. The sum wraps at 2^64, so a huge
- * shift moves backwards. Copies the first label first: the arrays may overlap if `to` begins before
- * `from`. */
+ * shift moves backwards. The first label is copied first, so the arrays may overlap if `to` begins
+ * before `from`. */
 static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* from, size_t n,
                         uintptr_t shift) {
   const two_words add = {0, shift};
@@ -20,8 +20,8 @@ static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* 
   }
 }
 
-/* Where the block's strings began when its pointers were written. The block may have been moved
- * since then: its pointers still have the old addresses. */
+/* Returns where the block's strings began when its pointers were written. The block may have been
+ * moved since then: its pointers still have the old addresses. */
 static uintptr_t origin(const struct label_block* block) {
   return (uintptr_t)(block->set.storage + block->set.capacity);
 }
@@ -115,8 +115,8 @@ enum block_change cl_block_take_with(struct label_block* to, const struct label_
     block_append(to, key, value);
     return kBlockAdded;
   }
-  /* The fast path. A program often sets the same labels again, to values of the same length. Then
-   * this block has everything else already, and only one value's bytes are copied. */
+  /* This is the fast path. A program often sets the same labels again, to values of the same
+   * length. Then this block has everything else already, and only one value's bytes are copied. */
   if (relation->common != index) level(to, from, relation);
   const bool has_rest =
       relation->one_value ? relation->common == index

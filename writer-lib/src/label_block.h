@@ -1,16 +1,16 @@
-/* One label set in one piece of memory, as readers get it: header, array, and right behind the
- * array's last place the strings, packed end to end in the order of the labels (key 0, value 0, key
- * 1, ...). A reader needs one read for all, or three.
+/* A label block is one label set in one piece of memory, as readers get it: the header, the array,
+ * and right behind the array's last place the strings, packed in the order of the labels (key 0,
+ * value 0, key 1, ...). A reader needs one read for everything, or three.
  *
  *   0        24                                 24 + 32 x capacity
  *   +--------+---------+---------+-----+--------+--------------------------------------+
  *   | header | label 0 | label 1 | ... | unused | key 0 value 0 key 1 value 1 ... free |
  *   +--------+---------+---------+-----+--------+--------------------------------------+
  *
- * The functions here build in a block that nobody reads, mostly as the copy of a published one with
- * one change. Sets come in pairs of blocks of one capacity that take turns, so what is built in is
- * the set of one change ago and has most of the copy already: struct block_relation says how much,
- * and only the rest is copied. */
+ * The functions here build in a block that no reader reads, mostly a copy of the published block
+ * with one change. A set has a pair of blocks of one capacity that take turns. So the block that is
+ * built in has the set from one change ago, which is most of the copy already: struct
+ * block_relation says how much, and only the rest is copied. */
 #ifndef CUSTOMLABELS_SRC_LABEL_BLOCK_H
 #define CUSTOMLABELS_SRC_LABEL_BLOCK_H
 
@@ -28,10 +28,10 @@ struct label_block {
 
 /* What two blocks of a pair have in common. */
 struct block_relation {
-  /* So many labels at the start have the same strings at the same places. */
+  /* The number of labels at the start that have the same strings at the same places. */
   size_t common;
-  /* The label after those has the same key, and all after it have the same strings, if at other
-   * places; the counts are the same too. Only one value differs. */
+  /* The label after those has the same key, and all after it have the same strings, perhaps at
+   * other places; the counts are the same too. So only one value differs. */
   bool one_value;
 };
 
@@ -43,10 +43,11 @@ static inline unsigned char* block_strings(const struct label_block* block) {
   return (unsigned char*)(block->labels + block->set.capacity);
 }
 
-/* An empty set; the memory behind has room for the labels and the strings that are to come. */
+/* Makes an empty set. The memory behind it has room for the labels and the strings that are to
+ * come. */
 void cl_block_init(struct label_block* block, size_t capacity);
 
-/* Bytes of strings: of the first n labels, and of all. */
+/* These return the bytes of strings: those of the first n labels, and all. */
 static inline size_t block_bytes_before(const struct label_block* block, size_t n) {
   if (n == 0) return 0;
   const custom_labels_string_t* last = &block->labels[n - 1].value;
@@ -56,7 +57,7 @@ static inline size_t block_bytes(const struct label_block* block) {
   return block_bytes_before(block, block->set.count);
 }
 
-/* Index of the key, or the count if it is not there. */
+/* Returns the index of the key, or the count if it is not there. */
 static inline size_t block_find(const struct label_block* block, custom_labels_string_t key) {
   size_t i = 0;
   while (i < block->set.count) {
@@ -67,7 +68,8 @@ static inline size_t block_find(const struct label_block* block, custom_labels_s
   return i;
 }
 
-/* The label with the key in any set by the ABI: packed or not, with absent keys or without. */
+/* Finds the label with the key in any set by the ABI: packed or not, with absent keys or without.
+ */
 const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* labels,
                                            custom_labels_string_t key);
 
@@ -76,8 +78,9 @@ const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* label
 void cl_block_take(struct label_block* to, const struct label_block* from,
                    struct block_relation* relation, size_t n);
 
-/* Makes `to` the copy of `from` in which the key has this value; kBlockFull if that were more than
- * `limit` labels (then `to` and the relation are unchanged). The strings do not lie in `to`. */
+/* Makes `to` the copy of `from` in which the key has this value. Returns kBlockFull if that would
+ * be more than `limit` labels (then `to` and the relation are unchanged). The strings must not lie
+ * in `to`. */
 enum block_change cl_block_take_with(struct label_block* to, const struct label_block* from,
                                      struct block_relation* relation, custom_labels_string_t key,
                                      custom_labels_string_t value, size_t limit);
@@ -86,14 +89,14 @@ enum block_change cl_block_take_with(struct label_block* to, const struct label_
 void cl_block_take_without(struct label_block* to, const struct label_block* from,
                            struct block_relation* relation, size_t index);
 
-/* Changes in place, for what needs several. The strings do not lie in the block. What has been done
- * is taken out of the relation to the other block. */
+/* These change a block in place, for calls that need several changes. The strings must not lie in
+ * the block. Each change is taken out of the relation to the other block. */
 void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
                       custom_labels_string_t value);
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index);
 
-/* A string descriptor as one vector, so that its length and pointer are moved by one load and one
- * store: half of the cost of copying a set, and what the next copy loads is what one store wrote
+/* A string descriptor is moved as one vector, so that its length and pointer take one load and one
+ * store. That is half of the cost of copying a set, and the next copy loads what one store wrote
  * (no store-forwarding stall). */
 _Static_assert(sizeof(two_words) == sizeof(custom_labels_string_t), "length and pointer");
 
@@ -129,7 +132,7 @@ static inline enum block_change block_put(struct label_block* block,
   return kBlockAdded;
 }
 
-/* Adds the labels of `from` from an index on; their keys are not there. */
+/* Adds the labels of `from` from an index on, whose keys are not there. */
 void cl_block_append_labels(struct label_block* block, const struct label_block* from,
                             size_t first);
 

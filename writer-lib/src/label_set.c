@@ -1,5 +1,5 @@
-/* Set objects: their memory and their changes. label_set.h says how a change of a current set stays
- * invisible until it is whole. */
+/* This file has the memory and the changes of set objects. label_set.h says how a change of a
+ * current set stays invisible until it is whole. */
 #include "label_set.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct set_block* allocate_block(struct label_set* owner, size_t labels, 
 }
 
 struct label_set* cl_set_create(size_t capacity) {
-  /* Of strings nothing is known yet; so much for each is seldom too little. */
+  /* Nothing is known about the strings yet; this many bytes for each label are seldom too few. */
   enum { kUsualLabelBytes = 32 };
   struct label_set* set = malloc(sizeof *set);
   if (set == NULL) return NULL;
@@ -48,14 +48,15 @@ struct label_set* cl_set_create(size_t capacity) {
 void cl_set_free(struct label_set* set) {
   struct thread_state* thread = this_thread();
   if (is_current(set)) publish(thread->slot, NULL);
-  /* The address may come back as somebody else's set. */
+  /* The address may come back as another set, which this library did not make. */
   if (thread->shown == set->live) thread->shown = NULL;
   free(live_block(set));
   free(set->spare);
   free(set);
 }
 
-/* Half as much again, so that growing by one label at a time copies each only a few times. */
+/* The reserve is half as much again, so that growing by one label at a time copies each only a few
+ * times. */
 static size_t with_reserve(size_t n) { return n < SIZE_MAX / 2 ? n + n / 2 : n; }
 
 struct set_block* cl_set_take_spare(struct label_set* set, size_t labels, size_t bytes,
@@ -84,8 +85,9 @@ void cl_set_switch(struct label_set* set, struct set_block* block, struct block_
   struct set_block* old = live_block(set);
   const custom_labels_labelset_t* labels = block == NULL ? &set->handle.empty : &block->block.set;
   const bool current = is_current(set);
-  /* Before the store that publishes: a signal handler that installs a set of its own and puts this
-   * one back publishes what is live, and must not bring back the old block after that store. */
+  /* This comes before the store that publishes: a signal handler that installs a set of its own and
+   * puts this one back publishes what is live, and must not bring back the old block after that
+   * store. */
   set->live = labels;
   if (current) {
     publish(thread->slot, labels);
@@ -98,7 +100,8 @@ void cl_set_switch(struct label_set* set, struct set_block* block, struct block_
   set->relation = relation;
 }
 
-/* What a set needs to hold these labels too, at most. False if no memory could hold it. */
+/* Adds what a set needs at most to hold these labels too. Returns false if no memory could hold
+ * them. */
 static bool add_needs(const struct set_block* live, const custom_labels_label_t* labels, size_t n,
                       size_t* count, size_t* bytes) {
   *count = live == NULL ? 0 : live->block.set.count;
@@ -120,7 +123,7 @@ static bool are_valid(const custom_labels_label_t* labels, size_t n) {
   return true;
 }
 
-/* Whether the string is, or might be, one of the block's own. */
+/* Returns whether the string is, or might be, one of the block's own. */
 static bool lies_in(const struct set_block* block, custom_labels_string_t string) {
   const uintptr_t start = (uintptr_t)block_strings(&block->block);
   return (uintptr_t)string.buf >= start && (uintptr_t)string.buf < start + block->room;
@@ -161,8 +164,8 @@ static int build_beside(struct label_set* set, const custom_labels_label_t* labe
   return 0;
 }
 
-/* *old: the block with the labels from before. With `keep_old` it stays the set's, and the change
- * may happen in place. */
+/* *old becomes the block with the labels from before. With `keep_old` the set keeps it, and the
+ * change may happen in place. */
 static inline __attribute__((always_inline)) int update_set(struct label_set* set,
                                                             const custom_labels_label_t* labels,
                                                             size_t n, bool keep_old,

@@ -1,15 +1,16 @@
-/* Set objects: a handle, the block with its labels, and a second block to build the next labels in.
+/* A set object has a handle, the block with its labels, and a second block to build the next labels
+ * in.
  *
  * ABI v1 reads three words, {storage, count, capacity}, behind one pointer. A change of a set moves
  * two of the words, and two words cannot change at once; but the pointer can. So each block has the
  * three words at its start, and it is the block's address that is published, not the handle's: a
  * change of the current set builds the other block and stores its address to the variable. The
  * program's handle stays what it was; `owner`, in front of each block, leads back to it. The block
- * that has been replaced is kept for the next change: a set that is changed again and again takes
- * no memory for that, and (struct block_relation) copies little.
+ * that has been replaced is kept for the next change: a set that is changed again and again
+ * allocates nothing, and copies little (struct block_relation).
  *
- * A set that is not current on this thread is current nowhere, or it must not be changed
- * (customlabels.h): it may be changed in place, if the block has room. */
+ * A set that is not current on this thread is current on no thread, or it must not be changed
+ * (customlabels.h). So it may be changed in place, if the block has room. */
 #ifndef CUSTOMLABELS_SRC_LABEL_SET_H
 #define CUSTOMLABELS_SRC_LABEL_SET_H
 
@@ -23,9 +24,9 @@ struct set_block {
 };
 
 struct label_set {
-  struct label_set* owner;              /* itself, in front of the handle as in front of a block */
-  struct label_handle handle;           /* what the program has a pointer to */
-  const custom_labels_labelset_t* live; /* a block's set; or handle.empty before there is one */
+  struct label_set* owner;    /* itself; stands in front of the handle as in front of a block */
+  struct label_handle handle; /* the program has a pointer to it */
+  const custom_labels_labelset_t* live; /* a block's set, or handle.empty before there is one */
   struct set_block* spare;              /* may be null */
   struct block_relation relation;       /* between live and spare */
   uint64_t changes;
@@ -41,13 +42,13 @@ _Static_assert(offsetof(struct set_block, block) - offsetof(struct set_block, ow
                    offsetof(struct label_set, handle) - offsetof(struct label_set, owner),
                "owner_of works for the handle of an empty set, too");
 
-/* The set object behind a pointer of the program; null if it is anything else. */
+/* Returns the set object behind a pointer of the program, or null if that is anything else. */
 static inline struct label_set* set_object(const custom_labels_labelset_t* set) {
   if (!is_object(set)) return NULL;
   return (struct label_set*)((uintptr_t)set - offsetof(struct label_set, handle));
 }
 
-/* The block with the labels, or null for a set that never had any. */
+/* Returns the block with the labels, or null for a set that never had any. */
 static inline struct set_block* live_block(const struct label_set* set) {
   return set->live == &set->handle.empty ? NULL : block_of_labels(set->live);
 }
@@ -56,27 +57,28 @@ static inline bool is_string(custom_labels_string_t string) {
   return string.buf != NULL || string.len == 0;
 }
 
-/* A new set without labels; null without memory. */
+/* Returns a new set without labels, or null without memory. */
 struct label_set* cl_set_create(size_t capacity);
 void cl_set_free(struct label_set* set);
 
-/* As cl_block_put for each in turn, whole or not at all: 0, EINVAL, ENOMEM. */
+/* Sets the labels in turn, all or none. Returns 0, EINVAL or ENOMEM. */
 int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n);
 int cl_set_remove(struct label_set* set, custom_labels_string_t key);
 int cl_set_clear(struct label_set* set);
 
-/* For what has a use for the set's block from before: builds the labels in a block of their own and
- * makes it the set's, without giving up the old one (null if there was none). */
+/* Builds the labels in a block of their own and gives it to the set, without giving up the old
+ * block: *old becomes that block, or null if there was none. It is for callers that need the old
+ * labels. */
 int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
                          struct set_block** old);
 
-/* A block that can hold so much; taken from the set's spare one if that will do. Null without
- * memory. The relation is that to the live block. */
+/* Returns a block that can hold so much: the set's spare one if it is large enough. Returns null
+ * without memory. The relation is that to the live block. */
 struct set_block* cl_set_take_spare(struct label_set* set, size_t labels, size_t bytes,
                                     struct block_relation* relation);
 
-/* Makes a block the set's labels (null: none), and publishes it if the set is current on this
- * thread. The old block becomes the spare one if `keep_old`, else it is the caller's. */
+/* Makes a block the set's labels (null for none), and publishes it if the set is current on this
+ * thread. The old block becomes the spare one if `keep_old`, else the caller owns it. */
 void cl_set_switch(struct label_set* set, struct set_block* block, struct block_relation relation,
                    bool keep_old);
 

@@ -1,5 +1,5 @@
-/* The calls of label-set mode. Each takes a set object, the handle of the thread's own set, or, for
- * reading, any set by the ABI. */
+/* These are the calls of label-set mode. Each takes a set object, the handle of the thread's own
+ * set, or, for reading, any set by the ABI. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ API const custom_labels_label_t* custom_labels_get(custom_labels_labelset_t* set
   return key.buf == NULL ? NULL : cl_find_label(cl_labels_of(set), key);
 }
 
-/* A copy for the caller to free; an empty one has a buffer too. */
+/* Makes a copy that the caller frees; an empty one has a buffer too. */
 static int copy_string(custom_labels_string_t string, custom_labels_string_t* out) {
   unsigned char* copy = malloc(string.len == 0 ? 1 : string.len);
   if (copy == NULL) return ENOMEM;
@@ -95,7 +95,7 @@ static bool is_first(const custom_labels_labelset_t* labels, size_t index) {
   return label->key.buf != NULL && cl_find_label(labels, label->key) == label;
 }
 
-/* A set that we have not built may have absent keys, and keys that are there twice. */
+/* A set that this library has not built may have absent keys, and keys that are there twice. */
 static int copy_labels_of(struct label_set* to, const custom_labels_labelset_t* from) {
   for (size_t i = 0; i < from->count; i++) {
     if (!is_first(from, i)) continue;
@@ -137,7 +137,7 @@ API int custom_labels_debug_string(const custom_labels_labelset_t* set,
   size_t size = 2;
   for (size_t i = 0; i < count; i++) {
     const custom_labels_label_t* label = &labels->storage[i];
-    /* ": " and ", " */
+    /* 4 is the size of ": " and ", ". */
     if (label->key.buf != NULL) size += label->key.len + label->value.len + 4;
   }
   unsigned char* text = malloc(size);

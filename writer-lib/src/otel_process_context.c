@@ -1,4 +1,5 @@
-/* OpenTelemetry's process context: what the process is, and the names of its threads' attributes.
+/* This file publishes OpenTelemetry's process context: what the process is, and the names of its
+ * threads' attributes.
  *
  *     /proc/PID/maps:  ... /memfd:OTEL_CTX        by this name a reader finds the header
  *
@@ -10,25 +11,27 @@
  *
  * A reader is another process, and this one runs on meanwhile. It reads the time of publication,
  * the payload, and the time once more. If the times differ, or are 0, it begins anew. So a change
- * is:
+ * has five steps:
  *
- *     1. write all of the free payload       who reads now, reads the other one
+ *     1. write all of the free payload       a reader that reads now reads the other one
  *     2. published at = 0                    from here on readers wait
  *     3. payload and size
  *     4. published at = now                  a time that was never there before
- *     5. name the mapping again              some readers watch that call, to hear of changes
+ *     5. name the mapping again              some readers watch that call, to notice changes
  *
- * Why two payloads, and not a new piece of memory each time. Whoever frees the old one after step 4
- * frees it under a reader that has just been told where it is. Here it stays what it was until the
- * change after the next, and memory it stays forever. They take no memory before they are used.
+ * Why there are two payloads, and not a new piece of memory each time. If step 4 were followed by
+ * freeing the old one, a reader that has just read its address would read freed memory. Here the
+ * old payload stays what it was until the change after the next, and its memory is never freed. The
+ * two take no memory before they are used.
  *
- * There is no other state. What a change keeps, it copies from the published payload: the
- * attributes where a name is added, the names where the attributes are replaced.
+ * There is no other state. A change copies what it keeps from the published payload: the attributes
+ * if a name is added, the names if the attributes are replaced.
  *
- * Fork. The header is not inherited (MADV_DONTFORK), or readers would take the parent's for the
- * child's. The payloads are, as all memory is. The handlers below hold the mutex over a fork, so
- * that the child has it free and the state whole, and forget the header in the child. */
-/* memfd_create and MADV_DONTFORK are Linux's.
+ * Fork. The child does not inherit the header (MADV_DONTFORK), or readers would take the parent's
+ * for the child's. It inherits the payloads, as all memory. The handlers below hold the mutex over
+ * a fork, so that in the child the mutex is free and the state is whole, and they forget the header
+ * in the child. */
+/* memfd_create and MADV_DONTFORK exist on Linux only.
  * NOLINTNEXTLINE(bugprone-reserved-identifier): a name for libc. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -43,7 +46,7 @@
 
 #define API __attribute__((visibility("default")))
 
-/* In headers of Linux 5.17, 6.3 and newer. */
+/* Only headers of Linux 5.17, 6.3 and newer have these. */
 #if !defined(PR_SET_VMA)
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -65,18 +68,18 @@ typedef struct {
 } header_t;
 _Static_assert(sizeof(header_t) == 32, "the format's header");
 
-/* A message, and where the two parts of it are that a change may keep. */
+/* A message, and the places of the two parts that a change may keep. */
 typedef struct {
   uint8_t bytes[OTEL_CONTEXT_MAX_PAYLOAD];
   size_t size;
-  size_t attributes_at, attributes_size; /* what is in the Resource */
-  size_t names_at, names_size;           /* what is in the array of names */
+  size_t attributes_at, attributes_size; /* the content of the Resource */
+  size_t names_at, names_size;           /* the content of the array of names */
   size_t names;
 } payload_t;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static header_t* header; /* null: this process has none */
-static pid_t owner;      /* the process that has made it */
+static header_t* header; /* null if this process has none */
+static pid_t owner;      /* the process that has made the header */
 static uint64_t last_published_ns;
 static bool forks_are_handled;
 static payload_t payloads[2];
@@ -91,8 +94,8 @@ static size_t current; /* the payload that was published last, or is empty */
  *   AnyValue        1 string    5 ArrayValue
  *   ArrayValue      1 AnyValue, for each name
  *
- * All of it are fields with a length. That comes first, so sizes are computed from inside to
- * outside, and the bytes written from outside to inside. */
+ * Every field has a length, which comes first. So sizes are computed from inside to outside, and
+ * bytes are written from outside to inside. */
 
 static const char kSchemaKey[] = "threadlocal.schema_version";
 static const char kSchema[] = "tlsdesc_v1_dev";
@@ -105,16 +108,16 @@ static size_t varint_size(size_t value) {
   while ((value >>= 7) != 0) size++;
   return size;
 }
-/* With its tag, which is one byte for all fields here. */
+/* The size includes the tag, which is one byte for all fields here. */
 static size_t field_size(size_t size) { return 1 + varint_size(size) + size; }
-/* KeyValue with a value of one field. */
+/* Returns the size of a KeyValue with a value of one field. */
 static size_t pair_size(size_t key_size, size_t value_size) {
   return field_size(key_size) + field_size(field_size(value_size));
 }
 
 static void put_byte(payload_t* to, size_t byte) { to->bytes[to->size++] = (uint8_t)byte; }
 
-/* The head of a field; its bytes follow. */
+/* Writes the head of a field; its bytes follow. */
 static void put_field(payload_t* to, unsigned field, size_t size) {
   put_byte(to, field << 3 | 2);
   for (; size > 127; size >>= 7) put_byte(to, (size & 127) | 128);
@@ -128,7 +131,7 @@ static void put_text(payload_t* to, unsigned field, const char* text, size_t siz
   put_field(to, field, size);
   put_bytes(to, text, size);
 }
-/* KeyValue up to the bytes of its value. */
+/* Writes a KeyValue up to the bytes of its value. */
 static void put_pair(payload_t* to, unsigned field, const char* key, size_t key_size,
                      unsigned value_field, size_t value_size) {
   put_field(to, field, pair_size(key_size, value_size));
@@ -137,7 +140,7 @@ static void put_pair(payload_t* to, unsigned field, const char* key, size_t key_
   put_field(to, value_field, value_size);
 }
 
-/* Writes all but the attributes and the names, and leaves these their places. */
+/* Writes all but the attributes and the names, and leaves room for these. */
 static result_t lay_out(payload_t* draft, size_t attributes_size, size_t names_size) {
   const size_t schema_key = sizeof(kSchemaKey) - 1;
   const size_t schema = sizeof(kSchema) - 1;
@@ -170,8 +173,8 @@ static header_t* map_header(int fd) {
   return NULL;
 }
 
-/* In a memory file, whose name is in the memory map on every kernel. Kernels before 6.3 refuse the
- * flag that says that nobody will execute it. */
+/* Maps the header from a memory file, whose name is in the memory map on every kernel. Kernels
+ * before 6.3 refuse the flag that the file will not be executed. */
 static header_t* map_named_header(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   int fd = memfd_create(kName, flags | MFD_NOEXEC_SEAL);
@@ -182,23 +185,25 @@ static header_t* map_named_header(void) {
   return at;
 }
 
-/* Memory files may be forbidden. Then the name below must do, which not every kernel knows. */
+/* Memory files may be forbidden. Then only the name below is left, which not every kernel supports.
+ */
 static bool named_by_file;
 
-/* A child that no handler has seen (_Fork, clone) has the pointer, and not what it points to. */
+/* A child of _Fork or clone, for which no handler ran, has the pointer but not the memory behind
+ * it. */
 static void forget_of_parent(void) {
   if (header != NULL && owner != getpid()) header = NULL;
 }
 
 static result_t make_header(void) {
   if (header != NULL) return OTEL_CONTEXT_OK;
-  /* A child would store to a header that it has not inherited. */
+  /* Without the handlers, a child would store to a header that it has not inherited. */
   if (!forks_are_handled) return OTEL_CONTEXT_NO_MAPPING;
   header_t* at = map_named_header();
   named_by_file = at != NULL;
   if (at == NULL) at = map_header(-1);
   if (at == NULL) return OTEL_CONTEXT_NO_MAPPING;
-  at->version = 2; /* published_ns is 0: nobody reads on */
+  at->version = 2; /* published_ns is 0, so no reader reads on */
   memcpy(at->signature, kName, sizeof(at->signature));
   header = at;
   owner = getpid();
@@ -212,7 +217,7 @@ static bool name_header(void) {
 
 /* ---- publishing */
 
-/* A time after all times that were published before, in this process and in its parents. */
+/* Returns a time after all times that were published before, in this process and in its parents. */
 static uint64_t next_time(void) {
   struct timespec now = {0, 0};
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -221,16 +226,16 @@ static uint64_t next_time(void) {
   return last_published_ns;
 }
 
-/* Nothing that follows is stored before what precedes, as any CPU sees it. gcc's thread sanitizer
- * knows no fences, and no readers in other processes. */
+/* On every CPU, stores before the fence become visible before those after it. gcc's thread
+ * sanitizer supports no fences, and knows no readers in other processes. */
 static void fence(void) {
 #if !defined(__SANITIZE_THREAD__)
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
 
-/* Steps 2 to 5. Each release store comes after all that was stored before it. The fence at the end
- * is for the next change: its step 1 writes to the payload that this one withdraws. */
+/* Does steps 2 to 5. Each release store comes after all that was stored before it. The fence at the
+ * end is for the next change: its step 1 writes to the payload that this change withdraws. */
 static result_t publish_payload(const payload_t* payload) {
   __atomic_store_n(&header->published_ns, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&header->payload, payload->bytes, __ATOMIC_RELEASE);
@@ -240,7 +245,7 @@ static result_t publish_payload(const payload_t* payload) {
   return name_header() || named_by_file ? OTEL_CONTEXT_OK : OTEL_CONTEXT_UNNAMED;
 }
 
-/* What was written to the free payload becomes the current one. */
+/* Makes the payload that was written the current one. */
 static result_t publish_draft(payload_t* draft) {
   const result_t result = make_header();
   if (result != OTEL_CONTEXT_OK) return result;
@@ -252,13 +257,13 @@ static payload_t* free_payload(void) { return &payloads[1 - current]; }
 
 /* ---- attributes */
 
-/* The bytes of a text, or SIZE_MAX if there are more than a reader takes. */
+/* Returns the number of bytes of a text, or SIZE_MAX if there are more than a reader accepts. */
 static size_t text_size(const char* text) {
   const size_t size = strnlen(text, OTEL_CONTEXT_MAX_TEXT + 1);
   return size > OTEL_CONTEXT_MAX_TEXT ? SIZE_MAX : size;
 }
 
-/* How many bytes the attributes take in the message. */
+/* Computes how many bytes the attributes take in the message. */
 static result_t measure(const otel_process_attribute_t* attributes, size_t count, size_t* size) {
   if (attributes == NULL && count > 0) return OTEL_CONTEXT_BAD_ARGUMENT;
   *size = 0;
@@ -320,7 +325,7 @@ API result_t otel_process_context_publish(const otel_process_attribute_t* attrib
 
 /* ---- names of the threads' attributes */
 
-/* A length that put_field wrote, and the bytes after it. */
+/* Reads a length that put_field wrote; *at is then behind it. */
 static size_t take_length(const uint8_t** at) {
   size_t value = 0;
   unsigned shift = 0;
@@ -331,7 +336,7 @@ static size_t take_length(const uint8_t** at) {
   return value;
 }
 
-/* Its number, or the number of names. */
+/* Returns the number of the name, or the number of names if it is not there. */
 static size_t find_name(const payload_t* payload, const char* name, size_t size) {
   const uint8_t* at = payload->bytes + payload->names_at;
   for (size_t i = 0; i < payload->names; i++) {
@@ -360,7 +365,7 @@ static result_t add_name(payload_t* draft, const char* name, size_t size) {
   return OTEL_CONTEXT_OK;
 }
 
-/* One that is known is published again only where the process has no context, after a fork. */
+/* A known name is published again only if the process has no context, after a fork. */
 static result_t publish_name(const char* name, size_t size, size_t* index) {
   payload_t* known = &payloads[current];
   *index = find_name(known, name, size);
@@ -389,13 +394,13 @@ API void otel_process_context_withdraw(void) {
   pthread_mutex_lock(&mutex);
   forget_of_parent();
   if (header != NULL) {
-    /* For readers that have found it. */
+    /* Readers that have found the header see that it is withdrawn. */
     __atomic_store_n(&header->published_ns, 0, __ATOMIC_RELEASE);
     munmap(header, sizeof(*header));
     header = NULL;
   }
   payload_t* draft = free_payload();
-  /* Less than what was there. */
+  /* This cannot fail for want of room: it is less than what was there. */
   if (replace_attributes(draft, NULL, 0, 0) == OTEL_CONTEXT_OK) current = 1 - current;
   pthread_mutex_unlock(&mutex);
 }
@@ -407,7 +412,8 @@ static void in_child(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* When the library is loaded: a fork in the middle of the first call must meet the handlers. */
+/* This happens when the library is loaded, because a fork in the middle of the first call must run
+ * the handlers. */
 __attribute__((constructor)) static void handle_forks(void) {
   forks_are_handled = pthread_atfork(before_fork, after_fork, in_child) == 0;
 }

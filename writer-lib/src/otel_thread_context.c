@@ -1,31 +1,31 @@
-/* OpenTelemetry's thread context, and how it is changed under the eyes of a reader.
+/* This file publishes OpenTelemetry's thread context, and changes it while a reader may read it.
  *
- * A reader follows one pointer to one record. The record has many bytes, so it cannot be changed at
- * one blow; the pointer can. Each thread therefore has two records, and the pointer is at one of
- * them, or at none:
+ * A reader follows one pointer to one record. The record has many bytes, so it cannot be changed in
+ * one step; the pointer can. Each thread therefore has two records, and the pointer points to one
+ * of them, or is null:
  *
- *     otel_thread_ctx_v1 --------> records[0]   published: nobody stores to it
+ *     otel_thread_ctx_v1 --------> records[0]   published: not stored to
  *                                  records[1]   free: the next one is written here
  *
  *     1. write all of the free record             the reader finds the old record
- *     2. store its address to otel_thread_ctx_v1  from here on, the new one
+ *     2. store its address to otel_thread_ctx_v1  from here on it finds the new one
  *
  * The record that was published is the free one from then on. The field `valid` is the format's
  * other way to hide a record that is being written. A reader that comes in the middle then finds no
  * record at all, and its sample is lost. With two records there is no such moment; `valid` is
  * always 1.
  *
- * Who may read. Whoever interrupts the thread (signal handler, ptrace, BPF on the same CPU) sees
+ * Which readers. One that interrupts the thread (signal handler, ptrace, BPF on the same CPU) sees
  * its stores in program order, so it is enough that the compiler keeps step 1 before step 2, and
  * step 2 before step 1 of the next call. The store is a release store, so that another CPU which
- * follows the new pointer finds the new record too. But such a reader may still be in the old one
- * when the next call writes to it. The format asks for readers that stop the thread.
+ * follows the new pointer finds the new record too. But such a reader may still read the old record
+ * when the next call writes to it. The format requires readers to stop the thread.
  *
- * Signal handlers. One that interrupts step 1 and writes itself would take the same free record.
- * The flag `busy` says so, and the handler is refused. The flag needs no atomic test-and-set: a
+ * Signal handlers. One that interrupts step 1 and writes itself would take the same free record. So
+ * step 1 sets the flag `busy`, and the handler is refused. The flag needs no atomic test-and-set: a
  * handler that comes between the test and the setting runs to its end before the thread goes on,
- * and what it has published is what the thread then finds. So the pointer is read after the flag is
- * set. */
+ * and the thread then finds what the handler has published. So the pointer is read after the flag
+ * is set. */
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -37,12 +37,12 @@
 typedef otel_context_record_t record_t;
 typedef otel_context_result_t result_t;
 
-/* Key and length. */
+/* An entry begins with its key and its length. */
 enum { kEntryHead = 2 };
 
 API __thread const record_t* otel_thread_ctx_v1;
 
-/* Two times ten whole cache lines. */
+/* The records take two times ten whole cache lines. */
 static __thread struct {
   record_t records[2];
   volatile sig_atomic_t busy;
@@ -50,10 +50,10 @@ static __thread struct {
 
 /* ---- writing, from outside to inside */
 
-/* The compiler moves no load or store across. */
+/* The compiler moves no load or store across this. */
 static void keep_order(void) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
-/* The free record; null: a write is under way. */
+/* Returns the free record, or null if a write is in progress. */
 static record_t* begin_write(void) {
   if (own.busy) return NULL;
   own.busy = 1;
@@ -120,28 +120,29 @@ API result_t otel_context_attach(const uint8_t trace_id[16], const uint8_t span_
   if (!no_trace) {
     memcpy(record->trace_id, trace_id, sizeof(record->trace_id));
     memcpy(record->span_id, span_id, sizeof(record->span_id));
-    record->trace_flags = trace_flags; /* without a span there are none */
+    record->trace_flags = trace_flags; /* without a span there are no flags */
   }
   return end_write(record, append_all(record, attributes, count));
 }
 
 /* ---- changes of one attribute */
 
-/* One attribute as it shall be; null: gone. */
+/* One attribute as it shall be; a null value removes it. */
 typedef struct {
   uint8_t key;
   const void* value;
   size_t size;
 } change_t;
 
-/* The calling thread's record; null: none. It may be another writer's, who hides it by `valid`. */
+/* Returns the calling thread's record, or null if it has none. The record may be one of another
+ * writer, which hides it by `valid`. */
 static const record_t* current_record(void) {
   const record_t* record = otel_thread_ctx_v1;
   return record != NULL && record->valid == 1 ? record : NULL;
 }
 
-/* Copies the attributes of `from`, with the change at the place of the old one. Once, even if it is
- * there twice: in another writer's record it may be, and the last entry may be cut. */
+/* Copies the attributes of `from`, with the change at the place of the old one. Another writer's
+ * record may have the attribute twice, and its last entry may be cut; the copy has it once. */
 static result_t copy_changed(record_t* record, const record_t* from, const change_t* change,
                              bool* placed) {
   const size_t size = from->attributes_size;
@@ -164,7 +165,7 @@ static result_t write_changed(record_t* record, const change_t* change) {
   begin_record(record);
   bool placed = false;
   if (from != NULL) {
-    /* Another writer's as well. */
+    /* The record may be another writer's, so its size is checked. */
     if (from->attributes_size > sizeof(from->attributes)) return OTEL_CONTEXT_FULL;
     memcpy(record, from, offsetof(record_t, attributes));
     record->attributes_size = 0;
@@ -186,14 +187,14 @@ API result_t otel_context_set(uint8_t key, const void* value, size_t size) {
 API result_t otel_context_remove(uint8_t key) {
   record_t* record = begin_write();
   if (record == NULL) return OTEL_CONTEXT_BUSY;
-  /* None stays none. */
+  /* Without a record there is nothing to remove. */
   if (current_record() == NULL) return end_write(otel_thread_ctx_v1, OTEL_CONTEXT_OK);
   const change_t change = {key, NULL, 0};
   return end_write(record, write_changed(record, &change));
 }
 
 API result_t otel_context_detach(void) {
-  /* The write that was interrupted would publish its record after this. */
+  /* The write that was interrupted would publish its record after this call. */
   if (own.busy) return OTEL_CONTEXT_BUSY;
   __atomic_store_n(&otel_thread_ctx_v1, NULL, __ATOMIC_RELEASE);
   keep_order();

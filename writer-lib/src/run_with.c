@@ -1,10 +1,10 @@
-/* Labels for the time of a callback, on a set object or on the thread's own set.
+/* This file sets labels for the time of a callback, on a set object or on the thread's own set.
  *
  * The set's labels from before stay whole in their block while the callback runs; a change within
- * it builds in yet another block. If there was none, putting back is one store of the old block's
- * address. If there was one, the new labels are what the callback left, with the old block's values
- * for these keys. Compiled with -fexceptions: the cleanup also runs when the callback throws or
- * ends the thread. */
+ * it builds in yet another block. If there was no such change, putting back is one store of the old
+ * block's address. If there was one, the new labels are those that the callback left, with the old
+ * block's values for these keys. The file is compiled with -fexceptions, so that the cleanup also
+ * runs when the callback throws or ends the thread. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,20 +14,21 @@ struct run {
   struct label_set* set;
   const custom_labels_label_t* labels;
   size_t n;
-  struct set_block* before; /* null: there were no labels */
+  struct set_block* before; /* null if there were no labels */
   struct block_relation relation;
   const custom_labels_labelset_t* live; /* what the callback started with */
   uint64_t changes_before;
   uint64_t changes;
 };
 
-/* What the callback left, with the values from before for the keys of this run. False without
- * memory. */
+/* Builds what the callback left, with the values from before for the keys of this run. Returns
+ * false without memory. */
 static bool merge(const struct run* run) {
   struct label_set* set = run->set;
   const struct set_block* live = live_block(set);
   const custom_labels_labelset_t* before = run->before == NULL ? NULL : &run->before->block.set;
-  /* All values from before, and all keys: these are in the block of then. */
+  /* This is enough room for all that comes back: its keys and values are in the block from before.
+   */
   const size_t count = (live == NULL ? 0 : live->block.set.count) + run->n;
   const size_t bytes = (live == NULL ? 0 : block_bytes(&live->block)) +
                        (run->before == NULL ? 0 : block_bytes(&run->before->block));
@@ -58,7 +59,7 @@ static void put_back(struct run* run) {
   }
   /* Nothing is known about a block that the callback has changed. */
   cl_set_switch(set, run->before, untouched ? run->relation : kUnrelated, true);
-  /* For a run around this one, nothing has happened. */
+  /* For a run around this one, nothing has changed. */
   if (untouched) set->changes = run->changes_before;
 }
 

@@ -1,30 +1,30 @@
-/* The 64-byte trace context of a thread, and the order in which it is written.
+/* This file writes the 64-byte trace context of a thread, in this order:
  *
  *   store checksum 0        from here on a reader ignores the record
  *   store the fields
  *   store the new checksum  from here on a reader accepts it
  *
- * Who needs this order kept. A reader that interrupts the thread (signal handler, ptrace, BPF on
- * the same CPU) sees every store before the point of interruption and none after it, on x86-64 and
- * on aarch64 alike: an exception does not reorder a CPU's own stores as that same CPU sees them.
- * For it, only the compiler must keep the order. Another CPU that copies the record while the
- * thread runs on may see stores in another order on aarch64; there, each release store comes after
- * all that were stored before it, which makes the whole write one sequence for it too. No full
- * barrier is needed at the end: it would order this write against later loads, and no reader
- * depends on those.
+ * Which readers need this order. A reader that interrupts the thread (signal handler, ptrace, BPF
+ * on the same CPU) sees every store before the point of interruption and none after it, on x86-64
+ * and on aarch64 alike: an exception does not reorder a CPU's own stores as that same CPU sees
+ * them. For such a reader, only the compiler must keep the order. Another CPU that copies the
+ * record while the thread runs on may see stores in another order on aarch64; there, each release
+ * store comes after all that were stored before it, which makes the whole write one sequence for
+ * that CPU too. No full barrier is needed at the end: it would order this write against later
+ * loads, and no reader depends on those.
  *
- * Why the checksum tells a mixture from either record. It is hash(span) ^ hash(swapped root), and
+ * Why the checksum detects a mixture of two records. It is hash(span) ^ hash(swapped root), and
  * multiplying by an odd constant maps 64-bit numbers one to one. So a record with the new span, the
  * old root and the old checksum fits only if both spans hash alike, that is, are equal; likewise
- * with the new checksum. A mixture of two consecutive records never fits. (But for one alias: a
- * hash of 0 is stored as all ones, so two IDs in 2^64 share a checksum.) */
+ * with the new checksum. The checksum never fits a mixture of two consecutive records. (There is
+ * one exception: a hash of 0 is stored as all ones, so two IDs in 2^64 share a checksum.) */
 #include "customlabels/thread_context.h"
 
 #define API __attribute__((visibility("default")))
 
 API __thread thread_context_record_t context_tls_v1;
 
-/* 2^64 divided by the golden ratio, odd. */
+/* This is 2^64 divided by the golden ratio, made odd. */
 static const uint64_t kMultiplier = 0x9E3779B97F4A7C15U;
 
 API uint64_t thread_context_checksum(uint64_t span_id, uint64_t root_span_id) {
@@ -33,14 +33,14 @@ API uint64_t thread_context_checksum(uint64_t span_id, uint64_t root_span_id) {
   return hash == 0 ? UINT64_MAX : hash;
 }
 
-/* Steps 1 and 2 of a write; the caller's next store to the checksum ends it. */
+/* Does steps 1 and 2 of a write; the caller's next store to the checksum ends it. */
 static void begin_write(thread_context_record_t* record, uint64_t span_id, uint64_t root_span_id) {
   __atomic_store_n(&record->checksum, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&record->span_id, span_id, __ATOMIC_RELEASE);
   __atomic_store_n(&record->root_span_id, root_span_id, __ATOMIC_RELEASE);
 }
 
-/* `tags` holds `count`; the others become 0. */
+/* Writes `count` tags; the others become 0. */
 static void write_tags(thread_context_record_t* record, const uint32_t* tags, size_t count) {
   for (size_t i = 0; i < THREAD_CONTEXT_TAGS; i++)
     __atomic_store_n(&record->tags[i], i < count ? tags[i] : 0, __ATOMIC_RELEASE);

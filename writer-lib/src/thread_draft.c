@@ -1,5 +1,5 @@
-/* Building the thread's next own set, out of the own set or, when another one is installed, out of
- * that. */
+/* This file builds the thread's next own set, from the own set or, when another one is installed,
+ * from that. */
 #include "thread_draft.h"
 
 static const custom_labels_string_t kSpanId = {sizeof CUSTOM_LABELS_SPAN_ID_KEY - 1,
@@ -21,14 +21,15 @@ size_t cl_shown_trace(struct thread_state* thread) {
 
 static size_t count_digits(uint64_t number) {
   size_t digits = 1;
-  /* 10^19 is the last power that fits. */
+  /* 10^19 is the last power of ten that fits. */
   for (uint64_t power = 10; digits < CUSTOM_LABELS_THREAD_MAX_TRACE_VALUE && number >= power;
        power *= 10)
     digits++;
   return digits;
 }
 
-/* Unsigned decimal; at most 20 digits. Two at a time, since each step waits for a division. */
+/* Writes unsigned decimal, at most 20 digits. It writes two at a time, since each step waits for a
+ * division. */
 static size_t write_decimal(unsigned char* to, uint64_t number) {
   const size_t digits = count_digits(number);
   size_t end = digits;
@@ -50,7 +51,7 @@ void cl_write_trace(struct trace_labels* trace, uint64_t span_id, uint64_t root_
   trace->labels[1].value.buf = trace->digits[1];
 }
 
-/* Length of the UTF-8 sequence that this byte leads; 1 for a byte that leads none. */
+/* Returns the length of the UTF-8 sequence that this byte leads, 1 for a byte that leads none. */
 static size_t utf8_length(unsigned char lead) {
   if (lead >= 0xf0 && lead < 0xf8) return 4;
   if (lead >= 0xe0 && lead < 0xf0) return 3;
@@ -84,7 +85,7 @@ static custom_labels_result_t import_program_label(struct draft* draft,
                                                    custom_labels_string_t without) {
   custom_labels_string_t key = label->key;
   custom_labels_string_t value = label->value;
-  /* Of equal keys the first counts; an empty key has no place in the own set. */
+  /* The first of equal keys counts; the own set has no empty keys. */
   if (key.buf == NULL || is_reserved(key) || cl_find_label(from, key) != label)
     return CUSTOM_LABELS_SET;
   draft->truncated |= cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
@@ -175,7 +176,7 @@ static inline custom_labels_result_t put_labels(struct label_block* block,
   return cut ? CUSTOM_LABELS_TRUNCATED : CUSTOM_LABELS_SET;
 }
 
-/* On top of an installed set, or of nothing. */
+/* Sets labels on top of an installed set, or of nothing. */
 static custom_labels_result_t update_other(struct thread_state* thread, enum draft_start start,
                                            const custom_labels_label_t* labels, size_t n) {
   struct draft draft;

@@ -1,8 +1,9 @@
-/* The calls of fixed-buffer mode: arguments are checked and cut, the next own set is built, and
- * published (thread_state.h). */
+/* These are the calls of fixed-buffer mode: they check and cut arguments, build the next own set,
+ * and publish it (thread_state.h). */
 #include "thread_draft.h"
 
-/* One label, the own set current and not empty: nothing is copied only to be overwritten. */
+/* Sets one label while the own set is current and not empty. Nothing is copied only to be
+ * overwritten. */
 static inline custom_labels_result_t set_in_own(struct thread_state* thread,
                                                 custom_labels_string_t key,
                                                 custom_labels_string_t value) {
@@ -26,7 +27,7 @@ API custom_labels_result_t custom_labels_thread_prepare(void) {
   return has ? CUSTOM_LABELS_SET : CUSTOM_LABELS_NO_MEMORY;
 }
 
-/* One label on top of an installed set, or the first one. */
+/* Sets one label on top of an installed set, or the first one. */
 static custom_labels_result_t set_in_other(struct thread_state* thread, custom_labels_string_t key,
                                            custom_labels_string_t value) {
   const bool was_there = cl_find_label(*current_slot(thread), key) != NULL;
@@ -70,8 +71,8 @@ API custom_labels_result_t custom_labels_thread_replace(const custom_labels_labe
   return n == 0 ? custom_labels_thread_clear() : update(kTraceLabels, labels, n);
 }
 
-/* Publishes what `start` says of the current labels, without one of them or behind another trace
- * context. `done`: the result if nothing had to be cut. */
+/* Publishes the current labels that `start` names, without one of them or behind another trace
+ * context. The result is `done` if nothing had to be cut. */
 static custom_labels_result_t rebuild(struct thread_state* thread, enum draft_start start,
                                       custom_labels_string_t without,
                                       const struct trace_labels* trace,

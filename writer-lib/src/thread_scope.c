@@ -1,15 +1,15 @@
-/* Scopes: what was current when one is entered is current again when it is left.
+/* The set that was current when a scope is entered is current again when it is left.
  *
- * An own set is built in the block that is not live, so the set of the entry is still whole in its
- * block if none was begun there since: the usual case, and leaving is one store. Otherwise the
- * set comes back from the copy that enter made. The copy is taken as it is, with pointers into the
- * block that it came from: cl_block_take moves them. */
+ * An own set is built in the block that is not live. So the set of the entry is still whole in its
+ * block if no other set was begun there since; in this usual case leaving is one store. Otherwise
+ * the set comes back from the copy that enter made. The copy has pointers into the block that it
+ * came from: cl_block_take moves them. */
 #include <string.h>
 
 #include "thread_draft.h"
 
-/* In place of a thread's blocks: this scope was entered in a signal handler that interrupted
- * another call, so nothing was saved. */
+/* The address of this stands in place of a thread's blocks when a scope was entered in a signal
+ * handler that interrupted another call, so nothing was saved. */
 static const char kRefused;
 
 static inline void save(struct thread_state* thread, custom_labels_saved_t* saved) {
@@ -26,7 +26,8 @@ static inline void save(struct thread_state* thread, custom_labels_saved_t* save
   for (size_t i = 0; i < own->set.count; i++) image->labels[i] = own->labels[i];
   const unsigned char* from = block_strings(own);
   unsigned char* to = block_strings(image);
-  /* Whole vectors, mostly a few, for which a call would take longer; a block has room for them. */
+  /* Whole vectors are copied, mostly a few, for which a call would take longer; a block has room
+   * for them. */
   const size_t bytes = block_bytes(own);
   for (size_t i = 0; i < bytes; i += sizeof(two_words)) memcpy(to + i, from + i, sizeof(two_words));
 }
@@ -56,13 +57,13 @@ API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t*
   return CUSTOM_LABELS_SET;
 }
 
-/* Whether the own set of the entry is still in its block. */
+/* Returns whether the own set of the entry is still in its block. */
 static inline bool is_untouched(struct thread_state* thread, const custom_labels_saved_t* saved) {
   return saved->blocks == thread->blocks && *builds_in(thread, saved->own) == saved->builds;
 }
 
-/* The own set of the entry, in a block that is not published (or is, if nothing changed); null if
- * it was empty. False without memory. */
+/* Restores the own set of the entry in a block that is not published (or is, if nothing changed).
+ * The block is null if the set was empty. Returns false without memory. */
 static bool restore_own(struct thread_state* thread, const custom_labels_saved_t* saved,
                         struct label_block** block) {
   *block = NULL;
@@ -80,7 +81,7 @@ static bool restore_own(struct thread_state* thread, const custom_labels_saved_t
   return true;
 }
 
-/* The usual ways out: the own set was current, and there is nothing to build. */
+/* Handles the usual cases: the own set was current, and there is nothing to build. */
 static inline bool leave_in_place(struct thread_state* thread, const custom_labels_saved_t* saved) {
   if (saved->blocks != thread->blocks || saved->blocks == NULL) return false;
   if (saved->own == NULL ? saved->current != NULL
@@ -94,14 +95,14 @@ static inline bool leave_in_place(struct thread_state* thread, const custom_labe
 
 static __attribute__((noinline)) custom_labels_result_t leave(struct thread_state* thread,
                                                               const custom_labels_saved_t* saved) {
-  /* A thread that had no memory yet had no own set: nothing but its absence to restore. */
+  /* A thread that had no memory yet had no own set, so only its absence is restored. */
   const bool same_thread = saved->blocks == thread->blocks || saved->blocks == NULL;
   const bool own_was_current =
       saved->current == NULL ? saved->own == NULL : saved->current == saved->handle;
   struct label_block* block = NULL;
   current_slot(thread);
   if (!same_thread && !own_was_current) {
-    /* The own set of another thread, which nobody saw even there. */
+    /* This was the own set of another thread, which was not published there either. */
     install(thread, saved->current);
     return CUSTOM_LABELS_SET;
   }

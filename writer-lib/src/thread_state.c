@@ -1,4 +1,4 @@
-/* The memory of a thread that sets labels: two blocks and two handles in one piece, from its first
+/* A thread that sets labels has two blocks and two handles in one piece of memory, from its first
  * call to its end. */
 #include "thread_state.h"
 

@@ -1,21 +1,20 @@
-/* What the library knows about a thread, and the store that publishes.
+/* This header has what the library knows about a thread, and the store that publishes.
  *
  * How a change stays invisible until it is whole. No call touches a set that is published. It
- * builds the complete new set somewhere else and then stores that one's address to
- * custom_labels_current_set: one instruction, before which a reader finds the old set and after
- * which the new one. Only the next call writes to the memory that this store retired; by then no
- * reader can be inside it, because readers run while the thread does not.
+ * builds the complete new set somewhere else and then stores the address of that to
+ * custom_labels_current_set: before this one instruction a reader finds the old set, after it the
+ * new one. Only the next call writes to the memory that this store retired; by then no reader can
+ * be inside it, because readers run while the thread does not.
  *
  *   current_set --> [block 0: tenant=a]    [block 1: being built: tenant=a route=/]
  *   current_set -------------------------> [block 1: tenant=a route=/]    block 0 is free again
  *
  * An interrupt sees the CPU's state between two instructions, so the compiler alone could reorder
- * the stores; the signal fences around the publication forbid it, and nothing has to be said to the
- * CPU.
+ * the stores; the signal fences around the publication forbid that, and the CPU needs no barrier.
  *
- * The variable alone says what is current. The rest of the state is compared with it, never trusted
- * instead of it: the thread's own set is current if `live` is what the variable holds, null
- * included. */
+ * The variable alone determines what is current. The rest of the state is compared with it, and
+ * never trusted instead of it: the thread's own set is current if the variable holds `live`, which
+ * may be null. */
 #ifndef CUSTOMLABELS_SRC_THREAD_STATE_H
 #define CUSTOMLABELS_SRC_THREAD_STATE_H
 
@@ -25,25 +24,27 @@
 #define API __attribute__((visibility("default")))
 
 struct thread_state {
-  custom_labels_labelset_t** slot; /* &custom_labels_current_set: spares a second TLSDESC call */
-  const custom_labels_labelset_t* shown; /* what was published last, if a set object's labels */
-  struct label_block* blocks;            /* the first of two; null until prepared */
-  struct label_block* live;              /* the own set; null when it has no labels */
-  struct label_block* next;              /* where the next own set is built; never the live one */
-  struct label_handle* handle;           /* stands for the own set; one of two behind the blocks */
-  struct block_relation relation;        /* between the two blocks */
-  uint64_t builds[2];                    /* how often a set was begun in each block */
-  uint32_t trace; /* labels of the trace context at the start of the own set */
-  bool in_call;   /* what interrupts now must not change labels */
+  /* &custom_labels_current_set: kept to avoid a second TLSDESC call */
+  custom_labels_labelset_t** slot;
+  /* what was published last, if that was a set object's labels */
+  const custom_labels_labelset_t* shown;
+  struct label_block* blocks;     /* the first of two; null until prepared */
+  struct label_block* live;       /* the own set; null when it has no labels */
+  struct label_block* next;       /* where the next own set is built; never the live one */
+  struct label_handle* handle;    /* stands for the own set; one of two behind the blocks */
+  struct block_relation relation; /* between the two blocks */
+  uint64_t builds[2];             /* how often a set was begun in each block */
+  uint32_t trace;                 /* labels of the trace context at the start of the own set */
+  bool in_call;                   /* a handler that interrupts now must not change labels */
 };
 _Static_assert(sizeof(struct thread_state) + sizeof(void*) == CUSTOM_LABELS_THREAD_TLS_BYTES,
                "stated in writer.h");
 
 extern __attribute__((visibility("hidden"))) __thread struct thread_state cl_own_thread;
 
-/* The calling thread's state. The compiler takes the address of a thread-local variable for so
- * cheap that it computes it again after each branch, by a call; a value out of an asm it has to
- * keep. */
+/* Returns the calling thread's state. The compiler considers the address of a thread-local variable
+ * so cheap that it computes it again after each branch, by a call. It has to keep a value that an
+ * asm returns. */
 static inline struct thread_state* this_thread(void) {
   struct thread_state* thread = &cl_own_thread;
   __asm__("" : "+r"(thread));
@@ -62,7 +63,8 @@ static inline void publish(custom_labels_labelset_t** slot,
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Whether the labels that a reader sees are the thread's own set (or that there are none). */
+/* Returns whether the labels that a reader sees are the thread's own set (or whether there are
+ * none). */
 static inline bool own_is_current(const struct thread_state* thread) {
   return (const void*)*thread->slot == (const void*)thread->live;
 }
@@ -78,31 +80,34 @@ static inline uint64_t* builds_in(struct thread_state* thread, const struct labe
   return &thread->builds[block == thread->blocks ? 0 : 1];
 }
 
-/* The block for the next own set; from now on its set of two changes ago is gone. */
+/* Returns the block for the next own set. From now on the set of two changes ago, which it held, is
+ * gone. */
 static inline struct label_block* begin_build(struct thread_state* thread) {
   ++*builds_in(thread, thread->next);
   return thread->next;
 }
 
-/* Makes the block (null: no labels) the own set and current. */
+/* Makes the block (null for no labels) the own set and current. */
 static inline void publish_own(struct thread_state* thread, struct label_block* block) {
   publish(thread->slot, block == NULL ? NULL : &block->set);
   thread->live = block;
   if (block != NULL) thread->next = other_block(thread, block);
 }
 
-/* Gives the thread its memory; false without any. Unless it has it, this allocates. */
+/* Gives the thread its memory, by an allocation if it has none yet. Returns false without memory.
+ */
 bool cl_allocate_blocks(struct thread_state* thread);
 static inline bool has_memory(struct thread_state* thread) {
   return __builtin_expect(thread->blocks != NULL, 1) || cl_allocate_blocks(thread);
 }
 
-/* The own set becomes one that started from another set: whoever holds a handle of the old one, had
- * it labels or not, holds a handle of nothing. There are two, which take turns: customlabels.h says
- * how long an old one may be used. The thread has its memory. */
+/* Gives the own set a new handle, when it starts from another set: the old handle then stands for
+ * nothing, whether the old set had labels or not. There are two handles, which take turns:
+ * customlabels.h says how long an old one may be used. The thread must have its memory. */
 void cl_replace_handle(struct thread_state* thread);
 
-/* Around all that changes the own set. A signal handler between the two is refused. */
+/* These two calls enclose all that changes the own set. A signal handler between them is refused.
+ */
 static inline bool enter_call(struct thread_state* thread) {
   if (__builtin_expect(thread->in_call, 0)) return false;
   thread->in_call = true;

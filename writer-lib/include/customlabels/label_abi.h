@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* The Custom Labels ABI v1: what a process exposes so that somebody outside can read its threads'
- * labels.
+/* This is the Custom Labels ABI v1: what a process exposes so that a reader outside of it can read
+ * the labels of its threads.
  *
- * Source: the ABI document, version 1 (writer-lib/ABI.md tells it with a worked example). Plain C,
- * fixed layout, no functions; shared by the writer, the reader and the BPF programs. Both
- * processors that the ABI knows (x86-64, aarch64) are 64-bit little-endian, so a size_t and a
- * pointer are 8 bytes here. */
+ * Source: the ABI document, version 1 (writer-lib/ABI.md explains it with an example). The header
+ * is plain C with a fixed layout and no functions, and is shared by the writer, the reader and the
+ * BPF programs. Both processors that the ABI supports (x86-64, aarch64) are 64-bit little-endian,
+ * so a size_t and a pointer are 8 bytes here. */
 #ifndef CUSTOMLABELS_LABEL_ABI_H
 #define CUSTOMLABELS_LABEL_ABI_H
 
@@ -21,28 +21,28 @@
  * name). */
 #define CUSTOM_LABELS_LIBRARY_NAME_REGEX "libcustomlabels.*\\.so$|customlabels\\.node$"
 
-#ifndef __VMLINUX_H__ /* which has the kernel's size_t, and types that stddef.h contradicts */
+#ifndef __VMLINUX_H__ /* it has the kernel's size_t, and types that stddef.h contradicts */
 #include <stddef.h>
 #endif
 
-/* Bytes of any value. buf == NULL: absent. A string of length 0 that is present has a non-null buf.
- */
+/* A string is bytes of any value. If buf is NULL, it is absent. A string of length 0 that is
+ * present has a non-null buf. */
 typedef struct {
   size_t len;
-  const unsigned char *buf;
+  const unsigned char* buf;
 } custom_labels_string_t;
 
-/* key.buf == NULL: the reader ignores this element. value.buf must not be NULL when the key is
- * there. */
+/* If key.buf is NULL, the reader ignores this element. value.buf must not be NULL when the key is
+ * present. */
 typedef struct {
   custom_labels_string_t key;
   custom_labels_string_t value;
 } custom_labels_label_t;
 
-/* `count` elements at `storage`; of two equal keys the first counts; `capacity` is the writer's
- * own. */
+/* There are `count` elements at `storage`. The first of two equal keys counts. Only the writer uses
+ * `capacity`. */
 typedef struct {
-  custom_labels_label_t *storage;
+  custom_labels_label_t* storage;
   size_t count;
   size_t capacity;
 } custom_labels_labelset_t;

@@ -1,14 +1,15 @@
-// C++ face of libcustomlabels (C++17): the calling thread's labels, and a guard that sets some for
-// a scope.
+// This is the C++ interface of libcustomlabels (C++17): the calling thread's labels, and a guard
+// that sets some for a scope.
 //
 //   customlabels::Scope labels{{"tenant", tenant}, {"http.route", "/pay"}};
-//   serve(request);  // profiled under both labels; whatever was there before is back afterwards
+//   serve(request);  // profiled under both labels; the labels from before are back afterwards
 //
 // customlabels/writer.h says what readers see, what each result means, and what the limits are.
 #pragma once
 
 #if __cplusplus < 201703L
-#error "customlabels/labels.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
+#error \
+    "customlabels/labels.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
 #endif
 
 #include <cstddef>
@@ -29,7 +30,7 @@ inline custom_labels_string_t raw(std::string_view text) noexcept {
 }
 }  // namespace detail
 
-// A view of one label: it owns nothing, and the library copies what it points to.
+// A Label is a view: it owns nothing, and the library copies what it points to.
 class Label {
  public:
   Label(std::string_view key, std::string_view value) noexcept
@@ -57,7 +58,7 @@ inline Result remove(std::string_view key) noexcept {
 
 inline Result clear() noexcept { return custom_labels_thread_clear(); }
 
-// The trace context, beside the program's labels: both IDs in one publication.
+// Sets the trace context, beside the program's labels: both IDs in one publication.
 inline Result set_trace(std::uint64_t span_id, std::uint64_t root_span_id) noexcept {
   return custom_labels_thread_set_trace(span_id, root_span_id);
 }
@@ -66,7 +67,7 @@ inline Result clear_trace() noexcept { return custom_labels_thread_clear_trace()
 // Allocates the thread's memory now, so that no later call does.
 inline Result prepare() noexcept { return custom_labels_thread_prepare(); }
 
-// Several labels in one publication: added to those that are there, or in their place.
+// Sets several labels in one publication; each is added, or replaces the one with its key.
 inline Result update(std::initializer_list<Label> labels) noexcept {
   return custom_labels_thread_update(detail::raw(labels.begin()), labels.size());
 }
@@ -74,27 +75,29 @@ inline Result replace(std::initializer_list<Label> labels) noexcept {
   return custom_labels_thread_replace(detail::raw(labels.begin()), labels.size());
 }
 
-// Adds labels, or makes another set current. On every exit from the scope, exceptions included, the
-// set from before is current again, absence included. Stays on its thread and on the stack (it has
-// room for a thread's set, some 3.5 KiB, and never allocates beyond the thread's memory).
+// Adds labels, or makes another set current. On every exit from the scope, also by an exception,
+// the set from before is current again, or none if there was none. A Scope stays on its thread and
+// on the stack (it has room for a thread's set, some 3.5 KiB, and never allocates beyond the
+// thread's memory).
 class Scope {
  public:
   Scope(const Label* labels, std::size_t count) noexcept
       : result_(custom_labels_thread_enter(&saved_, detail::raw(labels), count)) {}
   Scope(std::initializer_list<Label> labels) noexcept : Scope(labels.begin(), labels.size()) {}
   Scope(std::string_view key, std::string_view value) noexcept : Scope({Label(key, value)}) {}
-  // With a set of customlabels/customlabels.h in place of the thread's labels, or none for null.
+  // Puts a set of customlabels/customlabels.h in place of the thread's labels, or no labels for
+  // null.
   explicit Scope(custom_labels_labelset_t* set) noexcept
       : result_(custom_labels_thread_enter_set(&saved_, set)) {}
   ~Scope() { custom_labels_thread_leave(&saved_); }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // What entering came to; when it failed, the scope has the labels from before.
+  // The result of entering the scope. If it failed, the scope has the labels from before.
   Result result() const noexcept { return result_; }
 
  private:
-  custom_labels_saved_t saved_;  // before result_: enter fills it
+  custom_labels_saved_t saved_;  // stands before result_ because enter fills it
   Result result_;
 };
 

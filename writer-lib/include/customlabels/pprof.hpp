@@ -1,5 +1,5 @@
-// Labels the way Go's runtime/pprof has them, for C++17: labels for the duration of a call, and a
-// context that carries them to other threads.
+// These are labels in the way of Go's runtime/pprof, for C++17: labels for the duration of a call,
+// and a context that carries them to other threads.
 //
 //   namespace labels = customlabels::labels;
 //
@@ -7,17 +7,18 @@
 //
 //   std::jthread worker(labels::Inherit([&] { compress(part); }));  // profiled as its creator is
 //
-// What readers see is what customlabels/writer.h promises: each entry and each exit is one store;
-// nothing in between is ever visible. A program that rather changes single labels of its thread
-// uses customlabels/labels.hpp; both may be used together.
+// Readers see what customlabels/writer.h promises: each entry and each exit is one store, and
+// nothing in between is ever visible. A program that would rather change single labels of its
+// thread uses customlabels/labels.hpp; both may be used together.
 //
-// Labels never stop the program: where they cannot be set (a full set, an empty key, no memory for
-// a thread's first label), the function is called all the same, under the labels from before.
-// customlabels::Scope::result() tells those who care; the limits are in customlabels/writer.h.
+// Labels never stop the program: if they cannot be set (a full set, an empty key, no memory for a
+// thread's first label), the function is called all the same, under the labels from before.
+// customlabels::Scope::result() reports such a failure; the limits are in customlabels/writer.h.
 #pragma once
 
 #if __cplusplus < 201703L
-#error "customlabels/pprof.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
+#error \
+    "customlabels/pprof.hpp needs C++17 (-std=c++17); customlabels/writer.h is for C and older C++"
 #endif
 
 #include <array>
@@ -41,13 +42,13 @@ namespace customlabels::labels {
 
 namespace detail {
 
-// Temporaries that own their bytes are kept with the list, everything else is referred to.
+// Temporaries that own their bytes are kept with the list; all other strings are referred to.
 template <class Text>
 using Stored =
     std::conditional_t<std::is_lvalue_reference_v<Text> || std::is_trivially_copyable_v<Text>,
                        std::string_view, std::string>;
 
-// A null pointer is no text: refused as a key, empty as a value.
+// A null pointer is no text: it is refused as a key, and is an empty value.
 inline std::string_view view(const char* text) noexcept {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
@@ -83,7 +84,7 @@ inline std::optional<std::string_view> find(custom_labels_labelset_t* set,
 
 }  // namespace detail
 
-// Keys and values by turns; made by Labels().
+// Keys and values by turns. Labels() makes it.
 template <class... Text>
 class LabelList {
  public:
@@ -93,7 +94,7 @@ class LabelList {
 
   explicit LabelList(Text... text) : text_(std::move(text)...) {}
 
-  // Valid as long as this list.
+  // The views are valid as long as this list.
   std::array<customlabels::Label, kSize> views() const noexcept {
     return views(std::make_index_sequence<kSize>());
   }
@@ -106,27 +107,28 @@ class LabelList {
   std::tuple<Text...> text_;
 };
 
-// A list of labels; of two with the same key the last counts. Strings that are passed as lvalues,
-// views and pointers are not copied: they must outlive the list. An odd number is refused by the
-// compiler.
+// Makes a list of labels; the last of two with the same key counts. Strings that are passed as
+// lvalues, views and pointers are not copied: they must outlive the list. An odd number is refused
+// by the compiler.
 template <class... Text>
 [[nodiscard]] LabelList<detail::Stored<Text>...> Labels(Text&&... text) {
   static_assert((std::is_convertible_v<Text, std::string_view> && ...), "labels are strings");
   return LabelList<detail::Stored<Text>...>(detail::stored<Text>(std::forward<Text>(text))...);
 }
 
-// A snapshot of labels, of any number and length, that does not change. Copies share it, on any
-// threads.
+// A Context is a snapshot of labels, of any number and length, that does not change. Copies share
+// it, on any threads.
 class Context {
  public:
-  // No labels.
+  // A context without labels.
   Context() noexcept = default;
 
-  // The calling thread's labels as they are now, its trace context included. Throws std::bad_alloc.
+  // Returns the calling thread's labels as they are now, its trace context included. Throws
+  // std::bad_alloc.
   [[nodiscard]] static Context capture() { return clone(custom_labels_current()); }
 
-  // This one and more labels: added, or in place of those with the same keys. Labels that are not
-  // valid are not added, none of the list. Throws std::bad_alloc.
+  // Returns this context with more labels: they are added, or replace those with the same keys. If
+  // one label of the list is not valid, none is added. Throws std::bad_alloc.
   template <class... Text>
   [[nodiscard]] Context with(const LabelList<Text...>& list) const {
     Context context = set_ == nullptr ? own(custom_labels_new(list.kSize)) : clone(set_.get());
@@ -139,8 +141,8 @@ class Context {
 
   bool empty() const noexcept { return custom_labels_count(set_.get()) == 0; }
 
-  // For custom_labels_* functions that do not change a set. Valid as long as a copy of this
-  // context.
+  // Returns the set, for custom_labels_* functions that do not change one. It is valid as long as a
+  // copy of this context.
   custom_labels_labelset_t* set() const noexcept { return set_.get(); }
 
  private:
@@ -158,15 +160,16 @@ class Context {
 };
 
 // The calling thread has the context's labels and no others until the end of the scope, and then
-// those from before again. One store each; allocates nothing. Labels that are set within come on
-// top. Stays on its thread and on the stack, so not across a co_await.
+// those from before again. Entering and leaving are one store each and allocate nothing. Labels
+// that are set within the scope come on top. An Adopted stays on its thread and on the stack, so it
+// must not live across a co_await.
 class Adopted {
  public:
   explicit Adopted(Context context) noexcept
       : context_(std::move(context)), scope_(context_.set()) {}
 
  private:
-  Context context_;  // before scope_: alive until the thread has left it
+  Context context_;  // stands before scope_: it must live until the thread has left that
   Scope scope_;
 };
 
@@ -179,22 +182,22 @@ decltype(auto) Do(const LabelList<Text...>& list, Fn&& fn) {
   return std::invoke(std::forward<Fn>(fn));
 }
 
-// The same with the context's labels in place of the thread's.
+// Does the same with the context's labels in place of the thread's.
 template <class Fn>
 decltype(auto) Do(Context context, Fn&& fn) {
   const Adopted adopted(std::move(context));
   return std::invoke(std::forward<Fn>(fn));
 }
 
-// The same with the context's labels, and these added.
+// Does the same with the context's labels and these.
 template <class... Text, class Fn>
 decltype(auto) Do(Context context, const LabelList<Text...>& list, Fn&& fn) {
   const Adopted adopted(std::move(context));
   return Do(list, std::forward<Fn>(fn));
 }
 
-// A callable that calls fn under the labels that were current when Inherit was called: for a new
-// thread, a task of a pool, a callback. Takes the arguments that fn takes.
+// Returns a callable that calls fn under the labels that were current when Inherit was called: for
+// a new thread, a task of a pool, a callback. It takes the arguments that fn takes.
 template <class Fn>
 class Inherited {
  public:
@@ -220,11 +223,12 @@ template <class Fn>
   return Inherited<std::decay_t<Fn>>(std::forward<Fn>(fn));
 }
 
-// The value of one of the thread's labels, or nothing. Valid until the thread's labels change.
+// Returns the value of one of the thread's labels, or nothing. It is valid until the thread's
+// labels change.
 inline std::optional<std::string_view> Label(std::string_view key) noexcept {
   return detail::find(custom_labels_current(), key);
 }
-// Of a context: valid as long as a copy of it.
+// Returns the value of one of a context's labels. It is valid as long as a copy of the context.
 inline std::optional<std::string_view> Label(const Context& context,
                                              std::string_view key) noexcept {
   return detail::find(context.set(), key);
