@@ -1,4 +1,5 @@
-# BPF programs: compiled by clang, embedded as a header by bpftool, nothing generated is kept in the tree.
+# BPF programs are compiled by clang and embedded as a header by bpftool; nothing generated is kept
+# in the tree.
 find_program(LABELSCOPE_CLANG NAMES clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19 REQUIRED
              DOC "clang with the bpf target")
 find_program(LABELSCOPE_BPFTOOL NAMES bpftool PATHS /usr/sbin REQUIRED DOC "bpftool of the distribution")
@@ -6,13 +7,14 @@ mark_as_advanced(LABELSCOPE_CLANG LABELSCOPE_BPFTOOL)
 
 # labelscope_add_bpf_skeleton(<target> <skeleton name> <source> [DEFINITIONS macro...])
 #
-# Compiles <source> for the processor that is built for and makes <name>.skel.h includable by <target>.
-# Debian keeps the processor's own kernel headers (asm/) in a multiarch folder that clang does not search
-# when its target is bpf, so that folder is named; for another processor it is in the sysroot, with all others.
-# Prints the number of instructions.
+# Compiles <source> for the processor of the build, and makes <name>.skel.h includable by <target>.
+# Debian keeps the processor's own kernel headers (asm/) in a multiarch folder that clang does not
+# search when its target is bpf, so that folder is named here; for another processor it is in the
+# sysroot, with all others. The build prints the number of instructions.
 #
-# An object carries the lines of its source for the verifier's messages, with the names of their files: as seen from
-# the top of the tree, where clang is started because it reads the lines again under those names.
+# An object has the lines of its source for the verifier's messages, with the names of their files
+# relative to the top of the tree. clang is started there, because it reads the lines again under
+# those names.
 function(labelscope_add_bpf_skeleton target name source)
   cmake_parse_arguments(arg "" "" "DEFINITIONS" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")

@@ -1,5 +1,5 @@
-# Run as a script: links one BPF object (which strips its DWARF) and writes its skeleton. Says how large
-# the programs are, since a verifier's patience is a budget.
+# This is run as a script. It links one BPF object (which strips its DWARF) and writes its skeleton.
+# It prints how large the programs are, since the verifier limits their size.
 execute_process(COMMAND ${BPFTOOL} gen object ${OBJECT}.linked ${OBJECT} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${BPFTOOL} gen skeleton ${OBJECT}.linked name ${NAME}
   OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)

@@ -23,7 +23,7 @@
 namespace labelscope {
 namespace {
 
-// 6001 for Linux 6.1; 0 if it is not there.
+// Returns 6001 for Linux 6.1, or 0 if there is no version.
 unsigned version_of(const char* release) {
   unsigned major = 0;
   unsigned minor = 0;
@@ -60,7 +60,8 @@ bool can_load_programs() {
          libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, nullptr) == 1;
 }
 
-// PF_IO_WORKER (5.12; another meaning before), PF_USER_WORKER (6.4).
+// The flags are PF_IO_WORKER (since 5.12; the bit had another meaning before) and PF_USER_WORKER
+// (since 6.4).
 std::uint32_t worker_flags() {
   const unsigned version = kernel_version();
   if (version >= 6004) return 0x4010;
@@ -73,8 +74,8 @@ SamplerObject plain_sampler(bool unwinds) {
   return {unwinds ? &sampler_unwind_bpf__elf_bytes : &sampler_bpf__elf_bytes, false, unwinds};
 }
 
-// The kernel took away one argument of what schedules a repeated read, under a new name. The old
-// name is still there, with a type that objects made for 6.18 do not have.
+// The function that schedules a repeated read lost one argument and got a new name. The old name is
+// still there, with a type that objects made for 6.18 do not have.
 Result<SamplerObject> retrying_sampler(bool unwinds) {
   constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
   constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
@@ -95,8 +96,8 @@ Result<SamplerObject> retrying_sampler(bool unwinds) {
 bool tells_saved_registers() { return kernel_version() >= 5015; }
 
 // From 5.19 on, a check in bpf_probe_read_user() took a lock that the interrupted code may hold; it
-// was taken out in 6.3 and in 6.1.27. Debian's name for a kernel does not say which 6.1 it is, its
-// version string does.
+// was removed in 6.3 and in 6.1.27. Debian's name for a kernel does not show which 6.1 it is, but
+// its version string does.
 std::string danger_of_reading_programs(const std::string& release, const std::string& version) {
   constexpr unsigned kMended = 27;
   const unsigned line = version_of(release.c_str());
@@ -134,7 +135,7 @@ bpf_link* attach_iterator(bpf_program* program, Pid pid) {
   return link ? link : bpf_program__attach_iter(program, nullptr);
 }
 
-// Asked only after a failure, because it takes longer than loading.
+// This is checked only after a failure, because it takes longer than loading.
 Error iterator_error(Error error) {
   if (error.code != ErrorCode::kSystem ||
       kernel_has({"bpf_copy_from_user_task"}) != std::vector{false}) {

@@ -1,5 +1,5 @@
-// What differs between kernels from Linux 5.10 on, and what labelscope does on the running one.
-// docs/kernels.md lists the differences.
+// These functions handle the differences between kernels from Linux 5.10 on. docs/kernels.md lists
+// the differences.
 //
 // If libbpf can decide at load time, one BPF program contains both ways, as
 // ls_has_current_task_btf() of thread_pointer.bpf.h does. If code for one kernel would not load on
@@ -23,39 +23,44 @@ struct bpf_program;
 
 namespace labelscope {
 
-// "Linux 6.1.0-13-amd64".
+// Returns a name like "Linux 6.1.0-13-amd64".
 std::string kernel_name();
 
-// For each name, whether the kernel's BTF has a function of that name. Empty: the BTF cannot be
-// read. Ask for all names in one call: to read the BTF takes longer than the whole rest of a start.
+// Returns for each name whether the kernel's BTF has a function of that name, or nothing if the BTF
+// cannot be read. Ask for all names in one call: to read the BTF takes longer than the whole rest
+// of a start.
 std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 
 // Whether the kernel takes a program for a perf event from us, and describes its types to fit ours to
 // it: what can be known of a load without one. Ask before rights are given up.
 bool can_load_programs();
 
-// The bits of task->flags that mark io_uring's threads: they belong to the process, but run in the
-// kernel only.
+// Returns the bits of task->flags that mark io_uring's threads, which belong to the process, but
+// run in the kernel only.
 std::uint32_t worker_flags();
 
-// Whether bpf(2) asks for CAP_BPF with every look into a map that is open already (before 5.19).
+// Returns whether bpf(2) requires CAP_BPF for every access to a map that is open already (before
+// 5.19).
 bool map_access_needs_capability();
 
 // One compiled version of the sampler's BPF programs.
 struct SamplerObject {
   const void* (*bytes)(std::size_t* size);
   bool retries;
-  bool unwinds;  // takes stacks by call frame information
+  bool unwinds;  // true if it takes stacks by call frame information
 };
 SamplerObject plain_sampler(bool unwinds);
-// The version that repeats reads with the function of this kernel. kUnsupported: it has none.
+// Returns the version that repeats reads with the function of this kernel, or kUnsupported if the
+// kernel has none.
 Result<SamplerObject> retrying_sampler(bool unwinds);
 
-// Whether the kernel tells BPF programs where it has saved the registers of user mode (Linux 5.15).
+// Returns whether the kernel gives BPF programs the place where it has saved the registers of user
+// mode (Linux 5.15).
 bool tells_saved_registers();
-// Why it may be dangerous to read the memory of programs here; empty: nothing is known.
+// Returns why it may be dangerous to read the memory of programs here, or nothing if no danger is
+// known.
 std::string danger_of_reading_programs();
-// The same for what uname(2) says of a kernel.
+// Does the same for a kernel whose uname(2) has this release and version.
 std::string danger_of_reading_programs(const std::string& release, const std::string& version);
 
 // Lets a BPF program run at each overflow of a perf event.
@@ -63,7 +68,7 @@ Status attach_to_event(int event_fd, int program_fd);
 
 // Attaches a task iterator that visits this process. Before Linux 6.1 it visits all others, too.
 bpf_link* attach_iterator(bpf_program* program, Pid pid);
-// `error`: why loading failed. Returns that this kernel is too old if that is the cause, else
+// `error` is why loading failed. Returns that this kernel is too old if that is the cause, else
 // `error` unchanged.
 Error iterator_error(Error error);
 

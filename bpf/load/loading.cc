@@ -18,13 +18,13 @@
 namespace labelscope {
 namespace {
 
-// PROC_PID_INIT_INO of the kernel: the inode number of the initial pid namespace.
+// This is the kernel's PROC_PID_INIT_INO, the inode number of the initial pid namespace.
 constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
 
-// A verifier's log may have megabytes; the verdict is at its end.
+// The verifier's log may have megabytes; the verdict is at its end.
 constexpr std::size_t kKept = 16384;
 constexpr std::size_t kLastWords = 600;
-// Around what the verifier said, which libbpf shows of a refused program only.
+// libbpf puts these lines around the verifier's log, which it shows only for a refused program.
 constexpr std::string_view kVerdictBegins = "-- BEGIN PROG LOAD LOG --\n";
 constexpr std::string_view kVerdictEnds = "-- END PROG LOAD LOG --";
 
@@ -79,7 +79,7 @@ std::string LibbpfLog::verdict() const {
   const std::size_t end = text.rfind(kVerdictEnds);
   if (end == std::string::npos) return {};
   std::string_view said = std::string_view(text).substr(0, end);
-  // The beginning of a long one was not kept.
+  // The beginning of a long log was not kept.
   if (const std::size_t begin = said.rfind(kVerdictBegins); begin != std::string_view::npos)
     said.remove_prefix(begin + kVerdictBegins.size());
   return end_of(said);
@@ -87,11 +87,11 @@ std::string LibbpfLog::verdict() const {
 
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
-  // Where a file cannot be opened, libbpf goes on without it and fails for another reason.
+  // If a file cannot be opened, libbpf goes on without it and fails for another reason.
   if (error == EMFILE || log.last_words().find(std::strerror(EMFILE)) != std::string::npos) {
     return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
   }
-  // The verifier says EPERM and EACCES of an access, too: no privilege helps then.
+  // The verifier returns EPERM and EACCES for a refused access, too, and then no privilege helps.
   const std::string verdict = log.verdict();
   if (error == EPERM && verdict.empty()) {
     return {ErrorCode::kPermission,
@@ -110,7 +110,7 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
                                     verdict};
   }
   Error failed = system_error(error, "cannot load the BPF programs (" + log.last_words() + ")");
-  // By ESRCH libbpf means no process, but types of the kernel that it did not find.
+  // libbpf's ESRCH is not about a process, but about types of the kernel that it did not find.
   if (failed.code == ErrorCode::kVanished) failed.code = ErrorCode::kSystem;
   return failed;
 }
@@ -126,7 +126,7 @@ int map_fd(const bpf_object* object, const char* name) {
   return map ? bpf_map__fd(map) : -1;
 }
 
-// An error: the compiler put something else into that section.
+// This is an error: the compiler has put something else into that section.
 Status set_constants(bpf_object* object, const void* value, std::size_t size) {
   int error = -ENOENT;
   bpf_map* map = nullptr;

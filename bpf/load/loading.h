@@ -1,5 +1,5 @@
-// Helpers for loading any of our BPF objects: keep what libbpf would print, because a library
-// prints nothing, and turn libbpf's failures into errors with its last messages.
+// These helpers load any of labelscope's BPF objects. They keep what libbpf would print, because a
+// library prints nothing, and turn libbpf's failures into errors with its last messages.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,22 @@ class LibbpfLog {
   LibbpfLog(const LibbpfLog&) = delete;
   LibbpfLog& operator=(const LibbpfLog&) = delete;
 
-  // The end of the log on one line, for an error.
+  // Returns the end of the log on one line, for an error.
   std::string last_words() const;
-  // If the kernel's verifier has refused a program: its last lines, joined to one. Otherwise empty.
+  // If the kernel's verifier has refused a program, returns its last lines, joined to one;
+  // otherwise nothing.
   std::string verdict() const;
 };
 
-// Says which capability, limit or kernel feature is missing (kPermission, kLimit, kUnsupported). If
-// the verifier has refused a program, whatever the errno: kSystem with the verifier's last lines.
-// Otherwise kSystem with libbpf's last messages.
+// Returns which capability, limit or kernel feature is missing (kPermission, kLimit, kUnsupported).
+// If the verifier has refused a program, the error is kSystem with the verifier's last lines,
+// whatever the errno. Otherwise it is kSystem with libbpf's last messages.
 Error load_error(int negative_errno, const LibbpfLog& log);
 
-// Inode number of labelscope's own pid namespace; 0: the initial one.
+// Returns the inode number of labelscope's own pid namespace, or 0 for the initial one.
 std::uint32_t own_pid_namespace();
 
-// The file descriptor of a map; -1 if the object has no map of this name.
+// Returns the file descriptor of a map, or -1 if the object has no map of this name.
 int map_fd(const bpf_object* object, const char* name);
 
 // Sets the value of the object's read-only variables, all at once. Call it before the load.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reports fork, exec and exit of the sampled processes, and the CPU time of each thread that ends.
- * Raw tracepoints: the order of their arguments has been the same since Linux 4.17. */
+/* These programs report fork, exec and exit of the sampled processes, and the CPU time of each
+ * thread that ends. They are raw tracepoints: the order of their arguments has been the same since
+ * Linux 4.17. */
 #ifndef LABELSCOPE_BPF_LIFECYCLE_BPF_H
 #define LABELSCOPE_BPF_LIFECYCLE_BPF_H
 
@@ -12,7 +13,7 @@ static __always_inline void ls_send_event(struct ls_process_event* event, __u32 
   event->record.size = sizeof(*event);
   event->record.type = type;
   event->time_ns = bpf_ktime_get_ns();
-  /* These are rare, and user space has to plan again soon: each of them wakes it up. */
+  /* These events are rare, and user space has to plan again soon, so each of them wakes it up. */
   if (bpf_ringbuf_output(&ring, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
     ls_count_other(dropped);
 }
@@ -45,7 +46,8 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (!found.process) return 0;
   __u32 child_pid = ls_ids_of(child, config.pid_namespace).pid;
   __u32 child_exec_count = *found.exec_count;
-  /* Straight from one entry to the other: it is too large for the stack. */
+  /* The value is copied straight from one entry to the other, because it is too large for the
+   * stack. */
   struct ls_process* copy = 0;
   if (child_pid != 0 &&
       !bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) &&
@@ -56,7 +58,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
     ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
     return 0;
   }
-  /* The child does not run yet, so nobody sees the entry before. */
+  /* The child does not run yet, so no sample uses the entry before this is set. */
   copy->parent = parent_pid;
   copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
   ls_stack_on_fork(parent_pid, child_pid);
@@ -68,7 +70,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
 
 SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args* ctx) {
-  /* Not the tid: it has just changed if another thread than the first called exec. */
+  /* The tid cannot be used: it has just changed if another thread than the first called exec. */
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32 pid = ls_ids_of(task, config.pid_namespace).pid;
   __u32* exec_count = ls_find_process(pid).exec_count;
@@ -76,7 +78,7 @@ int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   ++*exec_count;
   struct ls_process_event event = {
       .pid = pid, .exec_count = *exec_count, .thread_ns = ls_time_of(task)};
-  /* The kernel tells the former number as the initial pid namespace counts. */
+  /* The kernel gives the former number as the initial pid namespace counts. */
   if (config.pid_namespace == 0) event.former = ctx->args[1];
   ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
   return 0;
@@ -90,7 +92,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   if (!exec_count) return 0;
   __u64 key = (__u64)task;
   struct ls_ending ending = {.thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid};
-  /* If the map is full, only the CPU time of the thread's last moments is missed. */
+  /* If the map is full, only the CPU time of the thread's last moments is lost. */
   if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
   if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
   struct ls_process_event event = {.pid = ids.pid, .exec_count = *exec_count};
@@ -101,7 +103,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* Whether on_exit() has seen the current thread, of which on_free() will tell. */
+/* Returns whether on_exit() has seen the current thread, which on_free() will report. */
 static __always_inline _Bool ls_is_ending(void) {
   if (!(ls_current_thread().flags & LS_TASK_EXITING)) return 0;
   __u64 key = bpf_get_current_task();

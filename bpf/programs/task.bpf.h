@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The current task: its numbers in labelscope's pid namespace, thread pointer, CPU time, flags. */
+/* These functions read the current task: its numbers in labelscope's pid namespace, thread pointer,
+ * CPU time, and flags. */
 #ifndef LABELSCOPE_BPF_TASK_BPF_H
 #define LABELSCOPE_BPF_TASK_BPF_H
 
 #include "bpf/programs/maps.bpf.h"
 #include "bpf/programs/task_ids.bpf.h"
 
-/* PF_EXITING of the kernel. */
+/* This is the kernel's PF_EXITING. */
 #define LS_TASK_EXITING 0x4
 
 static __always_inline struct ls_ids ls_current_ids(void) {
@@ -39,7 +40,8 @@ static __always_inline struct ls_thread ls_current_thread(void) {
   return thread;
 }
 
-/* The thread pointer, or 0 while the kernel's saved value may be wrong (thread_pointer.bpf.h). */
+/* Returns the thread pointer, or 0 while the kernel's saved value may be wrong
+ * (thread_pointer.bpf.h). */
 static __always_inline __u64 ls_known_pointer(const struct ls_scratch* own, __u64 saved) {
 #ifdef LS_THREAD_POINTER_LAGS
   __u64 both = bpf_get_current_pid_tgid();

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The numbers of a task as labelscope's pid namespace counts. */
+/* This finds the numbers of a task as labelscope's pid namespace counts. */
 #ifndef LABELSCOPE_BPF_TASK_IDS_BPF_H
 #define LABELSCOPE_BPF_TASK_IDS_BPF_H
 
-/* The kernel's MAX_PID_NS_LEVEL: no deeper nesting exists. */
+/* This is the kernel's MAX_PID_NS_LEVEL: no deeper nesting exists. */
 #define LS_MAX_PID_LEVEL 32
 
 struct ls_ids {
-  __u32 pid; /* 0: not visible from labelscope's pid namespace */
+  __u32 pid; /* 0 if the process is not visible from labelscope's pid namespace */
   __u32 tid;
 };
 
-/* The number of `pid` in the namespace, or 0. The search goes from the innermost namespace
- * outwards: mostly the innermost is the right one. */
+/* Returns the number of `pid` in the namespace, or 0. The search goes from the innermost namespace
+ * outwards, because the innermost is mostly the right one. */
 static __always_inline __u32 ls_number_of(struct pid* pid, __u32 pid_namespace) {
   __u32 level = BPF_CORE_READ(pid, level);
   for (__u32 i = 0; i <= LS_MAX_PID_LEVEL; i++) {
@@ -27,7 +27,7 @@ static __always_inline __u32 ls_number_of(struct pid* pid, __u32 pid_namespace) 
   return 0;
 }
 
-/* `pid_namespace`: its inode number; 0 is the initial one. */
+/* `pid_namespace` is the inode number of the namespace; 0 is the initial one. */
 static __always_inline struct ls_ids ls_ids_of(struct task_struct* task, __u32 pid_namespace) {
   struct ls_ids ids;
   if (pid_namespace == 0) {

@@ -68,8 +68,8 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return own ? &own->reading : 0;
 }
 
-/* The request, if it is about this task's process. (From Linux 6.1 on the iterator visits no other
- * tasks; before, it visits all.) */
+/* Returns the request, if it is about this task's process, else null. (From Linux 6.1 on the
+ * iterator visits no other tasks; before, it visits all.) */
 static __always_inline struct ls_request* ls_request_about(struct task_struct* task) {
   __u32 only = 0;
   struct ls_request* asked = bpf_map_lookup_elem(&request, &only);
@@ -85,7 +85,7 @@ static __always_inline void ls_begin_record(struct ls_task_record* record, __u32
   record->program.exec_id = first->self_exec_id;
 }
 
-/* `most`: the size of what `record` points to. */
+/* `most` is the size of the memory that `record` points to. */
 static __always_inline void ls_write(struct bpf_iter_meta* meta, struct ls_task_record* record,
                                      __u64 size, __u64 most) {
   ls_keep_together(size);
@@ -94,7 +94,7 @@ static __always_inline void ls_write(struct bpf_iter_meta* meta, struct ls_task_
   bpf_seq_write(meta->seq, record, size);
 }
 
-/* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
+/* A thread of io_uring runs no user code. Its thread pointer is that of its creator. */
 static __always_inline _Bool ls_is_worker(struct task_struct* task) {
   return config.worker_flag && task->flags & config.worker_flag;
 }
@@ -110,10 +110,10 @@ static __always_inline void ls_read_thread(struct task_struct* task, struct ls_r
   }
 }
 
-/* For a process's first thread, which may have set its thread pointer itself
- * (thread_pointer.bpf.h): the saved value is right while the thread is on no processor. Called
- * before and after the labels are read. If both numbers are equal, the thread was on no processor
- * in between. */
+/* This is for a process's first thread, which may have set its thread pointer itself
+ * (thread_pointer.bpf.h): the saved value is right while the thread is on no processor. The number
+ * is read before and after the labels. If both are equal, the thread was on no processor in
+ * between. */
 static __always_inline __u64 ls_times_switched(struct task_struct* task) {
 #ifdef LS_THREAD_POINTER_LAGS
   if (task != task->group_leader) return 0;
@@ -141,13 +141,13 @@ int read_threads(struct bpf_iter__task* ctx) {
   own->thread.exit_state = task->exit_state;
   bpf_probe_read_kernel_str(own->thread.comm, sizeof(own->thread.comm), task->comm);
   own->reading.recipes = asked->recipes;
-  /* Of a thread that runs, it is that of some time ago: then the chain from it does not lead back to
+  /* For a thread that runs, this is an earlier value: then the chain from it does not lead back to
    * the thread, and its labels are unreadable. */
   own->reading.x28 = ls_saved_x28(task);
   ls_read_thread(task, &own->reading, own->thread.thread_pointer);
   own->thread.pointer_lags = switched == ~0ULL || ls_times_switched(task) != switched;
   own->thread.reserved = 0;
-  /* Asked afterwards: it may have begun to exit while it was read. */
+  /* This is read afterwards, because the thread may have begun to exit while it was read. */
   own->thread.no_memory = !task->mm;
   ls_write(ctx->meta, &own->thread.record,
            sizeof(own->thread) + sizeof(struct ls_label_head) + own->reading.labels.head.size,
@@ -194,7 +194,7 @@ int read_auxv(struct bpf_iter__task* ctx) {
   return 0;
 }
 
-/* A file's identity and name; the length of the name with its zero, or 0. */
+/* Writes a file's identity and name. Returns the length of the name with its zero, or 0. */
 static __always_inline __u64 ls_describe_file(struct ls_snapshot_scratch* own, struct file* file) {
   struct inode* inode = file->f_inode;
   own->mapping.head.inode = inode->i_ino;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The few kernel fields that our programs read. libbpf relocates them to the running kernel's BTF
- * when it loads a program, so one object serves Linux 5.10 and later. Names are the kernel's. */
+/* These are the few kernel fields that labelscope's programs read. libbpf relocates them to the
+ * running kernel's BTF when it loads a program, so one object serves Linux 5.10 and later. The
+ * names are the kernel's. */
 #ifndef LABELSCOPE_BPF_VMLINUX_MIN_H
 #define LABELSCOPE_BPF_VMLINUX_MIN_H
 
@@ -40,12 +41,12 @@ struct mm_struct {
 };
 
 struct sched_entity {
-  unsigned long long sum_exec_runtime; /* ns on a processor, as of the last tick */
+  unsigned long long sum_exec_runtime; /* nanoseconds on a processor, up to the last tick */
 };
 
 struct task_struct {
   unsigned int flags;
-  unsigned int __state; /* since 5.14 */
+  unsigned int __state; /* since Linux 5.14 */
   int exit_state;
   int pid;
   int tgid;
@@ -54,11 +55,11 @@ struct task_struct {
   struct pid* thread_pid;
   struct signal_struct* signal;
   struct mm_struct* mm;
-  unsigned int on_cpu; /* signed, and one byte since 7.x: libbpf adapts unsigned fields alone */
-  unsigned long nvcsw; /* how often it was taken off a processor, by itself and by others */
+  unsigned int on_cpu; /* signed, and one byte since 7.x, but libbpf adapts only unsigned fields */
+  unsigned long nvcsw; /* how often it left a processor, by itself and by force */
   unsigned long nivcsw;
   unsigned long long start_time;
-  unsigned long long self_exec_id; /* 64 bits since 5.7 */
+  unsigned long long self_exec_id; /* 64 bits since Linux 5.7 */
   char comm[16];
 };
 
@@ -88,7 +89,7 @@ struct vm_area_struct {
   struct file* vm_file;
 };
 
-/* Contexts of iterators. */
+/* These are contexts of iterators. */
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -106,15 +107,15 @@ struct bpf_iter__task_vma {
   struct vm_area_struct* vma;
 };
 
-/* We only use pointers to it. The type is complete because libbpf compares the callback's type with
- * the kernel's. */
+/* The programs only use pointers to it. The type is complete because libbpf compares the callback's
+ * type with the kernel's. */
 struct bpf_map {
   unsigned int max_entries;
 };
 
 #pragma clang attribute pop
 
-/* The kernel looks for it in a map value by name and size. So it must not be relocatable. */
+/* The kernel looks for this type in a map value by name and size. So it must not be relocatable. */
 struct bpf_task_work {
   __u64 __opaque;
 } __attribute__((aligned(8)));

@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstDelay{20};
 constexpr milliseconds kLongestDelay{1000};
-// musl's loader sets the thread pointer twice. So long after the first question the second time is
-// over, if nothing keeps the loader waiting: an answer is then right for good.
+// musl's loader sets the thread pointer twice. This long after the first question it has set it the
+// second time, unless something keeps the loader waiting. An answer is then right for good.
 constexpr milliseconds kStarted{500};
 
 }  // namespace

@@ -1,6 +1,6 @@
 // On aarch64 the kernel's saved thread pointer of a process's first thread may be wrong
-// (labelscope/saved_pointer.h). This remembers for which processes it is known to be right, and
-// when to ask again for the others.
+// (labelscope/saved_pointer.h). This class remembers for which processes it is known to be right,
+// and when to ask again for the others.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,17 @@ class FirstThreads {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether the saved pointer is known to be right for this program of the process. `exec_count`: a
-  // number that the caller counts. Stops the thread to find out, unless it is known for good.
+  // Returns whether the saved pointer is known to be right for this program of the process. The
+  // caller counts `exec_count`. The thread is stopped to find out, unless the answer is known for
+  // good.
   bool ask(Pid pid, std::uint32_t exec_count);
-  // Whether ask() was called for this program.
+  // Returns whether ask() was called for this program.
   bool has_asked(Pid pid, std::uint32_t exec_count) const;
-  // The processes and programs for which it is time to ask again.
+  // Returns the processes and programs for which it is time to ask again.
   std::vector<std::pair<Pid, std::uint32_t>> due() const;
   void forget(Pid pid) { threads_.erase(pid); }
 
-  // The number of processes whose first thread the kernel does not let us stop.
+  // Returns the number of processes whose first thread the kernel does not let labelscope stop.
   std::uint64_t refused() const;
 
  private:

@@ -1,4 +1,4 @@
-// Samples whose labels are being read again: kept until the answer comes, or the end.
+// HeldSamples keeps samples whose labels are being read again, until the answer or the end comes.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace labelscope {
 
 class HeldSamples {
  public:
-  // A record is about 2 KiB with whole stacks. More of them wait only if the disk that the pages
+  // A record is about 2 KiB with whole stacks. More than these wait only if the disk that the pages
   // come from is far behind.
   static constexpr std::size_t kMost = 4096;
 
-  // Copies the record of a sample. False: no room, nothing is kept.
+  // Copies the record of a sample. Returns false if there is no room, and keeps nothing.
   bool hold(std::uint64_t retry_id, std::span<const std::byte> record);
-  // Hands out the sample that the answer belongs to, with the answer's labels. False: no such
-  // sample.
+  // Hands out the sample that the answer belongs to, with the answer's labels. Returns false if
+  // there is no such sample.
   bool settle(const AnswerRecord& answer, const std::function<void(const SampleRecord&)>& hand_out);
-  // Hands out all that are left, as LS_UNREADABLE_VANISHED.
+  // Hands out all samples that are left, as LS_UNREADABLE_VANISHED.
   void give_up(const std::function<void(const SampleRecord&)>& hand_out);
   std::size_t size() const { return held_.size(); }
 
  private:
-  // Records, in words because they must be 8-aligned.
+  // Records as 8-byte words, because they must be 8-aligned.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> held_;
 };
 

@@ -1,4 +1,4 @@
-// Opens a perf event on each CPU, and explains the kernel's refusals.
+// This file opens a perf event on each CPU, and explains the kernel's refusals.
 #include "bpf/sampling/perf_events.h"
 
 #include <linux/perf_event.h>
@@ -21,12 +21,12 @@ namespace {
 constexpr const char* kOnlineCpus = "/sys/devices/system/cpu/online";
 constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
-// More CPUs than any kernel is built for (CONFIG_NR_CPUS goes up to 8192): bounds a wrong list.
+// No kernel is built for so many CPUs (CONFIG_NR_CPUS goes up to 8192): this bounds a wrong list.
 constexpr int kMostCpus = 65536;
 
 // An event keeps its rate for so many samples on average, and for this time at least. Each change
-// loses the part of a period that has passed, so fewer samples would lose more of them. More
-// samples would leave a short recording with too few rates.
+// loses the part of a period that has passed, so more frequent changes would lose more. Fewer
+// changes would leave a short recording with too few rates.
 constexpr double kSamplesPerRate = 20;
 constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
 
@@ -48,8 +48,8 @@ perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
   attributes.disabled = 1;
-  // The events tell of executable mappings, too, with the file's identity. User space reads these
-  // when the ring buffer wakes it.
+  // The events also report executable mappings, with the file's identity. User space reads these
+  // records when the ring buffer wakes it.
   attributes.mmap = 1;
   attributes.mmap2 = 1;
   attributes.watermark = 1;
@@ -63,7 +63,7 @@ perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ULL / frequency_hz;
-    attributes.exclude_idle = 1;  // hardware on aarch64 refuses this
+    attributes.exclude_idle = 1;  // the hardware event on aarch64 refuses this
   }
   return attributes;
 }
@@ -155,7 +155,7 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   return events;
 }
 
-// kUnsupported: this kind of event does not exist on some CPU.
+// Returns kUnsupported if this kind of event does not exist on some CPU.
 Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
                             const std::vector<int>& cpus) {
   rings_.clear();
@@ -168,7 +168,7 @@ Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
       if (hardware && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL)) {
         return Error{ErrorCode::kUnsupported, "the hardware does not count cycles here"};
       }
-      if (errno == ENODEV) continue;  // it went offline since the list was read
+      if (errno == ENODEV) continue;  // the CPU has gone offline since the list was read
       return refused(errno);
     }
     auto ring = PerfRing::map(event.get());

@@ -1,4 +1,5 @@
-// One sampling event for each online CPU. It fires for all processes; the BPF program picks.
+// This opens one sampling event for each online CPU. It fires for all processes; the BPF program
+// picks some.
 //
 // The problem of a fixed rate: at 99 Hz, work that is done every 10 ms is seen at the same moment
 // of its period again and again, for seconds:
@@ -8,8 +9,8 @@
 //   random     x     x       x   x           x           both, in the right shares
 //
 // So each event gets another rate about every 20 samples, drawn uniformly between half the mean and
-// one and a half times the mean. The kernel can change an event's rate and nothing finer. Each
-// change starts a new period, so it must not happen too often.
+// one and a half times the mean. The kernel can change only the rate of an event. Each change
+// starts a new period, so it must not happen too often.
 #pragma once
 
 #include <chrono>
@@ -33,11 +34,11 @@ class PerfEvents {
   Status enable();
   // Draws new rates if it is time. Call it every few milliseconds.
   void change_rates();
-  // When it returns, no program is running for these events.
+  // When this returns, no program is running for these events.
   Status disable();
   void drain(PerfRing::Handler& handler);
   std::string_view name() const { return name_; }
-  // How often the kernel refused to change the rate of an event.
+  // Returns how often the kernel refused to change the rate of an event.
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
 
  private:
@@ -59,10 +60,11 @@ class PerfEvents {
   std::uint64_t rates_not_changed_ = 0;
 };
 
-// kLimit: the kernel allows fewer samples a second; kUnsupported: none are wanted.
+// Returns kLimit if the kernel allows fewer samples a second, and kUnsupported if no samples are
+// wanted.
 Status check_frequency(std::uint32_t frequency_hz);
 
-// The numbers in a list like "0-3,8,10-11" (format of /sys/devices/system/cpu/online).
+// Returns the numbers in a list like "0-3,8,10-11" (format of /sys/devices/system/cpu/online).
 Result<std::vector<int>> parse_cpu_list(std::string_view text);
 
 }  // namespace labelscope

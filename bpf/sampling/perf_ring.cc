@@ -1,5 +1,5 @@
-// Format: perf_event_open(2), "MMAP layout". The kernel's data_head and our data_tail only grow; an
-// offset in the buffer is the rest by its size.
+// The format is that of perf_event_open(2), "MMAP layout". The kernel's data_head and the reader's
+// data_tail only grow; an offset in the buffer is the remainder by its size.
 #include "bpf/sampling/perf_ring.h"
 
 #include <linux/perf_event.h>
@@ -88,7 +88,7 @@ void decode_perf_record(std::span<const std::byte> record, PerfRing::Handler& ha
       }
       break;
     default:
-      break;  // UNTHROTTLE, and what later kernels add
+      break;  // UNTHROTTLE, and types that later kernels add
   }
 }
 
@@ -112,12 +112,12 @@ void PerfRing::drain(Handler& handler) {
   std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
   std::uint64_t tail = control->data_tail;
   while (head - tail >= sizeof(perf_event_header)) {
-    // Records are 8-aligned and a header is 8 bytes: it never wraps.
+    // Records are 8-aligned and a header is 8 bytes, so it never wraps.
     perf_event_header header{};
     std::memcpy(&header, data + tail % kBytes, sizeof(header));
     if (header.size < sizeof(header) || header.size > head - tail) {
       ++handler.malformed;
-      tail = head;  // without a valid size nothing tells where the next record begins
+      tail = head;  // without a valid size the start of the next record is unknown
       break;
     }
     std::size_t before_end = std::min<std::size_t>(header.size, kBytes - tail % kBytes);

@@ -1,4 +1,5 @@
-// The event's own ring: what the kernel says beside the samples (new mappings, throttling, losses).
+// This is the event's own ring: what the kernel reports beside the samples (new mappings,
+// throttling, losses).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace labelscope {
 
 class PerfRing {
  public:
-  // Bytes for data; about 300 mappings between two looks at it, on each CPU.
+  // Bytes for data. They hold about 300 mappings between two reads, on each CPU.
   static constexpr std::size_t kBytes = 64 << 10;
 
   struct Handler {
@@ -27,7 +28,7 @@ class PerfRing {
 
   static Result<PerfRing> map(int event_fd);
 
-  // Hands out what is there.
+  // Hands out the records that are there.
   void drain(Handler& handler);
 
  private:
@@ -38,10 +39,10 @@ class PerfRing {
   PerfRing(std::byte* base, std::size_t page) : base_(base, Unmap{page}) {}
 
   std::unique_ptr<std::byte, Unmap> base_;  // a control page, then kBytes of data
-  std::vector<std::byte> record_;           // one record, put together where the ring wraps
+  std::vector<std::byte> record_;           // one record, put together if the ring wraps within it
 };
 
-// One record of the ring, whole, as bytes of linux/perf_event.h.
+// Decodes one whole record of the ring, whose bytes linux/perf_event.h describes.
 void decode_perf_record(std::span<const std::byte> record, PerfRing::Handler& handler);
 
 }  // namespace labelscope

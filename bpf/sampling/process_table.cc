@@ -35,8 +35,8 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes) {
     if (exec_count.error().code == ErrorCode::kNotFound) return ended(pid);
     return std::move(exec_count).error();
   }
-  // An exec from here on does no harm: `exec_count` no longer fits, so the BPF programs do not use
-  // these recipes.
+  // An exec from here on does no harm: `exec_count` then no longer fits, so the BPF programs do not
+  // use these recipes.
   value.exec_count = exec_counts_.try_emplace(raw(pid), *exec_count).first->second;
   value.parent = current->parent;
   value.first_pointer_known = knows_first_pointer(pid, value, &*current);
@@ -51,11 +51,11 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes) {
 Status ProcessTable::add(Pid pid, ls_process& value) {
   if (contains(pid)) return ended(pid);
   value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
-  clocks_.begin(pid);  // before its first sample
+  clocks_.begin(pid);  // this must come before its first sample
   if (Status status = object_.add_process(pid, value); !status) return status;
   if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
-    // The process ended before we added the entry, so on_exit() has not removed it. If it stayed,
-    // the next process of this number would be sampled with it.
+    // The process ended before the entry was added, so on_exit() has not removed it. If it stayed,
+    // the next process with this number would be sampled with it.
     Status removed = object_.remove_process(pid);
     return removed ? Status(ended(pid)) : removed;
   }
@@ -128,7 +128,7 @@ std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, st
   return events;
 }
 
-// `current`: the entry in the map; for a forked child on_fork() has written there what it knows.
+// `current` is the entry in the map; for a forked child on_fork() has written it.
 bool ProcessTable::knows_first_pointer(Pid pid, const ls_process& value,
                                        const ls_process* current) {
   const bool known = current != nullptr && current->exec_count == value.exec_count &&
@@ -150,7 +150,7 @@ void ProcessTable::ask_first_threads() {
     auto process = object_.process(pid);
     if (!process || process->exec_count != exec_count) continue;
     process->first_pointer_known = 1;
-    // It may have ended just now.
+    // The process may have ended just now.
     static_cast<void>(object_.update_process(pid, *process));
   }
 }

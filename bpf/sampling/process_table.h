@@ -1,6 +1,6 @@
-// What user space knows of the sampled processes. The BPF programs change their map of processes,
-// too (fork, exec, exit); what has changed comes by the ring buffer, and after lost records by
-// comparing with the map:
+// This class has what user space knows of the sampled processes. The BPF programs change their map
+// of processes, too (fork, exec, exit). The changes come by the ring buffer, and after lost records
+// by comparing with the map:
 //
 //   BPF maps `processes`, `exec_counts` <---- set(), remove()
 //             | records                            |
@@ -22,20 +22,21 @@ namespace labelscope {
 
 class ProcessTable {
  public:
-  // Both must live as long as this.
+  // Both arguments must live as long as this object.
   ProcessTable(BpfObject& object, ThreadClocks& clocks) : object_(object), clocks_(clocks) {}
 
-  // As Sampler::set_process() and Sampler::remove_process().
+  // These do what Sampler::set_process() and Sampler::remove_process() do.
   Status set(Pid pid, std::span<const ls_tls_recipe> recipes);
   Status remove(Pid pid);
   bool contains(Pid pid) const { return exec_counts_.contains(raw(pid)); }
   std::vector<Pid> pids() const;
 
-  // Takes a record. False: what it says is known already, or about a process that was removed.
+  // Takes a record. Returns false if its content is known already, or is about a process that was
+  // removed.
   bool adopt(const ProcessRecord& event);
-  // What lost records have told of, for adopt().
+  // Returns what lost records would have reported, for adopt().
   std::vector<ProcessRecord> missed() const;
-  // The same from what is known (execs by process) and what the map has: first some known processes
+  // The same from known execs by process and the content of the map: first some known processes
   // were `gone`, then these were `present`. Another process may have a number by then.
   struct Present {
     Pid pid{};
@@ -46,9 +47,9 @@ class ProcessTable {
                                            const std::set<Pid>& gone,
                                            std::span<const Present> present);
 
-  // Asks again, where it is time, for which first threads the kernel's saved pointer is right.
+  // Asks again, if it is time, for which first threads the kernel's saved pointer is right.
   void ask_first_threads();
-  // The number of processes whose first thread the kernel does not let us stop.
+  // Returns the number of processes whose first thread the kernel does not let labelscope stop.
   std::uint64_t first_threads_refused() const { return first_threads_.refused(); }
 
  private:
@@ -58,7 +59,7 @@ class ProcessTable {
   BpfObject& object_;
   ThreadClocks& clocks_;
   FirstThreads first_threads_;
-  std::unordered_map<int, std::uint32_t> exec_counts_;  // of each process, as it was handed out
+  std::unordered_map<int, std::uint32_t> exec_counts_;  // by process, as they were handed out
 };
 
 }  // namespace labelscope

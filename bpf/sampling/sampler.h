@@ -1,6 +1,6 @@
-// The BPF sampler: on-CPU samples of chosen processes, each with its thread's labels. It stops
-// nothing; only on aarch64 the first thread of a process, once for each program that it runs
-// (labelscope/saved_pointer.h).
+// The BPF sampler takes on-CPU samples of chosen processes, each with its thread's labels. It stops
+// no thread. There is one exception, on aarch64: the first thread of a process is stopped once for
+// each program that it runs (labelscope/saved_pointer.h).
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,22 @@ namespace labelscope {
 
 class BpfSampler : public Sampler {
  public:
-  // Loads and attaches; takes nothing yet. kPermission, kLimit and kUnsupported say in their
-  // context which capability, sysctl or kernel feature is missing.
+  // Loads and attaches the programs, but takes no samples yet. The context of kPermission, kLimit
+  // and kUnsupported names the capability, sysctl or kernel feature that is missing.
   static Result<std::unique_ptr<BpfSampler>> open(const SamplerOptions& options);
 
   virtual bool retries() const = 0;
-  // Why reads are not repeated, in words; empty if they are, or if that was not asked for.
+  // Returns in words why reads are not repeated. It is empty if they are, or if the options do not
+  // ask for that.
   virtual std::string_view retry_problem() const = 0;
-  // The kernel could repeat reads, and refused the programs that do.
+  // Returns true if the kernel could repeat reads, but refused the programs that do.
   virtual bool retries_refused() const = 0;
-  // Of the sampling program, for the kernel's run-time statistics (BPF_ENABLE_STATS).
+  // Returns the descriptor of the sampling program, for the kernel's run-time statistics
+  // (BPF_ENABLE_STATS).
   virtual int program_fd() const = 0;
 };
 
-// The kernel's statistics of one program; zeros unless they are enabled.
+// The kernel's statistics of one program. They are zeros unless they are enabled.
 struct ProgramStatistics {
   std::uint64_t run_time_ns = 0;
   std::uint64_t run_count = 0;

@@ -16,10 +16,11 @@ void ThreadClocks::begin(Pid pid) {
 std::uint64_t ThreadClocks::since_start(Pid pid, Tid tid, std::uint64_t thread_ns) {
   auto before = before_.find(raw(tid));
   if (before == before_.end()) {
-    if (!untold_.contains(pid)) return thread_ns;  // created since sampling began
+    if (!untold_.contains(pid)) return thread_ns;  // the thread was created since sampling began
     before = before_.emplace(raw(tid), thread_ns).first;
   }
-  // Less than at the beginning: this is another thread, which has got the number since.
+  // The time is less than at the beginning, so this is another thread, which has got the number
+  // since.
   if (thread_ns < before->second) before->second = 0;
   return thread_ns - before->second;
 }

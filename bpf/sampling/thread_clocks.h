@@ -1,5 +1,5 @@
-// How long each thread has run since sampling began: the CPU time that the kernel has counted since
-// the thread's creation, minus what it had counted when sampling began.
+// ThreadClocks computes how long each thread has run since sampling began: the CPU time that the
+// kernel has counted since the thread's creation, minus what it had counted when sampling began.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,22 @@ struct EndedThread {
 
 class ThreadClocks {
  public:
-  // The CPU time of this process's threads up to now is not part of the recording. Call this when
+  // Leaves the CPU time of this process's threads up to now out of the recording. Call this when
   // sampling of the process begins. Do not call it for children that it forks later: they begin at
   // 0.
   void begin(Pid pid);
-  // `thread_ns`, here and below: as the kernel counts, since the thread's creation.
+  // Here and below, `thread_ns` is what the kernel has counted since the thread's creation.
   std::uint64_t since_start(Pid pid, Tid tid, std::uint64_t thread_ns);
   EndedThread end(Pid pid, Tid tid, std::uint64_t thread_ns);
-  // After an exec by another thread than the first: that thread goes on under the first thread's
-  // number, and the first has ended. Returns the account of that thread under its former number.
+  // Call this after an exec by another thread than the first: that thread goes on under the first
+  // thread's number, and the first has ended. Returns the account of that thread under its former
+  // number.
   EndedThread rename(Pid pid, Tid former, std::uint64_t thread_ns);
-  // Whether a record of an ended thread is about a first thread whose number another thread has
-  // taken by such an exec. The time of its last moments is missed.
+  // Returns whether a record of an ended thread is about a first thread whose number another thread
+  // has taken by such an exec. The time of its last moments is lost.
   bool was_replaced(Pid pid, Tid tid) { return raw(tid) == raw(pid) && replaced_.erase(pid) != 0; }
 
-  // To be called when sampling ends: notes each thread's time as it is now. For a thread that ends
+  // Notes each thread's time as it is now. Call this when sampling ends. For a thread that ends
   // later, this time counts.
   void freeze(Pid pid);
   // Takes all threads that were frozen and have not ended since.
@@ -44,10 +45,10 @@ class ThreadClocks {
     Pid pid{};
     std::uint64_t thread_ns = 0;
   };
-  // By thread number.
+  // The time that is left out, by thread number.
   std::unordered_map<std::int32_t, std::uint64_t> before_;
   std::unordered_map<std::int32_t, Frozen> frozen_;
-  // Processes for whose threads the kernel did not tell the time. They begin when first seen.
+  // Processes for whose threads the kernel did not give the time. They begin when first seen.
   std::set<Pid> untold_;
   std::set<Pid> replaced_;
 };

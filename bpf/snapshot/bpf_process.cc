@@ -72,7 +72,7 @@ Result<std::vector<Mapping>> list_mappings(TaskIterators& iterators) {
                                 });
   if (!status) return std::move(status).error();
   if (mappings.empty()) {
-    // The kernel leaves processes out that it does not show to us.
+    // The kernel leaves out processes that it does not show to labelscope.
     const auto live = LiveProcess::open(iterators.pid());
     const auto shown = live ? (*live)->mappings() : std::vector<Mapping>();
     return shown ? ended(iterators.pid()) : shown.error();
@@ -109,8 +109,8 @@ Result<UniqueFd> BpfProcess::open_file(const Mapping& mapping) const {
   return open_by_name(mapping);
 }
 
-// The kernel refuses /proc/PID/root, so we look for the name in our own root. The process may have
-// another root, and the file here may be a different one: require_same() compares.
+// The kernel refuses /proc/PID/root, so this looks for the name in labelscope's own root. The
+// process may have another root, and the file here may be a different one: require_same() compares.
 Result<UniqueFd> BpfProcess::open_by_name(const Mapping& mapping) const {
   auto file = open_regular_file(mapping.path);
   if (!file) return Error{file.error().code, mapping.path + " " + file.error().context};

@@ -1,8 +1,8 @@
-// Looks into a process for which the kernel refuses ptrace, /proc or process_vm_readv (yama,
+// BpfProcess reads a process for which the kernel refuses ptrace, /proc or process_vm_readv (yama,
 // another user's process, one that is not dumpable). BPF iterators answer instead; they need
 // CAP_BPF and CAP_PERFMON.
 //
-//   what            asked first           and if that is refused
+//   what asked first and if that is refused
 //   mappings        /proc/PID/maps        an iterator over the mappings
 //   files           LiveProcess           by name, in our own root, if it is the same file
 //   memory          an iterator           -
@@ -21,14 +21,15 @@ class TaskIterators;
 
 class BpfProcess final : public Target {
  public:
-  // Errors as LiveProcess::open() and TaskIterators::load().
+  // The errors are those of LiveProcess::open() and TaskIterators::load().
   static Result<std::unique_ptr<BpfProcess>> open(Pid pid);
   ~BpfProcess() override;
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   // Each read runs an iterator, which takes some 30 us. The threads run meanwhile, so a read may
-  // see half of a write. kVanished also if the process has executed another program since open().
+  // see half of a write. It also fails with kVanished if the process has executed another program
+  // since open().
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
   std::unique_ptr<Target> forked_from() const override { return live_->forked_from(); }

@@ -22,13 +22,13 @@ struct IteratorKind {
   ls_task_record_type record;
 };
 
-// In the order of TaskIterators::Kind.
+// The order is that of TaskIterators::Kind.
 constexpr std::array<IteratorKind, 4> kKinds{{{"read_threads", LS_RECORD_THREAD},
                                               {"read_bytes", LS_RECORD_BYTES},
                                               {"read_auxv", LS_RECORD_AUXV},
                                               {"list_mappings", LS_RECORD_MAPPING}}};
 
-// The kernel hands out 32 KiB at a time at most, so a whole record and a part of the next fit.
+// The kernel hands out at most 32 KiB at a time, so a whole record and a part of the next fit.
 constexpr std::size_t kBufferBytes = 64 << 10;
 
 Error malformed(const char* what) {
@@ -93,7 +93,7 @@ Status TaskIterators::read_all(int iterator, Kind kind, const Visitor& visit) {
   std::size_t filled = 0;
   for (;;) {
     const ssize_t got = ::read(iterator, buffer.data() + filled, buffer.size() - filled);
-    // EAGAIN: the iterator has skipped a million other tasks and wants to be called again.
+    // EAGAIN means that the iterator has skipped a million other tasks and must be called again.
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got < 0) return system_error(errno, "cannot read from a BPF iterator");
     if (got == 0) break;

@@ -1,5 +1,5 @@
-// The BPF iterators of task_snapshot.bpf.c, loaded for one process. To read a file runs one of
-// them.
+// These are the BPF iterators of task_snapshot.bpf.c, loaded for one process. Reading the file of
+// one runs it.
 #pragma once
 
 #include <array>
@@ -24,17 +24,18 @@ class TaskIterators {
   enum class Kind { kThreads, kBytes, kAuxv, kMappings };
   using Visitor = std::function<Status(std::span<const std::byte> record)>;
 
-  // kUnsupported: the kernel is older than Linux 5.18 or does not describe its types; kPermission:
-  // CAP_BPF or CAP_PERFMON is missing.
+  // Fails with kUnsupported if the kernel is older than Linux 5.18 or does not describe its types,
+  // and with kPermission if CAP_BPF or CAP_PERFMON is missing.
   static Result<std::unique_ptr<TaskIterators>> load(Pid pid);
   ~TaskIterators();
   TaskIterators(const TaskIterators&) = delete;
   TaskIterators& operator=(const TaskIterators&) = delete;
 
-  // Hands every record to `visit`: 8-aligned, of the size that it says, and of the right type. Ends
+  // Hands every record to `visit`: 8-aligned, of the size in its head, and of the right type. Ends
   // at the first error of `visit`. If no thread is there, there is no record, and that is no error.
-  // kVanished: the process has executed another program since the first record of this object, or
-  // its number is another process's now. Several threads may call this; they wait for each other.
+  // Fails with kVanished if the process has executed another program since the first record of this
+  // object, or if another process has its number now. Several threads may call this; they wait for
+  // each other.
   Status run(Kind kind, const ls_request& request, const Visitor& visit);
 
   Pid pid() const { return pid_; }

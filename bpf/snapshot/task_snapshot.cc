@@ -29,8 +29,8 @@ void forget_doubtful(ThreadSnapshot& thread, const Result<SavedPointer>& saved) 
   if (!saved) thread.problem += ", and it may not be stopped for that: " + saved.error().context;
 }
 
-// A thread as the snapshot lists it. Nothing: the thread has ended meanwhile. A first thread stays
-// listed, as in the kernel, until the last thread has ended.
+// Returns a thread as the snapshot lists it, or nothing if the thread has ended meanwhile. A first
+// thread stays listed, as in the kernel, until the last thread has ended.
 std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
   ThreadSnapshot& thread = record.thread;
   if (record.ended) {

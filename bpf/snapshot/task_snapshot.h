@@ -1,5 +1,5 @@
-// Reads all threads of a process, each once, by a BPF task iterator. It stops no thread, so it
-// works where ptrace is refused (yama, no CAP_SYS_PTRACE, another tracer attached).
+// This reads all threads of a process, each once, by a BPF task iterator. It stops no thread, so it
+// works if ptrace is refused (yama, no CAP_SYS_PTRACE, another tracer attached).
 //
 // The price: a thread may run while its labels are read. The ABI promises an interrupting reader
 // the labels from before an update, those from after it, or none. But this thread is not
@@ -13,13 +13,13 @@
 
 namespace labelscope {
 
-// `plan`: of this process; it becomes part of the snapshot. kVanished: the process has executed
-// another program since its first answer to `process`. A first thread that has ended while others
-// run is listed, with a problem.
+// `plan` must be of this process; it becomes part of the snapshot. Fails with kVanished if the
+// process has executed another program since its first answer to `process`. A first thread that has
+// ended while others run is listed, with a problem.
 Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan);
 
-// Opens and plans as well. kUnsupported: Linux before 5.18. kPermission: CAP_BPF or CAP_PERFMON is
-// missing. kVanished, kNotFound: no such process.
+// Opens and plans as well. Fails with kUnsupported before Linux 5.18, with kPermission if CAP_BPF
+// or CAP_PERFMON is missing, and with kVanished or kNotFound if there is no such process.
 Result<ProcessSnapshot> snapshot_by_bpf(Pid pid);
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// Which numbers of an array are given out: ranges, first fit.
+// FreeRanges gives out ranges of the numbers of an array, first fit.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace labelscope {
 
 class FreeRanges {
  public:
-  // No range crosses a multiple of `boundary`; 0: there is none.
+  // No range crosses a multiple of `boundary`, unless it is 0.
   explicit FreeRanges(std::uint64_t boundary = 0) : boundary_(boundary) {}
 
   void add(std::uint64_t first, std::uint64_t count) { release(first, count); }
-  // nullopt: there is no such range free. None has no numbers.
+  // Returns nullopt if no such range is free. A range of 0 numbers does not exist.
   std::optional<std::uint64_t> take(std::uint64_t count) {
     if (count == 0) return std::nullopt;
     for (auto& [first, size] : free_) {

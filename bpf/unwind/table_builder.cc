@@ -11,7 +11,7 @@
 namespace labelscope {
 namespace {
 
-// Of the limit on open files, the part that may wait: for a limit of 1,024 it is 64.
+// Files that wait may take this part of the limit on open files: 64 for a limit of 1,024.
 constexpr std::size_t kShare = 16;
 constexpr std::size_t kFewest = 8;
 constexpr std::size_t kMost = 4096;
@@ -49,7 +49,7 @@ bool TableBuilder::is_idle() const {
 
 void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
   if (!thread_.joinable()) {
-    // Signals are for the threads that wait for them.
+    // The new thread blocks all signals, so that only threads that wait for them get them.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -77,7 +77,7 @@ bool TableBuilder::wait(std::chrono::milliseconds timeout) {
 }
 
 void TableBuilder::run() {
-  // labelscope goes before other programs while it samples. This is work for which none has to wait.
+  // labelscope runs at high precedence while it samples. This work must not delay other programs.
   if (::getpriority(PRIO_PROCESS, 0) < 0) ::setpriority(PRIO_PROCESS, 0, 0);
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -91,7 +91,7 @@ void TableBuilder::run() {
     try {
       built.table = build_(std::move(next.file));
     } catch (const std::bad_alloc&) {
-      // One file has no table. Nothing else may be thrown (CONTRIBUTING.md).
+      // This file then has no table. No other exception may be thrown (CONTRIBUTING.md).
     }
     lock.lock();
     busy_ = false;

@@ -1,4 +1,5 @@
-// Builds unwind tables in a thread of its own, so that sampling begins and goes on meanwhile.
+// TableBuilder builds unwind tables in a thread of its own, so that sampling begins and goes on
+// meanwhile.
 #pragma once
 
 #include <chrono>
@@ -27,15 +28,16 @@ class TableBuilder {
   TableBuilder(const TableBuilder&) = delete;
   TableBuilder& operator=(const TableBuilder&) = delete;
 
-  // Files that wait are open, and others need descriptors, too.
+  // Returns whether another file may wait. Files that wait are open, and others need descriptors,
+  // too.
   bool has_room() const;
-  bool is_idle() const;  // there is nothing to build
+  bool is_idle() const;  // true if there is nothing to build
   void ask(std::uint64_t key, UniqueFd file);
-  // What is ready.
+  // Returns the tables that are ready.
   std::vector<Built> take();
-  // Readable when everything that was asked for is ready, until take().
+  // This descriptor is readable when everything that was asked for is ready, until take().
   int ready_fd() const { return ready_.get(); }
-  // Waits until everything that was asked for is ready. False: it takes longer.
+  // Waits until everything that was asked for is ready. Returns false if it takes longer.
   bool wait(std::chrono::milliseconds timeout);
 
  private:

@@ -19,7 +19,7 @@ Error no_room(const char* what) {
   return {ErrorCode::kLimit, std::string("there is no room for more ") + what};
 }
 
-// No file has such counts; a table that was sent by another process may.
+// No file has such counts, but a table that another process has sent may.
 bool has_odd_counts(const UnwindTable& table) {
   return table.pages.empty() || table.rules.empty() ||
          std::any_of(table.pages.begin(), table.pages.end(), [](const ls_unwind_rows& page) {
@@ -166,7 +166,7 @@ Status UnwindTables::set_process(Pid pid, const ls_unwind_process& list) {
   return system_error(errno, "cannot write to the map of processes to unwind");
 }
 
-// It may be gone already.
+// The entry may be gone already.
 void UnwindTables::remove_process(Pid pid) {
   static_cast<void>(bpf_map_delete_elem(processes_fd_, &pid));
 }

@@ -1,5 +1,6 @@
-// The maps that the unwinder reads (unwind.bpf.h), written through shared memory. What is given out
-// stays as it is until it is released; whoever releases must know that no BPF program uses it.
+// UnwindTables writes the maps that the unwinder reads (unwind.bpf.h) through shared memory. What
+// it gives out stays as it is until it is released. A caller that releases something must know that
+// no BPF program uses it.
 #pragma once
 
 #include <cstddef>
@@ -40,20 +41,22 @@ class SharedArray {
 
 class UnwindTables {
  public:
-  // Of a loaded object. `most_bytes`: of rows.
+  // Opens the maps of a loaded object. `most_bytes` is the limit of rows in bytes.
   static Result<std::unique_ptr<UnwindTables>> open(const bpf_object* object,
                                                     std::size_t most_bytes);
   ~UnwindTables();
 
-  // The number of the module. kLimit: no room. kMalformed: no table at all.
+  // Returns the number of the module. Fails with kLimit if there is no room, and with kMalformed if
+  // this is no table at all.
   Result<std::uint32_t> add(const UnwindTable& table);
   void remove(std::uint32_t module);
   std::size_t row_bytes() const { return row_bytes_; }
 
-  // A list of mappings, sorted; each gets the number of the list. kLimit: no room.
+  // Adds a sorted list of mappings, each of which gets the number of the list. Fails with kLimit if
+  // there is no room.
   Result<ls_unwind_process> add_list(std::span<ls_unwind_mapping> mappings);
   void remove_list(const ls_unwind_process& list);
-  // What the process uses from now on.
+  // Sets the list that the process uses from now on.
   Status set_process(Pid pid, const ls_unwind_process& list);
   void remove_process(Pid pid);
 
@@ -69,7 +72,7 @@ class UnwindTables {
   int processes_fd_ = -1;
   std::size_t most_block_maps_ = 0;
   std::vector<UniqueFd> block_maps_;
-  std::vector<SharedArray<std::uint32_t>> blocks_;  // of each map
+  std::vector<SharedArray<std::uint32_t>> blocks_;  // by map
   SharedArray<ls_unwind_mapping> mappings_;
   SharedArray<ls_unwind_module> modules_;
   SharedArray<ls_unwind_page> pages_;

@@ -1,4 +1,4 @@
-// The counters of the BPF programs as a ledger: what was taken, and what became of it.
+// This makes a ledger of the BPF programs' counters: what was taken, and what became of it.
 #pragma once
 
 #include "bpf/wire/counters.h"
@@ -7,9 +7,10 @@
 
 namespace labelscope {
 
-// All that the kernel side knows of; repeated reads without an answer are `pending`.
+// Returns all that the kernel side has counted; repeated reads without an answer are `pending`.
 Counters make_ledger(const ls_counters& counters);
-// False in the middle of a repeated read, whose outcome and end are counted one after the other.
+// Returns false in the middle of a repeated read, whose outcome and end are counted one after the
+// other.
 bool adds_up(const ls_counters& counters);
 
 }  // namespace labelscope

@@ -1,4 +1,5 @@
-// The records of the ring buffer as values. All bounds are checked here, and nowhere else.
+// These are the records of the ring buffer as values. All bounds are checked here, and nowhere
+// else.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,9 @@
 
 namespace labelscope {
 
-// A sample whose labels are still as they came. wire.h tells what its thread_ns is.
+// A sample whose labels are still as they came. wire.h defines its thread_ns.
 struct SampleRecord : Sample {
-  std::uint64_t retry_id = 0;  // not 0: an AnswerRecord with the real outcome follows
+  std::uint64_t retry_id = 0;  // if not 0, an AnswerRecord with the real outcome follows
   WireLabels labels;
 };
 
@@ -31,10 +32,10 @@ struct ProcessRecord {
   Kind kind = Kind::kExit;
   std::uint64_t time_ns = 0;
   Pid pid{};
-  Pid parent{};  // of a fork
+  Pid parent{};  // for a fork
   std::uint32_t exec_count = 0;
-  Tid former{};                 // of an exec: its thread's number before; 0: not known
-  std::uint64_t thread_ns = 0;  // of an exec: the CPU time of that thread
+  Tid former{};  // for an exec: its thread's number before, or 0 if that is not known
+  std::uint64_t thread_ns = 0;  // for an exec: the CPU time of that thread
 };
 
 struct ThreadEndRecord {
@@ -45,8 +46,8 @@ struct ThreadEndRecord {
 
 using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord>;
 
-// Views into `bytes`, which must be 8-aligned as the ring buffer's records are. kMalformed for
-// anything that wire.h does not describe.
+// Returns views into `bytes`, which must be 8-aligned as the ring buffer's records are. Fails with
+// kMalformed for anything that wire.h does not describe.
 Result<Record> decode_record(std::span<const std::byte> bytes);
 
 }  // namespace labelscope

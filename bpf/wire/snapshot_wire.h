@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the iterators of task_snapshot.bpf.c write, and what user space asks of them. Plain C of
- * fixed width, without pointers, with explicit padding. Used in bpf/ only.
+/* These are the records that the iterators of task_snapshot.bpf.c write, and the requests of user
+ * space. They are plain C of fixed width, without pointers, with explicit padding, and are used in
+ * bpf/ only.
  *
  *   THREAD   ls_thread_head, ls_label_head, label blocks (labelscope/label_blocks.h)
- *   BYTES    ls_bytes_head, the bytes asked for if there was no error
+ *   BYTES ls_bytes_head, the requested bytes if there was no error
  *   MAPPING  ls_mapping_head, the path of its file, filled up with zeros to 8
  *   AUXV     ls_task_record, the process's auxiliary vector
  *
@@ -29,12 +30,12 @@ enum ls_task_record_type {
 
 /* Identifies a program of a process. It changes when the process executes another program. */
 struct ls_running_program {
-  __u64 start_time; /* of the process's first thread */
+  __u64 start_time; /* that of the process's first thread */
   __u64 exec_id;    /* grows with each exec */
 };
 
 struct ls_task_record {
-  __u32 size; /* of the whole record, this included */
+  __u32 size; /* size of the whole record, this member included */
   __u32 type; /* enum ls_task_record_type */
   struct ls_running_program program;
 };
@@ -44,17 +45,19 @@ struct ls_thread_head {
   __u64 thread_pointer;
   __u32 tid;
   __u32 state;      /* the kernel's task->__state */
-  __u32 exit_state; /* and task->exit_state */
-  __u32 no_memory;  /* the thread has given up its address space: it has no labels any more */
+  __u32 exit_state; /* the kernel's task->exit_state */
+  /* set if the thread has given up its address space: it has no labels any more */
+  __u32 no_memory;
   __u8 comm[LS_THREAD_COMM_SIZE];
-  /* The thread was on a processor, so the saved thread pointer may be an old one. */
+  /* This is set if the thread was on a processor, so that the saved thread pointer may be an old
+   * one. */
   __u32 pointer_lags;
   __u32 reserved;
 };
 
 struct ls_bytes_head {
   struct ls_task_record record;
-  __s64 error; /* 0, or negative: there are no bytes */
+  __s64 error; /* 0, or negative if there are no bytes */
 };
 
 enum ls_mapping_flag {
@@ -68,8 +71,8 @@ struct ls_mapping_head {
   __u64 start;
   __u64 end;
   __u64 page_offset; /* in the file, in pages */
-  __u64 inode;       /* 0: no file */
-  __u32 device;      /* as the kernel counts: major << 20 | minor */
+  __u64 inode;       /* 0 if there is no file */
+  __u32 device;      /* in the kernel's form: major << 20 | minor */
   __u32 flags;       /* enum ls_mapping_flag */
   __u32 path_size;   /* without the zeros behind it */
   __u32 reserved;
@@ -78,14 +81,14 @@ struct ls_mapping_head {
 /* The only value of the map `request`. */
 struct ls_request {
   __u64 address; /* BYTES */
-  __u32 size;    /* BYTES: LS_MOST_BYTES at most */
+  __u32 size;    /* BYTES: at most LS_MOST_BYTES */
   __u32 pid;
-  __u32 done; /* set by the BPF program: one thread has answered for all */
+  __u32 done; /* set by the BPF program when one thread has answered for all */
   __u32 reserved;
   struct ls_recipes recipes; /* THREAD */
 };
 
-/* Set before the programs are loaded. */
+/* User space sets this before it loads the programs. */
 struct ls_snapshot_config {
   __u32 pid_namespace; /* as in ls_config */
   __u32 worker_flag;

@@ -1,4 +1,5 @@
-// The BPF programs are ours, but the bytes come from targets. So every number is checked.
+// The BPF programs are labelscope's own, but the bytes come from targets. So every number is
+// checked.
 #include "bpf/wire/task_records.h"
 
 #include <unistd.h>
@@ -26,7 +27,7 @@ std::optional<T> head_of(std::span<const std::byte> record) {
   return head;
 }
 
-// As the kernel does in /proc/PID/maps: escapes the newline, which would end the line.
+// Escapes the newline, which would end the line, as the kernel does in /proc/PID/maps.
 std::string as_in_maps(std::string_view path) {
   std::string text;
   for (char c : path) {
@@ -41,9 +42,9 @@ std::string as_in_maps(std::string_view path) {
 
 }  // namespace
 
-// Sources: the kernel's include/linux/sched.h and fs/proc/array.c. These bits have had the same
-// meaning since Linux 4.14. TASK_IDLE has a letter of its own. A frozen task, and one that waits
-// for a lock in the kernel, count as uninterruptible.
+// The sources are the kernel's include/linux/sched.h and fs/proc/array.c. These bits have had the
+// same meaning since Linux 4.14. TASK_IDLE has a letter of its own. A frozen task, and one that
+// waits for a lock in the kernel, count as uninterruptible.
 char state_letter(std::uint32_t state, std::uint32_t exit_state) {
   constexpr std::string_view kLetters = "RSDTtXZPI";
   constexpr std::uint32_t kReported = 0x7f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the labels of a thread in a BPF program: applies the recipes of the thread's process and
- * walks the label sets that they lead to. labelscope's own sampler uses this header; yours can too.
+ * walks the label sets that they lead to. labelscope's own sampler uses this header, and other
+ * profilers can, too.
  *
  *   user space                                     BPF program, on each event
  *   labelscope.h or plan.h: ls_tls_recipe ... ---> map: pid -> struct ls_recipes
@@ -60,28 +61,29 @@
  *   }
  *
  * `index` goes to your ls_reading_at() and has no other meaning. A reading needs no initialization
- * but its recipes; where one of these is of kind LS_IN_REGISTER (Go on aarch64), also `x28`, from the
- * event's registers of user mode. Two programs that can interrupt each other on one CPU (a sampler on a hardware
- * event and a kprobe, for instance) need a reading each.
+ * but its recipes. If one of these is of kind LS_IN_REGISTER (Go on aarch64), it also needs `x28`,
+ * from the event's registers of user mode. Two programs that can interrupt each other on one CPU (a
+ * sampler on a hardware event and a kprobe, for instance) need a reading each.
  *
  * ls_read_labels() returns an enum ls_outcome. The same outcome is in reading.labels.head, beside
  * the flags: labelled if any publisher has labels; else the reason of the first publisher that is
  * unreadable; else unlabelled. outcome.h has the bounds. A reading takes about 36 KiB of map
  * memory, of which LS_BLOCKS_LIMIT bytes are for label blocks. That is too much for the stack, and
- * for an element of a per-CPU map, which may have 32 KiB (the kernel says E2BIG).
+ * for an element of a per-CPU map, which may have 32 KiB (else the kernel returns E2BIG).
  * reading.fault is the last read that failed.
  *
- * Needs: Linux 5.10, CAP_BPF and CAP_PERFMON, a program type that may call bpf_probe_read_user(),
- * and a licence that is compatible with the GPL. ls_read_labels() and the walk inside it are global
- * functions. The verifier looks at each of them once, however many places call it: about 50,000
- * instructions together, of the million that it allows. They use 300 bytes of stack.
+ * A program that uses this needs Linux 5.10, CAP_BPF and CAP_PERFMON, a program type that may call
+ * bpf_probe_read_user(), and a licence that is compatible with the GPL. ls_read_labels() and the
+ * walk inside it are global functions. The verifier checks each of them once, however many places
+ * call it: about 50,000 instructions together, of the million that it allows. They use 300 bytes of
+ * stack.
  *
  * Two macros, to be defined before this header is included:
  *   LS_READ_TASK   Reads the memory of a given task, not of the current one:
  *                  ls_read_labels(task, index, thread_pointer). For sleepable programs (task
  *                  iterators) from Linux 5.18 on, because it calls bpf_copy_from_user_task(). The
  *                  kernel brings in the pages that are not in memory.
- *   LS_BPF_LOOP    Walks with bpf_loop(), from Linux 5.17 on. The verifier then looks at far fewer
+ *   LS_BPF_LOOP    Walks with bpf_loop(), from Linux 5.17 on. The verifier then checks far fewer
  *                  instructions, and the program loads sooner. LS_READ_TASK implies it. */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
@@ -101,19 +103,21 @@
 struct ls_reading {
   struct ls_labels labels; /* the result */
   struct ls_walk walk;
-  struct ls_fault fault; /* size 0: every read has succeeded */
+  struct ls_fault fault; /* its size is 0 if every read has succeeded */
   struct ls_recipes recipes;
-  struct ls_tls_recipe recipe; /* of the publisher that is read now */
+  struct ls_tls_recipe recipe; /* the recipe of the publisher that is read now */
   struct ls_go go;
-  __u64 x28; /* of user mode, for recipes of kind LS_IN_REGISTER (aarch64); 0: not known */
+  /* the register in user mode, for recipes of kind LS_IN_REGISTER (aarch64); 0 if it is not
+   * known */
+  __u64 x28;
 };
 
 /* Your program defines this. It returns null only if its map has no such entry. */
 static __always_inline struct ls_reading* ls_reading_at(__u32 index);
 
-/* A global function, which the verifier looks at once. It looks at a static function again for each
- * state of each caller. Global functions exist since Linux 5.6, but in 5.10 their arguments must be
- * numbers, and a task can be an argument only since 6.9. */
+/* The verifier checks a global function once, but a static function again for each state of each
+ * caller. Global functions exist since Linux 5.6, but in 5.10 their arguments must be numbers, and
+ * a task can be an argument only since 6.9. */
 #ifdef LS_READ_TASK
 #define LS_FUNCTION static __attribute__((noinline))
 #define LS_OF_TASK struct task_struct *task,
@@ -144,7 +148,7 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
                         variable, publisher);
 }
 
-/* Reads the labels of publisher number `i`. False: there is none. */
+/* Reads the labels of publisher number `i`. Returns false if there is none. */
 static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls_reading* reading,
                                                __u64 thread_pointer, __u64 i) {
   struct ls_memory memory = LS_MEMORY(reading);
@@ -161,15 +165,15 @@ static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls
     where.outcome = ls_walk_publisher(LS_TASK index, where.address, i);
   if (where.outcome > LS_UNLABELLED) {
     head->flags |= LS_PARTLY_UNREADABLE;
-    /* The first reason stands. */
+    /* Only the first reason is kept. */
     if (head->outcome == LS_UNLABELLED) head->outcome = where.outcome;
   }
   return 1;
 }
 
 #ifdef LS_READ_TASK
-/* In a plain loop the verifier looks at a static function again in each round. In a bpf_loop()
- * (Linux 5.17) it does not. */
+/* In a plain loop the verifier checks a static function again in each round. In a bpf_loop() (Linux
+ * 5.17) it does not. */
 struct ls_rounds {
   struct task_struct* task;
   __u64 thread_pointer;
@@ -184,7 +188,7 @@ static long ls_round(__u32 i, void* argument) {
 }
 #endif
 
-/* All publishers of one process, for one thread; the recipes are in the reading. */
+/* Reads all publishers of one process for one thread. The recipes are in the reading. */
 LS_FUNCTION __u32 ls_read_labels(LS_OF_TASK __u32 index, __u64 thread_pointer) {
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Custom labels: from the address of the variable to a label block (label_blocks.h), by ABI v1 and
- * within the bounds of outcome.h. The reader's custom_labels/label_walk.h follows the same rules in
- * C++; tests/native runs both on the same memory and compares.
+/* This is the walk of custom labels, from the address of the variable to a label block
+ * (label_blocks.h), by ABI v1 and within the bounds of outcome.h. The reader's
+ * custom_labels/label_walk.h follows the same rules in C++; tests/native runs both on the same
+ * memory and compares.
  *
  *                                                                  reads
  *   variable -> [ storage | count | capacity ]                     1 pointer, 1 set (with the
@@ -10,10 +11,11 @@
  *                                |                 |
  *                                +-> bytes         +-> bytes       1 for all strings, or 1 each
  *
- * Why so few reads: a read costs its call and hardly its bytes. So strings that lie close together
- * are read as one span, from the first byte of the first to the last byte of the last.
+ * Why there are so few reads: most of a read's cost is the call, and hardly any is the bytes. So
+ * strings that lie close together are read as one span, from the first byte of the first to the
+ * last byte of the last.
  *
- * Why the cursors live in struct ls_walk and not in variables: the verifier follows every
+ * Why the cursors are in struct ls_walk and not in variables: the verifier follows every
  * combination of values that it finds in registers. It does not track what map memory contains. So
  * a cursor there costs it nothing, but each use must check the bound again (ls_reload, ls_at). */
 #ifndef LABELSCOPE_CUSTOM_LABELS_BPF_H
@@ -23,10 +25,11 @@
 #include "labelscope/bpf/label_room.bpf.h"
 #include "labelscope/bpf/read_user.bpf.h"
 
-/* A span may hold bytes that belong to no label: as many as the labels have, and this many more. */
+/* A span may also hold bytes that belong to no label: as many as the labels have, and this many
+ * more. */
 #define LS_SPAN_SLACK 512
 
-/* The read of the set takes in so many elements behind it. Some writers keep both in one block, and
+/* The read of the set includes so many elements behind it. Some writers keep both in one block, and
  * then this saves a read. */
 #define LS_SLOTS_AHEAD 10
 /* That read stays within the set's page, because the next page might not be in memory. This is the
@@ -36,7 +39,7 @@
 /* The state of one walk. */
 struct ls_walk {
   __u64 low;  /* address of the first byte of all strings */
-  __u64 high; /* and of the byte after the last */
+  __u64 high; /* address of the byte after the last */
   __u64 slot_count;
   __u64 label_count;
   __u64 label_bytes;
@@ -62,12 +65,12 @@ static __always_inline _Bool ls_possible(const custom_labels_string_t* string) {
 
 static __always_inline void ls_widen(struct ls_walk* walk, const custom_labels_string_t* string) {
   __u64 address = ls_address(string->buf);
-  if (string->len == 0) return; /* legal, and its pointer need not point anywhere */
+  if (string->len == 0) return; /* legal, and its pointer may point anywhere */
   if (address < walk->low) walk->low = address;
   if (address + string->len > walk->high) walk->high = address + string->len;
 }
 
-/* Moves the element behind those that are kept already, at the front of `slots`. */
+/* Keeps the element: moves it behind those that are kept already, at the front of `slots`. */
 static __always_inline void ls_keep_slot(struct ls_walk* walk, const custom_labels_label_t* slot) {
   ls_reload();
   __u64 kept = walk->label_count;
@@ -117,14 +120,15 @@ LS_ROUND ls_select_label(__u32 i, void* argument) {
   return 0;
 }
 
-/* Moves the elements that become labels to the front. False: one of them is impossible. */
+/* Moves the elements that become labels to the front. Returns false if one of them is impossible.
+ */
 static __always_inline _Bool ls_select_labels(struct ls_walk* walk) {
   struct ls_rounds_of_walk rounds = {0, walk, 0, 0};
   ls_each(LS_MAX_SLOTS, ls_select_label, &rounds);
   return !rounds.failed;
 }
 
-/* One string to the end of the block. */
+/* Copies one string to the end of the block. */
 static __always_inline _Bool ls_copy_string(const struct ls_memory* memory, struct ls_walk* walk,
                                             struct ls_labels* out,
                                             const custom_labels_string_t* string) {
@@ -183,8 +187,8 @@ LS_ROUND ls_refer_to_span(__u32 i, void* argument) {
   return 0;
 }
 
-/* The span touches no page that holds no label byte: it is one page long at most, so it lies in the
- * pages of its first and its last byte. */
+/* Reads all strings as one span. Every page of the span has a byte of a label: it is one page long
+ * at most, so it lies in the pages of its first and its last byte. */
 static __always_inline _Bool ls_read_span(const struct ls_memory* memory, struct ls_walk* walk,
                                           struct ls_labels* out, __u64 span) {
   ls_keep_together(span);
@@ -241,8 +245,8 @@ static __always_inline _Bool ls_read_slots(const struct ls_memory* memory, struc
   return ls_read_user(memory, walk->slots, count * sizeof(walk->slots[0]), address);
 }
 
-/* Fills `slots` with the elements that the variable at `variable` leads to; LS_LABELLED: there are
- * some. */
+/* Fills `slots` with the elements that the variable at `variable` leads to. Returns LS_LABELLED if
+ * there are some. */
 static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, struct ls_walk* walk,
                                             __u64 variable) {
   __u64 address = 0;
@@ -262,7 +266,8 @@ static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, stru
   return ls_read_slots(memory, walk, address, count) ? LS_LABELLED : LS_UNREADABLE_NOT_RESIDENT;
 }
 
-/* Appends what is in `slots` as the labels of one publisher; or nothing, and says why. */
+/* Appends the labels in `slots` as the block of one publisher; or appends nothing, and returns the
+ * reason. */
 static __always_inline __u32 ls_read_elements(const struct ls_memory* memory, struct ls_walk* walk,
                                               struct ls_labels* out, __u32 publisher,
                                               __u32 source) {

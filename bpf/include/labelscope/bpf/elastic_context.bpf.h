@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Elastic APM's correlation, elastic_apm_profiling_correlation_tls_v1: a pointer to 37 packed bytes
- * (the reader's elastic_context.h draws them), which go unchanged into a raw block (label_blocks.h).
- * elastic_context.cc is the same walk in C++; tests/native compares the two. */
+/* This is the walk of Elastic APM's correlation, elastic_apm_profiling_correlation_tls_v1. It is a
+ * pointer to 37 packed bytes (the reader's elastic_context.h draws them), which go unchanged into a
+ * raw block (label_blocks.h). elastic_context.cc is the same walk in C++; tests/native compares the
+ * two. */
 #ifndef LABELSCOPE_ELASTIC_CONTEXT_BPF_H
 #define LABELSCOPE_ELASTIC_CONTEXT_BPF_H
 
@@ -9,7 +10,7 @@
 
 struct ls_elastic_context {
   __u8 version[2];
-  __u8 valid; /* 0: the thread is just writing it */
+  __u8 valid; /* 0 while the thread writes it */
   __u8 trace_present;
   __u8 trace_flags;
   __u8 ids[32]; /* trace, span, transaction */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The labels of Go's runtime/pprof: from the goroutine that a thread runs to pairs of strings, which
- * then become a label block like those of ABI v1. The reader's go_labels/go_walk.h has the drawing
- * and the rules; go_walk.cc follows them in C++, and tests/native compares the two.
+/* This is the walk of the labels of Go's runtime/pprof: from the goroutine that a thread runs to
+ * pairs of strings, which then become a label block like those of ABI v1. The reader's
+ * go_labels/go_walk.h has the drawing and the rules; go_walk.cc follows them in C++, and
+ * tests/native compares the two.
  *
  *                                                                  reads
  *   slot -> g -> m -> curg -> labels                               5, or 6 if g is not curg
  *                               +-> slice -> pairs                 2
  *                               +-> map -> head -> buckets         2, and 1 for each bucket
  *
- * A bucket is one round of a loop (ls_each), which the verifier looks at once with bpf_loop(). What
- * a round leaves for the next lies in struct ls_go, in map memory, for the reason that struct ls_walk
- * gives. */
+ * A bucket is one round of a loop (ls_each), whose body the verifier checks only once with
+ * bpf_loop(). A round leaves its state for the next in struct ls_go, in map memory, for the same
+ * reason as struct ls_walk. */
 #ifndef LABELSCOPE_GO_LABELS_BPF_H
 #define LABELSCOPE_GO_LABELS_BPF_H
 
 #include "labelscope/bpf/custom_labels.bpf.h"
 #include "labelscope/tls_recipe.h"
 
-/* So many buckets are looked at: LS_MAX_SLOTS labels never need more. */
+/* At most so many buckets are looked at: LS_MAX_SLOTS labels never need more. */
 #define LS_GO_BUCKETS 64
 #define LS_GO_CELLS 8
 
@@ -25,13 +26,13 @@ struct ls_go_string {
   __u64 address;
   __u64 length;
 };
-/* From m.procid to m.curg. */
+/* The bytes from m.procid to m.curg. */
 struct ls_go_thread {
   __u64 procid;
   __u64 between[14];
   __u64 curg;
 };
-/* From g.gopc to g.labels. */
+/* The bytes from g.gopc to g.labels. */
 struct ls_go_goroutine {
   __u64 gopc;
   __u64 ancestors;
@@ -75,8 +76,8 @@ struct ls_go {
   __u64 array;  /* of buckets */
   __u64 array_length;
   __u64 number;    /* of the next bucket in it */
-  __u64 overflow;  /* the bucket to look at before that; 0: none */
-  __u64 old_array; /* to look at when `array` has been; 0: none (any more) */
+  __u64 overflow;  /* the bucket to look at before that, or 0 */
+  __u64 old_array; /* the array to look at after `array`, or 0 */
   __u64 old_length;
   __u64 in_old;
   struct ls_go_thread thread;
@@ -86,15 +87,16 @@ struct ls_go {
   struct ls_go_bucket bucket;
 };
 
-/* 1 if the number is not 0. Without a branch: the verifier would follow both ways, for each string. */
+/* Returns 1 if the number is not 0. It has no branch, because the verifier would follow both ways
+ * for each string. */
 static __always_inline __u64 ls_is_some(__u64 number) {
   __u64 negative = -number;
   ls_keep_together(negative);
   return (number | negative) >> 63;
 }
 
-/* Go's empty strings have no address: in the form of ABI v1 that would mean no string at all. And
- * bytes without an address would mean an empty one. */
+/* Go's empty strings have no address, which in the form of ABI v1 would mean no string at all; and
+ * bytes without an address would become an empty string. */
 static __always_inline void ls_put_go_string(custom_labels_string_t* out, __u64 address,
                                              __u64 length) {
   __u64 nowhere = ls_is_some(address) ^ 1;
@@ -102,7 +104,7 @@ static __always_inline void ls_put_go_string(custom_labels_string_t* out, __u64 
   out->buf = (const unsigned char*)(unsigned long)(address | nowhere);
 }
 
-/* One entry, still in Go's form. */
+/* Takes one entry, still in Go's form. */
 static __always_inline void ls_take_go_cell(struct ls_walk* walk, const struct ls_go* go,
                                             __u32 cell) {
   ls_reload();
@@ -123,7 +125,7 @@ struct ls_rounds_of_go {
   _Bool failed;
 };
 
-/* Goes on to the next bucket of the arrays; its address, or 0. */
+/* Goes on to the next bucket of the arrays. Returns its address, or 0. */
 static __always_inline __u64 ls_next_go_bucket(struct ls_go* go) {
   if (go->number >= go->array_length) {
     if (!go->old_array) return 0;
@@ -221,7 +223,7 @@ static __always_inline __u32 ls_read_go_slice(const struct ls_memory* memory, st
   return LS_LABELLED;
 }
 
-/* A pair as Go has it, in the place of the same pair in the form of ABI v1. */
+/* Turns a pair from Go's form into the form of ABI v1, in place. */
 LS_ROUND ls_turn_go_pair(__u32 i, void* argument) {
   struct ls_rounds_of_go* rounds = (struct ls_rounds_of_go*)argument;
   struct ls_walk* walk = rounds->walk;
@@ -240,8 +242,8 @@ static __always_inline _Bool ls_is_go_code(const struct ls_tls_recipe* recipe, _
   return address >= recipe->parameters[1] && address < recipe->parameters[2];
 }
 
-/* Fills the walk's `slots` with what becomes labels; LS_LABELLED: there are some. `place`: of the
- * slot that leads to g, or with LS_IN_REGISTER g itself. */
+/* Fills the walk's `slots` with the pairs that become labels. Returns LS_LABELLED if there are
+ * some. `place` is the address of the slot that leads to g, or with LS_IN_REGISTER g itself. */
 static __always_inline __u32 ls_walk_go(const struct ls_memory* memory, struct ls_walk* walk,
                                         struct ls_go* go, struct ls_label_head* head,
                                         const struct ls_tls_recipe* recipe, __u64 place) {

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the walks of all label sources put their blocks (label_blocks.h), one behind the other. */
+/* The walks of all label sources put their blocks (label_blocks.h) here, one behind the other. */
 #ifndef LABELSCOPE_LABEL_ROOM_BPF_H
 #define LABELSCOPE_LABEL_ROOM_BPF_H
 
 #include "labelscope/bpf/read_user.bpf.h"
 #include "labelscope/label_blocks.h"
 
-/* No user address on either processor has a bit above (57-bit addresses of 5-level page tables). */
+/* No user address on either processor has this bit or a higher one (5-level page tables have 57-bit
+ * addresses). */
 #define LS_ADDRESS_END (1ULL << 57)
 #define LS_BLOCK_LIMIT \
   (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
 #define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
 /* The verifier adds the bound of a cursor to the bound of a length. So there is room for one length
- * more than is ever used. Whoever needs more behind the labels says so before: the sampler puts the
- * stacks of a sample there. */
+ * more than is ever used. A program that needs more room behind the labels defines this before: the
+ * sampler puts the stacks of a sample there. */
 #ifndef LS_ROOM_BEHIND_BLOCKS
 #define LS_ROOM_BEHIND_BLOCKS LS_MAX_LABEL_BYTES
 #endif
 #define LS_BLOCKS_ROOM (LS_BLOCKS_LIMIT + LS_ROOM_BEHIND_BLOCKS)
 LS_ASSERT(LS_ROOM_BEHIND_BLOCKS >= LS_MAX_LABEL_BYTES);
 
-/* The result of a walk: this part goes into a record. */
+/* The result of a walk. This part goes into a record. */
 struct ls_labels {
   struct ls_label_head head;
   __u8 blocks[LS_BLOCKS_ROOM];
 };
 
-/* A walk counts before it writes, so a cursor is always within bounds. The verifier does not know
- * that, and up to Linux 5.15 it forgets the bounds of a number that the compiler spills to the
- * stack. So each use loads the cursor and checks it again. */
+/* Returns the place of a cursor. A walk counts before it writes, so a cursor is always within
+ * bounds. The verifier does not know that, and up to Linux 5.15 it forgets the bounds of a number
+ * that the compiler spills to the stack. So each use loads the cursor and checks it again. */
 static __always_inline __u8* ls_at(struct ls_labels* out, __u64 cursor) {
   ls_keep_together(cursor);
   if (cursor > LS_BLOCKS_LIMIT) cursor = 0;

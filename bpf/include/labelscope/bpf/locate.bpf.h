@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Applies a TLS recipe: from a thread pointer (or x28 of aarch64) to the address of the variable. tls_recipe.h has the
- * rules. labelscope/observe.h does the same in C++. */
+/* Applies a TLS recipe: from a thread pointer (or x28 of aarch64) to the address of the variable.
+ * tls_recipe.h has the rules. labelscope/observe.h does the same in C++. */
 #ifndef LABELSCOPE_LOCATE_BPF_H
 #define LABELSCOPE_LOCATE_BPF_H
 
@@ -9,12 +9,13 @@
 #include "labelscope/tls_recipe.h"
 
 struct ls_located {
-  __u64 address; /* meaningful only if outcome is LS_LABELLED: something to walk */
+  __u64 address; /* meaningful only if outcome is LS_LABELLED */
   __u32 outcome;
   __u32 flags;
 };
 
-/* glibc: dtv[-1].counter (the length), 8 unused bytes, dtv[0].counter (the generation). */
+/* In glibc these are dtv[-1].counter (the length), 8 unused bytes, and dtv[0].counter (the
+ * generation). */
 struct ls_glibc_dtv_head {
   __u64 length;
   __u64 unused;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* OpenTelemetry's thread context of node: the record hangs at an object of JavaScript, in the map of
- * what belongs to the asynchronous work that runs. The reader's node_context/node_context.cc has the
- * drawing and goes the same way in C++; tests/native compares the two. The record itself is that of
- * otel_context.bpf.h.
+/* This is the walk of OpenTelemetry's thread context of node: an object of JavaScript leads to the
+ * record. The object is in the map that node keeps for the asynchronous work that runs. The
+ * reader's node_context/node_context.cc has the drawing and the same walk in C++; tests/native
+ * compares the two. The record itself is that of otel_context.bpf.h.
  *
  *                                                               reads
  *   thread's entry -> frame -> map's table -> numbers            4
  *   bucket -> entry -> entry ...                                 2, and 1 for each that collides
- *   object -> record, or object -> fields -> record              1 or 2, and the record's
- */
+ *   object -> record, or object -> fields -> record              1 or 2, and the record's */
 #ifndef LABELSCOPE_NODE_CONTEXT_BPF_H
 #define LABELSCOPE_NODE_CONTEXT_BPF_H
 
@@ -16,7 +15,8 @@
 #include "labelscope/bpf/otel_context.bpf.h"
 #include "labelscope/tls_recipe.h"
 
-/* So many entries of one bucket are looked at. A map has at most two for each on average. */
+/* At most so many entries of one bucket are looked at. A map has at most two for each bucket on
+ * average. */
 #define LS_NODE_CHAIN 32
 #define LS_NODE_END_OF_CHAIN 0xffffffffU
 
@@ -38,7 +38,8 @@ struct ls_node_entry {
   __u64 value;
   __u64 next;
 };
-/* What one walk has read. It lies where its block comes afterwards: the stack has no room. */
+/* What one walk has read. It lies where its block comes afterwards, because the stack has no room.
+ */
 struct ls_node {
   struct ls_node_thread thread;
   struct ls_node_numbers numbers;
@@ -51,7 +52,8 @@ struct ls_node {
 LS_ASSERT(sizeof(struct ls_node_thread) == 32);
 LS_ASSERT(sizeof(struct ls_node) <= LS_BLOCK_LIMIT);
 
-/* A pointer to an object of V8 ends in the bits 01; a small integer is in the upper half of a word. */
+/* A pointer to an object of V8 ends in the bits 01; a small integer is in the upper half of a word.
+ */
 static __always_inline _Bool ls_is_node_object(__u64 word) { return (word & 3) == 1; }
 
 /* The argument of a round. */
@@ -93,7 +95,8 @@ LS_ROUND ls_follow_bucket(__u32 i, void* argument) {
   return 1;
 }
 
-/* LS_LABELLED: node->entry is that of the key. `numbers`: the address of those of the table. */
+/* Finds the entry of the key. After LS_LABELLED it is in node->entry. `numbers` is the address of
+ * the table's numbers. */
 static __always_inline __u32 ls_find_node_entry(const struct ls_memory* memory,
                                                 struct ls_labels* out, __u64 numbers) {
   struct ls_node* node = ls_node_of(out);
@@ -116,7 +119,7 @@ static __always_inline __u32 ls_find_node_entry(const struct ls_memory* memory,
   return rounds.outcome;
 }
 
-/* LS_LABELLED: `record` is the address of one. */
+/* Finds the record. After LS_LABELLED its address is in `record`. */
 static __always_inline __u32 ls_find_node_record(const struct ls_memory* memory,
                                                  struct ls_labels* out, __u64 offsets,
                                                  __u64 variable, __u64* record) {

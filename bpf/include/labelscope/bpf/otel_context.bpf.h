@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* OpenTelemetry's thread context, otel_thread_ctx_v1: a pointer to a packed record (the reader's
- * otel_context/record.h draws it). Head and attributes go unchanged into a raw block
- * (label_blocks.h), because the names of keys are the process's, and user space knows them.
- * otel_context.cc is the same walk in C++; tests/native compares the two. */
+/* This is the walk of OpenTelemetry's thread context, otel_thread_ctx_v1. It is a pointer to a
+ * packed record (the reader's otel_context/record.h draws it). Head and attributes go unchanged
+ * into a raw block (label_blocks.h), because the process has the names of keys, and user space
+ * knows them. otel_context.cc is the same walk in C++; tests/native compares the two. */
 #ifndef LABELSCOPE_OTEL_CONTEXT_BPF_H
 #define LABELSCOPE_OTEL_CONTEXT_BPF_H
 
@@ -11,14 +11,14 @@
 struct ls_otel_head {
   __u8 trace_id[16];
   __u8 span_id[8];
-  __u8 valid; /* 1; every other number: no record */
+  __u8 valid; /* 1; with every other number it is no record */
   __u8 trace_flags;
   __u16 attribute_bytes;
 };
 LS_ASSERT(sizeof(struct ls_otel_head) == 28);
 #define LS_MAX_OTEL_ATTRIBUTE_BYTES (LS_MAX_LABEL_BYTES - sizeof(struct ls_otel_head))
 
-/* Whether the record says anything. */
+/* Returns whether the record has neither IDs nor attributes. */
 static __always_inline _Bool ls_is_empty_otel_head(const struct ls_otel_head* head) {
   __u32 any = head->attribute_bytes;
   for (__u32 i = 0; i < sizeof(head->trace_id); i++) any |= head->trace_id[i];
@@ -46,8 +46,7 @@ static __always_inline __u32 ls_read_otel_record(const struct ls_memory* memory,
   }
   ls_keep_together(size);
   if (size > LS_MAX_OTEL_ATTRIBUTE_BYTES) size = 0; /* for the verifier */
-  if (size != 0 &&
-      !ls_read_user(memory, ls_at(out, attributes), size, record + sizeof(*head)))
+  if (size != 0 && !ls_read_user(memory, ls_at(out, attributes), size, record + sizeof(*head)))
     return LS_UNREADABLE_NOT_RESIDENT;
   ls_reload();
   block = (struct ls_label_block*)ls_at(out, start);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One read of target memory. A program that must not sleep cannot bring in a missing page: the read
- * fails, and ls_fault keeps what it could not read. Code that may sleep can then bring the page in
- * and read everything again. */
+/* These functions read target memory. A program that must not sleep cannot bring in a missing page:
+ * the read fails, and ls_fault keeps what it could not read. Code that may sleep can then bring the
+ * page in and read everything again. */
 #ifndef LABELSCOPE_READ_USER_BPF_H
 #define LABELSCOPE_READ_USER_BPF_H
 
-/* On aarch64 the top byte of a pointer is the program's own (top-byte ignore). */
+/* On aarch64 the program may use the top byte of a pointer for itself (top-byte ignore). */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define LS_UNTAGGED(address) ((address) & ((1ULL << 56) - 1))
 #else
@@ -16,12 +16,12 @@
  * verifier follows every combination of values that it finds in registers. */
 #define ls_reload() __asm__ volatile("" ::: "memory")
 
-/* Stands before a check that only the verifier needs. Keeps the compiler from checking one copy of
- * the number and using another. */
+/* This stands before a check that only the verifier needs. It keeps the compiler from checking one
+ * copy of the number and using another. */
 #define ls_keep_together(number) __asm__ volatile("" : "+r"(number))
 
 /* ls_each() calls `round` for 0, 1, ... until it returns 1. With bpf_loop() (Linux 5.17) the
- * verifier looks at the body once, not once for each round, and a program loads several times as
+ * verifier checks the body once, not once for each round, and a program loads several times as
  * fast. Without LS_BPF_LOOP it is a plain loop. */
 #ifdef LS_BPF_LOOP
 #define LS_ROUND static __attribute__((noinline)) long
@@ -34,14 +34,14 @@
   }
 #endif
 
-/* The last read that failed; size 0: none did. */
+/* The last read that failed. The size is 0 if none did. */
 struct ls_fault {
   __u64 address;
   __u64 size;
 };
 
-/* Whose memory is read: that of the current process, or with LS_READ_TASK that of another task. It
- * lives on the stack, and the compiler replaces it by its members. */
+/* Identifies whose memory is read: that of the current process, or with LS_READ_TASK that of
+ * another task. It is on the stack, and the compiler replaces it by its members. */
 struct ls_memory {
   struct ls_fault* fault;
 #ifdef LS_READ_TASK
@@ -49,7 +49,7 @@ struct ls_memory {
 #endif
 };
 
-/* Returns 0, or a negative number: then `out` is zeros. */
+/* Returns 0, or a negative number; in that case `out` is zeros. */
 static __always_inline long ls_copy(const struct ls_memory* memory, void* out, __u32 size,
                                     __u64 address) {
   const void* from = (const void*)(unsigned long)LS_UNTAGGED(address);
@@ -69,11 +69,12 @@ static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* 
   return 0;
 }
 
-/* Text is read up to so many bytes, its NUL included. */
+/* Text is read up to so many bytes, the NUL included. */
 #define LS_TEXT_SIZE 257
 
-/* A C string: returns its bytes with its NUL, or LS_TEXT_SIZE + 1 if it is longer (then the last of
- * LS_TEXT_SIZE bytes is a NUL of ours); 0: it cannot be read. Nothing behind the NUL has to be there. */
+/* Reads a C string. Returns the number of its bytes with the NUL, or LS_TEXT_SIZE + 1 if it is
+ * longer (then this function has put a NUL in the last of LS_TEXT_SIZE bytes), or 0 if it cannot be
+ * read. The memory behind the NUL need not be readable. */
 #ifdef LS_READ_TASK
 /* The argument of a round. */
 struct ls_rounds_of_text {
@@ -89,14 +90,15 @@ LS_ROUND ls_count_byte(__u32 i, void* argument) {
   return 0;
 }
 
-/* Bytes before the first NUL, but at most `limit`. */
+/* Returns the number of bytes before the first NUL, but at most `limit`. */
 static __always_inline __u64 ls_length_up_to(const __u8* text, __u64 limit) {
   struct ls_rounds_of_text rounds = {text, limit, 0};
   ls_each(LS_TEXT_SIZE, ls_count_byte, &rounds);
   return rounds.length;
 }
 
-/* There is no helper for this before Linux 6.15. So: to the end of the page, and then the rest. */
+/* There is no helper for this before Linux 6.15. So it reads to the end of the page, and then the
+ * rest. */
 static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* out, __u64 address) {
   __u64 first = 4096 - (address & 4095);
 
@@ -115,13 +117,14 @@ static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* o
 }
 #else
 static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* out, __u64 address) {
-  /* One more: the helper does not tell text that just fits from text that it has cut. */
+  /* It asks for one byte more, because the helper does not distinguish text that just fits from
+   * text that it has cut. */
   long size = bpf_probe_read_user_str(out, LS_TEXT_SIZE + 1, (const void*)(unsigned long)address);
   if (size > 0) {
     out[LS_TEXT_SIZE - 1] = 0;
     return size;
   }
-  /* The page that is missing: of its first byte, or the next one. */
+  /* The missing page is that of the first byte, or the next one. */
   if (ls_copy(memory, out, 1, address) == 0) address = (LS_UNTAGGED(address) | 4095) + 1;
   memory->fault->address = LS_UNTAGGED(address);
   memory->fault->size = 1;

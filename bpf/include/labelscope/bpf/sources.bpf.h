@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The label sources: one walk each, from the address of the variable to a label block. Sources whose
- * labels are pairs of strings only find these; ls_read_elements() makes the block of all of them. */
+/* Each label source has one walk, from the address of the variable to a label block. Sources whose
+ * labels are pairs of strings only find the pairs; ls_read_elements() makes their block. */
 #ifndef LABELSCOPE_SOURCES_BPF_H
 #define LABELSCOPE_SOURCES_BPF_H
 
@@ -13,7 +13,7 @@
 #include "labelscope/bpf/variable.bpf.h"
 #include "labelscope/tls_recipe.h"
 
-/* Appends the block of one publisher to `out`; or nothing, and says why. */
+/* Appends the block of one publisher to `out`; or appends nothing, and returns the reason. */
 static __always_inline __u32 ls_walk_source(const struct ls_memory* memory, struct ls_walk* walk,
                                             struct ls_go* go, struct ls_labels* out,
                                             const struct ls_tls_recipe* recipe, __u64 variable,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The thread context: 64 bytes in the thread's TLS block itself (customlabels/thread_context.h). A
- * whole record goes unchanged into a raw block (label_blocks.h), and user space makes labels of it.
- * How to tell a whole record from a torn one, the reader's thread_context.cc says; tests/native
- * compares the two. */
+/* This is the walk of the thread context: 64 bytes in the thread's TLS block itself
+ * (customlabels/thread_context.h). A whole record goes unchanged into a raw block (label_blocks.h),
+ * and user space makes labels of it. The reader's thread_context.cc explains how a torn record is
+ * detected; tests/native compares the two. */
 #ifndef LABELSCOPE_THREAD_CONTEXT_BPF_H
 #define LABELSCOPE_THREAD_CONTEXT_BPF_H
 
@@ -11,7 +11,7 @@
 struct ls_thread_context {
   __u64 span_id;
   __u64 root_span_id;
-  __u64 checksum; /* 0: no context, or one that is being written */
+  __u64 checksum; /* 0 if there is no context, or one that is being written */
   __u32 tags[10];
 };
 LS_ASSERT(sizeof(struct ls_thread_context) == 64);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The number that a thread has for itself (gettid): in the innermost pid namespace that it is in. The
- * types end in ___ls, as those of thread_pointer.bpf.h. */
+/* This finds the number that a thread itself gets from gettid(): its number in the innermost pid
+ * namespace that it is in. The types end in ___ls, as those of thread_pointer.bpf.h. */
 #ifndef LABELSCOPE_THREAD_NUMBER_BPF_H
 #define LABELSCOPE_THREAD_NUMBER_BPF_H
 
@@ -19,7 +19,7 @@ struct task_struct___ls_number {
   struct pid___ls* thread_pid;
 } __attribute__((preserve_access_index));
 
-/* Of the thread whose memory is read. 0: not known. */
+/* Returns the number of the thread whose memory is read, or 0 if it is not known. */
 static __always_inline __u32 ls_own_number(const struct ls_memory* memory) {
 #ifdef LS_READ_TASK
   const void* task = memory->task;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A thread-local variable that the user has named (labelscope/variable_type.h): from its address to
- * a raw block with the bytes of its value. The reader's sources/variable/variable.cc goes the same
- * way and says what each outcome means; tests/native compares the two. */
+/* This is the walk of a thread-local variable that the user has named (labelscope/variable_type.h):
+ * from its address to a raw block with the bytes of its value. The reader's
+ * sources/variable/variable.cc is the same walk and explains each outcome; tests/native compares
+ * the two. */
 #ifndef LABELSCOPE_VARIABLE_BPF_H
 #define LABELSCOPE_VARIABLE_BPF_H
 
 #include "labelscope/bpf/label_room.bpf.h"
 #include "labelscope/variable_type.h"
 
-/* A pointer as the program has it, or the outcome that ends the walk. */
+/* Reads a pointer as the program has it. Returns the outcome if that ends the walk. */
 static __always_inline __u32 ls_follow(__u64* pointer) {
   if (*pointer == 0) return LS_UNLABELLED;
   *pointer = LS_UNTAGGED(*pointer);
@@ -34,7 +35,7 @@ static __always_inline __u32 ls_end_variable(struct ls_labels* out,
   return LS_LABELLED;
 }
 
-/* `bytes`: where the value goes. */
+/* The value goes to the cursor `bytes`. */
 static __always_inline __u32 ls_read_cstring(const struct ls_memory* memory, struct ls_labels* out,
                                              const struct ls_variable* variable, __u64 address,
                                              __u32 publisher, __u8* bytes) {
