@@ -31,8 +31,9 @@ std::string kernel_name();
 // of a start.
 std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 
-// Whether the kernel takes a program for a perf event from us, and describes its types to fit ours to
-// it: what can be known of a load without one. Ask before rights are given up.
+// Returns whether the kernel accepts a program for a perf event from labelscope and describes its
+// types (BTF), so that libbpf can adapt programs to it. That is all that can be known of a load
+// without loading. Ask before labelscope gives up rights.
 bool can_load_programs();
 
 // Returns the bits of task->flags that mark io_uring's threads, which belong to the process, but
