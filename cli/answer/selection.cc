@@ -11,10 +11,10 @@ namespace labelscope::cli {
 
 namespace {
 
-// regerror() says of most that they are "invalid".
+// regerror() calls most of them "invalid" and no more.
 std::string regex_problem(int problem, const regex_t& expression) {
   switch (problem) {
-    case REG_BADPAT:  // glibc's for a "[" at the end
+    case REG_BADPAT:  // glibc reports this for a "[" at the end
     case REG_EBRACK:
       return "a [ is not closed with ], or has nothing in it; write \\[ for the character";
     case REG_EPAREN:
@@ -61,7 +61,7 @@ Result<Condition> Condition::parse(const std::string& text) {
     }
     made.expression_ = std::shared_ptr<regex_t>(expression.release(), Free());
   } else if (made.value_ == kUnsetText) {
-    made.value_ = kNoneText;  // as tables and the page call it
+    made.value_ = kNoneText;  // the word of tables and of the page
   } else if (made.value_ == "(unreadable)") {
     made.value_ = kUnreadableText;
   }
@@ -76,7 +76,7 @@ bool Condition::holds(const std::string& value) const {
 
 namespace {
 
-// "with tenant=42 and http.route~^/pay, from 1 s to 2.5 s on"
+// Writes "with tenant=42 and http.route~^/pay, from 1 s to 2.5 s on".
 std::string words_of(const Selection& selection) {
   std::string words;
   for (const Condition& condition : selection.conditions) {

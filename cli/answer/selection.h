@@ -15,11 +15,12 @@
 
 namespace labelscope::cli {
 
-// "tenant=42", "tenant!=42", "http.route~^/pay", "http.route!~^/pay". What a sample without the key
-// has, and how values are shown, is as in RenderOptions::group_by: "tenant=<none>".
+// One condition: "tenant=42", "tenant!=42", "http.route~^/pay", "http.route!~^/pay". A sample
+// without the key has the value that RenderOptions::group_by gives it ("tenant=<none>"), and values
+// are compared as they are shown there.
 class Condition {
  public:
-  // kMalformed: it is no condition, or the expression is none.
+  // Fails with kMalformed if the text is no condition, or its regular expression is invalid.
   static Result<Condition> parse(const std::string& text);
 
   const std::string& key() const { return key_; }
@@ -37,27 +38,27 @@ class Condition {
   std::string text_;
   std::string key_;
   std::string value_;
-  bool wanted_ = true;                   // false: with "!"
-  std::shared_ptr<regex_t> expression_;  // POSIX, extended; null: the value as a whole
+  bool wanted_ = true;                   // false: written with "!"
+  std::shared_ptr<regex_t> expression_;  // POSIX extended; null: compare with the value as a whole
 };
 
 struct Selection {
-  std::vector<Condition> conditions;  // all of them
-  // From the start of the recording.
+  std::vector<Condition> conditions;  // a sample must meet all of them
+  // Both count from the start of the recording.
   std::optional<std::chrono::nanoseconds> since;
   std::optional<std::chrono::nanoseconds> until;
   bool empty() const { return conditions.empty() && !since && !until; }
 };
 
-// What a condition has met in the samples of the time that is wanted.
+// The values that a condition has met in the samples of the selected time.
 struct SeenValues {
   static constexpr std::size_t kMost = 12;
-  bool met = false;              // it holds for one
-  std::set<std::string> values;  // for which it does not hold, up to one more than kMost
+  bool met = false;              // true if the condition holds for one of them
+  std::set<std::string> values;  // those for which it does not hold, up to one more than kMost
 };
 
-// Leaves the other samples out; the ledger then tells of what is left. Returns what each condition
-// has met. kUnsupported: a time is wanted, and the recording has none for some samples.
+// Leaves the other samples out; the ledger then counts what is left. Returns what each condition
+// has met. Fails with kUnsupported if a time is selected and some samples have none.
 Result<std::vector<SeenValues>> select(Profile& profile, const Selection& selection);
 
 }  // namespace labelscope::cli

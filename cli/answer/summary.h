@@ -1,5 +1,5 @@
 // Time by label value, for people: the table of --summary and the list of keys after every
-// recording. Whoever calls this checks the stream: it is a terminal or standard output.
+// recording. The caller checks the stream, which is a terminal or standard output.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,25 @@ namespace labelscope::cli {
 
 struct SummaryStyle {
   bool color = false;
-  bool unicode = false;         // bars and dots beyond ASCII: the terminal's locale is UTF-8
+  bool unicode = false;         // the terminal's locale is UTF-8: draw bars and dots beyond ASCII
   std::size_t width = 80;       // terminal columns; 0: no terminal, and nothing is cut
-  std::size_t max_values = 20;  // rows of a key; the rest is added up in one row
-  std::size_t functions = 0;    // rows of functions below each
+  std::size_t max_values = 20;  // rows of a key; the others are added up in one row
+  std::size_t functions = 0;    // rows of functions below each value
 };
 
-// A table for each key: value, share of all samples, time, samples, bar; below it the functions that
-// ran longest themselves. The samples that have no such label and those that were unreadable are
-// rows of their own. Keys mean what they mean in RenderOptions::group_by.
+// Writes a table for each key: value, share of all samples, time, samples, bar; below it the
+// functions that ran longest themselves. Samples without such a label and unreadable samples have a
+// row each. Keys mean what they mean in RenderOptions::group_by.
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out);
 
-// The same for programs: a line of JSON for each key (labelscope-record(1)).
+// Writes the same for programs: a line of JSON for each key (labelscope-record(1)).
 Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
                            std::ostream& out);
 
-// A line for each label key seen: share of samples that carry it, number of distinct values, a
-// warning where there are more values than a profile viewer handles well. Without labels: the
-// functions of all samples.
+// Writes a line for each label key: share of samples that carry it, number of distinct values, and
+// a warning if there are more values than a profile viewer handles well. Without labels it shows
+// the functions of all samples.
 Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out);
 
 }  // namespace labelscope::cli
