@@ -18,7 +18,7 @@
 namespace labelscope::cli {
 namespace {
 
-// What report.h calls processes.
+// report.h begins the name of a process with this.
 constexpr std::string_view kProcess = "process ";
 
 std::uint64_t hash(std::string_view bytes) {
@@ -32,12 +32,13 @@ std::uint64_t hash(std::string_view bytes) {
 
 using Json = nlohmann::json;
 
-// A hundred thousand findings.
+// A hundred thousand findings fit.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 Error malformed(const char* why) { return Error{ErrorCode::kMalformed, why}; }
 
-// Empty if it is no string: names that are no UTF-8 are objects, and are only shown to people.
+// Empty if it is no string. (A name that is not UTF-8 is a JSON object, and is only shown to
+// people.)
 std::string string_in(const Json& object, const char* name) {
   const auto field = object.find(name);
   return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
@@ -109,7 +110,8 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
     const CodePlace& place = diagnostic.places[diagnostic.author_place];
     add(base_name(place.module));
     add(place.function);
-    // A function may be wrong in several ways; its words name keys and no values.
+    // A function may be wrong in several ways. The text of the finding distinguishes them; it holds
+    // keys and no values.
     if (rule_of(diagnostic.rule).depth == CheckDepth::kStep) add(diagnostic.text);
   }
   return hex_digits(hash(identity));

@@ -10,8 +10,8 @@
 
 namespace labelscope::cli {
 
-// How a finding is recognized in another run: by the rule and the place. IDs, addresses, line
-// numbers and label values change from run to run, so they do not count.
+// A finding is recognized in another run by its rule and its place. IDs, addresses, line numbers
+// and label values change from run to run, so they do not count.
 
 // A subject's name without the parts that change. For a file: its path, as source_path() makes it.
 // For a process: "process service", made of "process 12 (service)" or "process service".
@@ -24,10 +24,11 @@ bool is_process_name(std::string_view name);
 // process without its number.
 std::string lasting_name(std::string_view name);
 
-// 16 hexadecimal digits: FNV-1a (64 bits) of these, each followed by a NUL:
+// The identity of a finding: 16 hexadecimal digits, FNV-1a (64 bits) of these, each followed by a
+// NUL:
 //   - the rule and the subject key;
 //   - if the finding has a place in code: the module's file name and the function;
-//   - for a torn update: what it says of the set that was seen (which key it is about).
+//   - for a torn update: which key of the label set it is about.
 // So findings of one rule in several threads are one finding, and so are those at several
 // instructions of one function, unless they tear different things.
 std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnostic);
@@ -36,13 +37,14 @@ struct BaselineEntry {
   std::string fingerprint;  // fingerprint()
   std::string rule;         // "LS031"
   std::string subject;      // subject_key()
-  std::string found;        // for people
+  std::string found;        // text for people
 };
 using Baseline = std::vector<BaselineEntry>;
 
-// kMalformed: not the output of check, or of an unknown version. kLimit: too large.
+// Fails with kMalformed if the text is not the output of check or has an unknown version, and with
+// kLimit if it is too large.
 Result<Baseline> parse_baseline(std::string_view text);
-// The same from a file; also the errors of opening and reading it.
+// The same from a file; it also fails as opening and reading the file do.
 Result<Baseline> read_baseline(const std::string& path);
 
 }  // namespace labelscope::cli

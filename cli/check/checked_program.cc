@@ -76,7 +76,7 @@ Status CheckedProgram::release() {
   while (!child_.ended()) std::this_thread::sleep_for(kPause);
   Error error = system_error(failed, "cannot run " + name_);
   // The error may be kPermission, for the file. The caller would take that for a missing permission
-  // to look into a process.
+  // to read a process.
   if (error.code != ErrorCode::kNotFound) error.code = ErrorCode::kUnsupported;
   return error;
 }
@@ -127,7 +127,7 @@ void CheckedProgram::signal_all(int signal, std::set<Pid>& seen,
   for (Pid pid : processes()) {
     if (seen.insert(pid).second) names.push_back(described(pid));
     ::kill(raw(pid), signal);
-    // A stopped process does not hear SIGTERM.
+    // A stopped process does not handle SIGTERM until it continues.
     if (signal == SIGTERM) ::kill(raw(pid), SIGCONT);
   }
 }

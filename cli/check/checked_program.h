@@ -24,7 +24,7 @@ namespace labelscope::cli {
 class CheckedProgram {
  public:
   // Forks. release() then lets the child execute the program, with the signal settings from before
-  // `signals` changed them (null: with those of now).
+  // `signals` changed them (null: with the current ones).
   static Result<CheckedProgram> start(const std::vector<std::string>& command,
                                       const Signals* signals);
   CheckedProgram(CheckedProgram&&) noexcept;
@@ -32,11 +32,12 @@ class CheckedProgram {
   ~CheckedProgram();  // kills what is left
 
   Pid pid() const { return child_.pid(); }
-  // The program cannot be executed: kNotFound, or kUnsupported for all other reasons.
+  // Fails if the program cannot be executed: with kNotFound, or with kUnsupported for all other
+  // reasons.
   Status release();
   // Its wait status once it has ended; does not block.
   std::optional<int> ended() { return child_.ended(); }
-  // To be called by a tracer that has collected its status.
+  // A tracer that has collected the status reports it by this.
   void note_ended(int wait_status) { child_.note_ended(wait_status); }
 
   // The program and all processes that it has started, directly or not, if they have not ended.
@@ -45,8 +46,8 @@ class CheckedProgram {
   // traced.
   void kill_all() const;
 
-  // Asks all of them to end (SIGTERM), waits up to `grace`, and kills those that are left. Tells
-  // the report how the program ended, and why, if the check has ended it.
+  // Asks all of them to end (SIGTERM), waits up to `grace`, and kills those that are left. Writes
+  // into the report how the program ended, and why if the check has ended it.
   void finish(std::chrono::milliseconds grace, Watchdog::Reason reason,
               std::chrono::milliseconds timeout, CheckReport& report);
 
@@ -61,7 +62,7 @@ class CheckedProgram {
     std::vector<std::string> running;  // nothing could end these
   };
   Ending end(std::chrono::milliseconds grace);
-  // As processes(), and also those that have ended and whose status nobody has collected.
+  // Returns those of processes(), and zombies: ended processes whose status was not collected yet.
   std::vector<Pid> family() const;
   void signal_all(int signal, std::set<Pid>& seen, std::vector<std::string>& names) const;
 

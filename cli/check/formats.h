@@ -1,4 +1,5 @@
-// A checked report as text, JSON, JUnit, SARIF or annotations, each in a file of its name.
+// Renders a checked report as text, JSON, JUnit, SARIF or annotations. Each format has a file of
+// its name.
 #pragma once
 
 #include <string>
@@ -7,13 +8,13 @@
 
 namespace labelscope::cli {
 
-// What check tells people: findings by subject, and a verdict in the last line.
+// The output of check for people: findings by subject, and a verdict in the last line.
 std::string render_check_text(const CheckReport& report, const CheckVerdict& verdict, bool color);
 
-// What check writes for programs: docs/schema/check-json.md has every field. A baseline is such a
+// The output of check for programs: docs/schema/check-json.md has every field. A baseline is such a
 // file, too.
 inline constexpr const char* kCheckJsonFormat = "labelscope-check";
-// Changes when a field gets another meaning or goes away, not when one is added.
+// This changes when a field gets another meaning or goes away, not when one is added.
 inline constexpr int kCheckJsonVersion = 1;
 
 // One JSON object, indented, with a newline at its end. `version` is labelscope's.
@@ -22,7 +23,7 @@ std::string render_check_json(const CheckReport& report, const CheckVerdict& ver
 
 // JUnit's XML, as CI systems read it: a suite for each subject, a case for each of its rules.
 //
-// Source: the schema of Apache Ant's JUnit task, as consumers have settled on it. What fails is a
+// Source: the schema of Apache Ant's JUnit task, in the form that consumers accept. What fails is a
 // <failure>; what the baseline accepts is <skipped>; warnings and notes that do not fail are the
 // output of a case that passed; what could not be checked is an <error>.
 std::string render_check_junit(const CheckReport& report, const CheckVerdict& verdict);

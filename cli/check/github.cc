@@ -1,4 +1,4 @@
-// A finding's text comes from a stranger's file: without the escapes it could end the line and
+// A finding's text comes from an untrusted file: without the escapes it could end the line and
 // begin a command of its own.
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"

@@ -50,7 +50,7 @@ RuleFindings findings_of(const JudgedSubject& subject, RuleId rule) {
   return all;
 }
 
-// `outcome`: an element; none says that all is well.
+// `outcome` is an XML element; an empty one means that the case passed.
 std::string test_case(const std::string& suite, const std::string& name,
                       const std::string& outcome) {
   const std::string head = "    <testcase" + attribute("classname", suite) +
@@ -65,7 +65,8 @@ std::string suite(const std::string& name, const Counts& counts, const std::stri
   return "  <testsuite" + attributes(name, counts) + ">\n" + cases + "  </testsuite>\n";
 }
 
-// An element that says what went wrong: in its head in short, and in itself.
+// Returns an element that reports what went wrong: in short in its attribute, and in full in its
+// text.
 std::string trouble(const std::string& element, const std::string& message, const char* type,
                     const std::string& text) {
   return "<" + element + attribute("message", message) + attribute("type", type) + ">" +
@@ -96,7 +97,7 @@ std::string rules_suite(const JudgedSubject& subject, Counts& all) {
   return suite(name, counts, cases, all);
 }
 
-// A failure that has nothing to do with a rule: a test case of its own, with an error.
+// A failure that no rule is about: a test case of its own, with an error.
 std::string error_suite(const std::string& name, const std::string& why, const char* type,
                         Counts& all) {
   const std::string text = escape_terminal(why);

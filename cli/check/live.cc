@@ -1,5 +1,5 @@
 // The loop over samples: for a process that exists (check_process), or for a program that check
-// starts, with all its child processes (check_command). Then the report on samples and files.
+// starts, with all its child processes (check_command). Samples and files are reported at its end.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -27,10 +27,11 @@ using std::chrono::nanoseconds;
 
 // The average time between two samples in check_process(): a thousand samples take two seconds.
 constexpr milliseconds kBetweenSamples{2};
-constexpr std::uint64_t kMostSamples = 1'000'000'000;  // for what follows from their number
-// So soon Ctrl-C and the end of the program are noticed while there is nothing to sample.
+// so that nothing computed from the number of samples overflows
+constexpr std::uint64_t kMostSamples = 1'000'000'000;
+// Without anything to sample, Ctrl-C and the end of the program are noticed this soon.
 constexpr milliseconds kTick{10};
-// So many processes are watched at a time. A program may start one for each of its tests.
+// This many processes are watched at a time. A program may start one for each of its tests.
 constexpr std::size_t kMaxWatched = 256;
 
 // Collects what the check learns of one process, or of all processes of a program.
@@ -38,7 +39,7 @@ class LiveCheck {
  public:
   explicit LiveCheck(const LiveCheckOptions& options) : options_(options) {}
 
-  // Starts the watch over what follows. `remedy` may help if it is stuck (Watchdog).
+  // Starts to watch what follows. If it gets stuck, `remedy` is called (Watchdog).
   void begin_watch(std::function<void()> remedy) {
     if (!options_.give_up) return;
     Watchdog::Orders orders;
@@ -49,7 +50,7 @@ class LiveCheck {
     watch_.emplace(std::move(orders));
   }
 
-  // Returns why the remedy was needed; empty: it was not.
+  // Returns why the remedy was called; empty: it was not.
   std::string end_watch() {
     std::string trouble = watch_ ? watch_->trouble() : std::string();
     watch_.reset();
@@ -74,7 +75,7 @@ class LiveCheck {
     return threads;
   }
 
-  // The same as a turn of SampleTurns. Errors become remarks.
+  // Samples for SampleTurns. Errors become remarks.
   SampleTurns::Taken take_turn(Pid pid, const std::optional<HeldThread>& held) {
     const std::uint64_t labelled = findings_.labelled();
     const auto threads = sample(pid, held);
@@ -83,7 +84,7 @@ class LiveCheck {
             known == watched_.end() ? 0 : known->second.programs()};
   }
 
-  // The next sample plans again first, for what is loaded then.
+  // The next sample plans again first, because something may have been loaded.
   void look_anew(Pid pid) {
     const auto known = watched_.find(pid);
     if (known != watched_.end()) known->second.plan_now();
@@ -108,7 +109,7 @@ class LiveCheck {
   }
   nanoseconds elapsed() const { return Clock::now() - begin_; }
 
-  // Until then, or Ctrl-C.
+  // Waits until that time, or until Ctrl-C.
   template <class Ended>
   void wait(nanoseconds pause, Ended ended) const {
     const auto until = Clock::now() + pause;
@@ -120,7 +121,7 @@ class LiveCheck {
     }
   }
 
-  // `name`: what the report speaks of if there is nothing to check.
+  // `name` is the subject of the report if there is nothing to check.
   void report(const std::string& name, CheckReport& report) {
     const std::size_t subjects_before = report.subjects.size();
     files_.report(report);
@@ -154,7 +155,7 @@ class LiveCheck {
  private:
   struct Unread {
     std::uint64_t count = 0;
-    std::string why;  // the last time
+    std::string why;  // the reason of the last time
   };
 
   void note_publishers(const ProcessPlan& plan) {
@@ -185,25 +186,25 @@ class LiveCheck {
   std::set<std::string> remarks_;
   std::map<std::string, Finding> unresolved_;  // publishers whose variable was not found, by path
   std::set<std::string> resolved_;
-  std::map<std::string, Unread> unread_;  // by the name of a process
-  std::string absence_;                   // why a process had none
-  std::optional<Error> refusal_;          // why a process could not be looked at, the last time
+  std::map<std::string, Unread> unread_;  // by process name
+  std::string absence_;                   // why a process had no publisher
+  std::optional<Error> refusal_;          // why the last process could not be read
   std::atomic<std::uint64_t> current_stop_{0};
   std::optional<Watchdog> watch_;
 };
 
-// When to list the processes of a program again. That reads a file of each thread, so lists take up
-// to a twentieth of the time; most processes start at the beginning. A process that starts and ends
-// between two lists is missed.
+// Returns when to list the processes of a program again. A list reads a file of each thread, so
+// lists take up to a twentieth of the time; most processes start at the beginning. A process that
+// starts and ends between two lists is missed.
 nanoseconds next_list(nanoseconds begin, nanoseconds end) {
   constexpr int kPart = 20;
   const nanoseconds pause = std::clamp<nanoseconds>(end / kPart, milliseconds{1}, kTick);
   return end + std::max<nanoseconds>(pause, kPart * (end - begin));
 }
 
-// Samples a program's processes until the program has ended, late ones as closely as the first. The
-// first process is also sampled when it is loaded and when it is about to end, however soon that
-// is. Returns why the program had to be killed; empty: it was not.
+// Samples a program's processes until the program has ended; those that start late are sampled as
+// closely as the first. The first process is also sampled when it is loaded and when it is about to
+// end, even if that is very soon. Returns why the program had to be killed; empty: it was not.
 std::string sample_program(CheckedProgram& program, ProgramHold& hold,
                            const LiveCheckOptions& options, LiveCheck& check) {
   using Moment = ProgramHold::Moment;
@@ -216,7 +217,8 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
     if (first && hold.is_awaited()) return;
     auto taken = check.take_turn(pid, first ? hold.thread() : std::nullopt);
     if (first && check.refused() && hold.thread()) {
-      // Report the kernel's reason, and not that we trace the process ourselves.
+      // Let go first, so that a refusal has the kernel's reason. Otherwise the reason would be that
+      // we trace the process ourselves.
       hold.let_go();
       taken = check.take_turn(pid, std::nullopt);
     }
@@ -278,7 +280,7 @@ Status check_process(Pid pid, const LiveCheckOptions& options, CheckReport& repo
       break;
     }
     any = true;
-    // Without a publisher there would never be enough samples.
+    // Without a publisher there will never be enough samples.
     if (check.enough() || (*threads == 0 && check.elapsed() >= span)) break;
     check.wait(pace.pause(check.elapsed(), *threads), [] { return false; });
   }

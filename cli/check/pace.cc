@@ -9,12 +9,12 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A thread is to run much longer than it is stopped.
+// A thread must run much longer than it is stopped.
 constexpr nanoseconds kShortest = std::chrono::microseconds{100};
 constexpr nanoseconds kLongest = std::chrono::seconds{1};
 
-// Without labels a thread is asked no more rarely than this, so that labels of a moment are seen;
-// it takes less than a hundredth of its time.
+// Threads without labels are sampled at least this often, so that short-lived labels are seen. It
+// takes less than a hundredth of their time.
 constexpr nanoseconds kMostWithoutLabels = std::chrono::milliseconds{10};
 
 }  // namespace
@@ -22,7 +22,8 @@ constexpr nanoseconds kMostWithoutLabels = std::chrono::milliseconds{10};
 Pace::Pace(Kind kind, std::uint64_t samples, nanoseconds span) : kind_(kind) {
   const double count = static_cast<double>(std::max<std::uint64_t>(samples, 1));
   const double whole = static_cast<double>(std::max(span, 2 * kShortest).count());
-  // From kShortest to `span` in `count` steps, each longer than the last by the same part.
+  // kFromStart goes from kShortest to `span` in `count` steps, each longer than the last by the
+  // same part.
   per_sample_ = kind == Kind::kEven
                     ? whole / count
                     : std::expm1(std::log(whole / static_cast<double>(kShortest.count())) / count);

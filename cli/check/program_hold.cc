@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 // A program may send itself thousands of signals, and each is a stop. So after a stop, the tracer
-// polls for the next one for this time before it sleeps.
+// polls for the next one this long before it sleeps.
 constexpr microseconds kAwake{100};
 constexpr microseconds kPause{500};
 // A running thread stops in microseconds, or in milliseconds if all processors are busy. A thread
@@ -149,8 +149,8 @@ ProgramHold::Moment ProgramHold::handle(int status) {
   }
 }
 
-// Asks for the stop before its end only now. A program that could not be executed has ended before,
-// while nobody handled its stops.
+// Asks for a stop before the end only now. If the program could not be executed, its process has
+// ended before, while its stops were not handled.
 void ProgramHold::begin_program() {
   set_options(pid_, PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
   entry_.reset();
@@ -168,7 +168,7 @@ ProgramHold::Moment ProgramHold::at_breakpoint() {
   const Tid tid{raw(pid_)};
   const auto position = read_position(tid);
   if (!position || !entry_ || position->pc - kTrapAdvance != *entry_) {
-    signal_ = SIGTRAP;  // not ours: the program must get it
+    signal_ = SIGTRAP;  // The signal is not from our breakpoint, so the program must get it.
     return Moment::kNone;
   }
   breakpoints_->remove(*entry_);
@@ -178,7 +178,7 @@ ProgramHold::Moment ProgramHold::at_breakpoint() {
 }
 
 void ProgramHold::go_on() {
-  // A moment that wait() has not returned yet must not pass.
+  // Must not skip a moment that wait() has not returned yet.
   if (!standing_ || noticed_ != Moment::kNone) return;
   if (std::exchange(mortal_, false)) set_options(pid_, PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
   standing_ = false;

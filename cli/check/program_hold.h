@@ -4,8 +4,8 @@
 //                       ^ all libraries are there,                  ^ the memory is still there
 //                         no code of the program has run
 //
-// Other looks come at random moments. In a short program they may come too early or too late; these
-// two cannot.
+// Other samples come at random moments. In a short program they may come too early or too late;
+// these two cannot.
 //
 // ptrace belongs to the calling thread: call everything here on the thread that has started the
 // program. If the kernel refuses ptrace, nothing is held, and wait() only waits for the program's
@@ -36,21 +36,21 @@ class ProgramHold {
   ProgramHold& operator=(const ProgramHold&) = delete;
   ~ProgramHold() { let_go(); }
 
-  // Call it before the program is executed; not for a command that gains rights.
+  // Call it before the program is executed, and not for a command that gains rights.
   void seize();
   // Handles the thread's stops for this time, or until one of the moments. At kLoaded and kEnding
   // the thread is held until go_on().
   Moment wait(std::chrono::nanoseconds time);
   // Holds the thread at any other moment until go_on(), if it stops soon. Also makes it end at once
-  // if it is killed, without a last stop: its tracer may be busy with memory that never comes.
+  // if it is killed, without a last stop: the tracer may be waiting for memory that never comes.
   void stop();
-  // Whether stop() was called a short time ago and the thread has not stopped yet. Then ask again
-  // before you report anything about it.
+  // Whether stop() was called a short time ago and the thread has not stopped yet. In that case ask
+  // again before reporting anything about the thread.
   bool is_awaited() const;
   void go_on();
-  // For snapshot_process(), while the thread is held or did not stop. nullopt: it is not traced.
+  // The thread for snapshot_process(), while it is held or did not stop. nullopt: it is not traced.
   std::optional<HeldThread> thread() const;
-  // From here on the program runs as if it had never been traced.
+  // After this the program runs as if it had never been traced.
   void let_go();
   // The wait status once the program has ended. nullopt: other code has collected it.
   std::optional<int> wait_status() const { return wait_status_; }
@@ -67,10 +67,10 @@ class ProgramHold {
   bool traced_ = false;
   bool standing_ = false;
   bool listening_ = false;                  // stopped by job control
-  std::optional<Clock::time_point> asked_;  // when it was asked to stop, if it has not
-  bool mortal_ = false;                     // it makes no last stop
-  int signal_ = 0;                          // the signal on the way to which it is held
-  Moment noticed_ = Moment::kNone;          // came while stop() waited
+  std::optional<Clock::time_point> asked_;  // when it was asked to stop; empty if it has stopped
+  bool mortal_ = false;                     // it ends without a last stop
+  int signal_ = 0;                          // the signal that it was about to get when it was held
+  Moment noticed_ = Moment::kNone;          // the moment that came while stop() waited
   std::optional<Breakpoints> breakpoints_;
   std::optional<Address> entry_;  // the address of our breakpoint
   std::optional<int> wait_status_;

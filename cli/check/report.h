@@ -13,13 +13,13 @@
 
 namespace labelscope::cli {
 
-// A file, or what a process's threads published: one subject of the verdict.
+// A subject of the verdict: a file, or what a process's threads published.
 struct CheckedSubject {
-  std::string name;  // path of the file; "process 12 (service)"
-  // Of rules that apply and were looked at, by code. Rules of the file and of the data both.
+  std::string name;  // path of the file, or "process 12 (service)"
+  // The rules that apply and were checked, by code: rules of the file and of the data.
   std::vector<RuleId> rules;
-  std::vector<Diagnostic> diagnostics;  // by code, then as found
-  // Of a process: the file whose labels these are, where that is known.
+  std::vector<Diagnostic> diagnostics;  // by code, then in the order in which they were found
+  // For a process: the file that publishes these labels, if it is known.
   std::string publisher = {};
 };
 
@@ -27,19 +27,19 @@ inline std::string process_name(Pid pid, const std::string& comm) {
   return "process " + std::to_string(raw(pid)) + " (" + comm + ")";
 }
 
-// Something that could not be checked at all: status 3.
+// Something that could not be checked at all. It makes the exit status 3.
 struct CheckProblem {
   std::string name;
   Error error;
 };
 
-// Of a process in which nothing was found that publishes labels: `absence` is the plan's reason.
+// The error for a process in which no publisher was found; `absence` is the plan's reason.
 inline Error nothing_published(const std::string& absence) {
   if (!absence.empty()) return {ErrorCode::kNotFound, absence};
   return {ErrorCode::kVanished, "it ended before its files could be looked at"};
 }
 
-// What was not proven although nothing kept it from being checked: a warning.
+// Something that was not proven although nothing kept it from being checked. It is a warning.
 struct CheckGap {
   std::string name;  // a stable word: "unseen-updates"
   std::string text;
@@ -50,12 +50,12 @@ struct CheckReport {
   std::vector<CheckProblem> problems;
   std::vector<CheckGap> gaps;
   CheckEffort effort;
-  // Of a program that check started: its wait status, once it has ended.
+  // The wait status of a program that check started, once it has ended.
   std::optional<int> wait_status;
-  // That program was ended by check (timeout, Ctrl-C): how it ended says nothing about it.
+  // check has ended that program (timeout, Ctrl-C): how it ended means nothing.
   bool ended_by_check = false;
-  // What the verdict depends on and the user should know ("the program set no labels"), a sentence
-  // each.
+  // What the verdict depends on and the user should know ("the program set no labels"). Each is a
+  // sentence.
   std::vector<std::string> remarks;
 };
 

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "https://json.schemastore.org/sarif-2.1.0.json";
-// The name of our fingerprint, with its version. Collectors use it to find the same result again
+// The name of our fingerprint, with its version. Collectors find the same result again by it
 // (section 3.27.17).
 constexpr const char* kFingerprintName = "labelscopeFinding/v1";
 

@@ -15,7 +15,7 @@ bool severity_fails(Severity severity, bool strict) {
   return severity == Severity::kError || (strict && severity == Severity::kWarning);
 }
 
-// Where it counts.
+// Returns the counter that the diagnostic belongs to.
 std::size_t& count_of(const JudgedDiagnostic& judged, CheckVerdict& verdict) {
   if (judged.accepted) return verdict.accepted;
   std::size_t* by_severity[] = {&verdict.notes, &verdict.warnings, &verdict.errors};

@@ -1,4 +1,4 @@
-// A live process while it is checked, and what is found in its label sets.
+// A live process while it is checked, and the findings in its label sets.
 #pragma once
 
 #include <atomic>
@@ -25,18 +25,18 @@ namespace labelscope::cli {
 // One thread's label set, read while it was stopped.
 struct SetSample {
   Tid tid{};
-  std::string thread;     // its name
+  std::string thread;     // name of the thread
   std::string publisher;  // path of the file that publishes it
   unsigned source = 0;    // enum ls_source
   SetCheck check;
 };
 
-// Collects the rules that label sets have broken, over many samples: one diagnostic for each rule
-// and thread name, with a count. Processes of one name are one subject.
+// Collects the rules that label sets have broken, over many samples: one diagnostic with a count
+// for each rule and thread name. Processes of one name are one subject.
 class DataFindings {
  public:
   // Whether the sample breaks a rule that no sample of a thread of this name has broken before.
-  // `comm`: the process's name.
+  // `comm` is the process's name.
   bool is_new(const std::string& comm, const SetSample& sample) const;
   void add(Pid pid, const std::string& comm, SetSample&& sample);
 
@@ -45,49 +45,50 @@ class DataFindings {
   // How much has been read so far.
   CheckEffort effort() const;
 
-  // Adds to the report: a subject for the processes of each name, if one of them had a label set;
-  // and the effort. Call it once.
+  // Adds to the report a subject for the processes of each name if one of them had a label set, and
+  // the effort. Call it once.
   void report(CheckReport& report);
 
  private:
   struct Process {
     std::map<std::pair<RuleId, std::string>, Diagnostic> diagnostics;  // by rule and thread name
     Pid first{};
-    std::string publisher;       // of the first diagnostic
-    std::uint64_t left_out = 0;  // diagnostics beyond what is kept
-    std::set<unsigned> sources;  // whose rules were put to the test
+    std::string publisher;       // publisher of the first diagnostic
+    std::uint64_t left_out = 0;  // number of diagnostics beyond those kept
+    std::set<unsigned> sources;  // sources whose rules were checked
   };
 
-  std::map<std::string, Process> processes_;  // by name
+  std::map<std::string, Process> processes_;  // by process name
   std::set<Tid> threads_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
 };
 
-// One live process while it is checked: planned when it changes, and each of its threads stopped
-// and read once for each sample.
+// One live process while it is checked. It is planned when it changes, and each of its threads is
+// stopped and read once for each sample.
 class WatchedProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `current_stop` is snapshot_process()'s.
+  // `current_stop` is that of snapshot_process().
   explicit WatchedProcess(Pid pid, std::atomic<std::uint64_t>* current_stop = nullptr)
       : pid_(pid), current_stop_(current_stop) {}
 
-  // Reads the label sets of all threads once. Returns how many threads it stopped. kVanished: it
-  // has ended. kPermission: it may not be looked at, and why. `held`: see SnapshotOptions.
+  // Reads the label sets of all threads once. Returns how many threads it stopped. Fails with
+  // kVanished if the process has ended, and with kPermission if it may not be read. `held`: see
+  // SnapshotOptions.
   Result<std::uint64_t> sample(DataFindings& findings, LoadedFiles& files,
                                const std::optional<HeldThread>& held = std::nullopt);
-  // What is loaded is looked at again with the next sample, however short ago the last look was.
+  // The next sample plans again, however short ago the last plan was made.
   void plan_now() { plan_now_ = true; }
 
-  // Of the program that it runs, as it was called when it was first looked at.
+  // The name that the process had when it was first sampled, which is that of its program.
   const std::string& comm() const { return comm_; }
-  // How many programs it has executed, as far as that was noticed.
+  // The number of programs it has executed, as far as that was noticed.
   std::uint64_t programs() const { return programs_; }
-  // What was last planned; nullopt: nothing yet.
+  // The last plan; nullopt: there was none yet.
   const std::optional<ProcessPlan>& plan() const { return plan_; }
-  // Threads that could not be stopped or located, so often; and why, the last time.
+  // How often threads could not be stopped or located, and the last reason.
   std::uint64_t unread() const { return unread_; }
   const std::string& why_unread() const { return why_unread_; }
 
@@ -109,10 +110,10 @@ class WatchedProcess {
   std::atomic<std::uint64_t>* current_stop_;
   std::string comm_;
   std::uint64_t programs_ = 0;
-  std::unique_ptr<LiveProcess> process_;  // null: to be opened (again)
+  std::unique_ptr<LiveProcess> process_;  // null: must be opened (again)
   Planner planner_;
   std::optional<ProcessPlan> plan_;
-  Clock::time_point first_seen_ = Clock::now();  // the program that it runs
+  Clock::time_point first_seen_ = Clock::now();  // when its program was first seen
   Clock::time_point planned_at_{};
   bool plan_now_ = false;
   std::uint64_t unread_ = 0;

@@ -50,7 +50,8 @@ std::string heading(const Rule& rule) {
 
 Json fix_json(const char* fix) { return fix == nullptr ? Json(nullptr) : Json(fix); }
 
-// RFC 3986, "unreserved", and the separator. A colon in a first segment would make a scheme of it.
+// The "unreserved" characters of RFC 3986, and the separator. A colon in a first segment would make
+// a scheme of it.
 bool stays(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_' || c == '~' || c == '/';
@@ -82,7 +83,7 @@ std::string found_text(const Diagnostic& diagnostic) {
 
 std::vector<std::string> detail_lines(const Diagnostic& diagnostic) {
   std::vector<std::string> lines;
-  // Escaped by whoever made them; once more does no harm.
+  // The set is escaped already; escaping it once more does no harm.
   add_line(lines, "before  ", escape_terminal(diagnostic.set_before));
   add_line(lines, "seen    ", escape_terminal(diagnostic.set_seen));
   add_line(lines, "after   ", escape_terminal(diagnostic.set_after));
