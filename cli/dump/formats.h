@@ -1,4 +1,4 @@
-// A dump as text or JSON, each in a file of its name.
+// Renders a dump as text or JSON. Each format has a file of its name.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace labelscope::cli {
 
-// A dump for people: a line for each thread, with its stack and how its labels were found below it
+// A dump for people: a line for each thread, and below it its stack and how its labels were found,
 // if they were asked for. Everything that comes from the target is escaped.
 struct DumpStyle {
   bool color = false;

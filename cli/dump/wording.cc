@@ -1,4 +1,4 @@
-// Labels and numbers of a dump in words; what comes from the target is escaped here.
+// Words for the labels and numbers of a dump; what comes from the target is escaped here.
 #include "cli/dump/wording.h"
 
 #include <algorithm>
@@ -11,8 +11,7 @@
 namespace labelscope::cli {
 namespace {
 
-// What could be taken for the end of a value, for its source or for a remark of ours is put in
-// quotes.
+// Quotes values that could be taken for the end of a value, for its source or for a remark of ours.
 std::string shown(std::string_view bytes) {
   const bool plain = !needs_quotes(bytes) && bytes.find_first_of("'=@,()") == std::string::npos;
   return plain ? escape_terminal(bytes) : quote_terminal(bytes);
@@ -36,7 +35,7 @@ LabelWord absence(const ProcessDump& dump, const ThreadSnapshot& thread) {
   return remark("no labels");
 }
 
-// Equal values of one key are one word, with all of their sources.
+// Equal values of one key become one word, with all their sources.
 std::vector<LabelWord> sourced(const ProcessDump& dump, const LabelSet& labels) {
   struct Seen {
     const Label* label;
@@ -170,8 +169,8 @@ DumpTotals add_up(const ProcessSnapshot& snapshot) {
     if (thread.held.count() > 0) stops.push_back(thread.held);
   }
   totals.stopped = stops.size();
-  // A thread that stopped too late was stopped all the same, and is among the above if it was read
-  // later.
+  // A thread that stopped too late was stopped all the same. If it was read later, it is counted
+  // above.
   totals.longest_stop = snapshot.longest_late_stop;
   if (stops.empty()) return totals;
   std::sort(stops.begin(), stops.end());

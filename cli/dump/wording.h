@@ -1,4 +1,4 @@
-// What a dump says of its labels and its numbers.
+// The words of a dump for its labels and its numbers.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@
 
 namespace labelscope::cli {
 
-// A name that tells the labels of this publisher from those of others.
+// A name that distinguishes this publisher from the others.
 std::string publisher_name(const ProcessDump& dump, std::size_t publisher);
 
-// One thread's labels in words: "tenant=42", where they come from if there are several publishers,
-// and what else is to be said about them.
+// One thread's labels in words: "tenant=42", their source if there are several publishers, and
+// remarks.
 struct LabelWord {
-  std::string key;     // escaped; empty: `text` is a remark of ours
+  std::string key;     // escaped key; empty: `text` is a remark of ours
   std::string text;    // escaped value, with its source; or the remark
   bool warns = false;  // something is wrong, not only absent
 };
 
-// Never empty: a thread without labels has a remark that says so.
+// It is never empty: a thread without labels has a remark about that.
 std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot& thread);
 
 // The labels of the process: escaped keys, and values with their sources.
@@ -32,15 +32,15 @@ std::vector<std::pair<std::string, std::string>> process_label_words(const Proce
 
 // The numbers under a dump: what became of the threads, and how long they were stopped.
 struct DumpTotals {
-  std::size_t threads = 0;  // the sum of the outcomes
+  std::size_t threads = 0;  // the sum of all outcomes
   std::array<std::size_t, LS_OUTCOME_COUNT> outcomes{};
   std::size_t stopped = 0;  // threads that were stopped and read
   std::chrono::nanoseconds longest_stop{0};
-  std::chrono::nanoseconds median_stop{0};  // of those while a thread was read
+  std::chrono::nanoseconds median_stop{0};  // stops of those threads that were being read
 };
 
 DumpTotals add_up(const ProcessSnapshot& snapshot);
-// In one line, for people.
+// All totals in one line, for people.
 std::string totals_line(const ProcessSnapshot& snapshot);
 
 }  // namespace labelscope::cli
