@@ -1,4 +1,4 @@
-// Two trees, of prefixes and of stacks; their nodes, and the order of those.
+// Builds two trees, of prefixes and of stacks, and sorts their nodes.
 #include "cli/format/common/frame_lines.h"
 
 #include <algorithm>
@@ -56,8 +56,8 @@ void FrameLines::add_lines(const Profile& profile, const RenderOptions& options)
   }
 }
 
-// The name of the process, not of the thread: so the numbered threads of a pool share their frames.
-// As in perf's output, it is a frame although it is no function.
+// The prefix has the process's name and not the thread's, so the numbered threads of a pool share
+// their frames. As in perf's output, it is a frame although it is no function.
 FrameTree::Node FrameLines::prefix_of(const SampleRow& row, const RenderOptions& options) {
   FrameTree::Node node = FrameTree::kRoot;
   for (const ShownFrames::Number frame : shown_.above(row, options)) {

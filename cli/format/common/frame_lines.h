@@ -1,10 +1,10 @@
-// All samples as lines of text frames, in order, each line once: what folded stacks are, and what a
-// flame graph is drawn from.
+// All samples as lines of text frames, in order, each line once. Folded stacks are these lines, and
+// a flame graph is drawn from them.
 //
 //   tenant=42;service;main;serve;read 1200000
 //   <--- prefix ----><---- stack ---> <-ns-->
 //
-// Prefixes and stacks have numbers of their own. There are few prefixes, and the text of a stack is
+// Prefixes and stacks are numbered separately. There are few prefixes, and the text of a stack is
 // made once, however many prefixes it appears under.
 #pragma once
 
@@ -26,14 +26,14 @@ class FrameLines {
     std::uint64_t count = 0;
   };
 
-  // Frames are escaped as folded stacks want it; those of the kernel end in "_[k]".
+  // Frames are escaped for folded stacks; those of the kernel end in "_[k]".
   FrameLines(const Profile& profile, const RenderOptions& options);
 
-  // Ordered by prefix, then stack: lines that begin with the same frames are neighbours.
+  // The lines, ordered by prefix, then stack: lines that begin with the same frames are neighbours.
   const std::vector<Line>& lines() const { return lines_; }
-  // The frames of a line, joined with ';'; replaces `text`.
+  // Replaces `text` by the frames of a line, joined with ';'.
   void write(const Line& line, std::string& text) const;
-  // The same as a list, root first. The texts live as long as this does.
+  // Returns the same as a list, root first. The texts live as long as this object.
   void frames(const Line& line, std::vector<const std::string*>& to) const;
 
  private:
@@ -45,7 +45,8 @@ class FrameLines {
   ShownFrames shown_;
   FrameTree prefixes_;
   FrameTree tree_;
-  std::vector<FrameTree::Node> stacks_;  // by stack of the profile; the last one is that of none
+  // by stack of the profile; the last one is for rows without a stack
+  std::vector<FrameTree::Node> stacks_;
   std::vector<Line> lines_;
 };
 

@@ -1,4 +1,4 @@
-// The tree, the order of its nodes, and what stands for a name.
+// Builds the tree, orders its nodes, and names frames without a symbol.
 #include "cli/format/common/frame_tree.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ FrameTree::Node FrameTree::child(Node parent, Name name) {
 }
 
 std::vector<FrameTree::Node> FrameTree::places() const {
-  // Names compared once, so that sorting the nodes compares numbers only.
+  // Compares all names once, so that sorting the nodes compares numbers only.
   std::vector<Name> by_text(names_.size());
   std::iota(by_text.begin(), by_text.end(), 0);
   std::sort(by_text.begin(), by_text.end(),
@@ -54,7 +54,7 @@ std::vector<FrameTree::Node> FrameTree::places() const {
   std::vector<Name> rank(names_.size());
   for (std::size_t i = 0; i < by_text.size(); ++i) rank[by_text[i]] = static_cast<Name>(i);
 
-  // Siblings side by side: those of the parent p are [first[p], first[p + 1]).
+  // Siblings are neighbours: those of the parent p are [first[p], first[p + 1]).
   std::vector<Node> order;
   order.reserve(nodes_.size());
   for (Node node = kRoot + 1; node < nodes_.size(); ++node) order.push_back(node);
@@ -66,8 +66,8 @@ std::vector<FrameTree::Node> FrameTree::places() const {
   for (Node node : order) ++first[nodes_[node].parent + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
 
-  // Not by recursion: the depth is the target's choice. Pushed in reverse, so that the first
-  // sibling and all below it come before the second.
+  // This does not recurse, because the target chooses the depth. Siblings are pushed in reverse, so
+  // that the first one and all below it come before the second.
   std::vector<Node> places(nodes_.size());
   std::vector<Node> waiting{kRoot};
   for (Node place = 0; !waiting.empty(); ++place) {

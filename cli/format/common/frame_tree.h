@@ -1,5 +1,5 @@
-// Stacks as a tree of frames, root first. Equal stacks meet in one node, whatever locations they
-// came from.
+// Stacks as a tree of frames, root first. Equal frames share a node, even if they come from
+// different locations.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace labelscope::cli {
 
-// A frame without a name: "[libfoo.so+0x1234]", with the link-time address: addr2line and objdump
-// take that.
+// The text for a frame without a name: "[libfoo.so+0x1234]", with the link-time address, which
+// addr2line and objdump take.
 std::string unnamed_frame(const Profile& profile, const Location& location);
 
 // The only frame of samples without a stack.
 inline constexpr std::string_view kNoStack = "[no stack]";
 
-// What a location is called, innermost first: several where the compiler inlined, one at least.
+// The functions of a location, innermost first: several if the compiler has inlined some, and at
+// least one.
 std::vector<std::string> function_names(const Profile& profile, const Location& location);
 
 class FrameTree {
@@ -30,15 +31,15 @@ class FrameTree {
 
   Name name(const std::string& text);
   const std::string& text(Name name) const { return *names_[name]; }
-  // The child of `parent` with that name, made if there is none.
+  // The child of `parent` with that name; it is made if there is none.
   Node child(Node parent, Name name);
 
-  // Numbers of nodes are below this. A node has a higher one than its parent.
+  // All node numbers are below this. A node has a higher number than its parent.
   std::size_t size() const { return nodes_.size(); }
   Node parent(Node node) const { return nodes_[node].parent; }
   Name name_of(Node node) const { return nodes_[node].name; }
 
-  // For every node its place among all, ordered by the names of the frames from the root on.
+  // The place of each node among all, ordered by the names of the frames from the root on.
   std::vector<Node> places() const;
 
  private:

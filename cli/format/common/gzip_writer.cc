@@ -1,4 +1,4 @@
-// zlib's streaming deflate with a gzip header.
+// Uses zlib's streaming deflate with a gzip header.
 #include "cli/format/common/gzip_writer.h"
 
 #include <algorithm>
@@ -58,10 +58,10 @@ void GzipWriter::deflate_input(int flush) {
     zlib_result_ = deflate(&zlib_, flush);
     const std::size_t produced = buffer_.size() - zlib_.avail_out;
     out_.write(buffer_.data(), static_cast<std::streamsize>(produced));
-    // If the buffer is full, zlib may have more output. Otherwise it is done for now.
+    // If the buffer is full, zlib may have more output. Otherwise it has written all that it can.
   } while (zlib_.avail_out == 0 && zlib_result_ == Z_OK);
-  // Z_BUF_ERROR means that zlib had nothing to do. That is no failure: the output before had filled
-  // the buffer exactly.
+  // Z_BUF_ERROR means that zlib had nothing to do. That is no failure: the output before it had
+  // filled the buffer exactly.
   if (zlib_result_ == Z_BUF_ERROR) zlib_result_ = Z_OK;
 }
 

@@ -1,4 +1,4 @@
-// Compresses into a stream, piece by piece: so a large profile is never in memory as a whole.
+// Compresses into a stream, piece by piece, so that a large profile is never in memory as a whole.
 #pragma once
 
 #include <zlib.h>
@@ -18,9 +18,9 @@ class GzipWriter {
   GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
 
-  // After a failure this writes nothing more. finish() tells the failure.
+  // After a failure this writes nothing more. finish() returns the failure.
   void write(std::string_view bytes);
-  // Ends the gzip member and flushes the stream. Call once, last.
+  // Ends the gzip member and flushes the stream. Call it once, last.
   Status finish();
 
  private:

@@ -1,4 +1,4 @@
-// Values of JSON, each in one way.
+// Writes values as JSON, each kind in one way.
 #include "cli/format/common/json_values.h"
 
 #include "base/text.h"
@@ -15,7 +15,7 @@ constexpr std::string_view kAlphabet =
 
 }  // namespace
 
-// Three bytes to four characters.
+// Three bytes become four characters.
 std::string base64_encode(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
@@ -26,7 +26,7 @@ std::string base64_encode(std::string_view bytes) {
       group = group << 8 | (present ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     }
     for (std::size_t k = 0; k < 4; ++k) {
-      // One byte makes two characters, two make three; the rest is padding.
+      // One byte becomes two characters, two become three; the rest is padding.
       const bool present = k < 2 || i + k - 1 < bytes.size();
       out += present ? kAlphabet[group >> (18 - 6 * k) & 0x3F] : '=';
     }
@@ -44,7 +44,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
     const std::size_t digit = kAlphabet.find(text[i]);
     if (digit == std::string_view::npos) return std::nullopt;
     group = group << 6 | static_cast<std::uint32_t>(digit);
-    // Each character but the first of four ends a byte.
+    // Each of the four characters but the first one completes a byte.
     if (i % 4 != 0) out += static_cast<char>(group >> (6 - i % 4 * 2) & 0xFF);
   }
   return out;

@@ -1,4 +1,5 @@
-// How every JSON output of labelscope says what JSON has no type for, and what several of them say.
+// How all JSON outputs of labelscope write what JSON has no type for, and the objects that several
+// of them share.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,23 @@
 
 namespace labelscope::cli {
 
-// Keeps the order of the fields.
+// This type keeps the order of the fields.
 using Json = nlohmann::ordered_json;
 
-// Base64 of RFC 4648, section 4, with padding: how the recording holds bytes that are not text.
+// Base64 of RFC 4648, section 4, with padding. Recordings write bytes that are not text in this
+// form.
 std::string base64_encode(std::string_view bytes);
-// Nothing for what is not of that form.
+// nullopt if the text is no base64.
 std::optional<std::string> base64_decode(std::string_view text);
 
-// Text as a JSON string; bytes that are no UTF-8, or hold a NUL (legal in JSON, but many a reader
-// cuts there), as {"base64": "..."}.
+// Text as a JSON string. Bytes that are not UTF-8 or hold a NUL (legal in JSON, but many readers
+// cut there) become {"base64": "..."}.
 Json bytes_json(std::string_view bytes);
 
-// "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
+// Writes "0x7f12": addresses do not fit into the 53 bits of a JavaScript number.
 Json address_json(std::uint64_t address);
 
-// null for kNoIndex.
+// Writes null for kNoIndex.
 Json index_json(Index index);
 
 template <class List, class Convert>
@@ -52,17 +54,17 @@ Json outcomes_json(const Counts& counts) {
 Json flags_json(unsigned flags);
 
 Json label_json(const Label& label);
-// What a process has published of itself.
+// The facts that a process has published about itself.
 Json attributes_json(const Attributes& attributes);
 
-// What keeps labels away: "code", "rule" ("LS003", or null), "text", "fix".
+// A finding: "code", "rule" ("LS003", or null), "text", "fix".
 Json finding_json(const Finding& finding);
 
-// Where code is: a module, all but its ID, and the source lines of a location.
+// A place in code: all fields of a module but its ID, and the source lines of a location.
 Json module_fields(const ProfileModule& module);
 Json lines_json(const Location& location);
 
-// "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
+// Returns "not-found", "permission", "malformed", "unsupported", "limit"; "system" for any other.
 std::string_view error_name(ErrorCode code);
 
 }  // namespace labelscope::cli

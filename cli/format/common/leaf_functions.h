@@ -1,4 +1,4 @@
-// By which function samples are told apart where only one counts.
+// The function that a sample counts for in outputs that show one function only.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace labelscope::cli {
 
-// The function in which the thread itself was, innermost of those inlined; for each stack.
+// For each stack, the function in which the thread itself was, innermost of those inlined.
 class LeafFunctions {
  public:
   explicit LeafFunctions(const Profile& profile) {

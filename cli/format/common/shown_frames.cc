@@ -1,4 +1,4 @@
-// Frames by number; what notes say.
+// Numbers frames, and writes notes.
 #include "cli/format/common/shown_frames.h"
 
 #include "cli/format/common/frame_tree.h"
@@ -33,7 +33,8 @@ const std::vector<ShownFrames::Number>& ShownFrames::stack(Index stack) {
     return frames;
   }
   const auto& [leaf_first, end] = profile_.stacks[stack];
-  // Its outermost frame is no start: it would stand among those that are.
+  // The stack does not reach its start. Without the note, its outermost frame would stand among
+  // starts.
   if (end > LS_STACK_ENTRY) {
     frames.push_back(note("[stack ends: " + std::string(stack_end_name(end)) + "]"));
   }
@@ -45,7 +46,7 @@ const std::vector<ShownFrames::Number>& ShownFrames::stack(Index stack) {
   return frames;
 }
 
-// Outermost first: the function, then what was inlined into it.
+// The function comes first, then what was inlined into it.
 void ShownFrames::append(const Location& location, std::vector<Number>& to) {
   using Kind = ShownFrame::Kind;
   const bool in_kernel = location.module != kNoIndex &&
@@ -64,7 +65,7 @@ void ShownFrames::append(const Location& location, std::vector<Number>& to) {
 }
 
 ShownFrames::Number ShownFrames::number(ShownFrame frame) {
-  // The same file, mapped by several processes, is one module here.
+  // A file that several processes have mapped is one module here.
   std::string parts = frame.name + '\0' + frame.file + '\0';
   if (frame.module != kNoIndex) parts += profile_.modules[frame.module].path;
   parts += static_cast<char>('0' + static_cast<int>(frame.kind));

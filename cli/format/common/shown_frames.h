@@ -1,5 +1,5 @@
-// The frames that formats with stacks show, root first: groups, what is to be said about the row,
-// then the functions of its stack.
+// The frames that formats with stacks show, root first: groups, notes about the row, then the
+// functions of its stack.
 //
 //   tenant=42   [labels unreadable: torn]   [stack ends: no-table]   main   serve   read
 //   `------------ above() --------------'   `------------------- stack() --------------'
@@ -24,10 +24,10 @@ struct ShownFrame {
     kCode,
     kKernel,
     kAddress,  // code without a name
-    kNote,     // ours: no code
+    kNote,     // a note of ours, not code
   };
-  std::string name;  // bytes from a target; a note is, too
-  std::string file;  // likewise; empty where unknown
+  std::string name;  // bytes from a target, also in a note
+  std::string file;  // bytes from a target; empty if unknown
   Index module = kNoIndex;
   Kind kind = Kind::kCode;
 };
@@ -39,15 +39,15 @@ class ShownFrames {
   // Refers to the profile, which must pass check_tables() and outlive it.
   explicit ShownFrames(const Profile& profile);
 
-  // In front of the stack. Empty without groups where labels could be read.
+  // The frames above the stack. Empty without groups if labels could be read.
   std::vector<Number> above(const SampleRow& row, const RenderOptions& options);
-  // Never empty. `stack` may be kNoIndex.
+  // It is never empty. `stack` may be kNoIndex.
   const std::vector<Number>& stack(Index stack);
   // The function in which the thread itself was, innermost of those inlined.
   Number leaf(Index stack) { return this->stack(stack).back(); }
   Number note(std::string_view text) { return number({std::string(text), {}, kNoIndex, kNote}); }
 
-  // By number.
+  // All frames, by number.
   const std::vector<ShownFrame>& frames() const { return frames_; }
   const RowLabels& rows() const { return rows_; }
 
@@ -60,13 +60,14 @@ class ShownFrames {
   RowLabels rows_;
   std::vector<ShownFrame> frames_;
   std::unordered_map<std::string, Number> numbers_;
-  std::vector<std::vector<Number>> locations_;  // made when they are asked for, as are stacks
-  std::vector<std::vector<Number>> stacks_;     // the last one is that of kNoIndex
+  std::vector<std::vector<Number>> locations_;  // made on demand, as stacks are
+  std::vector<std::vector<Number>> stacks_;     // the last one is for kNoIndex
 };
 
-// "shop, thread worker (101)": who a row is from, as formats with a track for each thread say it.
+// The title of a row's track: "shop, thread worker (101)". Formats with a track for each thread use
+// it.
 std::string thread_title(const RowLabels& rows, const SampleRow& row);
-// What stands for the process of a row: its comm, else its thread's name, else its ID.
+// The name of a row's process: its comm, else its thread's name, else its ID.
 std::string process_title(const RowLabels& rows, const SampleRow& row);
 
 }  // namespace labelscope::cli

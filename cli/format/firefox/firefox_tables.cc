@@ -1,4 +1,4 @@
-// A table of this format is an object with an array for each column.
+// Writes tables of this format: objects with an array for each column.
 #include "cli/format/firefox/firefox_tables.h"
 
 #include "base/text.h"
@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 namespace {
 
-// Of the viewer's table of resources: a file with code.
+// The type of resource (in the viewer's table of resources) of a file with code.
 constexpr int kLibrary = 1;
 
 std::string repeated(std::string_view name, const char* value, std::size_t count) {
@@ -88,7 +88,7 @@ void FirefoxTables::write(std::ostream& out) {
     const FrameTree::Node parent = tree_.parent(static_cast<FrameTree::Node>(i + 1));
     return parent == FrameTree::kRoot ? std::string("null") : std::to_string(parent - 1);
   });
-  // A frame is a function here: where in it is not told.
+  // A frame is a function here: its place in the function is not written.
   text += "},\n\"frameTable\":{\"length\":" + std::to_string(count);
   append_array(text, "func", count, [](std::size_t i) { return std::to_string(i); });
   append_array(text, "category", count, [&](std::size_t i) {
@@ -122,7 +122,7 @@ void FirefoxTables::write(std::ostream& out) {
   append_array(text, "filename", source_names.size(),
                [&](std::size_t i) { return std::to_string(source_names[i]); });
   text += repeated("uuid", "null", source_names.size());
-  // Each file is a resource, and each resource a file.
+  // Each file is one resource.
   text += "},\n\"resourceTable\":{\"length\":" + std::to_string(libs_.size());
   append_array(text, "lib", libs_.size(), [](std::size_t i) { return std::to_string(i); });
   append_array(text, "name", libs_.size(), [&](std::size_t i) {

@@ -16,10 +16,10 @@
 
 namespace labelscope::cli {
 
-// Milliseconds, exactly: "10.213874". The viewer's times are all in milliseconds.
+// Milliseconds, exactly: "10.213874". All times of the viewer are in milliseconds.
 std::string ms_text(std::uint64_t ns);
 
-// ,"name":[a,b,c]
+// Appends ,"name":[a,b,c]
 template <class Element>
 void append_array(std::string& to, std::string_view name, std::size_t count, Element element) {
   to.append(",\"").append(name).append("\":[");
@@ -32,22 +32,23 @@ void append_array(std::string& to, std::string_view name, std::size_t count, Ele
 
 class FirefoxTables {
  public:
-  // Of categories(), which colour frames.
+  // Numbers in categories(), which colours frames.
   static constexpr int kUser = 0;
   static constexpr int kKernel = 1;
   static constexpr int kOther = 2;
   static Json categories();
 
-  // Both must outlive this.
+  // Both must outlive this object.
   FirefoxTables(const Profile& profile, ShownFrames& shown) : profile_(profile), shown_(shown) {}
 
-  // A number of the table of stacks: these frames, then those of the profile's stack.
+  // Returns the number in the stack table of these frames, followed by those of the profile's
+  // stack.
   std::uint32_t stack(const std::vector<ShownFrames::Number>& above, Index stack);
-  // A number of the table of strings, of text that is escaped already.
+  // Returns the number in the string table of a text that is escaped already.
   std::uint32_t string(const std::string& text);
   // The files of all frames so far.
   Json libs();
-  // Everything, when all was asked for.
+  // Writes all tables. Call it when nothing more will be added.
   void write(std::ostream& out);
 
  private:
@@ -55,7 +56,7 @@ class FirefoxTables {
 
   const Profile& profile_;
   ShownFrames& shown_;
-  FrameTree tree_;  // its names are numbers of frames
+  FrameTree tree_;  // names are numbers of frames
   std::map<std::pair<FrameTree::Node, Index>, FrameTree::Node> ends_;
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<const std::string*> in_order_;                    // keys of strings_

@@ -1,4 +1,5 @@
-// What one line of a recording says: its fields by name, and fast, as jsonl.cc writes samples.
+// The fields of one line of a recording, by name; and a fast reader of sample lines as jsonl.cc
+// writes them.
 #pragma once
 
 #include <charconv>
@@ -14,11 +15,11 @@
 
 namespace labelscope::cli {
 
-// The fields of one line. What is missing is 0 or empty, as a reader of a later version may want;
-// what has another type makes the line a damaged one.
+// The fields of one line. A missing field is 0 or empty, so that recordings of other versions can
+// be read; a field of another type makes the line damaged.
 class Fields {
  public:
-  // `lost`: so many lines before could not be read. What refers to one of them refers to nothing.
+  // `lost`: so many lines before this could not be read. References to them become kNoIndex.
   explicit Fields(const Json& object, std::uint64_t lost = 0)
       : object_(object), lost_(lost), good_(object.is_object()) {}
 
@@ -70,7 +71,7 @@ class Fields {
     }
     return value;
   }
-  // In a table that has `size` entries by now.
+  // Reads a reference to a table that has `size` entries by now.
   Index reference(std::string_view name, std::size_t size) {
     const Json* value = find(name);
     return value == nullptr || value->is_null() ? kNoIndex : reference_of(*value, size);
@@ -81,7 +82,7 @@ class Fields {
     if (!number || value.get<std::uint64_t>() - size >= lost_) spoil();
     return kNoIndex;
   }
-  // Each element of an array.
+  // Calls `use` for each element of an array.
   template <class Use>
   void each(std::string_view name, Use use) {
     const Json* list = find(name);
@@ -96,7 +97,7 @@ class Fields {
   bool good_;
 };
 
-// The numbers and references of a sample line, in the order in which they are written.
+// Reads the numbers and references of a sample line, in the order in which they are written.
 class SampleText {
  public:
   explicit SampleText(std::string_view line) : rest_(line) {}

@@ -77,7 +77,7 @@ OtlpTable::Number OtlpDictionary::mapping(Index index) {
   const ProfileModule& module = profile_.modules[index];
   std::string message;
   pbf_builder<otlp::Mapping> builder(message);
-  // Both 0, or a range.
+  // Either both are 0, or they are a range.
   if (module.start < module.end) {
     builder.add_uint64(otlp::Mapping::kMemoryStart, module.start);
     builder.add_uint64(otlp::Mapping::kMemoryLimit, module.end);

@@ -1,7 +1,7 @@
 // The tables that all samples of an OTLP file refer to.
 //
 // Entry 0 of each is the empty one and means "none". Every entry is there once, and only if
-// something refers to it: so an entry is made when it is first asked for, and found again by its
+// something refers to it: an entry is made when it is first asked for, and found again by its
 // encoded bytes.
 #pragma once
 
@@ -31,24 +31,24 @@ class OtlpDictionary {
  public:
   using Number = OtlpTable::Number;
 
-  // Refers to the profile, which must outlive it.
+  // Refers to the profile, which must outlive this object.
   explicit OtlpDictionary(const Profile& profile);
 
-  // Bytes that are no UTF-8, which a protobuf string must be, are escaped, and so are controls.
+  // Bytes that are not UTF-8, which a protobuf string must be, are escaped, and so are controls.
   Number string(std::string_view bytes) { return strings_.number(text(bytes)); }
   Number attribute(std::string_view key, std::string_view value);
   Number attribute(std::string_view key, std::int64_t value);
-  // IDs as bytes: 16 and 8 of them.
+  // The IDs are bytes: 16 and 8 of them.
   Number link(const std::string& trace_id, const std::string& span_id);
-  // A location of the profile; one that is only a name.
+  // Makes a location of the profile, or one that is only a name.
   Number location(Index index);
   Number location(std::string_view name);
-  // Locations of this dictionary, the leaf first.
+  // Takes locations of this dictionary, the leaf first.
   Number stack(const std::vector<Number>& leaf_first);
 
   std::string encode() const;
 
-  // What `string` makes of bytes.
+  // Returns `bytes` as `string` stores them.
   static std::string text(std::string_view bytes);
 
  private:
@@ -63,7 +63,7 @@ class OtlpDictionary {
   OtlpTable strings_;
   OtlpTable attributes_;
   OtlpTable stacks_;
-  std::vector<Number> known_locations_;  // by index of the profile; 0: not yet
+  std::vector<Number> known_locations_;  // by index in the profile; 0: not made yet
 };
 
 }  // namespace labelscope::cli

@@ -1,7 +1,8 @@
 // Field numbers of OpenTelemetry's profiles.
 //
 // Source: github.com/open-telemetry/opentelemetry-proto, version 1.11.0, profiles/v1development,
-// common/v1 and resource/v1. "v1development" has renumbered fields before: a later version may, too.
+// common/v1 and resource/v1. "v1development" has renumbered fields before: a later version may,
+// too.
 #pragma once
 
 #include <protozero/types.hpp>
@@ -48,7 +49,7 @@ enum class Location : Tag { kMapping = 1, kAddress = 2, kLines = 3, kAttributes 
 enum class Line : Tag { kFunction = 1, kLine = 2 };
 enum class Function : Tag { kName = 1, kSystemName = 2, kFilename = 3 };
 enum class Link : Tag { kTraceId = 1, kSpanId = 2 };
-enum class Attribute : Tag { kKey = 1, kValue = 2 };  // KeyValueAndUnit
+enum class Attribute : Tag { kKey = 1, kValue = 2 };  // its message is KeyValueAndUnit
 enum class KeyValue : Tag { kKey = 1, kValue = 2 };
 enum class AnyValue : Tag { kString = 1, kInt = 3 };
 

@@ -1,5 +1,6 @@
-// A protobuf message of unknown origin, field by field. protozero tells damage by exceptions and
-// leaves wire types to its caller; here both make the rest of one message unreadable.
+// Reads a protobuf message of unknown origin, field by field. protozero reports damage by
+// exceptions and leaves wire types to its caller; here both make the rest of one message
+// unreadable.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class PprofField {
   bool is(Tag tag) const {
     return reader_.tag() == static_cast<protozero::pbf_tag_type>(tag);
   }
-  // Fields with another wire type than that which is asked for are damage.
+  // A field whose wire type is not the expected one is damage.
   std::uint64_t number() {
     want(protozero::pbf_wire_type::varint);
     return reader_.get_uint64();
@@ -27,7 +28,7 @@ class PprofField {
     const protozero::data_view view = reader_.get_view();
     return {view.data(), view.size()};
   }
-  // A repeated number: packed, or one of several fields.
+  // Reads a repeated number: packed, or as several fields.
   template <class Use>
   void numbers(Use use) {
     if (reader_.wire_type() == protozero::pbf_wire_type::varint) return use(reader_.get_uint64());
@@ -44,8 +45,8 @@ class PprofField {
   protozero::pbf_reader& reader_;
 };
 
-// Calls back with each field, which must be taken or skipped. False: from some field on the message
-// cannot be read.
+// Calls `use` for each field, which must take it or skip it. Returns false if the message cannot be
+// read to its end.
 template <class Use>
 bool for_fields(std::string_view message, Use use) {
   try {

@@ -1,4 +1,4 @@
-// What a pprof file is made of.
+// The parts of a pprof file.
 #pragma once
 
 #include <algorithm>
@@ -73,14 +73,14 @@ inline std::int64_t to_int64(std::uint64_t value) {
   return value > static_cast<std::uint64_t>(kLargest) ? kLargest : static_cast<std::int64_t>(value);
 }
 
-// The string table of a pprof file: every string once, by number; number 0 is the empty string,
-// which pprof takes for "not set".
+// The string table of a pprof file, in which every string has a number and occurs once. Number 0 is
+// the empty string, which pprof takes for "not set".
 class PprofStrings {
  public:
   PprofStrings() { intern(""); }
 
-  // Bytes that are not UTF-8 are escaped: one such byte makes strict decoders refuse the whole
-  // file. So are control characters: pprof prints what it finds to the terminal.
+  // Escapes bytes that are not UTF-8: one such byte makes strict decoders refuse the whole file.
+  // Escapes control characters, too: pprof prints what it finds to the terminal.
   std::int64_t intern(std::string_view bytes) {
     return is_printable_ascii(bytes) ? intern_text(bytes) : intern_text(escape_terminal(bytes));
   }
@@ -95,7 +95,7 @@ class PprofStrings {
     }
   };
 
-  // Nearly every string; saves it the escaping.
+  // Nearly every string is, and needs no escaping.
   static bool is_printable_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
   }

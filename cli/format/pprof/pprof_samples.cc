@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kOwnPrefix = "labelscope.";
 
-// Our own label of this name. Where a label of the program has that name, ours has the prefix, once
-// or more (PprofLabels::own_key).
+// Finds our own label of this name. If a label of the program has that name, ours has the prefix,
+// once or more (PprofLabels::own_key).
 std::vector<PprofLabel>::iterator find_own(std::vector<PprofLabel>& labels, std::string_view name) {
   auto best = labels.end();
   for (auto label = labels.begin(); label != labels.end(); ++label) {
@@ -48,7 +48,7 @@ std::string take_text(std::vector<PprofLabel>& labels, std::string_view name,
   return text;
 }
 
-// What a sample's labels do not say themselves.
+// The outcome that a sample's labels cannot show by themselves.
 std::optional<std::uint8_t> told_outcome(std::string_view name) {
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
     const bool told = is_unreadable(i) || i == LS_UNLABELLED;
@@ -57,7 +57,7 @@ std::optional<std::uint8_t> told_outcome(std::string_view name) {
   return std::nullopt;
 }
 
-// The flags of words between '|'; nothing if one of them is none.
+// Reads flags from words between '|'; nullopt if one of the words is no flag.
 template <class FlagOf>
 std::optional<std::uint16_t> flags_of(std::string_view words, FlagOf flag_of) {
   unsigned flags = 0;
@@ -87,8 +87,8 @@ unsigned truncated_flag(std::string_view word) {
 
 }  // namespace
 
-// Only a sample that names a process or a thread by number has one; otherwise "comm" may be a label
-// like any other.
+// A sample has a thread only if it names a process or a thread by number; otherwise "comm" may be a
+// label like any other.
 Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
   const std::optional<std::int32_t> pid = take_number(labels, kPidKey);
   const std::optional<std::int32_t> tid = take_number(labels, kThreadIdKey);
@@ -97,7 +97,7 @@ Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
   const std::string name = take_text(labels, kThreadNameKey, any);
   const std::int32_t process = pid.value_or(0);
   auto known = comms_.find(process);
-  // The process has one name. What differs was no name.
+  // The process has one name. A label with another value is no name.
   const std::string comm = take_text(labels, kCommKey, [&](const std::string& text) {
     return known == comms_.end() || known->second == text;
   });

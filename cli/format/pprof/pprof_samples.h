@@ -1,4 +1,4 @@
-// Labels of pprof samples, back to what they were: labels, threads, outcomes and flags.
+// Turns labels of pprof samples back into labels, threads, outcomes and flags.
 // docs/schema/recording-format.md, "Labels in pprof", has the rules.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace labelscope::cli {
 
-// A label of a sample with its texts looked up. `text` is what pprof shows, also of a number.
+// A label of a sample with its texts looked up. `text` is what pprof shows, also for a number.
 struct PprofLabel {
   std::string_view key;
   std::string text;
@@ -26,8 +26,8 @@ class PprofSampleLabels {
  public:
   explicit PprofSampleLabels(Profile& profile) : profile_(profile) {}
 
-  // Sets the row's thread, label set, outcome and flags. False: it has more labels than a process
-  // can set.
+  // Sets the row's thread, label set, outcome and flags. Returns false if it has more labels than a
+  // process can set.
   bool set(std::vector<PprofLabel> labels, SampleRow& row);
 
  private:
