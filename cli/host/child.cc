@@ -19,7 +19,7 @@ namespace {
 [[noreturn]] void run(const std::vector<char*>& arguments, int gate, int report,
                       const Signals* signals) {
   char go = 0;
-  if (::read(gate, &go, 1) != 1) _exit(0);  // labelscope gave up before it began
+  if (::read(gate, &go, 1) != 1) _exit(0);  // labelscope gave up before the start
   if (signals != nullptr) signals->restore();
   execvp(arguments[0], arguments.data());
   int failed = errno;
@@ -44,7 +44,7 @@ std::string program_path(const std::string& command) {
 }
 
 UniqueFd open_program(const std::string& command) {
-  // Without waiting for whoever writes into it, if it is a pipe.
+  // If it is a pipe, opening it must not wait for a writer.
   return UniqueFd(::open(program_path(command).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
@@ -66,7 +66,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
     Precedence::own().give_back();
-    // If labelscope has died before this call, there is no signal. But then the gate never opens.
+    // If labelscope has died before this call, no signal comes. But then the gate never opens.
     if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();
     run(arguments, gate_read.get(), report_write.get(), signals);
@@ -104,7 +104,7 @@ std::optional<int> Child::ended() {
   int status = 0;
   rusage used{};
   const bool news = !status_ && ::wait4(raw(pid_), &status, WNOHANG, &used) == raw(pid_);
-  // A child that is traced also tells of its stops.
+  // wait4() also returns the stops of a traced child.
   if (news && !WIFSTOPPED(status)) {
     status_ = status;
     auto ns = [](const timeval& time) {

@@ -1,4 +1,5 @@
-// spdlog to stderr, one line a message, with the program's name in front as every tool does.
+// Writes to stderr by spdlog, one line for each message, with the program's name in front as every
+// tool does.
 #include "cli/host/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -9,8 +10,8 @@
 namespace labelscope::cli::log {
 namespace {
 
-// A message may hold what a target chose: names of files, or of thousands of them. Without these
-// none has a quarter of that.
+// A message may hold text that a target chose: names of files, even thousands of them. Without
+// these no message has a quarter of this length.
 constexpr std::size_t kLongest = 4096;
 
 spdlog::logger& logger() {

@@ -1,5 +1,5 @@
 // Diagnostics for people, on stderr. Text from a target must be escaped (text/escape.h) before it
-// comes here. The only user of spdlog is log.cc.
+// comes here. Only log.cc uses spdlog.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace labelscope::cli::log {
 
 enum class Level { kQuiet, kNormal, kVerbose };
 
-// Before the first message. Quiet keeps errors and warnings.
+// Call it before the first message. Quiet keeps errors and warnings.
 void open(Level level);
 void verbose(std::string_view message);
 void info(std::string_view message);

@@ -17,22 +17,22 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less the umask, as for any program
+constexpr mode_t kMode = 0666;  // minus the umask, as for any program
 
-// Whoever may not read the file that is replaced may not read what replaces it either. Only root can
-// give a file to another user; a group that cannot be kept gets no more than others have.
+// The new file may be read only by users who may read the replaced one. Only root can give a file
+// to another user. If the group cannot be kept, it gets no more rights than others have.
 bool take_owner_and_mode(int fd, const struct stat& replaced) {
   constexpr mode_t kAll = 0777;
   constexpr mode_t kOfGroup = 0070;
   mode_t mode = replaced.st_mode & kAll;
   const bool has_group = ::fchown(fd, -1, replaced.st_gid) == 0;
   if (!has_group) mode &= ~kOfGroup | ((mode & 07) << 3);
-  // The mode first: what belongs to another user cannot be changed without a further privilege.
+  // Set the mode first: changing a file of another user needs one more privilege.
   if (::fchmod(fd, mode) != 0) return false;
   return ::fchown(fd, replaced.st_uid, -1) == 0 || errno == EPERM;
 }
 
-// A stream to a descriptor; remembers the errno of the first failure.
+// A stream buffer that writes to a descriptor and remembers the errno of the first failure.
 class FdBuffer final : public std::streambuf {
  public:
   explicit FdBuffer(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
@@ -122,14 +122,14 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
   } else {
     if (S_ISDIR(found.st_mode)) return Error{ErrorCode::kSystem, path + " is a directory"};
     if (!S_ISREG(found.st_mode)) {
-      // Without O_NONBLOCK, opening a pipe that nobody reads waits for ever, also after Ctrl-C.
+      // Without O_NONBLOCK, opening a pipe without a reader waits for ever, also after Ctrl-C.
       UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
       if (!direct.valid() && errno == ENXIO && S_ISFIFO(found.st_mode)) {
         return Error{ErrorCode::kSystem,
                      "nobody reads the pipe " + path + "; start its reader first"};
       }
       if (!direct.valid()) return system_error(errno, path);
-      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // from here on, write() may wait
+      ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // write() may wait from here on
       return OutputFile(path, std::move(direct), Kind::kDirect, "", overwrite);
     }
     if (!overwrite) return exists(path);
@@ -183,7 +183,7 @@ Status OutputFile::write(const std::function<Status(std::ostream&)>& render) {
   return status;
 }
 
-// What is not complete is of no use, and the room that it takes is wanted for the next file.
+// An incomplete file is of no use, and the next file needs its room on the disk.
 void OutputFile::give_up() {
   if (kind_ == Kind::kDirect) return;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());

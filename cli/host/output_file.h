@@ -1,6 +1,6 @@
-// One file that appears whole or not at all: opened (and so tested) before sampling starts, given
-// its name only when everything is in it. If labelscope dies, nothing half-written is left under
-// that name.
+// One file that appears whole or not at all: it is opened (and so tested) before sampling starts,
+// and gets its name only when everything is in it. If labelscope dies, nothing half-written is left
+// under that name.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace labelscope::cli {
 
 class OutputFile {
  public:
-  // "-" is stdout. A path that exists is refused unless `overwrite`; devices and pipes are written
+  // "-" is stdout. Fails if the path exists, unless `overwrite`; devices and pipes are written
   // directly.
   static Result<OutputFile> open(const std::string& path, bool overwrite);
   OutputFile(OutputFile&& other) noexcept;
@@ -22,10 +22,10 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
-  // Whether write() can give the file its name with the rights that this process has now.
+  // Whether write() can give the file its name with the current rights of this process.
   bool can_be_named() const;
-  // Calls `render` with a stream, checks every byte was taken, and gives the file its name. If that
-  // fails, the file's room on the disk is given back.
+  // Calls `render` with a stream, checks that every byte was taken, and gives the file its name. If
+  // that fails, the file's room on the disk is freed.
   Status write(const std::function<Status(std::ostream&)>& render);
   // Bytes written.
   std::uint64_t size() const { return size_; }
@@ -39,9 +39,9 @@ class OutputFile {
   std::string path_;
   UniqueFd fd_;
   Kind kind_;
-  std::string temporary_;  // name until published; empty for an unnamed file
+  std::string temporary_;  // name until write() succeeds; empty for an unnamed file
   bool overwrite_;
-  bool of_other_user_ = false;  // what is replaced
+  bool of_other_user_ = false;  // owner of the replaced file
   std::uint64_t size_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kFirst = -20;
 
-// Linux has a nice value for each thread; 0 is the calling one.
+// Linux has a nice value for each thread; ID 0 means the calling one.
 int own_nice() { return ::getpriority(PRIO_PROCESS, 0); }
 bool set_own_nice(int value) { return ::setpriority(PRIO_PROCESS, 0, value) == 0; }
 
@@ -37,7 +37,7 @@ Precedence& Precedence::own() {
 void Precedence::take() {
   before_ = own_nice();
   used_before_ = used();
-  // Somebody who has made labelscope less urgent knows why.
+  // A user who has lowered labelscope's priority had a reason.
   raised_ = before_ <= 0 && set_own_nice(kFirst);
 }
 

@@ -23,33 +23,36 @@ constexpr unsigned kNone = UINT32_MAX;
 
 struct KeptRight {
   unsigned capability;
-  unsigned work;              // any of it
-  unsigned stand_in = kNone;  // stays where somebody was given this one instead
+  unsigned work;              // kept if any of this work is left
+  unsigned stand_in = kNone;  // kept if this one is held instead
 };
 
-// The table: what stays, and for what. What is not held is not missed here (record/privileges.h
-// says beforehand what a recording lacks). docs/security.md tells it to users.
+// The rights that stay, and why. A right that labelscope does not hold is not reported here
+// (record/privileges.h says beforehand what a recording lacks). docs/security.md explains the table
+// to users.
 constexpr KeptRight kKept[] = {
-    // process_vm_readv, /proc/PID/root, exe and map_files, and to stop threads.
+    // Needed for process_vm_readv, for /proc/PID/root, exe and map_files, and to stop threads.
     {CAP_SYS_PTRACE, kReadsTargets},
     // A thread that is held does not wait for other programs: labelscope has real-time priority.
     {CAP_SYS_NICE, kStopsThreads},
-    // Programs and libraries that only their owner may read. Containers are given the other one.
+    // Some programs and libraries may only be read by their owner. Containers have the other one.
     {CAP_DAC_READ_SEARCH, kReadsTargets | kReadsFiles, CAP_DAC_OVERRIDE},
-    // To open an entry of /proc/PID/map_files: the file that is mapped, whatever has its name now.
+    // Needed to open an entry of /proc/PID/map_files, which is the mapped file, even if another
+    // file has its name now.
     {CAP_CHECKPOINT_RESTORE, kReadsTargets},
-    // /proc/kallsyms shows addresses to it alone where kernel.perf_event_paranoid is 2 or more.
+    // If kernel.perf_event_paranoid is 2 or more, only this right shows addresses in
+    // /proc/kallsyms.
     {CAP_SYSLOG, kNamesKernel},
-    // bpf(2). Where stacks are unwound by call frame information, each 4 MiB of it are a map, made
-    // when they are needed. Before Linux 5.19 the kernel asks for the capability with every look
-    // into a map, if kernel.unprivileged_bpf_disabled is set.
+    // Needed for bpf(2). If stacks are unwound by call frame information, each 4 MiB of it are a
+    // map that is made on demand. Before Linux 5.19 the kernel asks for the capability with every
+    // look-up in a map if kernel.unprivileged_bpf_disabled is set.
     {CAP_BPF, kLoadsBpf | kUsesBpfMaps, CAP_SYS_ADMIN},
-    // BPF programs that read memory.
+    // Needed for BPF programs that read memory.
     {CAP_PERFMON, kLoadsBpf, CAP_SYS_ADMIN},
-    // Ctrl-C and SIGTERM are passed on.
+    // Needed to pass Ctrl-C and SIGTERM on.
     {CAP_KILL, kSignalsCommand},
-    // The file gets its name when it is whole, so at the end. `sudo labelscope` in one's own folder
-    // is the usual case.
+    // The file gets its name when it is whole, which is at the end. `sudo labelscope` in the user's
+    // own folder is the usual case.
     {CAP_DAC_OVERRIDE, kNamesOutputs},
     {CAP_FOWNER, kNamesOutputs},
 };
@@ -69,7 +72,7 @@ std::vector<unsigned> kept_of_held(unsigned work) {
 }
 
 #ifdef __SANITIZE_THREAD__
-constexpr std::size_t kOwnThreads = 2;  // the sanitizer has one of its own
+constexpr std::size_t kOwnThreads = 2;  // the sanitizer has a thread of its own
 #else
 constexpr std::size_t kOwnThreads = 1;
 #endif
@@ -87,7 +90,7 @@ Error cannot(const std::string& what) {
   return system_error(errno, "labelscope cannot give up its rights: " + what);
 }
 
-// The process's own set, as libcap-ng keeps it, becomes `kept` and nothing else.
+// Makes `kept` the process's whole set, as libcap-ng keeps it.
 void choose(const std::vector<unsigned>& kept, capng_type_t types) {
   capng_clear(CAPNG_SELECT_ALL);
   for (const unsigned capability : kept) capng_update(CAPNG_ADD, types, capability);
@@ -95,7 +98,7 @@ void choose(const std::vector<unsigned>& kept, capng_type_t types) {
 
 constexpr auto kBoth = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
 
-// Whether it holds without the rights that would go, which are only put aside for the moment.
+// Whether `ask` returns true without the rights that would go; they are put aside for the moment.
 Result<bool> holds_without(const std::vector<unsigned>& kept, const std::function<bool()>& ask) {
   void* all = capng_save_state();
   for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
@@ -109,7 +112,7 @@ Result<bool> holds_without(const std::vector<unsigned>& kept, const std::functio
   return answer;
 }
 
-// Nothing is taken for granted: what is read back counts.
+// Reads the rights back, and trusts only that.
 Status verify(const std::vector<unsigned>& kept, const std::optional<User>& user) {
   if (capng_get_caps_process() != 0) return cannot("they cannot be read back");
   for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
@@ -151,7 +154,7 @@ std::optional<User> find_user(const std::string& name_or_number) {
 
 Status drop_rights(unsigned work, const std::optional<User>& user,
                    const std::function<bool()>& can_name_outputs) {
-  // Each thread has capabilities of its own, and only this one's are dropped here.
+  // Each thread has its own capabilities, and only those of this thread are dropped here.
   if (count_threads() > kOwnThreads) {
     return Error{ErrorCode::kSystem, "labelscope cannot give up its rights: it has other threads"};
   }
@@ -176,7 +179,8 @@ Status drop_rights(unsigned work, const std::optional<User>& user,
       return cannot("it cannot become the user " + user->name);
     }
   } else {
-    // While it still has CAP_SETPCAP. Without, NoNewPrivs keeps from coming back what is only there.
+    // Drop the bounding set while CAP_SETPCAP is held. Without that capability, NoNewPrivs keeps
+    // the rest of the bounding set from being used.
     if (bounds && capng_apply(CAPNG_SELECT_BOUNDS) != 0) return cannot("the bounding set");
     if (capng_apply(CAPNG_SELECT_CAPS) != 0) return cannot("capset");
     if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return cannot("prctl");

@@ -1,4 +1,4 @@
-// Signals through a signalfd.
+// Receives signals through a signalfd.
 #include "cli/host/signals.h"
 
 #include <sys/signalfd.h>
@@ -20,7 +20,8 @@ void set_action(int signal, sighandler_t handler, struct sigaction& before) {
   ::sigaction(signal, &action, &before);
 }
 
-// timeout(1) sends its signal twice, to us and to our group; nobody means two by pressing once.
+// timeout(1) sends its signal twice, to us and to our group; a user who presses once means one
+// request.
 constexpr std::int64_t kSameRequestMs = 500;
 
 std::int64_t now_ms() {
@@ -54,12 +55,13 @@ Signals::Signals() {
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
     sigdelset(&events_, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &events_, &before_);
-  // A reader of our stdout that goes away is a write error, not a death without a word.
+  // A reader of our stdout that goes away is a write error; it must not end labelscope without a
+  // message.
   set_action(SIGPIPE, SIG_IGN, pipe_before_);
-  // Where it is ignored (it is inherited), the kernel throws a child's status away.
+  // If SIGCHLD is ignored (which is inherited), the kernel discards a child's status.
   set_action(SIGCHLD, SIG_DFL, child_before_);
   fd_.reset(::signalfd(-1, &events_, SFD_NONBLOCK | SFD_CLOEXEC));
-  // Without it nothing could stop us but SIGKILL.
+  // Without the descriptor only SIGKILL could stop us.
   if (!fd_.valid()) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -94,8 +96,8 @@ bool Signals::stop_is_pending() {
 void Signals::poll() {
   signalfd_siginfo info{};
   while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    // SI_USER and its kin: sent by kill(2) to labelscope alone. SI_KERNEL: the terminal, to the
-    // group.
+    // SI_USER and similar codes: a process sent it by kill(2) to labelscope alone. SI_KERNEL: the
+    // terminal sent it to the group.
     forwardable_ = info.ssi_code <= 0 ? static_cast<int>(info.ssi_signo) : 0;
     const std::int64_t now = now_ms();
     if (stops_ == 0 || now - last_request_ms >= kSameRequestMs) ++stops_;

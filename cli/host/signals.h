@@ -1,6 +1,6 @@
-// Signals as events of the main loop. SIGINT, SIGQUIT, SIGTERM or SIGHUP ends the recording; one more,
-// or the first while addresses are named, ends the naming of addresses; and labelscope writes its
-// files. The second while files are written ends labelscope itself.
+// Signals as events of the main loop. SIGINT, SIGQUIT, SIGTERM or SIGHUP ends the recording. One
+// more, or the first while addresses are named, ends the naming of addresses, and labelscope writes
+// its files. The second while files are written ends labelscope itself.
 #pragma once
 
 #include <array>
@@ -22,18 +22,19 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // For a child, before it executes another program: restores the signals as labelscope found them.
+  // Restores the signals as labelscope found them, in a child before it executes another program.
   void restore() const;
-  // Takes what has arrived; does not block.
+  // Takes the signals that have arrived; does not block.
   void poll();
-  // For work that may block and does not poll (a pipe that nobody reads). From here on the second
-  // signal ends labelscope with status 130. Files that are not complete then are gone: they have no
+  // Begins work that may block and does not poll (writing to a pipe without a reader). From here on
+  // the second signal ends labelscope with status 130. Incomplete files are gone then: they have no
   // name yet.
   void begin_uninterrupted();
   void end_uninterrupted();
-  // Whether one has arrived that poll() has not taken. From any thread, without the object.
+  // Whether a signal has arrived that poll() has not taken. Any thread may call it, without the
+  // object.
   static bool stop_is_pending();
-  // How many requests so far. Several within half a second are one.
+  // The number of requests so far. Several within half a second are one.
   int stops() const { return stops_; }
   bool stop_requested() const { return stops_ > 0; }
   bool give_up_requested() const { return stops_ > 1; }

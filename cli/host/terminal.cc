@@ -22,7 +22,7 @@ std::string seconds(std::chrono::nanoseconds time) {
   return decimal(std::chrono::duration<double>(time).count(), 1);
 }
 
-// A terminal that knows colours and other control sequences.
+// Whether the terminal knows colours and other control sequences.
 bool takes_sequences(int fd) {
   const char* term = std::getenv("TERM");
   return ::isatty(fd) == 1 && term != nullptr && std::string_view(term) != "dumb";
@@ -54,7 +54,7 @@ bool Progress::due() {
 }
 
 void Progress::draw(std::string line) {
-  // A line that wraps cannot be drawn over.
+  // A line that wraps could not be redrawn.
   const std::size_t width = terminal_width(STDERR_FILENO);
   if (width > 1) line = first_columns(line, width - 1);
   std::fprintf(stderr, "\r\033[K%s", line.c_str());

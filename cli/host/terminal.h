@@ -1,4 +1,4 @@
-// What the terminal behind a stream can show, and the line that is redrawn there.
+// What the terminal of a stream can show, and the line that is redrawn there.
 #pragma once
 
 #include <chrono>
@@ -13,18 +13,18 @@ namespace labelscope::cli {
 
 enum class ColorMode { kAuto, kAlways, kNever };  // --color
 
-// The mode, NO_COLOR, and whether it is a terminal at all, one that has colours (TERM).
+// Decides by the mode, by NO_COLOR, and by whether it is a terminal with colours (TERM).
 bool use_color(ColorMode mode, int fd);
-// 0: it is no terminal.
+// Returns 0 if it is no terminal.
 std::size_t terminal_width(int fd);
-// UTF-8 by the locale.
+// Whether the locale uses UTF-8.
 bool shows_unicode();
 
-// The status line of a recording or a check, on a terminal only: redrawn in place, gone when it is
-// over.
+// The status line of a recording or a check. It is shown on a terminal only, redrawn in place, and
+// removed at the end.
 class Progress {
  public:
-  // `wanted` false, or stderr no terminal: nothing is ever drawn.
+  // Draws nothing if `wanted` is false or stderr is no terminal.
   explicit Progress(bool wanted);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
@@ -37,14 +37,15 @@ class Progress {
     std::uint64_t labelled = 0;
     std::uint64_t dropped = 0;
   };
-  // At most ten times a second; other calls return at once.
+  // Draws at most ten times a second; other calls return at once.
   void recording(const State& state);
-  // The same for a check of a process. What is 0 is not shown.
+  // The same for a check of a process. Parts that are 0 are not shown.
   void checking(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds timeout,
                 const CheckEffort& effort);
-  // "symbolizing 1,200 of 3,400 addresses" and the like.
+  // Draws "symbolizing 1,200 of 3,400 addresses" and the like.
   void working(const std::string& what, std::size_t done, std::size_t all);
-  // Bytes of the debug symbols of a file, from servers. `all` 0: not known.
+  // Draws how many bytes of a file's debug symbols came from servers. `all` 0: their number is not
+  // known.
   void fetching(const std::string& path, std::size_t done, std::size_t all);
   void clear();
 

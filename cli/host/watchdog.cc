@@ -1,4 +1,4 @@
-// The thread that looks, and what it takes for too long.
+// The thread that looks, and its limits.
 #include "cli/host/watchdog.h"
 
 #include <algorithm>
@@ -11,9 +11,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// How soon Ctrl-C is noticed.
+// Ctrl-C is noticed this soon.
 constexpr std::chrono::milliseconds kTick{20};
-// While labelscope itself is stopped (Ctrl-Z), there are no looks. Of that time, this much counts.
+// While labelscope itself is stopped (Ctrl-Z), the watchdog does not look. Of that time, this much
+// counts.
 constexpr std::chrono::milliseconds kMostPerLook{1000};
 // A thread is held for microseconds; on a machine that swaps, perhaps for a second.
 constexpr std::chrono::seconds kLongestHold{5};

@@ -30,25 +30,25 @@ class Watchdog {
  public:
   enum class Reason {
     kNone,
-    kCancelled,  // the user asks for the end
+    kCancelled,  // the user asked for the end
     kTimeout,    // the time is over
-    kHeld,       // a thread of the target was held for too long
-    kDeaf,       // labelscope does not take a signal that asks it to stop
-    kLate,       // labelscope goes on long after its time, or after the remedy
+    kHeld,
+    kDeaf,  // labelscope does not take a signal that asks it to stop
+    kLate,  // labelscope goes on long after its time, or after the remedy
   };
   // Called on the watchdog's thread; each may be empty.
   struct Orders {
     // Returns another number for each stop of a thread; 0 while no thread is held. Thread-safe.
     std::function<std::uint64_t()> current_stop;
-    std::chrono::nanoseconds max_stop{0};          // for how long a thread may be held on purpose
-    std::optional<std::chrono::nanoseconds> time;  // for all work together; nullopt: no limit
-    // Given where the watchdog is to end the work: as soon as this is true, or the time is over.
-    // Otherwise labelscope does that by itself, and the watchdog only sees whether it does.
+    std::chrono::nanoseconds max_stop{0};          // a thread may be held this long on purpose
+    std::optional<std::chrono::nanoseconds> time;  // limit of all work together; nullopt: none
+    // Set if the watchdog must end the work, as soon as this is true or the time is over. Otherwise
+    // labelscope does that by itself, and the watchdog only checks that it does.
     std::function<bool()> cancelled;
     // Does something that may help, such as ending the target. Called once; then labelscope gets
     // some more time.
     std::function<void()> remedy;
-    // Tells why, and ends labelscope. Must not return. Empty: the watchdog waits without a limit.
+    // Reports why, and ends labelscope. Must not return. Empty: the watchdog waits without a limit.
     std::function<void(Reason, const std::string& why)> give_up;
   };
 
@@ -66,7 +66,7 @@ class Watchdog {
  private:
   using Clock = std::chrono::steady_clock;
   struct Times {
-    std::uint64_t stop = 0;  // that `held` is about
+    std::uint64_t stop = 0;  // the stop that `held` belongs to
     std::chrono::nanoseconds held{0};
     std::chrono::nanoseconds deaf{0};
     std::chrono::nanoseconds all{0};
