@@ -1,4 +1,4 @@
-// What `labelscope inspect` found out, and its renderers.
+// The results of `labelscope inspect`, and their renderers.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 namespace labelscope::cli {
 
 struct FileReport {
-  std::string path;  // as it was named, or found below a directory
-  // What a process that maps it shows as its name, and what the ABI's expression is asked about:
-  // the path without symbolic links.
+  std::string path;  // as the user named it, or as it was found below a directory
+  // The path without symbolic links: a process that maps the file shows it by this name, and the
+  // ABI's expression is matched against it.
   std::string mapped_path;
   FileInspection inspection;
 };
 
-// The processor; of a file for a platform that the ABI does not know, that platform.
+// The processor. For a file of a platform that the ABI does not know, it is that platform.
 inline std::string platform_of(const FileInspection& seen) {
   return seen.foreign_platform.empty() ? std::string(machine_name(seen.machine))
                                        : seen.foreign_platform;
@@ -29,25 +29,25 @@ inline std::string platform_of(const FileInspection& seen) {
 struct FileProblem {
   std::string path;
   Error error;
-  bool named = false;  // on the command line, not found below a directory
+  bool named = false;  // named on the command line, not found below a directory
 };
 
 struct InspectReport {
-  std::vector<FileReport> files;  // those to be shown
+  std::vector<FileReport> files;  // files to be shown
   std::vector<FileProblem> problems;
-  std::size_t looked_at = 0;   // regular files
-  std::size_t elf_files = 0;   // of those, such that a process can run or load here or elsewhere
-  std::size_t foreign = 0;     // ELF files of another kind: objects, 32-bit, other processors
-  std::size_t publishing = 0;  // verdict readable or compliant
+  std::size_t looked_at = 0;   // number of regular files
+  std::size_t elf_files = 0;   // those that a process can run or load, here or elsewhere
+  std::size_t foreign = 0;     // ELF files of other kinds: objects, 32-bit, other processors
+  std::size_t publishing = 0;  // files with the verdict readable or compliant
 };
 
-// For people: a line for each file, findings below it. Empty if there are no files.
+// The table for people: a line for each file, with findings below it. Empty if there are no files.
 std::string render_table(std::span<const FileReport> files);
-// Everything about one.
+// Everything about one file.
 std::string render_details(const FileReport& file);
 
-// For programs; docs/schema/inspect-json.md has every field. One JSON object, indented, with a
-// newline at its end.
+// The output for programs; docs/schema/inspect-json.md has every field. It is one JSON object,
+// indented, with a newline at its end.
 std::string render_inspect_json(const InspectReport& report);
 
 }  // namespace labelscope::cli

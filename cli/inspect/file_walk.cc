@@ -95,11 +95,11 @@ class Walker {
                       system_error(entry.fts_errno, "cannot be listed"));
         return;
       default:
-        return;  // a directory, or neither file nor directory
+        return;  // a directory, or neither directory nor file
     }
   }
 
-  // Links that lead nowhere or to a directory are skipped.
+  // Skips links that lead nowhere or to a directory.
   void visit_link(const std::string& path) {
     struct stat about {};
     if (::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) visit_file({path, false});
@@ -108,7 +108,7 @@ class Walker {
   void visit_file(const FoundFile& found) {
     auto fd = open_regular_file(found.path);
     if (!fd) {
-      // A temporary file may be gone before we open it, or something else may have its name.
+      // A temporary file may be gone before we open it, or another file may have its name.
       const ErrorCode code = fd.error().code;
       const bool expected = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
       if (found.named || !expected) walk_.problem(found, std::move(fd).error());

@@ -1,4 +1,4 @@
-// Names of files and whatever else comes from them is escaped here.
+// Everything that comes from files, such as their names, is escaped here.
 #include "cli/text/text.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void append_findings(const FileInspection& seen, const char* indent, std::string
   }
 }
 
-// Nothing has judged such a file, so that it cannot be compliant either.
+// No rules were checked for such a file, so it cannot be compliant either.
 bool lacks_rules(const FileInspection& seen) {
   return seen.verdict == Verdict::kCompliant && find_source(seen.source)->about.rules.empty();
 }
