@@ -7,10 +7,10 @@
 namespace labelscope::cli {
 namespace {
 
-// Asking the kernel for the time costs as much as looking at ten entries.
+// Asking the kernel for the time costs as much as reading ten entries.
 constexpr unsigned kBetweenAsking = 256;
 
-// Processor time: a busy machine must not cost names.
+// This is processor time: a busy machine must not cost names.
 std::chrono::nanoseconds used() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -3,8 +3,8 @@
 // text goes through a callback into a fixed buffer, and a full buffer leaves the demangler.
 //
 // C++ names come without parameter lists and return types: perf shows them so by default, pprof
-// cuts them, and overloads stay apart by file, line and SourceLine::system_name.
-// libiberty declares its own basename() unless told that there is one.
+// cuts them, and overloads differ by file, line and SourceLine::system_name.
+// libiberty declares its own basename() unless this is defined.
 #define HAVE_DECL_BASENAME 1
 #include "cli/names/demangle.h"
 
@@ -22,8 +22,8 @@ namespace {
 // of stack many times over even with its own limit off.
 constexpr std::size_t kMaxMangled = 4096;
 constexpr std::size_t kMaxDemangled = 16384;
-// With its limit on, libiberty refuses C++ names of more than half of it, which template-heavy
-// programs do have.
+// With its recursion limit on, libiberty refuses C++ names longer than half of that limit, which
+// template-heavy programs do have.
 constexpr std::size_t kMaxLimitedMangled = DEMANGLE_RECURSION_LIMIT / 2;
 
 struct Output {
@@ -34,7 +34,8 @@ struct Output {
 
 void append(const char* text, std::size_t size, void* opaque) {
   Output& out = *static_cast<Output*>(opaque);
-  // The callback cannot say "stop". Only C frames and trivial objects are left behind.
+  // The callback cannot return "stop". Leaving by longjmp() skips only C frames and trivial
+  // objects.
   if (size > out.text.size() - out.size)
     std::longjmp(out.full, 1);  // NOLINT(cert-err52-cpp): see above
   std::memcpy(out.text.data() + out.size, text, size);
@@ -49,8 +50,9 @@ bool run(Demangler demangler, const char* mangled, int options, Output& out) {
   return demangler(mangled, options, append, &out) != 0 && out.size > 0;
 }
 
-// The part that the source code knows: without symbol version ("@@GLIBC_2.2.5") and without the
-// suffix that LLVM gives to functions which link-time optimization moved between modules.
+// The part of the name that the source code has: without symbol version ("@@GLIBC_2.2.5") and
+// without the suffix that LLVM gives to functions which link-time optimization moved between
+// modules.
 std::string_view without_suffix(std::string_view name) {
   std::size_t version = name.find('@');
   if (version != std::string_view::npos && version > 0) name = name.substr(0, version);
@@ -72,7 +74,7 @@ std::string demangle(std::string_view mangled) {
   if (!marked || name.size() > kMaxMangled || name.find('\0') != std::string::npos) return name;
 
   Output out;
-  // Rust first: its legacy names are valid C++ names too, but with a hash and escapes in them.
+  // Try Rust first: its legacy names are valid C++ names too, but with a hash and escapes in them.
   if (run(rust_demangle_callback, name.c_str(), DMGL_NO_OPTS, out)) {
     return std::string(out.text.data(), out.size);
   }

@@ -1,4 +1,4 @@
-// The names of people's source code for those of the linker.
+// Turns names of the linker into those of the source code.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace labelscope::cli {
 
 // Demangles C++ (Itanium) and Rust (legacy and v0). Other names stay as they are. Hostile names
-// cost bounded time and memory, but the demanglers are code for foreign bytes like libdw: names that
-// come from a target's file are demangled by the worker.
+// cost bounded time and memory. Still, the demanglers parse foreign bytes, as libdw does: the
+// worker demangles names that come from a target's file.
 std::string demangle(std::string_view mangled);
 
-// The worker's: a name for a name. FileNamer::demangled() asks it.
+// The worker's task: it answers a name with a name. FileNamer::demangled() uses it.
 inline constexpr std::string_view kDemangleTask = "demangle";
 Answer make_demangle_task();
 

@@ -1,4 +1,4 @@
-// Entries of DWARF do not know their parents: what is around one is found by its offset.
+// Entries of DWARF do not know their parents, so the entries around one are found by its offset.
 #include "cli/names/dwarf_names.h"
 
 #include <dwarf.h>
@@ -9,18 +9,19 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
-// Concrete function to abstract one to declaration is two steps; a hostile chain may be a circle.
+// From the concrete function to the abstract one to the declaration are two steps; a hostile chain
+// may be a circle.
 constexpr int kMaxOrigins = 8;
 
 const char* linkage_name(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
-  // From the abstract origin or the declaration, if the concrete function has no name of its own.
+  // It also finds it at the abstract origin or the declaration, if the concrete function has none.
   Dwarf_Attribute* found = dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute);
   if (found == nullptr) found = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &attribute);
   return found != nullptr ? dwarf_formstring(found) : nullptr;
 }
 
-// The entry that stands where the source code declares the function.
+// Returns the entry at the place where the source code declares the function.
 Dwarf_Die declaration(Dwarf_Die die) {
   for (int step = 0; step < kMaxOrigins; ++step) {
     Dwarf_Attribute attribute;
@@ -61,7 +62,7 @@ std::string DwarfNames::scopes_around(Dwarf_Die target) {
   for (std::size_t depth = 0; depth < kMaxDepth && scopes.size() < kMaxDwarfText; ++depth) {
     Dwarf_Die child;
     if (dwarf_child(&parent, &child) != 0) break;
-    // Entries stand in the order of their offsets: the last one not past the target holds it.
+    // Entries are in the order of their offsets: the last one not past the target holds it.
     std::optional<Dwarf_Die> holder;
     do {
       if (dwarf_dieoffset(&child) > wanted || !budget_.spend(Cost::kEntries)) break;

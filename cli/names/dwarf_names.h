@@ -1,6 +1,6 @@
-// The name of a function as DWARF tells it: its linkage name, or, for functions that have none
-// (those of unnamed namespaces, lambdas, C), its own name behind those of the namespaces and
-// classes around it.
+// The name of a function by DWARF: its linkage name or, for functions that have none (those of
+// unnamed namespaces, lambdas, C), its own name behind those of the namespaces and classes around
+// it.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -21,7 +21,7 @@ inline std::string dwarf_text(const char* text) {
   return text == nullptr ? std::string() : std::string(text, strnlen(text, kMaxDwarfText));
 }
 
-// Moves to the next sibling; false at the last one, and where DW_AT_sibling leads backwards.
+// Moves to the next sibling; returns false at the last one, or if DW_AT_sibling leads backwards.
 inline bool next_sibling(Dwarf_Die& die) {
   Dwarf_Off before = dwarf_dieoffset(&die);
   return dwarf_siblingof(&die, &die) == 0 && dwarf_dieoffset(&die) > before;
@@ -31,15 +31,15 @@ class DwarfNames {
  public:
   explicit DwarfNames(Budget& budget) : budget_(budget) {}
 
-  // Fills line.system_name, and line.function where it cannot be had by demangling system_name.
+  // Fills line.system_name, and line.function if demangling system_name does not give it.
   void fill(Dwarf_Die function, SourceLine& line);
 
  private:
   std::string scopes_around(Dwarf_Die target);
 
   Budget& budget_;
-  // To find what is around an entry, its unit must be walked from the top: done once for each
-  // function.
+  // To find what is around an entry, its unit must be walked from the top. This keeps the result
+  // for each function.
   std::unordered_map<Dwarf_Off, std::string> qualified_;
 };
 

@@ -1,6 +1,6 @@
 // DWARF is foreign input: every walk goes forward only (so that it ends), has a depth limit (so
-// that the stack holds) and pays for each step of it from the budget of the file (so that time and
-// memory hold).
+// that it fits on the stack) and pays for each step from the budget of the file (so that time and
+// memory are bounded).
 #include "cli/names/dwarf_scopes.h"
 
 #include <dwarf.h>
@@ -16,9 +16,9 @@
 namespace labelscope::cli {
 namespace {
 
-// Namespaces, classes and blocks around a function.
+// The depth of namespaces, classes and blocks around a function.
 constexpr int kMaxDepth = 128;
-// Calls inlined into each other; optimized Rust reaches 40.
+// The depth of calls inlined into each other; optimized Rust reaches 40.
 constexpr std::size_t kMaxInlineDepth = 128;
 constexpr int kMaxNesting = 64;
 
@@ -48,7 +48,7 @@ bool may_hold_functions(int tag) {
   }
 }
 
-// .debug_line as libdw has it: libdw unpacks sections where they are.
+// Returns .debug_line as libdw sees it: libdw unpacks sections in place.
 std::span<const std::byte> find_line_section(Elf* elf) {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return {};
@@ -94,8 +94,8 @@ DwarfScopes::DwarfScopes(Dwarf* dwarf, Budget& budget)
             [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
-// False when nothing is left to pay for more. An empty range costs as much as another: they are
-// read one after the other as well.
+// Returns false if the budget is spent. An empty range costs as much as any other, because it is
+// read as well.
 bool DwarfScopes::add_ranges(Dwarf_Die& die, std::vector<Range>& ranges) {
   Dwarf_Addr base = 0;
   Dwarf_Addr start = 0;
@@ -121,7 +121,7 @@ const DwarfScopes::Range* DwarfScopes::innermost(const std::vector<Range>& range
   return nullptr;
 }
 
-// False when nothing is left to pay for more.
+// Returns false if the budget is spent.
 bool DwarfScopes::add_functions(Dwarf_Die& parent, int depth, std::vector<Range>& functions) {
   Dwarf_Die child;
   if (depth == kMaxDepth || dwarf_child(&parent, &child) != 0) return true;
@@ -134,7 +134,7 @@ bool DwarfScopes::add_functions(Dwarf_Die& parent, int depth, std::vector<Range>
   return true;
 }
 
-// Whether libdw may be asked for a line or a file of this unit: it decodes all of them first.
+// Whether libdw may be asked for a line or a file of this unit: it decodes all of them at once.
 bool DwarfScopes::can_afford_lines(Dwarf_Die& unit_die) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;

@@ -1,7 +1,7 @@
-// Which function, which inlined calls and which source line an address belongs to, from DWARF.
+// The function, the inlined calls and the source line of an address, from DWARF.
 //
-// Units are indexed by their own ranges (.debug_aranges is optional and often missing), the
-// functions of a unit when the first address of the unit is asked for.
+// Units are indexed by their own ranges (.debug_aranges is optional and often missing). The
+// functions of a unit are indexed when its first address is looked up.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -20,14 +20,15 @@ namespace labelscope::cli {
 
 class DwarfScopes {
  public:
-  // What `budget` does not allow is not found.
+  // Nothing is found beyond what `budget` allows.
   DwarfScopes(Dwarf* dwarf, Budget& budget);
 
-  // Innermost first; empty if no unit covers `address`. Names are as DwarfNames fills them, empty
-  // where DWARF has none. Without `inlined` only the outermost function.
+  // Returns functions, innermost first; empty if no unit covers `address`. Names are as DwarfNames
+  // fills them, and empty if DWARF has none. Without `inlined` it returns only the outermost
+  // function.
   std::vector<SourceLine> find(Address address, bool inlined);
 
-  // True if units are only skeletons whose functions are in .dwo files, which are not opened.
+  // True if units are only skeletons: their functions are in .dwo files, which are not opened.
   bool has_skeletons() const { return has_skeletons_; }
 
  private:
@@ -38,7 +39,7 @@ class DwarfScopes {
   };
   struct Unit {
     std::vector<Range> functions;
-    bool has_lines = false;  // and they can be afforded
+    bool has_lines = false;  // and the budget allows them
   };
   // The ranges of a unit or function, sorted by start so that look-ups can stop early.
   static const Range* innermost(const std::vector<Range>& ranges, Address address);

@@ -1,4 +1,4 @@
-// libelf alone: no debug files are looked for, so that a look at every library of a process stays
+// Uses libelf alone and looks for no debug files, so that reading every library of a process stays
 // cheap.
 #include "cli/names/function_table.h"
 
@@ -54,13 +54,13 @@ void add_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
   }
 }
 
-// Where a function ends, by its entry (FDE, LSB 10.6.1.2) at this offset of the file; `start` if
-// the entry is not of the usual encoding, or of another function.
+// Returns where a function ends, by its entry (FDE, LSB 10.6.1.2) at this offset of the file;
+// `start` if the entry is not of the usual encoding, or of another function.
 Address end_of_unwound(int fd, std::uint64_t offset, Address entry_address, Address start) {
   struct Entry {
     std::uint32_t length;
     std::uint32_t common;
-    std::int32_t function;  // from this word on
+    std::int32_t function;  // relative to this word
     std::uint32_t size;
   };
   Entry entry{};
@@ -71,8 +71,8 @@ Address end_of_unwound(int fd, std::uint64_t offset, Address entry_address, Addr
   return begins != start || __builtin_add_overflow(start, entry.size, &end) ? start : end;
 }
 
-// The functions of the search table that linkers make for unwinding (.eh_frame_hdr, LSB 10.6.2), in
-// its order, without names. Nothing if it is encoded as no linker does it.
+// Returns the functions of the search table that linkers make for unwinding (.eh_frame_hdr, LSB
+// 10.6.2), in its order, without names. Returns none if its encoding is not that of linkers.
 std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
   struct Header {
     std::uint32_t encodings;
@@ -80,7 +80,7 @@ std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
     std::uint32_t count;
   };
   struct Entry {
-    std::int32_t function;  // both from the header on
+    std::int32_t function;  // both relative to the header
     std::int32_t entry;
   };
   // Version 1, sdata4 | pcrel, udata4, sdata4 | datarel.
@@ -93,7 +93,7 @@ std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
     if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return functions;
   }
   if (segment.p_type != PT_GNU_EH_FRAME) return functions;
-  // libelf gives no bytes that the file does not have.
+  // libelf gives no bytes beyond the end of the file.
   const Elf_Data* data =
       elf_getdata_rawchunk(elf, static_cast<std::int64_t>(segment.p_offset),
                            static_cast<std::size_t>(segment.p_filesz), ELF_T_BYTE);
@@ -116,7 +116,7 @@ std::vector<FunctionSymbol> unwound_functions(int fd, Elf* elf) {
   return functions;
 }
 
-// Those of a Go program, which have names also in a stripped one.
+// Returns those of a Go program, which have names in a stripped one, too.
 std::vector<FunctionSymbol> go_functions(int fd) {
   std::vector<FunctionSymbol> functions;
   auto file = ElfImage::open(UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
@@ -130,7 +130,7 @@ std::vector<FunctionSymbol> go_functions(int fd) {
   return functions;
 }
 
-// Adds those that begin in none of the functions that are known, which are sorted.
+// Adds those that do not begin in one of the known functions, which are sorted.
 void add_others(std::vector<FunctionSymbol> others, std::vector<FunctionSymbol>& functions) {
   std::erase_if(others, [&](const FunctionSymbol& one) {
     const auto next =
@@ -145,7 +145,7 @@ void add_others(std::vector<FunctionSymbol> others, std::vector<FunctionSymbol>&
 
 std::size_t underscores(const std::string& name) { return name.find_first_not_of('_'); }
 
-// Of one address: with a size before without, plain names before reserved ones.
+// Orders functions of one address: with a size before without, plain names before reserved ones.
 bool is_before(const FunctionSymbol& a, const FunctionSymbol& b) {
   if (a.start != b.start) return a.start < b.start;
   if (a.end != b.end) return a.end > b.end;
@@ -153,7 +153,7 @@ bool is_before(const FunctionSymbol& a, const FunctionSymbol& b) {
   return a.name < b.name;
 }
 
-// Each start once.
+// Keeps each start once.
 void sort_by_start(std::vector<FunctionSymbol>& functions) {
   std::sort(functions.begin(), functions.end(), is_before);
   auto same = [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.start == b.start; };
@@ -191,13 +191,14 @@ Result<std::vector<FunctionSymbol>> read_functions(int fd) {
 
 namespace {
 
-// A reply: for each function its start, its size, the size of its name, and the names in a row.
+// The fields of a reply: for each function its start, its size and the size of its name, and all
+// names in a row.
 enum class Reply : protozero::pbf_tag_type { kNumbers = 1, kNames };
 
 constexpr std::size_t kMostPending = kMaxPacket - 4096;
 constexpr std::size_t kNumbersSize = 30;
-// As labelscope keeps them, for each file of a program that is stepped through. The largest browser
-// has a quarter.
+// labelscope keeps this much for each file of a program that is stepped through. The largest
+// browser has a quarter.
 constexpr std::size_t kMaxText = std::size_t{128} << 20;
 
 void send(std::vector<std::uint64_t>& numbers, std::string& names, Conversation& conversation) {

@@ -9,7 +9,7 @@
 namespace labelscope::cli {
 namespace {
 
-// Reads forward and never past the end: then everything is 0.
+// Reads forward and never past the end; there everything is 0.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -18,7 +18,7 @@ class Bytes {
   void skip(std::uint64_t count) {
     left_ = left_.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(count, left_.size())));
   }
-  // Only what follows so many bytes.
+  // Keeps only the next `count` bytes.
   void cut(std::uint64_t count) {
     left_ = left_.first(static_cast<std::size_t>(std::min<std::uint64_t>(count, left_.size())));
   }
@@ -49,7 +49,7 @@ struct Program {
   std::array<std::uint8_t, 256> operands{};
 };
 
-// The opcodes of the table, behind its header.
+// Finds the opcodes of the table, behind its header.
 Program open_program(Bytes bytes) {
   std::uint64_t length = bytes.number(4);
   const bool wide = length == 0xFFFFFFFF;
@@ -72,7 +72,7 @@ std::uint64_t count_line_rows(std::span<const std::byte> section, std::uint64_t 
                               bool little_endian) {
   if (offset >= section.size()) return 0;
   const std::span<const std::byte> table = section.subspan(static_cast<std::size_t>(offset));
-  // Foreign platforms: as many as there could be.
+  // For big-endian platforms it returns the most that is possible.
   if (!little_endian) return table.size();
   Program program = open_program(Bytes(table));
   Bytes& bytes = program.bytes;

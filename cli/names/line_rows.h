@@ -1,6 +1,6 @@
-// How many rows a unit's line table has, without making them: one byte may be one row, for which
-// libdw needs a hundred bytes, and it makes all rows of a unit before it answers a question about
-// one address. Source: DWARF 5, section 6.2.
+// Counts the rows of a unit's line table without making them. One byte may be one row, for which
+// libdw needs a hundred bytes, and libdw makes all rows of a unit before it answers a question
+// about one address. Source: DWARF 5, section 6.2.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace labelscope::cli {
 
-// `section` is .debug_line, unpacked; `offset` where the table begins. Of a table that contradicts
-// itself, the rows before that: libdw ends there, too.
+// `section` is .debug_line, unpacked; the table begins at `offset`. If the table contradicts
+// itself, it counts the rows before that place: libdw ends there, too.
 std::uint64_t count_line_rows(std::span<const std::byte> section, std::uint64_t offset,
                               bool little_endian);
 

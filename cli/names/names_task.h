@@ -1,5 +1,5 @@
-// What the worker does with a file: opens it when it is first asked about, and names addresses until
-// labelscope says that there are no more (names_messages.h).
+// The worker's task of naming addresses: opens a file at the first request for it, and names
+// addresses until labelscope says that there are no more (names_messages.h).
 #pragma once
 
 #include "cli/worker/worker_main.h"

@@ -9,7 +9,7 @@
 namespace labelscope::cli {
 namespace {
 
-// What the strongest preset of xz(1) takes to unpack.
+// The strongest preset of xz(1) needs this much to unpack.
 constexpr std::uint64_t kMostMemory = std::uint64_t{80} << 20;
 
 Elf_Data* packed_section(Elf* elf) {
@@ -32,7 +32,7 @@ Result<bool> check_packed_symbols(Elf* elf, Budget& budget) {
   const Elf_Data* packed = packed_section(elf);
   if (packed == nullptr) return false;
   lzma_stream stream = LZMA_STREAM_INIT;
-  // As libdwfl does it.
+  // libdwfl uses this decoder, too.
   lzma_ret result = lzma_auto_decoder(&stream, kMostMemory, 0);
   stream.next_in = static_cast<const std::uint8_t*>(packed->d_buf);
   stream.avail_in = packed->d_size;

@@ -1,8 +1,8 @@
-// .gnu_debugdata ("MiniDebugInfo"): an ELF file with the names of functions that strip(1) would have
-// taken away, packed by xz(1), in a section of the stripped file.
+// .gnu_debugdata ("MiniDebugInfo"): an ELF file with the names of functions that strip(1) would
+// have taken away, packed by xz(1), in a section of the stripped file.
 //
-// libdwfl unpacks it as soon as it looks for symbols, whatever it unpacks to. So it is unpacked here
-// before, into nothing, to see whether the file's budget pays for it.
+// libdwfl unpacks it as soon as it looks for symbols, however large the result is. So it is
+// unpacked here before, without keeping the result, to see whether the file's budget pays for it.
 #pragma once
 
 #include <libelf.h>
@@ -12,8 +12,8 @@
 
 namespace labelscope::cli {
 
-// Whether there is such a section. An error: there is, and libdwfl must not look for symbols. kLimit:
-// the budget tells why.
+// Whether there is such a section. If this fails there is one, and libdwfl must not look for
+// symbols. With kLimit the budget knows the reason.
 Result<bool> check_packed_symbols(Elf* elf, Budget& budget);
 
 }  // namespace labelscope::cli

@@ -1,5 +1,5 @@
-// Which symbol covers an address, when sizes may be missing (assembly), ranges may nest (local
-// labels) and several names may share one address.
+// Finds the symbol that covers an address, when sizes may be missing (assembly), ranges may nest
+// (local labels) and several names may share one address.
 #include "cli/names/symbol_table.h"
 
 #include <gelf.h>
@@ -10,13 +10,13 @@
 namespace labelscope::cli {
 namespace {
 
-// How many symbols with a size that start before an address are looked at to find one that covers
-// it. They nest two or three deep; hostile tables must not make each look-up linear.
+// So many symbols with a size that start before an address are tried until one covers it. They nest
+// two or three deep; hostile tables must not make each look-up linear.
 constexpr int kMaxNesting = 64;
 // Shown names are cut here; a hostile string table may be one name of a gigabyte.
 constexpr std::size_t kMaxName = 65536;
 
-// Of several names of one address: global before weak before local, few underscores in front.
+// Ranks several names of one address: global before weak before local, few underscores in front.
 std::uint8_t badness(const GElf_Sym& symbol, const char* name) {
   int binding = GELF_ST_BIND(symbol.st_info);
   int bad = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 64 : 128;
@@ -25,8 +25,8 @@ std::uint8_t badness(const GElf_Sym& symbol, const char* name) {
       bad + static_cast<int>(std::min<std::size_t>(std::strspn(name, "_"), 31)));
 }
 
-// What stands at a place of the code for tools: $x, $d, $a or $t, alone or before a dot (ELF for the
-// Arm 64-bit Architecture, 5.5.4). Names of Swift begin with the same sign.
+// Whether the symbol marks a place in the code for tools: $x, $d, $a or $t, alone or before a dot
+// (ELF for the Arm 64-bit Architecture, 5.5.4). Names of Swift begin with the same character.
 bool is_mapping_symbol(const GElf_Sym& symbol, std::string_view name) {
   return GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE && name.size() >= 2 && name[0] == '$' &&
          std::strchr("xdat", name[1]) != nullptr && (name.size() == 2 || name[2] == '.');
@@ -36,7 +36,7 @@ bool is_code_symbol(const GElf_Sym& symbol, const char* name) {
   int type = GELF_ST_TYPE(symbol.st_info);
   if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
   if (symbol.st_shndx == SHN_UNDEF || name[0] == '\0') return false;
-  // Labels that an assembler keeps to itself are no functions either.
+  // Labels that an assembler keeps to itself are not functions either.
   return std::strncmp(name, ".L", 2) != 0 && !is_mapping_symbol(symbol, {name, strnlen(name, 3)});
 }
 
@@ -72,7 +72,7 @@ std::vector<CodeRange> code_ranges(Elf* elf, Address bias) {
   return ranges;
 }
 
-// Whether all names end where their section does: libdwfl gives names without looking.
+// Whether all names end where their section does: libdwfl does not check that.
 static bool names_end(Elf* elf) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
@@ -172,8 +172,8 @@ SymbolTable::Entries::const_iterator SymbolTable::first_after(const Entries& ent
                           [](Address a, const Entry& entry) { return a < entry.start; });
 }
 
-// A local label behind a function that says that it is one belongs to it, as loops in assembly code
-// do; not if a function with a size lies between them.
+// A local label after a symbol that is typed as a function belongs to that function, as loops in
+// assembly code do, unless a function with a size lies between them.
 void SymbolTable::drop_labels() {
   Entries kept;
   for (const Entry& entry : unsized_) {
@@ -201,7 +201,7 @@ std::string_view SymbolTable::find(Address address) const {
   const CodeRange* range = range_of(address);
   if (range == nullptr) return {};
   if (range->plt) return "[plt]";
-  // A label inside a function is not its name: so those with a size come first.
+  // A label inside a function is not its name, so symbols with a size are tried first.
   auto at = first_after(entries_, address);
   for (int steps = 0; at != entries_.begin() && steps < kMaxNesting; ++steps) {
     --at;

@@ -13,27 +13,27 @@
 
 namespace labelscope::cli {
 
-// A range of code as the section headers (or, without them, the program headers) tell it.
+// A range of code from the section headers (or, without them, the program headers).
 struct CodeRange {
   Address start = 0;
   Address end = 0;
-  bool plt =
-      false;  // stubs of the procedure linkage table: no symbols, but known for what they are
+  bool plt = false;  // stubs of the procedure linkage table, which have no symbols
 };
 
 std::vector<CodeRange> code_ranges(Elf* elf, Address bias);
 
 class SymbolTable {
  public:
-  // Symbols of .symtab (of the file, its debug file, or .gnu_debugdata) or of .dynsym. Names point
-  // into the module's memory. `complete`: local functions are there too. Only then may a symbol
-  // without a size reach up to the next one: in a stripped file it would give its name to all that
-  // is in between.
+  // Reads symbols of .symtab (of the file, its debug file, or .gnu_debugdata) or of .dynsym. Names
+  // point into the module's memory. `complete` means that local functions are there too. Only then
+  // may a symbol without a size reach up to the next one: in a stripped file it would give its name
+  // to everything between.
   SymbolTable(Dwfl_Module* module, std::vector<CodeRange> ranges, bool complete, Budget& budget);
-  // Of the tables of the file itself, by libelf alone.
+  // Reads the tables of the file itself, by libelf alone.
   SymbolTable(Elf* elf, std::vector<CodeRange> ranges, bool complete, Budget& budget);
 
-  // Empty if no symbol covers `address`; "[plt]" in the procedure linkage table.
+  // Returns the empty text if no symbol covers `address`, and "[plt]" in the procedure linkage
+  // table.
   std::string_view find(Address address) const;
   bool empty() const { return entries_.empty() && unsized_.empty(); }
 
@@ -44,8 +44,8 @@ class SymbolTable {
     const char* name = nullptr;
     std::uint8_t badness = 0;
     bool sized = false;
-    bool typed = false;  // it says that it is a function
-    bool label = false;  // local, and of no type
+    bool typed = false;  // its type is "function"
+    bool label = false;  // local, and without a type
   };
   using Entries = std::vector<Entry>;
   static Entries::const_iterator first_after(const Entries& entries, Address address);
@@ -58,8 +58,8 @@ class SymbolTable {
   void end_unsized();
 
   std::vector<CodeRange> ranges_;
-  Entries entries_;  // with a size; sorted, as are
-  Entries unsized_;  // those without, if all symbols are there
+  Entries entries_;  // symbols with a size; both are sorted
+  Entries unsized_;  // symbols without one, if all symbols are there
 };
 
 }  // namespace labelscope::cli
