@@ -1,4 +1,4 @@
-// Tables of other profilers' habits, and the distance between words.
+// Tables of other profilers' commands and options, and the distance between words.
 #include "cli/options/advice.h"
 
 #include <CLI/CLI.hpp>
@@ -12,14 +12,14 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kMostCompared = 64;  // no name is as long; a word that is typed may be
+constexpr std::size_t kMostCompared = 64;  // no name is as long, but a typed word may be
 
 struct Habit {
   std::string_view word;
   std::string_view answer;
 };
 
-// Commands of perf, py-spy and rbspy.
+// These are commands of perf, py-spy and rbspy.
 constexpr Habit kForeignCommands[] = {
     {"top", "there is no live view: labelscope record -p PID -d 5 tells where 5 seconds went"},
     {"script", "labelscope report shows what a recording holds"},
@@ -27,7 +27,7 @@ constexpr Habit kForeignCommands[] = {
     {"run", "labelscope record -- CMD starts a program and records it"},
 };
 
-// Options that perf record, py-spy record and samply record have, and record has not.
+// perf record, py-spy record and samply record have these options, and labelscope record has not.
 constexpr Habit kForeignOptions[] = {
     {"-g", "stacks are taken without -g; --call-graph says how"},
     {"-a", "processes are recorded, not the whole machine: -p PID[,PID], and their children"},
@@ -60,10 +60,11 @@ std::string answer_to(const Habit (&habits)[N], std::string_view word) {
   return found == std::end(habits) ? std::string() : std::string(found->answer);
 }
 
-// The one of `known` that is most like `word`, or that begins like it alone. Empty: none is.
+// Returns the word of `known` that is most like `word`, or the only one that begins like it. Empty:
+// there is none.
 std::string meant(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t kMostChanges = 2;  // with more, the proposal is mostly another word
-  constexpr std::size_t kLeastStart = 2;   // letters
+  constexpr std::size_t kMostChanges = 2;  // with more, the proposal would mostly be a wrong word
+  constexpr std::size_t kLeastStart = 2;   // in letters
   std::string closest;
   if (word.empty() || word.size() > kMostCompared) return closest;
   std::size_t least = std::min(kMostChanges + 1, word.size());
@@ -79,7 +80,7 @@ std::string meant(std::string_view word, const std::vector<std::string>& known) 
   return closest;
 }
 
-// --sumary is meant to be --summary.
+// --sumary means --summary, for example.
 std::string meant_option(const CLI::App& app, std::string_view word) {
   word = word.substr(0, word.find('='));
   if (!word.starts_with("--")) return {};
@@ -91,7 +92,7 @@ std::string meant_option(const CLI::App& app, std::string_view word) {
   return name.empty() ? name : "--" + name;
 }
 
-// The options that are not known, or nothing if there are none.
+// The sentence about unknown options; empty if there are none.
 std::string options_advice(const CommandTexts& texts, const CLI::App& app,
                            const std::vector<std::string>& words) {
   std::string closest;
@@ -100,7 +101,7 @@ std::string options_advice(const CommandTexts& texts, const CLI::App& app,
     if (!word.starts_with('-')) continue;
     option = true;
     if (texts.records) {
-      // -t5 and -g1 are -t and -g.
+      // -t5 and -g1 mean -t and -g.
       const std::string name =
           word.substr(0, word.starts_with("--") ? word.find('=') : std::size_t{2});
       if (std::string answer = answer_to(kForeignOptions, name); !answer.empty()) return answer;
@@ -146,7 +147,7 @@ std::string extras_text(const CommandTexts& texts, const CLI::App& app) {
            ": labelscope " + texts.name + " -p " + escape_terminal(ids);
   }
   if (!texts.takes_command) return told;
-  // perf record -p 4242 sleep 10
+  // For example: perf record -p 4242 sleep 10
   if (has_pid && words.size() == 2 && words[0] == "sleep") {
     return told + "; -d " + escape_terminal(words[1]) + " says how long";
   }
@@ -165,7 +166,7 @@ std::string swallowed_option_text(const CLI::App& app) {
 }
 
 std::string mismatch_text(const CLI::ArgumentMismatch& error, const CLI::App& app) {
-  // CLI11 begins with the name of the option, and leaves the dashes of a flag out.
+  // CLI11 begins with the name of the option, and drops the dashes of a flag.
   const std::string_view what = error.what();
   std::string name(what.substr(0, what.find_first_of(": ")));
   if (!name.starts_with('-')) name.insert(0, "--");

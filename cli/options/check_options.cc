@@ -1,4 +1,4 @@
-// How the options of check are typed.
+// The options of check as they are typed.
 #include "cli/options/check_options.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace labelscope::cli {
 namespace {
 
-// More would take hours, and is a slip of the hand.
+// More would take hours, and is a typing error.
 constexpr std::uint32_t kMaxSamples = 100'000'000;
 
 constexpr Named<CheckFormat> kCheckFormats[] = {{"text", CheckFormat::kText},

@@ -19,7 +19,7 @@ namespace {
 struct Subcommand {
   CommandTexts texts;
   CLI::App* app;
-  std::function<Options(const CommandTail&)> read;  // after parsing
+  std::function<Options(const CommandTail&)> read;  // called after parsing
 };
 
 template <class Its>
@@ -46,7 +46,7 @@ std::string help_text(const Subcommand& chosen) {
   return text;
 }
 
-// The command line as one would type it again, behind `start`.
+// The command line as a user would type it again, after `start`.
 std::string quoted(int argc, const char* const* argv, std::string start = {}) {
   std::string line = std::move(start);
   for (int i = 0; i < argc; ++i) {
@@ -67,7 +67,7 @@ std::string quoted(int argc, const char* const* argv, std::string start = {}) {
   return line;
 }
 
-// "help", "help COMMAND" and "version" are "--help", "COMMAND --help" and "--version".
+// Makes "--help", "COMMAND --help" and "--version" of "help", "help COMMAND" and "version".
 std::vector<const char*> without_help_command(int argc, const char* const* argv) {
   std::vector<const char*> words(argv, argv + argc);
   if (words.size() == 2 && std::string_view(words[1]) == "version") words[1] = "--version";
@@ -106,7 +106,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   auto usage_error = [&](const std::string& message) {
     return ParseEnd{"", "labelscope: " + message + "\n" + try_help, kExitUsage};
   };
-  // What follows the first "--" belongs to the command, whatever it looks like.
+  // What follows the first "--" belongs to the command, even if it looks like an option.
   const char* const* end = argv + argc;
   const char* const* dashes = std::find(argv, end, std::string_view("--"));
   CommandTail tail;
@@ -134,7 +134,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
   } catch (const CLI::ExtrasError& error) {
     if (chosen == nullptr) return usage_error(escape_terminal(error.what()));
-    // Mostly such an option has left its own value over.
+    // Mostly such an option has left its own value as an extra word.
     const std::string swallowed = swallowed_option_text(*chosen->app);
     return usage_error(swallowed.empty() ? extras_text(chosen->texts, *chosen->app) : swallowed);
   } catch (const CLI::ArgumentMismatch& error) {

@@ -13,7 +13,7 @@
 
 namespace labelscope::cli {
 
-// A new command has its options in a file of its own; they are named here and in command_line.cc.
+// A new command has its options in a file of its own; add them here and in command_line.cc.
 using Options = std::variant<RecordOptions, ReportOptions, DiffOptions, DumpOptions, InspectOptions,
                              CheckOptions>;
 

@@ -1,4 +1,4 @@
-// How the options of diff are typed.
+// The options of diff as they are typed.
 #include "cli/options/diff_options.h"
 
 #include "cli/format/format.h"

@@ -11,8 +11,8 @@ namespace labelscope::cli {
 
 struct DiffOptions : SelectionOptions {
   std::vector<std::string> recordings;  // A and B; "-" is stdin
-  std::vector<std::string> keys;        // empty: those with few values
-  std::string page;                     // empty: none is written
+  std::vector<std::string> keys;        // empty: all keys with few values
+  std::string page;                     // file name; empty: no page is written
   bool overwrite = false;
   bool json = false;
   std::string command_line;

@@ -1,4 +1,4 @@
-// How the options of dump are typed.
+// The options of dump as they are typed.
 #include "cli/options/dump_options.h"
 
 #include "cli/options/values.h"

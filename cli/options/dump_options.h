@@ -16,22 +16,22 @@
 namespace labelscope::cli {
 
 struct DumpOptions {
-  std::vector<Pid> pids;  // either these
-  std::string core;       // or this
+  std::vector<Pid> pids;  // either these are given
+  std::string core;       // or this one
   CoreOptions core_files;
   LabelOptions unpublished;                // labels that no program publishes
-  std::vector<std::string> debug_folders;  // to be trusted with debug files
+  std::vector<std::string> debug_folders;  // folders of debug files that the user trusts
   bool json = false;
   bool stacks = false;
   bool explain = false;
-  Backend backend = Backend::kAuto;  // ptrace, and where that is refused, BPF
+  Backend backend = Backend::kAuto;  // ptrace, and BPF if ptrace is refused
   std::chrono::nanoseconds max_stop{};
-  std::optional<User> drop_to;  // the user to become, once nothing needs more rights
+  std::optional<User> drop_to;  // user to become as soon as no more rights are needed
   MessageOptions messages;
 
   static const CommandTexts kTexts;
   void declare(OptionList& list);
-  // What cannot be told from one option alone, after the list has been read. Throws as that does.
+  // Checks the options together, after the list has been read. Throws as reading does.
   void check(const OptionList& list, const CommandTail& tail);
 };
 

@@ -1,4 +1,4 @@
-// How the options of inspect are typed.
+// The options of inspect as they are typed.
 #include "cli/options/inspect_options.h"
 
 #include "cli/options/values.h"

@@ -1,5 +1,5 @@
-// Labels that no program publishes, of record and dump: variables that the user names (--tls), and
-// what is known of the process (--env-label, --env-labels, --process-label).
+// Labels that no program publishes, for record and dump: variables that the user names (--tls), and
+// facts about the process (--env-label, --env-labels, --process-label).
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct LabelOptions {
   ProcessLabelOptions of_process;
 
   void declare(OptionList& list);
-  // That no file of a process has one of the variables, or why it cannot be read. Bytes.
+  // The sentence about a variable that no file of a process has, or that cannot be read. As bytes.
   std::string missing_text(const MissingVariable& missing) const;
 };
 

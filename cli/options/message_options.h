@@ -1,4 +1,4 @@
-// Options that every command has: how much it says, and in which colours.
+// Options that every command has: how much it prints, and in which colours.
 #pragma once
 
 #include "cli/host/log.h"
@@ -10,10 +10,10 @@ namespace labelscope::cli {
 struct MessageOptions {
   ColorMode color = ColorMode::kAuto;
   log::Level log_level = log::Level::kNormal;
-  bool progress = true;  // a status line, on a terminal
+  bool progress = true;  // show a status line on a terminal
 
   void declare(OptionList& list);
-  void check(const OptionList& list);  // after the list has been read
+  void check(const OptionList& list);  // call it after the list has been read
 };
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// Options as CLI11 has them.
+// Declares the options with CLI11.
 #include "cli/options/option_list.h"
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@ namespace labelscope::cli {
 
 namespace {
 
-// One word for each time that the option is named: the next is a file, or a slip of the hand.
+// Takes one word each time that the option is named: a second word is a file, or a typing error.
 CLI::Option* take_one(CLI::Option* option) {
   return option->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -18,20 +18,21 @@ class App;
 
 namespace labelscope::cli {
 
-// What --help says of a command.
+// What --help shows for a command.
 struct CommandTexts {
   const char* name;
   const char* about;
-  const char* usage;  // its forms, a line each
+  const char* usage;  // its forms, one in each line
   const char* footer;
-  bool takes_command = false;  // a program after "--"
-  bool records = false;        // as commands of other profilers do, whose options may be typed
+  bool takes_command = false;  // takes a program after "--"
+  // resembles commands of other profilers, whose options users may type
+  bool records = false;
 };
 
-// What CLI11 does not see.
+// The part of the command line that CLI11 does not see.
 struct CommandTail {
-  std::vector<std::string> command;  // everything behind the first "--"
-  std::string command_line;          // all of it, as one would type it again
+  std::vector<std::string> command;  // everything after the first "--"
+  std::string command_line;          // all of it, as a user would type it again
 };
 
 class OptionList {
@@ -42,15 +43,15 @@ class OptionList {
   OptionList(const OptionList&) = delete;
   OptionList& operator=(const OptionList&) = delete;
 
-  // Files and directories, which need no option in front of them. Declared first.
+  // Declares files and directories, which need no option in front of them. Call it first.
   void files(const std::string& help, Words& to);
-  // What --help has above the options that follow.
+  // --help prints this title above the options that follow.
   void group(const char* title) { group_ = title; }
-  // For who asks given().
+  // Declares a flag; given() has its value.
   void flag(const char* names, const std::string& help);
   void flag(const char* names, const std::string& help, bool& to, bool value = true);
-  // With one value, by parse(option, word). `usual` is the word where none is given; without it, `to`
-  // stays what it is.
+  // Declares an option with one value, read by parse(option, word). `usual` is the word if none is
+  // given; without it, `to` keeps its value.
   template <class T, class Parse>
   void word(const char* names, const std::string& type, const std::string& help, T& to, Parse parse,
             const char* usual = nullptr) {
@@ -58,7 +59,7 @@ class OptionList {
       to = parse(option, typed.back());
     });
   }
-  // The same for an option that may be repeated: parse(option, words).
+  // The same for an option that may be repeated; it is read by parse(option, words).
   template <class T, class Parse>
   void words(const char* names, const std::string& type, const std::string& help, T& to,
              Parse parse) {
@@ -67,9 +68,9 @@ class OptionList {
     });
   }
 
-  // After parsing. Throws CLI::ValidationError (refuse() of values.h).
+  // Call it after parsing. Throws CLI::ValidationError (refuse() of values.h).
   void read() const;
-  // Also with an empty argument.
+  // Whether the option was typed, also with an empty argument.
   bool given(const char* option) const;
 
  private:
@@ -80,7 +81,7 @@ class OptionList {
 
   CLI::App& command_;
   const char* group_ = "";
-  std::deque<Words> words_;  // what is typed, where CLI11 puts it
+  std::deque<Words> words_;  // CLI11 stores typed words here
   std::vector<std::function<void()>> reads_;
 };
 

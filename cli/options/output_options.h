@@ -1,4 +1,4 @@
-// What becomes of a profile: files and tables. Of record and report.
+// Options that record and report share: which files and tables are made of a profile.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@ namespace labelscope::cli {
 
 struct OutputOptions {
   std::vector<std::string> outputs;  // "-" is stdout
-  std::optional<Format> format;      // of every output; otherwise by extension
+  std::optional<Format> format;      // of every output; if not set, the extension decides
   bool overwrite = false;
   std::vector<std::string> group_by;
   LabelRules labels;
   std::vector<std::string> summary;
-  bool json = false;  // the summary as JSON
+  bool json = false;  // print the summary as JSON
   MessageOptions messages;
 
-  // `otherwise`: what is written if no output is named.
+  // `otherwise` describes what is written if no output is named.
   void declare(OptionList& list, const std::string& otherwise);
-  void check() const;  // but for messages
+  void check() const;  // checks all but the options of messages
 };
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// How the options of report are typed.
+// The options of report as they are typed.
 #include "cli/options/report_options.h"
 
 #include <algorithm>

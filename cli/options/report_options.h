@@ -9,7 +9,7 @@
 
 namespace labelscope::cli {
 
-// `outputs` empty: nothing is written, and what the recordings hold is told.
+// If `outputs` is empty, no file is written, and the report describes the recordings.
 struct ReportOptions : OutputOptions, SelectionOptions {
   std::vector<std::string> recordings;  // "-" is stdin
 

@@ -1,4 +1,4 @@
-// Parsing of words, and the sentences about those that mean nothing.
+// Parses words, and writes the sentences about those that are wrong.
 #include "cli/options/values.h"
 
 #include <CLI/Error.hpp>
@@ -47,7 +47,7 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-// True also for a path that we may not look at. The code that opens it tells the error.
+// It is also true for a path that may not be read. The code that opens it reports the error.
 bool may_exist(const std::string& path, bool folder) {
   std::error_code error;
   const auto found = std::filesystem::status(path, error);
@@ -93,7 +93,7 @@ std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::st
       refuse(option + ": there is no process ID in it; a search like pgrep has found none");
     }
     for (const std::string& part : split(text)) {
-      // What pgrep has found is a line for each.
+      // pgrep prints each ID in a line of its own.
       std::vector<std::string> words = blank_separated(part);
       if (words.empty()) words.emplace_back();
       for (const std::string& word : words) {
@@ -168,7 +168,7 @@ std::string in_words(const std::vector<std::string>& words, const char* last_sep
   return text;
 }
 
-// Keys may hold anything but a comma, which separates them; empty ones are a slip of the hand.
+// Keys may hold any character but a comma, which separates them; an empty key is a typing error.
 std::vector<std::string> parse_keys(const std::string& option,
                                     const std::vector<std::string>& texts) {
   std::vector<std::string> keys;

@@ -1,5 +1,5 @@
-// Option values from the words that were typed. What cannot be meant is a CLI::ValidationError: one
-// plain sentence that names the option, what was typed (escaped), and what is wanted.
+// Makes option values of the words that were typed. An impossible value throws CLI::ValidationError
+// with one plain sentence that names the option, what was typed (escaped), and what is expected.
 #pragma once
 
 #include <chrono>
@@ -20,24 +20,25 @@ namespace labelscope::cli {
 [[noreturn]] void refuse(const std::string& option, const std::string& word,
                          const std::string& why);
 
-// "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
+// Takes "10", "10s", "500ms", "200us", "2m", "1h"; above 0 and at most a year.
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
-// The same from the start of something: the start itself, "0", is one, too.
+// Takes the same as a time since a start; "0", the start itself, is allowed, too.
 std::chrono::nanoseconds parse_moment(const std::string& option, const std::string& text);
-// Lists of IDs, with commas, blanks or line ends in between; each once, in their order.
+// Takes lists of IDs, with commas, blanks or line ends in between. Returns each once, in their
+// order.
 std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts);
-// Lists of label keys between commas; each once, in their order.
+// Takes lists of label keys between commas. Returns each once, in their order.
 std::vector<std::string> parse_keys(const std::string& option,
                                     const std::vector<std::string>& texts);
 
-// A reader of whole numbers in these bounds.
+// Reads whole numbers within these bounds.
 struct Count {
   std::uint32_t least = 1;
   std::uint32_t most = 1;
   std::uint32_t operator()(const std::string& option, const std::string& text) const;
 };
 
-// A reader of words as they are, none of them empty. `what` has no name: "the file name".
+// Takes words as they are, except empty ones. `what` describes the word: "the file name".
 struct NotEmpty {
   const char* what;
   std::string operator()(const std::string& option, const std::string& text) const;
@@ -45,14 +46,14 @@ struct NotEmpty {
                                       const std::vector<std::string>& texts) const;
 };
 
-// Names of a file, and of folders, that are there, as far as may be seen.
+// Names of a file, and of folders, that exist as far as labelscope may see.
 std::string read_file_name(const std::string& option, const std::string& path);
 std::vector<std::string> read_folders(const std::string& option,
                                       const std::vector<std::string>& paths);
 
-// "auto, bpf and ptrace"
+// Joins words: "auto, bpf and ptrace".
 std::string in_words(const std::vector<std::string>& words, const char* last_separator);
-// Of the rows of a table, each of which has a name.
+// The names of the rows of a table.
 template <class Table>
 std::string names_in(const Table& table, const char* last_separator) {
   std::vector<std::string> names;
@@ -60,7 +61,7 @@ std::string names_in(const Table& table, const char* last_separator) {
   return in_words(names, last_separator);
 }
 
-// The row of this name.
+// Finds the row of this name.
 template <class Table>
 const auto& find_named(const Table& table, const std::string& option, const std::string& text) {
   for (const auto& row : table) {
@@ -75,7 +76,7 @@ struct Named {
   T value;
 };
 
-// The name of a value that the table has; empty if it has none.
+// Returns the name of a value in the table; empty if it has none.
 template <class Row, std::size_t N, class T>
 std::string name_of(const Row (&table)[N], const T& value) {
   for (const Row& row : table) {
@@ -84,7 +85,7 @@ std::string name_of(const Row (&table)[N], const T& value) {
   return {};
 }
 
-// A reader of names. The table must outlive it.
+// Reads names of a table, which must outlive it.
 template <class Row, std::size_t N>
 auto choice(const Row (&table)[N]) {
   return [&table](const std::string& option, const std::string& text) {
@@ -92,25 +93,26 @@ auto choice(const Row (&table)[N]) {
   };
 }
 
-// How threads are read. Auto: what stops least, or what the command needs; where that cannot be
-// had, the other.
+// How threads are read. kAuto is the one that stops threads least, or that the command needs; if it
+// is not available, it is the other.
 enum class Backend { kAuto, kBpf, kPtrace };
 inline constexpr Named<Backend> kBackends[] = {
     {"auto", Backend::kAuto}, {"bpf", Backend::kBpf}, {"ptrace", Backend::kPtrace}};
 
-// The value of --drop-to.
+// Reads the value of --drop-to.
 User parse_user(const std::string& option, const std::string& text);
 
-// Who takes stacks how. The first that a backend has is what it does unless told otherwise.
+// A way of taking stacks and the backend that has it. A backend uses its first one by default.
 struct CallGraph {
   ls_call_graph value;
-  std::string_view name;  // of --call-graph
-  Backend backend;        // auto: each
+  std::string_view name;  // value of --call-graph
+  Backend backend;        // kAuto: both have it
 };
 inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_DWARF, "dwarf", Backend::kAuto},
                                             {LS_CALL_GRAPH_FP, "fp", Backend::kBpf},
                                             {LS_CALL_GRAPH_NONE, "none", Backend::kAuto}};
-// The wanted one, or the first if none is wanted. Null: the backend does not have it.
+// Returns the wanted one, or the backend's first one if none is wanted. Null: the backend does not
+// have it.
 const CallGraph* find_call_graph(Backend backend, std::optional<ls_call_graph> wanted);
 
 }  // namespace labelscope::cli
