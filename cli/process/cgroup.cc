@@ -16,7 +16,7 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 bool all_hex(std::string_view text) { return std::ranges::all_of(text, is_hex); }
 
-// A UUID with "-" or "_" between its parts.
+// Whether the text is a UUID with "-" or "_" between its parts.
 bool is_uuid(std::string_view text) {
   if (text.size() != kUuidLength) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -31,8 +31,8 @@ std::string_view without_suffix(std::string_view text, std::string_view suffix) 
   return text;
 }
 
-// conmon, which watches over a container of podman or CRI-O, is outside of it, in a cgroup that is
-// named after it.
+// Takes the container's ID from a component. (conmon, which watches over a container of podman or
+// CRI-O, is outside of it, in a cgroup that is named after it.)
 std::string_view container_in(std::string_view component) {
   component = without_suffix(component, ".scope");
   if (component.size() < kIdDigits || component.find("conmon") != std::string_view::npos) return {};
@@ -90,9 +90,9 @@ CgroupFacts parse_cgroup(std::string_view text) {
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    // The kernel says so of a cgroup that was removed while the process was in it.
+    // The kernel appends this if a cgroup was removed while the process was in it.
     const std::string_view path = without_suffix(line.substr(second + 1), " (deleted)");
-    // On a system with both versions, that of version 2 may be empty.
+    // On a system with both versions, the path of version 2 may be empty.
     if (path.size() <= 1) continue;
     const std::size_t rank = controllers.empty() ? 0 : controllers == "name=systemd" ? 1 : 2;
     by_rank[rank].push_back(path);
