@@ -1,4 +1,4 @@
-// What makes two entries of a profile's tables one, for IndexTable.
+// For IndexTable: when two entries of a profile's tables are equal.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace labelscope::cli {
 
-// Bytes come from targets: one that knew the hashes could make all its label sets collide.
+// The bytes come from targets: one that knew the hash function could make all its label sets
+// collide.
 std::uint64_t hash_of_bytes(std::string_view bytes);
 std::uint64_t hash_of(const LabelSet& labels);
 std::uint64_t hash_of(const Stack& stack);
 
-// Of rows without a time.
+// For rows without a time.
 std::uint64_t hash_of(const SampleRow& row);
 bool same_row(const SampleRow& a, const SampleRow& b);
 

@@ -1,6 +1,6 @@
-// Finds the elements of a vector by what they hold: a hash table that stores nothing but indices
-// and bits of their hashes. A look-up touches one cache line here and one in the vector, which is
-// what counts when there are millions of rows, and no element is kept twice.
+// Finds the elements of a vector by their contents: a hash table that stores only indices and bits
+// of their hashes. A look-up touches one cache line here and one in the vector, which is what
+// counts with millions of rows, and no element is stored twice.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace labelscope::cli {
 
 class IndexTable {
  public:
-  // The index among those inserted for which is_same(index) holds; else inserts `next` and returns
-  // it. Asks only for indices of equal hashes.
+  // Returns the inserted index for which is_same(index) is true, or else inserts `next` and returns
+  // it. Calls is_same() only for indices of equal hashes.
   template <class IsSame>
   Index find_or_insert(std::uint64_t hash, Index next, IsSame is_same) {
     if (2 * (count_ + 1) > slots_.size()) grow();
@@ -46,7 +46,7 @@ class IndexTable {
     slots_.swap(larger);
   }
 
-  std::vector<Slot> slots_;  // a power of two of them, at most half of them used
+  std::vector<Slot> slots_;  // their number is a power of two; at most half of them are used
   std::size_t count_ = 0;
 };
 

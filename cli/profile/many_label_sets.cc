@@ -11,10 +11,10 @@
 namespace labelscope::cli {
 namespace {
 
-// Keys with fewer values than these are not to blame.
+// Only this many keys, those with most values, are tried as the reason.
 constexpr std::size_t kMostCandidates = 16;
 
-// Equal hashes of 64 bits of different sets are not looked for: this is a number for people.
+// Different sets with equal hashes of 64 bits are not detected: this is a number for people.
 std::size_t sets_without(const std::vector<const LabelSet*>& sets, std::string_view key) {
   std::unordered_set<std::uint64_t> different;
   for (const LabelSet* set : sets) {

@@ -1,4 +1,5 @@
-// Whether a profile has so many label sets that viewers get slow, and which key is to blame.
+// Finds out whether a profile has so many label sets that viewers get slow, and which key is the
+// reason.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +14,13 @@ namespace labelscope::cli {
 inline constexpr std::size_t kManyLabelSets = 10'000;
 
 struct ManyLabelSets {
-  std::size_t sets = 0;     // that samples have
-  std::string key;          // the one without which there would be the fewest
-  std::size_t values = 0;   // that it has
-  std::size_t without = 0;  // sets without it
+  std::size_t sets = 0;     // sets that samples have
+  std::string key;          // the key without which there would be the fewest sets
+  std::size_t values = 0;   // number of its values
+  std::size_t without = 0;  // number of sets without it
 };
 
-// Nothing where there are no more than kManyLabelSets.
+// nullopt if there are no more than kManyLabelSets.
 std::optional<ManyLabelSets> many_label_sets(const Profile& profile);
 
 }  // namespace labelscope::cli

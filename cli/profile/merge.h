@@ -1,4 +1,4 @@
-// Several recordings as one.
+// Joins several recordings to one.
 #pragma once
 
 #include "cli/profile/profile.h"
@@ -6,11 +6,12 @@
 
 namespace labelscope::cli {
 
-// kUnsupported: one counts CPU time, the other all time, or another value: which have no sum.
+// Fails with kUnsupported if the two count different values, such as CPU time and wall time, which
+// have no sum.
 Status check_same_values(const Profile& one, const Profile& other);
 
-// Adds the samples of `from`, their times moved so that both recordings lie where they lay by the
-// clock of the day. Fails as check_same_values().
+// Adds the samples of `from`. Their times are moved so that both recordings keep their places by
+// the wall clock. Fails as check_same_values() does.
 Status merge(Profile& to, Profile from);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// Counts by label set first: there are few of them, and many rows.
+// Counts by label set first: there are few sets, and many rows.
 #include "cli/profile/telling_key.h"
 
 #include <algorithm>
@@ -8,10 +8,11 @@
 namespace labelscope::cli {
 namespace {
 
-// A tree with a root for each of thousands of values tells nobody anything.
+// A tree with a root for each of thousands of values is of no use.
 constexpr std::size_t kMostValues = 100;
 
-// Another one for each piece of work, also where a recording is short and has few of them.
+// These have another value for each piece of work, even if a recording is so short that it has few
+// values.
 bool is_identity(std::string_view key) { return key == "trace_id" || key == "span_id"; }
 
 }  // namespace

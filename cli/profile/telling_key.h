@@ -1,4 +1,4 @@
-// What is used of each label key, and which key says most about a new profile.
+// How often each label key is used, and which key describes a new profile best.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ struct KeyUse {
   std::set<std::string_view> values;
 };
 
-// By key, all of them the profile's own. A key of two publishers in one sample is one sample.
+// Counts by key; the keys are the profile's own strings. A key of two publishers in one sample
+// counts as one sample.
 std::map<std::string_view, KeyUse> count_keys(const Profile& profile);
 
-// Of the keys with several values, the one on most samples; of equal ones, the one with the fewest
-// values. Empty if there are no labels, or only keys with another value for each piece of work
-// (a request ID).
+// Returns the key that is on most samples, of those with several values; if two are equal, the one
+// with fewer values. Empty if there are no labels, or only keys with another value for each piece
+// of work (a request ID).
 std::string telling_key(const Profile& profile);
 
 }  // namespace labelscope::cli
