@@ -13,8 +13,8 @@ std::string in_ms(nanoseconds time) {
   return with_thousands(static_cast<std::uint64_t>(time / std::chrono::milliseconds(1))) + " ms";
 }
 
-// Of a recording that was over before a sample could be expected: what the target did in that time
-// says nothing about it. Empty for any other.
+// Explains a recording that was over before a sample could be expected: what the target did in that
+// time means nothing. Empty for any other.
 std::string over_at_once(const NoSample& recording) {
   constexpr int kFewPeriods = 3;
   const nanoseconds period = nanoseconds(std::chrono::seconds(1)) / recording.frequency_hz;
@@ -24,7 +24,7 @@ std::string over_at_once(const NoSample& recording) {
                                ? in_ms(recording.duration) + " after labelscope had begun to sample"
                                : std::string("before labelscope began to sample");
   if (recording.interrupted) return "the recording was interrupted " + when;
-  // Of a command it is known how long it ran.
+  // For a command it is known how long it ran.
   if (recording.ended && !recording.command) return "the target ended " + when;
   return {};
 }
@@ -38,7 +38,7 @@ std::string why_no_sample(const NoSample& recording) {
     return "the target had no thread to stop in " + in_ms(recording.duration) + " at " + rate;
   }
   if (!recording.standstill.empty()) return recording.standstill;
-  // What the kernel does for a process that waits is counted, too.
+  // The kernel's work for a process that waits is counted, too, so this much is nothing.
   constexpr nanoseconds kNothing = std::chrono::microseconds(100);
   if (recording.ran < kNothing) {
     return recording.ended
@@ -48,7 +48,7 @@ std::string why_no_sample(const NoSample& recording) {
                      "; it was idle or waiting: " + recording.for_wall +
                      " shows where threads wait";
   }
-  // The kernel's account is of whole processes, and may reach to before the beginning.
+  // The kernel's account is of whole processes, and may reach to before the start of the recording.
   const nanoseconds time = std::min(recording.ran, recording.duration);
   const std::string ran =
       "the target ran for " +
@@ -59,7 +59,7 @@ std::string why_no_sample(const NoSample& recording) {
            (recording.bpf_helps ? ": --backend bpf sees short bursts, or a higher -F"
                                 : ": a higher -F looks more often");
   }
-  // A run that is over is not longer with another -d.
+  // A longer -d does not help if the run is over.
   return ran + ", too little for a sample at " + rate + ": a higher -F helps, or " +
          (recording.ended ? "a program that runs longer" : "a longer -d");
 }

@@ -1,5 +1,5 @@
-// Effective capabilities of this process against what BPF sampling and reading another process
-// need.
+// Compares the effective capabilities of this process with what BPF sampling and reading another
+// process need.
 #include "cli/record/privileges.h"
 
 #include <linux/capability.h>
@@ -22,7 +22,7 @@ struct Needed {
   const char* name;
   const char* why;
 };
-// CAP_SYS_ADMIN stands in for the first two and the last (capabilities(7)).
+// CAP_SYS_ADMIN includes the first two and the last (capabilities(7)).
 constexpr std::array<Needed, 2> kSampling{{
     {CAP_BPF, "CAP_BPF", "to load the sampling program"},
     {CAP_PERFMON, "CAP_PERFMON", "to sample and to read memory from the program"},
@@ -68,14 +68,14 @@ class Shortage {
   }
   bool none() const { return names_.empty(); }
   const std::string& names() const { return names_; }
-  // To look at processes of other users, if there are any.
+  // Needed for processes of other users, if there are any.
   void need_to_look_at(const Targets& targets) {
     const auto other = std::ranges::find_if(targets.first(), of_another_user);
     if (other == targets.first().end()) return;
     if (none()) example_ = *other;
     need(kPtrace);
   }
-  // Why nothing can be recorded, and who asks.
+  // The reason why nothing can be recorded, and the user that labelscope runs as.
   std::string head() const {
     return "cannot record process " + std::to_string(raw(example_)) + ": permission is missing (" +
            names_ + ")" + lines_ + "\n  you      uid " + std::to_string(::geteuid()) +
@@ -89,7 +89,7 @@ class Shortage {
   std::string names_;
 };
 
-// Root that lacks capabilities is root of a container, where sudo helps nobody.
+// If root lacks capabilities, it is root of a container, where sudo does not help.
 std::string fixes(const char* of_users, const char* of_containers) {
   std::string text = "\n  fix      ";
   if (::geteuid() != 0) {

@@ -1,4 +1,4 @@
-// What recording needs from the kernel, checked before it is tried, so that the answer is one
+// Checks what recording needs from the kernel before it is tried, so that the answer is one
 // sentence.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace labelscope::cli {
 
 struct MissingPrivileges {
   std::string names;    // "CAP_BPF, CAP_PERFMON"
-  std::string message;  // several lines, ending with the ways to give what is missing
+  std::string message;  // several lines, which end with the ways to get what is missing
 };
 
-// Nothing, where nothing is missing that can be told beforehand.
+// nullopt if nothing is missing, as far as that can be known beforehand.
 std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets);
 std::optional<MissingPrivileges> missing_for_ptrace(const Targets& targets);
 

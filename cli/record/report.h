@@ -1,4 +1,4 @@
-// What becomes of a recording when it is over: files, tables, and the sentences that go with them.
+// The end of a recording: files, tables, and the sentences that go with them.
 #pragma once
 
 #include "cli/options/command_line.h"
@@ -18,10 +18,10 @@ class RecordReport : public ProfileReport {
         recorder_(recorder),
         opened_(opened) {}
 
-  // The answer: the tables of --summary, the label keys seen, or why there are none. False if
-  // stdout failed.
+  // Prints the answer: the tables of --summary, the label keys seen, or why there are none. Returns
+  // false if stdout failed.
   bool show_labels(const Outputs& outputs);
-  // What went wrong while sampling, as far as it did.
+  // Reports the problems of sampling, if there were any.
   void say_problems() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which way of sampling a recording takes, and the sampler.
+// Chooses how a recording samples, and makes the sampler.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,25 @@
 namespace labelscope::cli {
 
 struct OpenedSampler {
-  std::shared_ptr<TableWorker> tables;  // null where stacks need none
+  std::shared_ptr<TableWorker> tables;  // null if stacks need none
   std::unique_ptr<Sampler> sampler;
-  Backend backend = Backend::kPtrace;     // what was taken, so never kAuto
-  const CallGraph* call_graph = nullptr;  // of kCallGraphs
-  std::string why_not_bpf;                // where ptrace was taken for want of BPF: the reason
-  bool bpf_would_do = false;              // ptrace was taken, and --backend bpf could be had
-  std::string remark;                     // what a user may ask for; may be empty
-  bool remark_warns = false;  // what should not be: said to all, not only with --verbose
+  Backend backend = Backend::kPtrace;     // the backend in use, never kAuto
+  const CallGraph* call_graph = nullptr;  // row of kCallGraphs
+  // why it is ptrace and not BPF; empty if BPF was not tried
+  std::string why_not_bpf;
+  bool bpf_would_do = false;  // it is ptrace, and --backend bpf is available
+  std::string remark;         // shown if the user asks for it; may be empty
+  bool remark_warns = false;  // something is wrong: show it without --verbose, too
 };
 
-// Whether --backend auto takes ptrace instead of BPF for this error: the rights, the kernel or a
-// limit do not allow BPF. What else failed is to be known, not to be worked around.
+// Whether --backend auto uses ptrace instead of BPF after this error: the rights, the kernel or a
+// limit do not allow BPF. Any other failure is reported, not worked around.
 bool calls_for_ptrace(const Error& of_bpf);
 
-// Takes nothing yet. kPermission: the context is a message of several lines.
+// Takes no sample yet. With kPermission, the context is a message of several lines.
 Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets);
 
-// What a recording without BPF means, for the one who records.
+// Explains to the user what a recording without BPF means.
 std::string fallback_text(const std::string& why_not_bpf);
 
 }  // namespace labelscope::cli

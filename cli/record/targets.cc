@@ -20,7 +20,7 @@
 namespace labelscope::cli {
 namespace {
 
-// The value of a line of /proc/PID/status.
+// Returns the value of a line of /proc/PID/status.
 std::string field(const std::string& status, const std::string& name) {
   const std::string start = "\n" + name + ":\t";
   const std::size_t at = status.find(start);
@@ -29,7 +29,7 @@ std::string field(const std::string& status, const std::string& name) {
   return status.substr(value, status.find('\n', value) - value);
 }
 
-// Why this process stands still; empty if it does not.
+// Explains why this process stands still; empty if it does not.
 std::string standstill_of(Pid pid) {
   const auto process = LiveProcess::open(pid);
   if (!process) return {};
@@ -49,9 +49,9 @@ std::string standstill_of(Pid pid) {
          ": let it go on there";
 }
 
-// Why a process could not be added. What ptrace answers explains itself; where BPF samples, ptrace
-// knows why the process may not be looked at, because the kernel shows memory to the same
-// processes.
+// The reason why a process could not be added. If ptrace was refused, its own answer is the reason.
+// If BPF samples, ptrace still has the reason, because the kernel shows memory of the same
+// processes to both.
 Error why_not_added(Pid pid, Error error, Backend backend) {
   if (error.code == ErrorCode::kPermission && backend == Backend::kBpf) {
     error = StoppedThread::refusal(Tid{raw(pid)}, std::move(error));
@@ -93,8 +93,8 @@ class Processes final : public Targets {
 
   bool ended() override {
     return std::ranges::all_of(first(), [](Pid pid) {
-      // Any other error than these is no end: its first thread may have ended alone, and we may be
-      // out of files.
+      // Any other error does not mean that it has ended: its first thread may have ended alone, and
+      // labelscope may be out of files.
       const auto process = LiveProcess::open(pid);
       return !process && is_gone(process.error());
     });
@@ -102,7 +102,7 @@ class Processes final : public Targets {
 
  private:
   std::vector<std::string> comms_;  // parallel to first()
-  std::size_t children_ = 0;        // that existed already
+  std::size_t children_ = 0;        // number of children that existed already
 };
 
 class Command final : public Targets {
@@ -156,7 +156,7 @@ int Command::exit_status(Signals& signals, const std::function<void()>& on_waiti
   while (!child_.ended()) {
     signals.poll();
     if (signals.give_up_requested()) return kExitGivenUp;
-    // A thread of the command that stops only now must not wait for labelscope, which waits for the
+    // If a thread of the command stops only now, it must be resumed here: labelscope waits for the
     // command.
     StoppedThread::settle();
     if (forwarded == 0) forward(forwarded = signals.forwardable());
