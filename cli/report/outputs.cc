@@ -1,4 +1,4 @@
-// Outputs: paths to formats to files.
+// Finds the format of each path, and writes the files.
 #include "cli/report/outputs.h"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace labelscope::cli {
 namespace {
 
-// No character that a file system or a shell minds.
+// The name has only characters that all file systems and shells accept.
 std::string default_name(const std::string& base_name) {
   std::array<char, 32> time;
   std::time_t now = std::time(nullptr);
@@ -89,7 +89,8 @@ std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOpti
       errors.push_back(std::move(status).error());
     }
   };
-  // A recording first: where the disk has no room for all, the others can be made of it later.
+  // Recordings are written first: if the disk has no room for all files, the others can be made
+  // from them later.
   for (const bool recordings : {true, false}) {
     for (Output& output : outputs_) {
       if ((output.format == Format::kJsonl) == recordings) write_one(output);

@@ -1,5 +1,5 @@
-// The files that a profile becomes. They are opened before the work starts and written when it is
-// over.
+// The files that are made of a profile. They are opened before the work starts, and written when it
+// is over.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ struct WrittenFile {
 
 class Outputs {
  public:
-  // If `paths` is empty: labelscope-<base_name>-<UTC>.pb.gz and the page beside it, or one file of
-  // that name if `format` is given. `format` is for every path; without it, the extension of each
-  // path decides. The error says which path cannot be used, and why.
+  // If `paths` is empty, the files are labelscope-<base_name>-<UTC>.pb.gz and the page beside it,
+  // or one file of that name if `format` is given. `format` is for every path; without it, the
+  // extension of each path decides. The error names the path that cannot be used, and the reason.
   static Result<Outputs> open(std::vector<std::string> paths, std::optional<Format> format,
                               bool overwrite, const std::string& base_name = {});
 
-  // OutputFile::can_be_named() of all.
+  // OutputFile::can_be_named() for all of them.
   bool can_be_named() const;
   // Whether one of the files is stdout.
   bool take_stdout() const;
-  // How many samples the formats have each by itself, with its time.
+  // How many samples the formats want with their time.
   std::size_t timed_samples() const;
 
-  // Writes all files. If some fail, it writes the others, and `errors` tells which failed.
+  // Writes all files. If some fail, it writes the others, and `errors` has the failures.
   std::vector<WrittenFile> write(const Profile& profile, const RenderOptions& options,
                                  std::vector<Error>& errors);
 

@@ -1,4 +1,4 @@
-// What people are told of a profile: files, tables, the numbers that add up. Of record and report.
+// What record and report print about a profile: files, tables, and the numbers that add up.
 #pragma once
 
 #include <iosfwd>
@@ -11,7 +11,7 @@
 
 namespace labelscope::cli {
 
-// For what `fd` is.
+// The style that suits `fd`.
 SummaryStyle style_for(ColorMode mode, int fd);
 
 class ProfileReport {
@@ -19,19 +19,20 @@ class ProfileReport {
   ProfileReport(const OutputOptions& options, const Profile& profile)
       : options_(options), profile_(profile) {}
 
-  // Files first: whatever happens to stdout, they are there. False if one could not be written.
-  // `source`: as RenderOptions.
+  // Writes the files, before anything is printed: whatever happens to stdout, they are there.
+  // Returns false if one could not be written. `source`: see RenderOptions.
   bool write_files(Outputs& outputs, std::string source = {});
-  // The tables of --summary, on stdout, or on stderr where a file takes that. False if it failed,
-  // which was said.
+  // Prints the tables of --summary on stdout, or on stderr if a file goes to stdout. Returns false
+  // if that failed; the error has been reported.
   bool show_summary(bool stdout_is_taken);
-  // The label keys seen, and the functions, if no summary has told them. False if it failed.
+  // Prints the label keys seen, and the functions, unless a summary has shown them. Returns false
+  // if that failed.
   bool show_keys(std::ostream& out, int fd) const;
   void say_missing_keys() const;
-  // What was left out of the labels, and what should be if there are too many sets of them.
+  // Reports which labels were left out, and which should be if there are too many label sets.
   void say_label_sets() const;
-  void say_files() const;  // those that were written, and those that could not be
-  // The end: the numbers that add up, and on the last line what to type next.
+  void say_files() const;  // reports those that were written, and those that could not be
+  // Prints the end: the numbers that add up, and on the last line the command to type next.
   void say_ledger() const;
 
  protected:
