@@ -16,12 +16,12 @@ using labelscope::a64::is_direct_call;
 using labelscope::a64::through_register;
 using labelscope::a64::ThroughRegister;
 
-// Sequences are a handful of instructions long: the manual asks for no more, since a cache line
-// must stay where it is meanwhile.
+// Sequences are a handful of instructions long. The manual asks for no more, since a cache line
+// must stay in place meanwhile.
 constexpr std::size_t kMaxSequence = 16;
 
-// "Load/store exclusive": bits 29 to 23 are 0010000; bit 22 tells the direction. With bit 21 set
-// and bit 31 clear it is a compare-and-swap of a pair.
+// The class "load/store exclusive" has 0010000 in bits 29 to 23; bit 22 distinguishes loads from
+// stores. With bit 21 set and bit 31 clear it is a compare-and-swap of a pair.
 bool is_exclusive(std::uint32_t word) {
   return bits(word, 29, 23) == 0x10 && !(bits(word, 21, 21) == 1 && bits(word, 31, 31) == 0);
 }
@@ -40,8 +40,8 @@ std::uint32_t word_at(std::span<const std::byte> code, std::size_t index) {
 
 bool reads_thread_pointer(std::uint32_t word) { return bits(word, 31, 5) == 0x6A9'DE82; }
 
-// An instruction that goes on from a register with a number of 12 bits: add, or a load or store of
-// eight bytes.
+// An instruction that adds a number of 12 bits to a register: add, or a load or store of eight
+// bytes.
 struct Offsetting {
   unsigned from = 0;
   unsigned to = 0;
@@ -66,8 +66,7 @@ std::optional<Offsetting> offsetting(std::uint32_t word) {
   }
 }
 
-// Whether what is added to `base`, or to a register that was made from it, comes to the number
-// wanted.
+// Whether additions to `base`, or to registers made from it, reach the wanted number.
 bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t wanted) {
   struct Known {
     bool known = false;
@@ -85,7 +84,7 @@ bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t 
   return false;
 }
 
-// A constant of 16 bits among the instructions: how larger offsets are made.
+// Whether a constant of 16 bits is among the instructions: larger offsets are made with these.
 bool has_constant(std::span<const std::uint32_t> words, std::uint64_t wanted) {
   return std::ranges::any_of(words, [&](std::uint32_t word) {
     const bool moves = bits(word, 30, 23) == 0xA5 || bits(word, 30, 23) == 0xE5;
@@ -134,7 +133,7 @@ std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<cons
       const Address target = here + static_cast<Address>(*distance);
       if (target < address || target > end) exits.push_back(target);
     } else if (leads_away(flow_of(word))) {
-      exits.push_back(here);  // it may lead anywhere
+      exits.push_back(here);  // an indirect branch may lead anywhere
     }
   }
   return exits;

@@ -30,21 +30,24 @@ Flow flow_of(std::uint32_t word);
 // BRK, with any number: compilers have some of their own.
 bool is_breakpoint(std::uint32_t word);
 
-// Where a sequence of an exclusive load and its store can be left, if the first instruction begins
-// one; else nothing. A sequence that waits by jumping back to its own beginning has not left it.
+// The addresses at which a sequence of an exclusive load and its store can be left, if the first
+// instruction begins one; else none. A sequence that waits by jumping back to its own beginning has
+// not left it.
 //
-// Whatever interrupts a thread between the two, a step's trap too, clears the monitor that the
-// store asks: the store fails, and the program tries again, for ever if it is stepped.
+// Any interruption of a thread between the two, also the trap of a step, clears the monitor that
+// the store checks: the store fails, and the program tries again. If it is stepped, it does so for
+// ever.
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);
 
-// Instructions that are looked at behind one that begins an address.
+// This many instructions are examined after one that begins an address.
 inline constexpr std::size_t kWordsAhead = 128;
-// Whether the instruction at `address`, the first of `words`, begins the address of a variable that
-// is wanted: it reads the thread pointer, and an offset is added behind it; or it has the page of a
-// slot, and the rest of the slot's address comes behind it. Registers are followed, branches not.
+// Whether the instruction at `address`, the first of `words`, begins the address of a wanted
+// variable: it reads the thread pointer, and an offset is added after it; or it has the page of a
+// slot, and the rest of the slot's address comes after it. Registers are followed, branches are
+// not.
 bool begins_reference(Address address, std::span<const std::uint32_t> words,
                       const VariableReferences& wanted);
-// Most instructions do not, whatever is wanted.
+// A quick test: false for most instructions, whatever variable is wanted.
 bool may_begin_reference(std::uint32_t word);
 
 }  // namespace aarch64

@@ -1,4 +1,4 @@
-// Written through /proc/PID/mem, which reaches read-only pages of a traced process.
+// Writes through /proc/PID/mem, which reaches read-only pages of a traced process.
 #include "cli/step/breakpoints.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ Result<Breakpoints> Breakpoints::open(Pid pid) {
 bool Breakpoints::add(Address address) {
   auto [entry, fresh] = points_.try_emplace(address);
   Point& point = entry->second;
-  // One of the program's own is not ours to take out again.
+  // A breakpoint of the program's own must stay.
   if (fresh && (read_at(memory_, address, &point.original, kTrapSize) != kTrapSize ||
                 is_trap(address) || !write_at(memory_, address, kTrap))) {
     points_.erase(entry);

@@ -1,7 +1,7 @@
 // Breakpoint instructions in the code of one address space, and the code that they replace. Several
 // users may want a breakpoint at one address: each calls add() and later remove(), and the
-// instruction stays until the last one has removed it. This stops no threads; those that run may
-// come to the breakpoint at once.
+// instruction stays until the last one has removed it. No threads are stopped: running threads may
+// reach the breakpoint at once.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class Breakpoints {
   // Opens the memory of a traced process for reading and writing, its code included.
   static Result<Breakpoints> open(Pid pid);
 
-  // False if no code can be written there (it is gone), or if the program has a breakpoint of its
-  // own there.
+  // Returns false if no code can be written there (it is gone), or if the program has a breakpoint
+  // of its own there.
   bool add(Address address);
   void remove(Address address);
   bool has(Address address) const { return points_.count(address) != 0; }
@@ -36,9 +36,9 @@ class Breakpoints {
   // Reads code without our breakpoints. Returns how many bytes could be read.
   std::size_t read(Address address, std::span<std::byte> out) const;
   // Removes our breakpoints from the memory of a forked process, which may be a copy of this one's.
-  // If it is none (its parent had executed another program), this changes nothing.
+  // If it is no copy (its parent had executed another program), this changes nothing.
   void clean(Pid copy) const;
-  // Forgets the breakpoints in this range: the memory is gone, and they with it.
+  // Forgets the breakpoints in this range, whose memory is gone.
   void forget(Address start, Address end);
 
  private:

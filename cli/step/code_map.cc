@@ -33,8 +33,8 @@ std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
 }  // namespace
 
 std::size_t authors_level(const std::vector<SourceLine>& lines) {
-  // Where compilers and package managers keep what others wrote: templates of the C++ library,
-  // Rust's core, libraries in source.
+  // The folders in which compilers and package managers keep code of other authors: templates of
+  // the C++ library, Rust's core, libraries in source.
   static constexpr std::array<std::string_view, 6> kOthers{
       "/usr/include/", "/usr/lib/", "/usr/src/", "/rustc/", "/.cargo/registry/", "/include/c++/"};
   const auto level = std::find_if(lines.begin(), lines.end(), [](const SourceLine& line) {
@@ -51,7 +51,7 @@ std::string source_name(const std::string& function) {
   for (const char* mark : {".constprop", ".isra", ".part", ".cold", ".lto_priv", ".llvm"}) {
     end = std::min(end, function.find(mark));
   }
-  // In a demangled name the suffix stands in words behind it.
+  // In a demangled name the suffix follows in words.
   end = std::min(end, function.find(" [clone"));
   return function.substr(0, end);
 }

@@ -1,5 +1,5 @@
-// What lies where in the code of a process: files, functions, source lines, and whose code it is.
-// Kept until the process executes another program; what is loaded meanwhile is added.
+// The code of a process: files, functions, source lines, and each file's role. It is kept until the
+// process executes another program; what is loaded meanwhile is added.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct CodeFile {
   std::optional<ElfImage> image;
   std::vector<FunctionSymbol> functions;  // by start, link-time addresses
   std::shared_ptr<UniqueFd> file;
-  std::unique_ptr<NamedFile> symbols;  // opened when lines are needed
+  std::unique_ptr<NamedFile> symbols;  // opened on demand, for lines
 };
 
 // One executable mapping.
@@ -66,7 +66,7 @@ class CodeMap {
   void mark_publisher(std::string_view path);
 
   std::vector<const MappedCode*> all() const;
-  // Null: there is no code of a file.
+  // Null: no code of a file is there.
   const MappedCode* find(Address address) const;
   CodeRole role_at(Address address) const;
   // The function whose symbol covers the address, and where it starts at run time.
@@ -76,13 +76,13 @@ class CodeMap {
     const FunctionSymbol* symbol = nullptr;
   };
   std::optional<Function> function_at(Address address) const;
-  // The innermost inlined function first; empty if nothing is known. The result is cached.
+  // The innermost inlined function comes first; empty if nothing is known. The result is cached.
   const std::vector<SourceLine>& lines_at(Address address);
   // The line in the author's own source, if there is one.
   CodePlace place_at(Address address);
   // Whether the code at this address is the author's own. It is not if it is the runtime's, if it
-  // comes from headers of others, or if it has no lines in a file that has some (a statically
-  // linked libc).
+  // comes from headers of other authors, or if it has no lines in a file that has some (a
+  // statically linked libc).
   bool is_authors(Address address);
   FileNamer& namer() const { return namer_; }
 

@@ -55,8 +55,8 @@ std::string Disassembler::text(Address address, std::span<const std::byte> code)
 
 namespace {
 
-// Not through a slot of the file's own (call [rip + n]), as -fno-plt has it for each function of
-// another file.
+// A call through a slot of the file's own does not count (call [rip + n]): with -fno-plt every call
+// of another file's function is one.
 bool calls_through_register(const cs_insn& instruction) {
   const cs_x86& x86 = instruction.detail->x86;
   if (x86.op_count != 1) return false;
@@ -97,7 +97,7 @@ Instruction Disassembler::decode(Address, std::span<const std::byte> code) const
   std::uint32_t word = 0;
   std::memcpy(&word, code.data(), sizeof word);
   const Flow flow = aarch64::flow_of(word);
-  // Of the calls, only bl has its distance in itself.
+  // Of all calls, only bl holds its distance.
   constexpr std::uint32_t kBl = 0x9400'0000;
   return {aarch64::kInstructionSize, flow, flow == Flow::kCall && (word & 0xFC00'0000) != kBl};
 }

@@ -12,15 +12,15 @@
 namespace labelscope::cli {
 namespace {
 
-// A label set of the size that writers use fits; one that does not is recognized by its beginning.
+// A label set of usual size fits. A larger one is recognized by its beginning.
 constexpr std::size_t kMostCharacters = 300;
 constexpr std::size_t kMostOfOneString = 60;
-// What is shown of a value in front of the place where it differs.
+// So much of a value is shown in front of the place where it differs.
 constexpr std::size_t kShownOfEqualPart = 20;
 
-// From byte `from` on. Quoted where it could be taken for something else.
+// Shows the bytes from `from` on. They are quoted if they could be taken for something else.
 std::string string_text(std::string_view bytes, std::size_t from) {
-  // Escaping makes bytes longer, never shorter, so that more of them would not be shown anyway.
+  // Escaping makes bytes longer, never shorter, so more of them would not be shown anyway.
   const std::string_view first = bytes.substr(from, 4 * kMostOfOneString);
   const bool plain = !needs_quotes(first) && first.find_first_of(",={}") == std::string::npos;
   std::string escaped = plain ? escape_terminal(first) : quote_terminal(first);
@@ -33,7 +33,8 @@ std::string string_text(std::string_view bytes, std::size_t from) {
   return text;
 }
 
-// Where values are shown from, by key; those that are not in it from their beginning.
+// The place from which each value is shown, by key. Values without an entry are shown from their
+// beginning.
 using ValueStarts = std::map<std::string_view, std::size_t>;
 
 struct SetText {
@@ -41,7 +42,7 @@ struct SetText {
   bool is_cut = false;
 };
 
-// Labels that differ come first.
+// Writes labels that differ first.
 SetText set_text(const CheckedSet& set, const std::set<Label>& differs, const ValueStarts& starts) {
   if (set.state == CheckedSet::State::kNone) return {"(none)"};
   if (set.state == CheckedSet::State::kUnreadable) return {"(unreadable)"};
@@ -73,7 +74,7 @@ SetText set_text(const CheckedSet& set, const std::set<Label>& differs, const Va
 
 using Sets = std::array<const CheckedSet*, 3>;
 
-// Labels that not all sets have.
+// Returns the labels that not all sets have.
 std::set<Label> differing(const Sets& sets) {
   std::map<Label, std::size_t> counts;
   for (const CheckedSet* set : sets) {
@@ -86,7 +87,7 @@ std::set<Label> differing(const Sets& sets) {
   return differs;
 }
 
-// Not in the middle of a character.
+// Moves the place back to the start of a character.
 std::size_t start_of_character(std::string_view bytes, std::size_t at) {
   for (int i = 0; i < 3 && at > 0 && (static_cast<unsigned char>(bytes[at]) & 0xC0) == 0x80; ++i) {
     --at;
@@ -95,7 +96,8 @@ std::size_t start_of_character(std::string_view bytes, std::size_t at) {
 }
 
 ValueStarts value_starts(const std::set<Label>& differs) {
-  std::map<std::string_view, std::string_view> equal;  // what all values of a key begin with
+  // the common beginning of all values of a key
+  std::map<std::string_view, std::string_view> equal;
   for (const Label& label : differs) {
     const auto [entry, first] = equal.try_emplace(label.key, label.value);
     if (first) continue;

@@ -1,4 +1,4 @@
-// Checked label sets as people read them.
+// Checked label sets as text for people.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace labelscope::cli {
 
-// "{http.route=/pay, tenant=42}", "(none)" or "(unreadable)": escaped for a terminal, and cut after
-// some hundred characters, with the number of labels that are left out.
+// Returns "{http.route=/pay, tenant=42}", "(none)" or "(unreadable)": escaped for a terminal, and
+// cut after some hundred characters, with the number of labels that are left out.
 std::string label_set_text(const CheckedSet& set);
 
-// The sets around an update, for comparison: where one of them is too large to be shown whole, the
+// The sets around an update, for comparison. If one of them is too large to be shown whole, the
 // labels that the others do not have come first, and a value is shown from where it differs.
 struct LabelSetTexts {
   std::string before, seen, after;

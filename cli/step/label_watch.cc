@@ -10,11 +10,12 @@
 namespace labelscope::cli {
 namespace {
 
-// Reading a few bytes more is cheaper than one range more.
+// Reading a few bytes more is cheaper than reading one more range.
 constexpr std::size_t kJoinedGap = 64;
-// Words remembered as written: with the variable and one more as many as there are watchpoints.
+// So many words are remembered as written: with the variable and one more they are as many as there
+// are watchpoints.
 constexpr std::size_t kMaxWritten = 2;
-// One call of process_vm_readv() takes no more ranges.
+// One call of process_vm_readv() takes at most so many ranges.
 constexpr std::size_t kPiecesAtOnce = 1024;
 
 std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
@@ -26,7 +27,7 @@ std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
     if (!joined.empty()) {
       SetCheck::Range& last = joined.back();
       const Address end = last.start + last.size;
-      // Not across a page that may not be there.
+      // Ranges are not joined across a page boundary, because the next page may be missing.
       const bool near =
           range.start <= end ||
           (range.start - end <= kJoinedGap && (range.start & kPageMask) == ((end - 1) & kPageMask));
@@ -40,13 +41,14 @@ std::vector<SetCheck::Range> join(std::vector<SetCheck::Range> ranges) {
   return joined;
 }
 
-// 0 if it cannot be read.
+// Returns 0 if it cannot be read.
 Address read_pointer(const MemorySource& memory, Address address) {
   const auto value = read_value<Address>(memory, address);
   return value ? *value : 0;
 }
 
-// Into `out`, one after the other, at most kPiecesAtOnce of them: how many bytes, or 0 if not all.
+// Reads into `out`, one piece after the other, at most kPiecesAtOnce of them. Returns the number of
+// bytes, or 0 if not all could be read.
 std::size_t read_pieces(Pid pid, std::span<const SetCheck::Range> pieces, std::byte* out) {
   iovec remote[kPiecesAtOnce];  // NOLINT(modernize-avoid-c-arrays): what the system call takes
   std::size_t size = 0;
@@ -63,7 +65,7 @@ std::size_t read_pieces(Pid pid, std::span<const SetCheck::Range> pieces, std::b
 }  // namespace
 
 bool same_state(const SetCheck& a, const SetCheck& b) {
-  // Notes, too: a set whose only element has no key shows what no set at all shows.
+  // Notes count, too: a set whose only element has no key has the same labels as no set at all.
   return a.set == b.set &&
          std::ranges::equal(a.diagnostics, b.diagnostics, {}, &Diagnostic::rule, &Diagnostic::rule);
 }

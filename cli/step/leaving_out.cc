@@ -1,5 +1,5 @@
-// What a ThreadStepper leaves out: callees that run freely until they return, and functions that
-// are not stepped to their end.
+// The part of ThreadStepper that leaves out code: callees that run freely until they return, and
+// functions that are not stepped to their end.
 #include <algorithm>
 
 #include "cli/step/thread_stepper.h"
@@ -7,17 +7,17 @@
 namespace labelscope::cli {
 namespace {
 
-// A callee must have taken so many steps before it is left to run.
+// A callee must have taken this many steps before it may run freely.
 constexpr std::uint64_t kLongCallee = 2'000;
-// Stepping that began in the middle of a function ends after so many steps without a change: where
-// that function ends is not known for sure.
+// Stepping that began in the middle of a function ends after this many steps without a change: it
+// is not known for sure where that function ends.
 constexpr std::uint64_t kQuietInTheMiddle = 2'000;
-// To look at each frame of a deep recursion takes time.
+// Examining each frame of a deep recursion takes time.
 constexpr std::uint64_t kStepsBetweenLooks = 64;
 
 }  // namespace
 
-// Nothing has changed for long: a callee is left to run until it returns, or stepping ends.
+// Nothing has changed for long: a callee runs freely until it returns, or stepping ends.
 void ThreadStepper::leave_out_quiet() {
   const Frame& base = calls_.front();
   if (quiet_ <= (base.open_ended ? kQuietInTheMiddle : kStableSteps)) return;
@@ -41,9 +41,9 @@ void ThreadStepper::leave_out_quiet() {
   process_.triggers().narrow_to_references(function, process_.disassembler());
 }
 
-// The same where a change that nobody steps through stays unseen (suspects.h). So this leaves out
-// the innermost function that has gone on for long, when what it has called has returned, and its
-// callers are stepped on.
+// Does the same if a change that is not stepped through stays unseen (suspects.h). So this leaves
+// out the innermost function that has gone on for long, when the functions that it has called have
+// returned, and its callers are stepped on.
 void ThreadStepper::leave_out_long() {
   if (!about_to_leave_out_ && steps_ % kStepsBetweenLooks != 0) return;
   about_to_leave_out_ = false;
@@ -64,14 +64,15 @@ std::uint64_t ThreadStepper::allowance(const Frame& frame) {
   return process_.suspects().was_long(frame.entry) ? kLongCallee : kStableSteps;
 }
 
-// Whether more is known of a function than that it is one of the program.
+// Whether the function is a trigger for another reason than being part of the program.
 bool ThreadStepper::leads_to_updates(Address function) {
   return (process_.triggers().at(function) & ~kSuspectTrigger) != 0;
 }
 
 void ThreadStepper::leave_out(std::size_t depth, bool is_base, std::uint64_t steps) {
   const Frame frame = calls_[depth];
-  // Its callers are not to blame for what it took, once. If they call it again and again, they are.
+  // The first time, its callers are not charged for the steps that it took. If they call it again
+  // and again, they are.
   if (process_.suspects().note_long(frame.entry)) {
     for (std::size_t i = 0; i < depth; ++i) calls_[i].begun_at_step += steps;
     changed_at_step_ += steps;

@@ -1,5 +1,5 @@
-// Steps a program: says what each stop of a thread means, tells the thread's ThreadStepper, and
-// lets the thread go on.
+// Steps a program: finds out what each stop of a thread means, passes it to the thread's
+// ThreadStepper, and resumes the thread.
 //
 //   TracedThreads: whose event is it?
 //        |
@@ -31,13 +31,13 @@ struct TracerOptions {
   DeclaredUpdates declared;
   FileNamer* namer = nullptr;
   std::uint64_t max_updates = 0;    // 0: no bound
-  std::function<Status()> release;  // lets the program be executed, once it is traced
+  std::function<Status()> release;  // lets the program execute, once it is traced
   SteppedProcess::OnLoaded on_loaded;
-  std::function<void(const CheckEffort&)> progress;  // told often; may be empty
+  std::function<void(const CheckEffort&)> progress;  // called often; may be empty
 };
 
 // Returns when the program has ended. Kills the processes that it has started and that still run.
-// kPermission: the kernel refuses ptrace; the error tells why.
+// Fails with kPermission if the kernel refuses ptrace; the error has the reason.
 Status trace_program(Pid pid, const TracerOptions& options, StepRecord& record);
 
 }  // namespace labelscope::cli

@@ -9,10 +9,11 @@ namespace {
 
 // Callers further out do not help, and recursion may be deep.
 constexpr std::size_t kMaxPlaces = 32;
-// So many diagnostics of one rule are told. A program that is wrong everywhere has enough of them.
+// So many diagnostics of one rule are reported. A program that is wrong everywhere has enough of
+// them.
 constexpr std::size_t kMaxDiagnostics = 1000;
 
-// The innermost place in the author's own code: free() and memcpy() are not to blame.
+// Finds the innermost place in the author's own code: free() and memcpy() are not to blame.
 std::size_t author_index(const std::vector<Address>& addresses, CodeMap& code) {
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (code.is_authors(addresses[i])) return i;
@@ -40,7 +41,7 @@ void add_places(Address address, CodeMap& code, std::vector<CodePlace>& places) 
 void add_all_places(const std::vector<Address>& addresses, std::size_t author, CodeMap& code,
                     Diagnostic& diagnostic) {
   std::vector<CodePlace>& places = diagnostic.places;
-  // Half of the places are for the author's code, however deep the called library is.
+  // Half of the places are for the author's code, even if the called library is deep.
   for (std::size_t i = 0; i < author && places.size() < kMaxPlaces / 2; ++i) {
     add_places(addresses[i], code, places);
   }

@@ -9,11 +9,10 @@
 namespace labelscope::cli {
 namespace {
 
-// The functions that glibc's and musl's loaders call for debuggers, after they have loaded a
-// library.
+// glibc's and musl's loaders call these functions for debuggers, after they have loaded a library.
 constexpr std::array<std::string_view, 2> kLoaderStops{"_dl_debug_state", "dl_debug_state"};
 
-// ld-linux-x86-64.so.2, ld-musl-x86_64.so.1 (which is musl's libc, too).
+// For example ld-linux-x86-64.so.2, or ld-musl-x86_64.so.1 (which is musl's libc, too).
 bool is_loader(std::string_view path) { return base_name(path).starts_with("ld-"); }
 
 // Programs may have allocators and copy functions of their own. They work on behalf of their
@@ -26,7 +25,7 @@ bool is_servant(std::string_view function) {
   return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
-// Those of which somebody knows what an update is.
+// Returns the sources for which the rules define what an update is.
 std::vector<ls_source> stepped_sources() {
   std::vector<ls_source> all;
   for (const LabelSource* source : label_sources()) {
@@ -71,7 +70,7 @@ Result<std::unique_ptr<SteppedProcess>> SteppedProcess::open(Pid pid,
 }
 
 // Constructors of libraries run before the program's first instruction, and may change labels. The
-// loader tells of the libraries before that.
+// loader announces the libraries before that.
 void SteppedProcess::watch_loader() {
   auto mappings = process_->mappings();
   if (!mappings) return;
@@ -98,7 +97,7 @@ void SteppedProcess::look(bool all_code) {
   for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
   if (changes) {
     facts_.clear();
-    // Unloaded code is gone with our breakpoints, and other code may be loaded there.
+    // Unloaded code has taken our breakpoints with it, and other code may be loaded there.
     for (const MappedCode& range : changes->gone) {
       triggers_.forget(range.start, range.end);
       suspects_.forget(range.start, range.end);
@@ -112,8 +111,9 @@ void SteppedProcess::look(bool all_code) {
   on_loaded_(*this);
 }
 
-// A program may name a key right before it uses it. And another thread may be held in the middle of
-// doing so: then what was there before still holds, because names are only added.
+// A program may name a key right before it uses it, so the facts are read again. If another thread
+// is held in the middle of an update, the facts from before still hold, because names are only
+// added.
 std::optional<const ProcessFacts*> SteppedProcess::facts() {
   if (!plan_.needs_facts()) return nullptr;
   const auto is_whole = [](const auto& facts) { return facts && facts->published_ns != 0; };
@@ -137,8 +137,8 @@ void SteppedProcess::plan_if_due() {
 void SteppedProcess::begin_program() {
   if (begun_) return;
   begun_ = true;
-  // Now the loader has relocated everything that is loaded at start, so the plan is final. What it
-  // says of the variable leads to more triggers.
+  // Now the loader has relocated everything that is loaded at start, so the plan is final. Its
+  // variables lead to more triggers.
   look(true);
 }
 

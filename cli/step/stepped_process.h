@@ -37,7 +37,7 @@ class SteppedProcess {
 
   // Call it when the loader has changed the mappings.
   void look_again() { look(false); }
-  // How often it has looked.
+  // How often it has looked for changed mappings.
   std::uint64_t looks() const { return looks_; }
   // Declared updates that no file of the process has, as the user named them.
   std::set<std::string> missing_updates() const { return triggers_.missing(); }
@@ -45,7 +45,8 @@ class SteppedProcess {
   // Whether there is a trigger at which stepping can begin.
   bool has_triggers() const { return triggers_.any_writer(); }
   const LiveProcess& process() const { return *process_; }
-  // What it says of itself now; null: nothing. None: it is just about to say it.
+  // The facts that it publishes about itself now; null: none. nullopt: it is in the middle of
+  // publishing them.
   std::optional<const ProcessFacts*> facts();
   // Plans again, if the plan is not final yet (slots not relocated) and it is time.
   void plan_if_due();
@@ -54,15 +55,15 @@ class SteppedProcess {
   // Before that, the loader may still move a thread's variables.
   bool has_begun() const { return begun_; }
 
-  // An instruction, and to whom its code belongs.
+  // An instruction, and the role of its code.
   struct CodeFacts {
     Instruction instruction;
     CodeRole role = CodeRole::kRuntime;
-    bool allocates = false;  // in malloc, free and the like, wherever they are
+    bool allocates = false;  // in malloc, free and similar functions of any file
     bool loader = false;     // in the dynamic loader
   };
   const CodeFacts& facts_at(Address address);
-  // "mov qword ptr [rax + 8], rdx"; empty if nothing is known.
+  // Returns "mov qword ptr [rax + 8], rdx"; empty if nothing is known.
   std::string instruction_text(Address address) const;
 
  private:

@@ -10,9 +10,9 @@
 namespace labelscope::cli {
 namespace {
 
-// Program counters, innermost first, where `pc` is that of the innermost frame.
+// Returns program counters, innermost first; `pc` is that of the innermost frame.
 std::vector<Address> addresses_of(const CallStack& calls, Address pc) {
-  // Of a deep recursion the innermost calls are enough.
+  // In a deep recursion the innermost calls are enough.
   constexpr std::size_t kMost = 64;
   std::vector<Address> all{pc};
   for (auto frame = calls.rbegin(); frame != calls.rend() && all.size() < kMost; ++frame) {
@@ -53,7 +53,7 @@ void ThreadLabels::locate() {
   if (variables_.size() == process_.plan().publishers.size()) return;
   process_.plan_if_due();
   const auto pointer = StoppedThread::thread_pointer_of(tid_);
-  // A thread that has none yet is at its very beginning.
+  // A thread without a thread pointer is at its very beginning.
   if (!pointer || *pointer == 0) return;
   for (const Publisher& publisher : process_.plan().publishers) {
     const PublisherId id = id_of(publisher);
@@ -72,7 +72,7 @@ void ThreadLabels::locate() {
   }
 }
 
-// As checks of live processes name it.
+// Names the thread as checks of live processes do.
 std::string ThreadLabels::subject() const {
   std::ifstream file("/proc/" + std::to_string(raw(tid_)) + "/comm");
   std::string name;
@@ -96,8 +96,9 @@ void ThreadLabels::count_updates() {
   }
 }
 
-// The author's functions around `pc` in the frame of that depth, outermost first: an activation for
-// each frame, and within it the inlined functions, told apart by the line of their call.
+// Returns the author's functions around `pc` in the frame of that depth, outermost first: an
+// activation for each frame, and within it the inlined functions, distinguished by the line of
+// their call.
 std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::size_t depth,
                                                 Address pc) {
   std::vector<std::string> chain;
@@ -106,7 +107,8 @@ std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::siz
     const Address at = i == depth ? pc : calls[i + 1].called_from;
     if (!code.is_authors(at)) continue;
     const std::vector<SourceLine>& lines = code.lines_at(at);
-    // With the name: a function that ends in a jump to another leaves it its frame.
+    // The activation includes the name: a function that ends in a jump to another hands its frame
+    // on.
     chain.push_back("#" + std::to_string(calls[i].id) + " " +
                     (lines.empty() ? std::string() : source_name(lines.back().function)));
     for (std::size_t level = lines.size(); level > 1; --level) {

@@ -80,7 +80,7 @@ std::vector<TracedThread*> TracedThreads::hold_others(const TracedThread& thread
   return others;
 }
 
-// Waits until an interrupted thread has stopped. True if it did nothing else meanwhile.
+// Waits until an interrupted thread has stopped. Returns true if it did nothing else meanwhile.
 bool TracedThreads::hold(TracedThread& thread) {
   const auto deadline = TracedThread::Clock::now() + kHoldPatience;
   int status = 0;

@@ -40,7 +40,7 @@ constexpr int kStepTrap = SI_USER;  // also the end of a system call; no process
 #endif
 // The kernel reports a handler's first instruction with the signal's number as the code.
 constexpr int kHandlerEntered = SIGTRAP;
-constexpr int kHardwareTrap = 4;  // TRAP_HWBKPT, which not every libc's header has
+constexpr int kHardwareTrap = 4;  // code TRAP_HWBKPT, which not every libc's header has
 
 Stop explain_trap(Tid tid) {
   siginfo_t trap{};
@@ -52,7 +52,7 @@ Stop explain_trap(Tid tid) {
   if (code == kHandlerEntered) return {Stop::Kind::kHandler};
   if (code == kBreakpointTrap) return {Stop::Kind::kBreakpoint, SIGTRAP};
   if (code == kHardwareTrap) return {Stop::Kind::kWatchpoint};
-  return {Stop::Kind::kSignal, SIGTRAP};  // a process has sent it
+  return {Stop::Kind::kSignal, SIGTRAP};  // another process has sent the signal
 }
 
 Stop explain_event(int event, int signal) {
@@ -105,7 +105,7 @@ bool write_debug_register(Tid tid, std::size_t index, Address value) {
   return ::ptrace(PTRACE_POKEUSER, raw(tid), offset, value) == 0;
 }
 
-// Enabled for this thread, on writes, eight bytes.
+// Bits that enable it for this thread, for writes of eight bytes.
 Address control_bits(std::size_t index) {
   constexpr Address kWrites = 1;
   constexpr Address kEightBytes = 2;
@@ -115,7 +115,7 @@ Address control_bits(std::size_t index) {
 }  // namespace
 
 bool watch_words(Tid tid, std::span<const Address> addresses) {
-  // Off first: the kernel checks addresses and control bits against each other.
+  // Turn it off first: the kernel checks addresses and control bits against each other.
   if (!write_debug_register(tid, kControl, 0)) return false;
   bool all = addresses.size() <= kMaxWatchpoints;
   Address control = 0;
@@ -154,7 +154,7 @@ bool watch_words(Tid tid, std::span<const Address> addresses) {
   if (::ptrace(PTRACE_GETREGSET, raw(tid), NT_ARM_HW_WATCH, &io) != 0) return false;
   const std::size_t slots = std::min<std::size_t>(state.dbg_info & 0xFF, kMaxWatchpoints);
   if (slots == 0) return false;
-  // Enabled, for user mode, on stores, all eight bytes.
+  // Bits that enable it in user mode, for stores to all eight bytes.
   constexpr std::uint32_t kControl = 1U | 2U << 1 | 2U << 3 | 0xFFU << 5;
   for (std::size_t i = 0; i < slots; ++i) {
     const bool used = i < addresses.size();
@@ -211,7 +211,7 @@ CallSite call_site_of(const Position& before, std::size_t instruction_size) {
 
 namespace {
 
-// A system call that waits, and its argument that tells for how long. With a time of 0 it does not
+// A system call that waits, and its argument that limits the time. With a time of 0 it does not
 // wait; if the argument is a null pointer, it waits for ever.
 struct WaitingCall {
   enum class Time { kMilliseconds, kPointer };
@@ -227,7 +227,7 @@ constexpr WaitingCall kWaitingCalls[] = {
     {SYS_pselect6, WaitingCall::Time::kPointer, 4},
     {SYS_epoll_pwait, WaitingCall::Time::kMilliseconds, 3},
 #if defined(__x86_64__)
-    // Others never had these.
+    // Other processors never had these.
     {SYS_poll, WaitingCall::Time::kMilliseconds, 2},
     {SYS_select, WaitingCall::Time::kPointer, 4},
     {SYS_epoll_wait, WaitingCall::Time::kMilliseconds, 3},
@@ -245,7 +245,7 @@ bool is_waiting_call(const Position& position, const MemorySource& memory) {
   const std::uint64_t time = position.call_arguments[call->argument];
   if (call->time == WaitingCall::Time::kMilliseconds) return static_cast<std::uint32_t>(time) != 0;
   if (time == 0) return true;
-  // Seconds, then the rest of one.
+  // The time is in seconds, followed by nanoseconds.
   const auto length = read_value<std::array<std::uint64_t, 2>>(memory, time);
   return length && *length != std::array<std::uint64_t, 2>{};
 }

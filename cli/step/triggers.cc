@@ -24,31 +24,31 @@ bool is_writers(std::string_view function) {
   });
 }
 
-// The part of a name that is in every mangled form of it: to demangle all names of a large program
-// takes seconds.
+// The part of a name that every mangled form of it contains: demangling all names of a large
+// program takes seconds.
 std::string_view stem(std::string_view name) {
   name = name.substr(0, name.find_first_of("<("));
   const std::size_t scope = name.rfind("::");
   return scope == std::string_view::npos ? name : name.substr(scope + 2);
 }
 
-// The place at which the pair's two names part: a single colon, as names have double ones.
+// The position that separates the pair's two names: a single colon, because names have double ones.
 std::size_t pair_colon(const std::string& word) {
   std::size_t at = word.find(':');
   while (at != std::string::npos && word.compare(at, 2, "::") == 0) at = word.find(':', at + 2);
   return at;
 }
 
-// Read at once; the pieces overlap by what an instruction may need.
+// Code is read in pieces of this size, which overlap by the length of an instruction.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kOverlap = 512;
-// More are not code that sets labels.
+// If there are more, the code does not set labels.
 constexpr std::size_t kMaxFound = 100'000;
 
 #if defined(__x86_64__)
 
-// A displacement or an immediate of 32 bits. What reaches a slot (mov, add, lea) has nothing behind
-// its displacement, which is relative to the next instruction.
+// Compares a displacement or an immediate of 32 bits. Instructions that reach a slot (mov, add,
+// lea) have nothing behind their displacement, which is relative to the next instruction.
 bool refers(const std::byte* at, Address address, const VariableReferences& wanted) {
   std::int32_t number = 0;
   std::memcpy(&number, at, sizeof number);
@@ -74,9 +74,9 @@ constexpr std::size_t kStride = 4;
 
 #endif
 
-// Places in machine code that may refer to the variable: addresses of bytes within the
-// instructions, ascending. It looks for the numbers and does not follow the code, so it may find
-// too many, and none where the address comes from somewhere else.
+// Finds places in machine code that may refer to the variable: addresses of bytes within the
+// instructions, ascending. It searches for the numbers and does not follow the code, so it may find
+// too many, and none if the address comes from somewhere else.
 std::vector<Address> find_references(const Breakpoints& memory, Address start, Address end,
                                      const VariableReferences& wanted) {
   std::vector<Address> found;
@@ -85,7 +85,7 @@ std::vector<Address> find_references(const Breakpoints& memory, Address start, A
   for (Address at = start; at < end; at += kPiece) {
     const std::size_t want = std::min<Address>(piece.size(), end - at);
     const std::size_t size = memory.read(at, std::span(piece).first(want));
-    // Zeros behind the end, so that looking ahead is allowed everywhere.
+    // Put zeros behind the end, so that looking ahead is allowed everywhere.
     std::fill(piece.begin() + static_cast<std::ptrdiff_t>(size), piece.end(), std::byte{0});
     for (std::size_t i = 0; i < std::min(size, kPiece); i += kStride) {
       if (!refers(piece.data() + i, at + i, wanted)) continue;
@@ -197,7 +197,7 @@ void Triggers::add_references(const MappedCode& range, const ProcessPlan& plan) 
 
 void Triggers::add_range(const MappedCode& range, const ProcessPlan& plan) {
   add_functions(range);
-  // Of a publishing library every function is one already.
+  // In a publishing library every function is a trigger already.
   if (range.file->role == CodeRole::kProgram) add_references(range, plan);
 }
 
@@ -227,7 +227,7 @@ std::set<std::string> Triggers::missing() const {
   for (const std::string& name : declared_.functions) {
     if (!is_found(name)) missing.insert(name);
   }
-  // The last pair is what a program may define and need not.
+  // The last pair is the one that a program may define but need not.
   for (std::size_t i = 0; i + 1 < declared_.begins.size(); ++i) {
     const std::string& begin = declared_.begins[i];
     const std::string& end = declared_.ends[i];

@@ -1,5 +1,5 @@
 // Where stepping begins: addresses in the code of a process at which a breakpoint stops a thread
-// that runs freely, with the reasons. If a trigger is missing, an update is missed. A trigger too
+// that runs freely, with the reasons. If a trigger is missing, an update is missed. One trigger too
 // many only costs time.
 #pragma once
 
@@ -16,28 +16,29 @@
 
 namespace labelscope::cli {
 
-// Updates that the user has declared: a function of which each call is one update; or a pair, of
-// which the first begins an update and the second ends it. Named by symbol, or as people write them
-// ("ns::f").
+// Updates that the user has declared: a function whose every call is one update, or a pair, of
+// which the first begins an update and the second ends it. They are named by symbol, or as people
+// write them ("ns::f").
 struct DeclaredUpdates {
   std::vector<std::string> functions;
   std::vector<std::string> begins;
   std::vector<std::string> ends;
-  std::uint64_t max_steps = 0;  // a declared update that takes more has no end
+  std::uint64_t max_steps = 0;  // a declared update that takes more counts as one without an end
 
   // Parses "f" and "begin:end". Adds the names that a program may define itself.
   static DeclaredUpdates parse(const std::vector<std::string>& words);
 };
 
 enum TriggerReason : unsigned {
-  kWriterTrigger = 1U << 0,  // a function that may change labels begins
-  kUpdateTrigger = 1U << 1,  // a function that is a declared update
+  kWriterTrigger = 1U << 0,  // start of a function that may change labels
+  kUpdateTrigger = 1U << 1,  // start of a function that is a declared update
   kUpdateBeginTrigger = 1U << 2,
   kUpdateEndTrigger = 1U << 3,
-  kProgramTrigger = 1U << 4,    // the program's first instruction
-  kLoaderTrigger = 1U << 5,     // the loader has loaded or unloaded something
-  kReferenceTrigger = 1U << 6,  // an instruction in a function, that refers to the variable
-  kSuspectTrigger = 1U << 7,    // a function of which nothing is known (suspects.h)
+  kProgramTrigger = 1U << 4,  // first instruction of the program
+  // function that the loader calls when it has loaded or unloaded something
+  kLoaderTrigger = 1U << 5,
+  kReferenceTrigger = 1U << 6,  // instruction in a function that refers to the variable
+  kSuspectTrigger = 1U << 7,    // start of a function of which nothing is known (suspects.h)
 };
 
 class Triggers {
@@ -47,10 +48,10 @@ class Triggers {
 
   void add(Address address, unsigned reasons);
   void remove(Address address, unsigned reasons);
-  // Reasons at an address; 0: none.
+  // The reasons at an address; 0: none.
   unsigned at(Address address) const;
 
-  // Adds the triggers in loaded code. The plan tells which files publish.
+  // Adds the triggers in loaded code. The plan names the files that publish.
   void add_range(const MappedCode& range, const ProcessPlan& plan);
   // Replaces the trigger at the function's start by triggers at those of its instructions that
   // refer to the variable.
@@ -61,7 +62,7 @@ class Triggers {
   // Whether some trigger leads to updates.
   bool any_writer() const { return writers_ != 0; }
   void remove_all();
-  // Forgets the triggers in this range: the memory is gone.
+  // Forgets the triggers in this range, whose memory is gone.
   void forget(Address start, Address end);
 
  private:

@@ -15,25 +15,25 @@ bool starts_with(const Chain& chain, const Chain& start, std::size_t length) {
                     chain.begin());
 }
 
-// An element of a chain that stands for a call of a function that was inlined.
+// Whether an element of a chain stands for a call of an inlined function.
 bool is_inlined(const std::string& element) { return element.find('@') != std::string::npos; }
 
-// "#7 f" is an activation of f, "f@12" one that was inlined.
+// The element "#7 f" is an activation of f, "f@12" is an inlined call.
 std::string function_of(const std::string& element) {
   if (is_inlined(element)) return element.substr(0, element.find('@'));
   const std::size_t space = element.find(' ');
   return space == std::string::npos ? element : element.substr(space + 1);
 }
 
-// The function of the program of which one activation made both changes, at least one of them by
-// itself. Empty: there is none.
+// Returns the function of the program that made both changes in one activation, and at least one of
+// them by itself. Empty: there is none.
 Chain shared_function(const Change& first, const Change& second) {
   const auto differs = std::ranges::mismatch(first.chain, second.chain);
   const bool own_code = differs.in1 == first.chain.end() || differs.in2 == second.chain.end();
   return own_code ? Chain(first.chain.begin(), differs.in1) : Chain();
 }
 
-// What the thread did in between shows that the state was meant.
+// Whether the thread did something in between that shows that the state was meant.
 bool is_parted(const Interval& between) {
   return between.ran_free || between.waited || between.steps > kStableSteps;
 }
@@ -60,7 +60,7 @@ std::set<std::string> keys_of(const CheckedSet& set) {
   return keys;
 }
 
-// Of these keys, in their order; nothing where there is none.
+// Returns the values of these keys, in the order of the keys; nullopt for those without a value.
 std::vector<std::optional<std::string>> values_of(std::span<const std::string_view> keys,
                                                   const CheckedSet& set) {
   std::vector<std::optional<std::string>> values;
@@ -76,8 +76,8 @@ std::string quoted(const std::string& key) {
   return '"' + key.substr(0, kMost) + '"';
 }
 
-// Says how a set differs from those around it; empty if labels that are set one by one can lead
-// through it. It names keys and no values, so that the words are the same in each run.
+// Describes how a set differs from those around it; empty if labels that are set one by one can
+// lead through it. The text names keys and no values, so that it is the same in each run.
 std::string difference_of(const CheckedSet& seen, const CheckedSet& before,
                           const CheckedSet& after) {
   const auto old_labels = labels_of(before);
@@ -137,7 +137,7 @@ bool UpdateJudge::are_one_update(const Change& first, const Change& second,
 }
 
 void UpdateJudge::note_doubt(const Change& first, const Change& second, const Interval& between) {
-  // Where the variable is no pointer, a store to it is like any other.
+  // If the variable is no pointer, a store to it is like any other.
   const bool in_program = rule_.by_pointer && first.region == 0 && second.region == 0 &&
                           first.publisher_call == 0 && second.publisher_call == 0;
   if (!in_program || !first.published || second.published || second.by_runtime) return;

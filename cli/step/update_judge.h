@@ -1,5 +1,5 @@
 // Decides which changes of a label set are one update, and which states within an update no reader
-// should have seen. It knows nothing of processes: it is told what happened.
+// should have seen. It knows nothing of processes: its caller passes it all that happened.
 //
 // A reader may interrupt the thread between any two instructions. So some reader sees each state of
 // the set, and the program must have meant it: the set before an update, or the one after it. A
@@ -26,8 +26,8 @@
 // while the thread sleeps); and, in the program's own code, one that has only labels of the sets
 // before and after, and lacks none that both have. Labels that are set one by one look like that.
 // Writers of some label sources show no labels at all while they change them (UpdateRule::hides):
-// that state is never torn. Some have keys whose values belong together, as the IDs of a trace and a
-// span (UpdateRule::together): new ones with old ones are torn, whoever set them.
+// that state is never torn. Some have keys whose values belong together, as the IDs of a trace and
+// a span (UpdateRule::together): new ones with old ones are torn, whatever code has set them.
 #pragma once
 
 #include <cstdint>
@@ -44,33 +44,35 @@ namespace labelscope::cli {
 // A state that lasts for more instructions than this was meant. A long memcpy, malloc or hash in
 // the middle of an update takes fewer; a program that works or waits takes more.
 inline constexpr std::uint64_t kStableSteps = 20'000;
-// A helper of a writer (it copies a string, or compares keys) takes fewer instructions.
+// A helper of a writer (for example one that copies a string, or compares keys) takes fewer
+// instructions.
 inline constexpr std::uint64_t kCalleeSteps = 1'000;
 
 struct Change {
-  SetCheck check;           // the set from then on
-  bool published = false;   // by a store to the variable itself
+  SetCheck check;           // the set after the change
+  bool published = false;   // made by a store to the variable itself
   bool by_runtime = false;  // the instruction is one of libc's, malloc's, ...
   // The functions of the writer's author in which it happened, outermost first. Each activation is
   // followed by the functions that are inlined in it.
   std::vector<std::string> chain;
   std::uint64_t publisher_call = 0;  // activation of the publisher's outermost function; 0: none
-  std::uint64_t region = 0;          // declared update; 0: none
-  std::vector<Address> addresses;    // of the instruction, then of its callers
+  std::uint64_t region = 0;          // the declared update; 0: none
+  std::vector<Address> addresses;    // address of the instruction, then those of its callers
 };
 
 // What the thread did since the last change.
 struct Interval {
-  bool ran_free = false;  // for a while it was not stepped
-  bool waited = false;    // it asked the kernel to let time pass
+  bool ran_free = false;  // it was not stepped for a while
+  bool waited = false;    // it made a system call that waits
   std::uint64_t steps = 0;
-  std::uint64_t program_steps = 0;  // in the program's own code, whoever called it
-  std::uint64_t callee_steps = 0;   // in functions of the program that were called and returned
+  std::uint64_t program_steps = 0;  // own steps in the program's code, whatever called it
+  // steps in functions of the program that were called and have returned
+  std::uint64_t callee_steps = 0;
   std::vector<std::vector<std::string>> jumps_back;  // chains of the jumps to lower addresses
 };
 
 struct UpdateFinding : Finding {
-  const Change* change = nullptr;  // made the state; null: the set was found like this
+  const Change* change = nullptr;  // it made the state; null: the set was found like this
   CheckedSet before;
   CheckedSet seen;
   CheckedSet after;
@@ -80,25 +82,25 @@ class UpdateJudge {
  public:
   using Report = std::function<void(const UpdateFinding&)>;
 
-  // `rule`: of the label source. `at_rest`: the set as it was found.
+  // `rule` is that of the label source, `at_rest` the set as it was found.
   UpdateJudge(const UpdateRule& rule, const SetCheck& at_rest, Report report);
 
   void add(Change change, const Interval& since);
-  // The current update, if there is one, is over; `now` is its last state.
+  // Ends the current update, if there is one; `now` is its last state.
   void finish(const SetCheck& now);
-  // The set changed while the thread ran freely. Call finish() before.
+  // The set changed while the thread ran freely. Call finish() before this.
   void found(const SetCheck& at_rest);
   // The number of updates that were stepped through from beginning to end.
   std::uint64_t updates() const { return closed_; }
-  // Functions of the program of which one call published a set and then changed it in place. That
-  // is taken for two updates. Whether it is, only the author knows.
+  // Functions of the program of which one call published a set and then changed it in place. These
+  // count as two updates. Whether they are two, only the author knows.
   const std::set<std::string>& doubtful() const { return doubtful_; }
 
  private:
   static bool are_one_update(const Change& first, const Change& second, const Interval& between);
   void note_doubt(const Change& first, const Change& second, const Interval& between);
   void close();
-  // What readers see wrong while the set is as after this change; nullopt: nothing.
+  // What is wrong for readers while the set is as it is after this change; nullopt: nothing.
   std::optional<std::string> what_is_torn(const Change& change) const;
   void report_rules(const Change& change, const SetCheck& before);
 
