@@ -12,7 +12,7 @@
 namespace labelscope::cli {
 namespace {
 
-// Packages may say /lib where the file is in /usr/lib: there, one is a link to the other.
+// Packages may name /lib for a file in /usr/lib: there, one is a link to the other.
 std::size_t hash_of(std::string_view path) {
   constexpr std::string_view kUsr = "/usr";
   for (const std::string_view merged : {"/usr/lib", "/usr/bin/", "/usr/sbin/"}) {
@@ -23,7 +23,8 @@ std::size_t hash_of(std::string_view path) {
 
 }  // namespace
 
-// Debian makes -dbgsym packages by itself. Two that many programs need are older, and made by hand.
+// Debian makes -dbgsym packages by itself. Two packages that many programs need are older, and made
+// by hand.
 std::string debug_package_of(const std::string& package) {
   if (package == "libc6") return "libc6-dbg";
   constexpr std::string_view kPython = "python3.";

@@ -1,7 +1,7 @@
 // Which package would bring the debug symbols of a file that dpkg(1) has installed.
 //
 // dpkg keeps the names of a package's files in /var/lib/dpkg/info/PACKAGE.list, which only root can
-// change. They are read once, when somebody asks first, and kept as hashes: a desktop has a million.
+// change. They are read once, at the first call, and kept as hashes: a desktop has a million.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class DebugPackages {
  public:
   explicit DebugPackages(std::string folder = "/var/lib/dpkg/info") : folder_(std::move(folder)) {}
 
-  // Empty: not known. Also where `file` is not the one that this system has at `path`: that of a
-  // container may be of another version.
+  // Returns the empty text if the package is not known, or if `file` is not the one that this
+  // system has at `path`: in a container it may be of another version.
   std::string of(const std::string& path, const UniqueFd& file);
 
  private:
@@ -31,7 +31,7 @@ class DebugPackages {
   std::vector<std::pair<std::size_t, std::uint32_t>> files_;  // hash, package; sorted
 };
 
-// "liblzma5-dbgsym" for "liblzma5".
+// Returns "liblzma5-dbgsym" for "liblzma5".
 std::string debug_package_of(const std::string& package);
 
 }  // namespace labelscope::cli

@@ -22,15 +22,15 @@ class Debuginfod {
   Debuginfod& operator=(const Debuginfod&) = delete;
   ~Debuginfod();
 
-  // The user has named some.
+  // Whether the user has named servers.
   static bool has_servers();
 
   struct Found {
     UniqueFd file;
-    std::string why_not;  // what was left out; empty if nothing was
+    std::string why_not;  // what was not tried, and why; empty if nothing
   };
-  // `progress`: called while it waits, with the bytes that have come, and how many there are (0: no
-  // server has said so yet).
+  // `progress` is called while it waits, with the bytes that have come, and how many there are (0:
+  // no server has reported that yet).
   Found find(const std::string& build_id,
              const std::function<void(std::size_t, std::size_t)>& progress);
 

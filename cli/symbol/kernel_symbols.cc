@@ -17,7 +17,7 @@ namespace {
 // No kernel function is nearly as long. The last function of a module is followed by a gap, not by
 // a symbol: without this bound it would name every address up to the next module.
 constexpr Address kLongestFunction = Address{1} << 20;
-// Below are per-CPU offsets and absolute values, which are no addresses.
+// Smaller values are per-CPU offsets and absolute values, which are no addresses.
 constexpr Address kLowestKernelAddress = Address{1} << 48;
 constexpr std::size_t kMaxText = std::size_t{256} << 20;
 constexpr std::size_t kMaxName = UINT16_MAX;
@@ -28,7 +28,7 @@ constexpr std::string_view kHidden =
 
 bool is_text(char type) { return type == 't' || type == 'T' || type == 'w' || type == 'W'; }
 
-// Of several names of one address the best is global and has the fewest underscores in front.
+// Ranks several names of one address: the best is global and has the fewest underscores in front.
 int badness(char type, std::string_view name) {
   int bad = type == 'T' ? 0 : type == 't' ? 100 : 200;
   return bad + static_cast<int>(std::min<std::size_t>(name.find_first_not_of('_'), 99));
@@ -38,7 +38,8 @@ int badness(char type, std::string_view name) {
 
 bool KernelSymbols::less(const Entry& a, const Entry& b) const {
   if (a.address != b.address) return a.address < b.address;
-  // Functions after data, the best function last: find() takes the last entry of an address.
+  // Sorts functions after data, and the best function last: find() takes the last entry of an
+  // address.
   if (is_text(a.type) != is_text(b.type)) return is_text(b.type);
   std::string_view name_a(text_.data() + a.name, a.name_size);
   std::string_view name_b(text_.data() + b.name, b.name_size);
@@ -47,7 +48,7 @@ bool KernelSymbols::less(const Entry& a, const Entry& b) const {
   return bad_a != bad_b ? bad_a > bad_b : name_a > name_b;
 }
 
-// "ffffffff81000000 T _stext" or "ffffffffc0000000 t ext4_map\t[ext4]"
+// Takes "ffffffff81000000 T _stext" or "ffffffffc0000000 t ext4_map\t[ext4]".
 bool KernelSymbols::add_line(std::string_view line, std::size_t offset) {
   Entry entry;
   const char* end = line.data() + line.size();

@@ -15,25 +15,26 @@
 namespace labelscope::cli {
 
 struct KernelSymbol {
-  std::string_view name;    // as the kernel has it
+  std::string_view name;    // as the kernel names it
   std::string_view module;  // "ext4", "bpf"; empty for the kernel proper
 };
 
 class KernelSymbols {
  public:
-  // Takes the whole text of /proc/kallsyms. kPermission: every address is zero
-  // (kernel.kptr_restrict or a missing capability); kMalformed: no line could be understood.
+  // Takes the whole text of /proc/kallsyms. Fails with kPermission if every address is zero
+  // (kernel.kptr_restrict or a missing capability), and with kMalformed if no line could be
+  // understood.
   static Result<KernelSymbols> parse(std::string text);
 
-  // The function that covers `address`; nullopt past the last symbol, in data, or far away from
-  // any. The views live as long as this object.
+  // Returns the function that covers `address`; nullopt past the last symbol, in data, or far away
+  // from any. The views live as long as this object.
   std::optional<KernelSymbol> find(Address address) const;
 
-  // Lines that are no symbol in the known form; they were left out.
+  // The number of lines that are no symbol in the known form; they were left out.
   std::size_t malformed_lines() const { return malformed_lines_; }
 
  private:
-  // Offsets into text_ and not views: text_ may move.
+  // An entry has offsets into text_ and not views, because text_ may move.
   struct Entry {
     Address address = 0;
     std::uint32_t name = 0;
@@ -50,7 +51,7 @@ class KernelSymbols {
   std::size_t malformed_lines_ = 0;
 };
 
-// Reads /proc/kallsyms. kPermission when the kernel refuses.
+// Reads /proc/kallsyms. Fails with kPermission if the kernel refuses.
 Result<std::string> read_kallsyms();
 
 // Reads and parses it on a thread of its own, without precedence. It takes a tenth of a second, for

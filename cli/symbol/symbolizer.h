@@ -1,5 +1,5 @@
-// Names for addresses: libdwfl for files (function, file, line, inlined functions), in a process of
-// its own (file_namer.h), and /proc/kallsyms for the kernel.
+// Names for addresses: for files by libdwfl (function, file, line, inlined functions), in a process
+// of its own (file_namer.h), and for the kernel by /proc/kallsyms.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ struct SymbolizerOptions {
   // Called at least fifty times a second. True ends the work early and leaves the rest without
   // names (Ctrl-C).
   std::function<bool()> cancelled;
-  // The names of the kernel, if somebody has begun to read them already.
+  // The names of the kernel, if reading them has begun already.
   std::shared_future<Result<KernelSymbols>> kernel;
   // Called with (locations done, locations in all).
   std::function<void(std::size_t, std::size_t)> progress;
 };
 
-// Fills Location::lines of every location, ProfileModule::build_id where the file tells it, and
-// ProfileModule::symbol_problem where names are missing. `files` is parallel to profile.modules.
-// A location whose name cannot be found keeps no lines. Never fails as a whole.
+// Fills Location::lines of every location, ProfileModule::build_id if the file has one, and
+// ProfileModule::symbol_problem if names are missing. `files` is parallel to profile.modules. A
+// location whose name cannot be found keeps no lines. Never fails as a whole.
 void symbolize(Profile& profile, const std::vector<ModuleFile>& files, FileNamer& namer,
                const SymbolizerOptions& options);
 
