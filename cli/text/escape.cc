@@ -1,4 +1,4 @@
-// The escapes, and the columns that text takes, by utf8proc.
+// Escapes text, and counts its columns, by utf8proc.
 #include "cli/text/escape.h"
 
 #include <utf8proc.h>
@@ -15,14 +15,14 @@ constexpr char32_t kDelete = 0x7F;
 
 struct Character {
   char32_t code = 0;
-  std::size_t length = 0;  // bytes; 0 where no valid character starts
+  std::size_t length = 0;  // in bytes; 0 if no valid character starts here
 };
 
 unsigned byte_at(std::string_view bytes, std::size_t index) {
   return static_cast<unsigned char>(bytes[index]);
 }
 
-// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Decodes strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
 Character decode_utf8(std::string_view bytes) {
   const unsigned first = byte_at(bytes, 0);
   if (first < 0x80) return {first, 1};
@@ -39,14 +39,14 @@ void append_byte_escape(std::string& out, char byte) {
 
 bool between(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
-// As wide as a space or wider, with nothing to see.
+// Whether the character is invisible and at least as wide as a space.
 bool is_space(char32_t code) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ZS;
 }
 
-// Beyond ASCII: what moves the cursor, changes the direction of text, breaks the line, or is
-// invisible and can carry a second text (tag characters) or make two texts look the same. Joiners
-// (200C, 200D) are part of how some languages are written.
+// Characters beyond ASCII that move the cursor, change the direction of text, break the line, or
+// are invisible and can carry a second text (tag characters) or make two texts look the same.
+// Joiners (200C, 200D) are not among them: some languages are written with them.
 bool is_unsafe_character(char32_t code) {
   return between(code, 0x80, 0x9F) || code == 0xAD || code == 0x061C || code == 0x180E ||
          code == 0x200B || code == 0x200E || code == 0x200F || between(code, 0x2028, 0x202E) ||
@@ -143,7 +143,7 @@ std::string escape_xml(std::string_view safe) {
         out += "&#39;";
         break;
       default:
-        // U+FFFE and U+FFFF, which XML 1.0 forbids (section 2.2).
+        // These are U+FFFE and U+FFFF, which XML 1.0 forbids (section 2.2).
         if (rest.starts_with("\xEF\xBF\xBE") || rest.starts_with("\xEF\xBF\xBF")) {
           out += rest[2] == '\xBE' ? "\\u{fffe}" : "\\u{ffff}";
           i += 2;
@@ -156,7 +156,7 @@ std::string escape_xml(std::string_view safe) {
 }
 
 std::string escape_file_name(std::string_view bytes) {
-  // Leaves room for the rest of a name below the 255 bytes that file systems allow.
+  // This leaves room for the rest of a name below the 255 bytes that file systems allow.
   constexpr std::size_t kMaxBytes = 128;
   std::string out(bytes.substr(0, kMaxBytes));
   std::replace_if(
@@ -202,7 +202,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
   const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
   std::vector<std::string> lines{std::string(text.substr(0, indent))};
   std::size_t length = indent;
-  bool begun = false;  // the line has a word
+  bool begun = false;  // the line has a word already
   for (std::string_view rest = text.substr(indent); !rest.empty();) {
     const std::size_t end = std::min(rest.find(' ', 1), rest.size());
     std::string_view word = rest.substr(0, end);

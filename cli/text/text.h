@@ -1,4 +1,4 @@
-// What the texts of all commands are made of: counts, times, colours.
+// Parts of the texts of all commands: counts, times, colours.
 #pragma once
 
 #include <array>
@@ -10,23 +10,23 @@
 #include <string>
 #include <string_view>
 
-#include "base/text.h"  // hex(), base_name()
+#include "base/text.h"  // also declares hex() and base_name()
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
 
-// "1 file", "3 files"
+// Returns "1 file" or "3 files".
 inline std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-// "cannot write out.folded: No space left on device"
+// Makes "cannot write out.folded: No space left on device".
 inline std::string cannot_write(const std::string& what, int errno_value) {
   return "cannot write " + what +
          (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value));
 }
 
-// Every rendering ends with this check: has the stream taken all of it?
+// Every rendering ends with this check whether the stream has taken all of it.
 inline Status flush_output(std::ostream& out) {
   out.flush();
   if (out) return {};
@@ -34,7 +34,7 @@ inline Status flush_output(std::ostream& out) {
                "the output did not take every byte (a full disk, or a reader that went away)"};
 }
 
-// "1,234,567"
+// Returns "1,234,567".
 inline std::string with_thousands(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) {
@@ -44,14 +44,14 @@ inline std::string with_thousands(std::uint64_t number) {
   return digits;
 }
 
-// "12.3"
+// Returns "12.3".
 inline std::string decimal(double value, int places) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), "%.*f", places, value);
   return text.data();
 }
 
-// "30 s", "0.3 s"
+// Returns "30 s" or "0.3 s".
 inline std::string seconds_text(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count() / 1000);
   if (const auto rest = time.count() % 1000; rest != 0) {
@@ -61,7 +61,7 @@ inline std::string seconds_text(std::chrono::milliseconds time) {
   return text + " s";
 }
 
-// Select Graphic Rendition (ECMA-48).
+// The codes are Select Graphic Rendition (ECMA-48).
 inline constexpr std::string_view kBold = "\x1b[1m";
 inline constexpr std::string_view kDim = "\x1b[2m";
 inline constexpr std::string_view kRed = "\x1b[1;31m";
