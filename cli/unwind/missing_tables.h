@@ -1,4 +1,4 @@
-// Says which files have no unwind table, and why.
+// Reports which files have no unwind table, and why.
 #pragma once
 
 #include "cli/unwind/table_worker.h"

@@ -16,7 +16,8 @@ namespace {
 using protozero::pbf_builder;
 using protozero::pbf_message;
 
-// Both sides are the same program: rows and rules go as they lie in memory. kFacts comes last.
+// Both sides are the same program: rows and rules are sent as they are in memory. kFacts comes
+// last.
 enum class Reply : protozero::pbf_tag_type { kRows = 1, kRules, kPages, kSegments, kText, kFacts };
 
 constexpr std::size_t kChunk = std::size_t{64} << 10;
@@ -25,7 +26,7 @@ static_assert(std::has_unique_object_representations_v<ls_unwind_rule>,
               "no byte of a rule is of nothing");
 
 constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
-// A kernel takes 64 KiB of program headers.
+// A kernel loads no file with more than 64 KiB of program headers.
 constexpr std::size_t kMaxSegments = 65536 / 56;
 constexpr std::size_t kSegmentNumbers = 6;
 constexpr std::size_t kFactNumbers = 10;
@@ -56,7 +57,7 @@ Status take_chunk(std::string_view bytes, std::size_t most, std::vector<T>& valu
   return {};
 }
 
-// False: not so many, or more.
+// Returns false if there are not exactly so many.
 template <std::size_t kCount>
 bool take_numbers(const std::vector<std::uint64_t>& packed,
                   std::array<std::uint64_t, kCount>& numbers) {
@@ -85,7 +86,7 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
   send_chunks(Reply::kPages, counts, send);
   std::string body;
   pbf_builder<Reply> builder(body);
-  // What is beyond the bound never comes to be loaded.
+  // Segments beyond the bound are never loaded.
   for (std::size_t i = 0; i < std::min(table.segments.size(), kMaxSegments); ++i) {
     const LoadSegment& segment = table.segments[i];
     const std::array<std::uint64_t, kSegmentNumbers> numbers{

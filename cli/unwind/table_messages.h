@@ -1,13 +1,14 @@
 // An unwind table on its way from the worker, as the bytes of messages (worker/channel.h).
 //
-// It goes into maps that the kernel's half searches, and the one who reads it has rights that the
-// worker has not. So nothing of it is taken that a table cannot be (unwind_table/unwind_rules.h):
+// It goes into maps that the BPF programs search, and its reader has rights that the
+// worker has not. So anything that no table can contain is refused (unwind_table/unwind_rules.h):
 //
-//   pages --> how many rows each has, never where they begin: they follow each other
-//   rows  --> ascend within a page, from its first byte on, and name rules that are there
-//   rules --> of kinds that there are
+//   pages --> have a number of rows, and no start: they follow each other
+//   rows  --> ascend within a page, from its first byte on, and refer to rules that exist
+//   rules --> have one of the known kinds
 //
-// Which rule holds where may be a lie, as it may be in the file: then stacks of that file are wrong.
+// A rule may still be wrong for its place, as it may be in the file: then stacks of that file are
+// wrong.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +24,16 @@ namespace labelscope::cli {
 
 inline constexpr std::string_view kTableTask = "unwind-table";
 
-// In as many messages as it needs.
+// Sends the table in as many messages as it needs.
 void send_table(const UnwindTable& table, const std::function<void(std::string)>& send);
 
 class TableReader {
  public:
   explicit TableReader(const UnwindTableLimits& limits = {}) : limits_(limits) {}
 
-  // kMalformed: it is not of a table within the limits.
+  // Fails with kMalformed if it is no part of a table within the limits.
   Status take(std::string_view body);
-  // After the last one. kMalformed: all together are no table.
+  // Call it after the last message. Fails with kMalformed if all together are no table.
   Result<UnwindTable> finish();
 
  private:

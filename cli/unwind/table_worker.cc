@@ -22,12 +22,12 @@ Status answer_table(Message message, Conversation& conversation) {
     if (!table) return table.error();
     send_table(*table, [&](std::string body) { conversation.reply(std::move(body)); });
   }
-  // It stays for the next file, which may come in an hour or never.
+  // The worker stays for the next file, which may come in an hour or never.
   ::malloc_trim(0);
   return {};
 }
 
-// As the kernel has it, where the file was opened.
+// Returns the path by which the file was opened, from the kernel.
 std::string path_of(const UniqueFd& file) {
   const std::string link = "/proc/self/fd/" + std::to_string(file.get());
   std::string path(PATH_MAX, '\0');
@@ -41,7 +41,7 @@ std::string path_of(const UniqueFd& file) {
 Answer make_table_task() { return answer_table; }
 
 void TableWorker::stop() {
-  stopped_ = true;  // and so a build that goes on ends soon
+  stopped_ = true;  // makes a running build end soon
   const std::lock_guard lock(use_);
   worker_.end();
 }

@@ -1,14 +1,14 @@
-// Unwind tables of foreign files, built in a worker of their own: that for names may be busy, and
-// waits for nobody's stacks.
+// Unwind tables of foreign files, built in a worker of their own: the one that finds names may be
+// busy, and stacks cannot wait for it.
 //
-//   who unwinds                       worker
+//   unwinder                          worker
 //     a descriptor ---------------->  build_unwind_table(): libelf, libdw
 //       <---------------------------  rows, rules, pages (table_messages.h)
 //
 // BPF recordings ask from TableBuilder's thread, ptrace recordings and dumps from their own.
 //
-// A file that kills the worker, or takes too long, has no table: stacks end in its code ("no-table"),
-// and labelscope says so. The next file has another worker.
+// A file that kills the worker, or takes too long, has no table: stacks end in its code
+// ("no-table"), and labelscope reports that. The next file has another worker.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,8 @@ Answer make_table_task();
 
 class TableWorker {
  public:
-  // Beside what the file may take (UnwindTableLimits): to start, on a machine that is busy.
+  // Added to the time that the file may take (UnwindTableLimits): a busy machine needs it to start
+  // the worker.
   static constexpr std::chrono::seconds kPatience{40};
 
   explicit TableWorker(Launcher launch = launch_own_worker,
@@ -41,17 +42,18 @@ class TableWorker {
       : worker_(std::move(launch), [this] { return stopped_ || (is_unwanted_ && is_unwanted_()); }),
         patience_(patience) {}
 
-  // Before the first table, for who asks from his main loop: whether nobody waits for them any more.
+  // If build() runs on the main thread, Ctrl-C is not handled meanwhile. So while it waits it calls
+  // this, which returns true when no more tables are needed. Call it before the first build().
   void set_unwanted(std::function<bool()> is_unwanted) { is_unwanted_ = std::move(is_unwanted); }
 
-  // What samplers and snapshots take as their way to build tables (BuildUnwindTable). One thread at
-  // a time, the same one for as long as it lives: the worker ends with it.
+  // Samplers and snapshots build tables by this (BuildUnwindTable). One thread at a time may call
+  // it, always the same one: the worker ends with that thread.
   Result<UnwindTable> build(UniqueFd file);
-  // From any thread: nobody waits for tables any more. The worker is killed when it returns, and may
-  // need a moment more to end.
+  // Any thread may call it: no more tables are needed. The worker is killed when it returns, and
+  // may take a moment to end.
   void stop();
 
-  // From any thread.
+  // failures() may be called on any thread.
   struct Failures {
     std::vector<std::string> files;  // "/path: why"; the first ones
     std::size_t more = 0;
@@ -63,10 +65,10 @@ class TableWorker {
 
   std::atomic<bool> stopped_ = false;
   std::function<bool()> is_unwanted_;
-  std::mutex use_;  // of worker_
+  std::mutex use_;  // guards worker_
   Worker worker_;
   Worker::Clock::duration patience_;
-  mutable std::mutex mutex_;  // of failures_
+  mutable std::mutex mutex_;  // guards failures_
   Failures failures_;
 };
 
