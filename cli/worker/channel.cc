@@ -14,7 +14,7 @@ using Control = std::array<char, CMSG_SPACE(sizeof(int) * kMaxFiles)>;
 
 Error gone() { return {ErrorCode::kVanished, "the other side has closed the connection"}; }
 
-// 0: nothing happened in this time.
+// Returns 0 if nothing happened in this time.
 Result<int> wait_for(int socket, short events, std::chrono::milliseconds timeout) {
   pollfd waiting{socket, events, 0};
   const int ready = ::poll(&waiting, 1, static_cast<int>(timeout.count()));
@@ -69,7 +69,8 @@ Status Channel::send(const Message& message, std::chrono::milliseconds timeout) 
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) return Error{ErrorCode::kLimit, "the other side does not read"};
-    const Result<int> ready = wait_for(socket_.get(), POLLOUT, left);  // or until a signal
+    // ends early if a signal comes
+    const Result<int> ready = wait_for(socket_.get(), POLLOUT, left);
     if (!ready) return ready.error();
   }
 }

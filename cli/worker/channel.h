@@ -1,10 +1,10 @@
-// The wire between labelscope and its worker: packets over one socket, and descriptors beside them.
+// The wire between labelscope and its worker: packets over one socket, and descriptors with them.
 //
-//   packet = kind (1 byte) | body, up to kMaxPacket bytes | up to kMaxFiles descriptors (SCM_RIGHTS)
+//   packet = kind (1 byte) | body (<= kMaxPacket bytes) | <= kMaxFiles descriptors (SCM_RIGHTS)
 //
-// The socket is of the kind SOCK_SEQPACKET: the kernel keeps packets apart, so no length on the wire
-// can lie. A body is a message of Protocol Buffers (protozero), which the one that reads it checks
-// as it would check a file: the worker may be in the hands of whoever made the file that it reads.
+// The socket is of the kind SOCK_SEQPACKET: the kernel keeps packets apart, so no length on the
+// wire can be wrong. A body is a message of Protocol Buffers (protozero), which its reader checks
+// as carefully as a file: a file that the worker reads may have taken control of the worker.
 #pragma once
 
 #include <chrono>
@@ -20,21 +20,22 @@
 namespace labelscope::cli {
 
 // One packet fits into the kernel's default buffer for a socket (net.core.wmem_default: 208 KiB),
-// with what the kernel needs beside it.
+// with the kernel's own overhead.
 inline constexpr std::size_t kMaxPacket = std::size_t{96} << 10;
 inline constexpr std::size_t kMaxFiles = 2;
 
 struct Message {
-  // From the worker: kReady once, and then for each request any number of kReply and kAsk, and
-  // kDone. To the worker: kRequest, and one kGive for each kAsk.
+  // The worker sends kReady once, and then for each request any number of kReply and kAsk, and
+  // kDone. labelscope sends kRequest, and one kGive for each kAsk.
   enum class Kind : std::uint8_t {
-    kReady = 1,  // the worker has given up its rights; the body tells what could not be given up
-    kRefused,    // it has not, so it does nothing; the body tells why
-    kRequest,    // body: name of the task, '\0', what is asked
-    kReply,      // a part of the answer
-    kAsk,        // the worker needs something to go on
-    kGive,       // what it asked for
-    kDone,       // the end of the answer; the body is empty, or tells why there is none
+    // the worker has given up its rights; the body names those that it could not give up
+    kReady = 1,
+    kRefused,  // the worker could not, so it does nothing; the body has the reason
+    kRequest,  // body: name of the task, '\0', the request itself
+    kReply,    // a part of the answer
+    kAsk,      // the worker needs something to continue
+    kGive,     // what it asked for
+    kDone,     // the end of the answer; the body is empty, or has the reason why there is none
   };
   Kind kind = Kind::kDone;
   std::string body;
@@ -47,11 +48,11 @@ class Channel {
   enum class Files { kTaken, kRefused };
   Channel(UniqueFd socket, Files files) : socket_(std::move(socket)), files_(files) {}
 
-  // kVanished: the other side is gone. kLimit: the packet is too large. Waits for room as long as
-  // `timeout`: the other side may not be reading.
+  // Waits up to `timeout` for room, because the other side may not be reading. Fails with kVanished
+  // if the other side is gone, and with kLimit if the packet is too large.
   Status send(const Message& message, std::chrono::milliseconds timeout);
-  // nullopt: nothing came in this time. kVanished: the other side is gone; kMalformed: what came is
-  // no message. A negative timeout waits without a limit.
+  // nullopt: nothing came in this time. Fails with kVanished if the other side is gone, and with
+  // kMalformed if it is no message. A negative timeout waits without a limit.
   Result<std::optional<Message>> receive(std::chrono::milliseconds timeout);
   void close() { socket_.reset(); }
 

@@ -1,7 +1,7 @@
-// Messages of Protocol Buffers from the other side, field by field.
+// Reads messages of Protocol Buffers from the other side, field by field.
 //
-// protozero asserts that a field is of the type that it is read as. But that is up to the one who
-// wrote it, and an assertion would end labelscope: so the type is looked at first.
+// protozero asserts that a field has the type that it is read as. But the sender decides that, and
+// an assertion would end labelscope: so the type is checked first.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Field {
   protozero::pbf_message<Tag>& message_;
 };
 
-// protozero throws at bytes that are no message, and this is where that ends.
+// protozero throws if the bytes are no message; this turns it into an error.
 template <class Tag, class Take>
 Status read_fields(std::string_view body, Take take) {
   try {

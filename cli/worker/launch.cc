@@ -18,7 +18,7 @@
 namespace labelscope::cli {
 namespace {
 
-// Above the numbers that the worker's descriptors get.
+// This is above the numbers of the worker's descriptors.
 constexpr int kOutOfTheWay = 10;
 
 struct Start {
@@ -29,17 +29,18 @@ struct Start {
   int socket;
 };
 
-// Before Linux 5.9 it must do that all of labelscope's descriptors are closed by executing.
+// Linux before 5.9 lacks this call; there it is enough that executing closes all descriptors of
+// labelscope.
 bool close_others() {
   return ::syscall(SYS_close_range, kWorkerSocket + 1, ~0U, 0) == 0 || errno == ENOSYS;
 }
 
-// Runs in the memory of labelscope until it executes: system calls only.
+// Runs in the memory of labelscope until it executes, so it makes only system calls.
 [[noreturn]] void become_worker(const Start& start, volatile int& failed) {
   const bool placed = ::dup2(start.null, STDIN_FILENO) >= 0 && ::dup2(start.null, 1) >= 0 &&
                       ::dup2(start.null, 2) >= 0 && ::dup2(start.socket, kWorkerSocket) >= 0 &&
                       close_others() &&
-                      // Else file capabilities of labelscope would come back.
+                      // Otherwise file capabilities of labelscope would come back.
                       ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                       // Ctrl-C in the terminal is for labelscope.
                       ::setsid() >= 0;
@@ -72,7 +73,7 @@ Result<Launched> launch_worker(const char* program, std::uint64_t most_memory) {
   std::string argument(kWorkerArgument);
   std::string memory = std::to_string(most_memory);
   std::array<char*, 4> arguments{name.data(), argument.data(), memory.data(), nullptr};
-  // Where its libraries are, if they are not where libraries are.
+  // It may need this to find libraries in unusual folders.
   std::vector<char*> environment;
   std::string libraries = "LD_LIBRARY_PATH=";
   if (const char* folders = std::getenv("LD_LIBRARY_PATH")) {  // NOLINT(concurrency-mt-unsafe)

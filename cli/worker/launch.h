@@ -1,9 +1,9 @@
 // Starts the process of a worker.
 //
-// It executes labelscope itself (/proc/self/exe) rather than fork: a fork would have a copy of all
-// memory of labelscope (what was read from other targets, and where everything lies), cost the more
-// the more that is, and find the locks of other threads as they were at that moment. An executed
-// worker knows nothing, and can be started again at any time for the same 20 ms. vfork() copies no
+// It executes labelscope itself (/proc/self/exe) instead of only forking. A fork would have a copy
+// of all memory of labelscope (with data from other targets, and all addresses), would take longer
+// the larger that memory is, and would inherit the locks of other threads in any state. An executed
+// worker knows nothing, and can be started again at any time in the same 20 ms. vfork() copies no
 // page tables for it.
 #pragma once
 
@@ -20,14 +20,14 @@ namespace labelscope::cli {
 
 struct Launched {
   pid_t pid = 0;
-  UniqueFd socket;  // ours
+  UniqueFd socket;  // our end
 };
 
-// Tests have others.
+// Tests use other launchers.
 using Launcher = std::function<Result<Launched>(std::uint64_t most_memory)>;
 
-// For worker_main(): with one socket and no other descriptor, no environment, no terminal, and no
-// rights to gain. `program` is an absolute path.
+// Starts a process that calls worker_main(), with one socket and no other descriptor, no
+// environment, no terminal, and no way to gain rights. `program` is an absolute path.
 Result<Launched> launch_worker(const char* program, std::uint64_t most_memory);
 Result<Launched> launch_own_worker(std::uint64_t most_memory);
 

@@ -14,11 +14,11 @@
 namespace labelscope::cli {
 namespace {
 
-// labelscope reads all the time while it waits for an answer, or is gone.
+// labelscope always reads while it waits for an answer, or it is gone.
 constexpr std::chrono::seconds kMostPatience{60};
 constexpr std::chrono::milliseconds kNoLimit{-1};
 
-// Nothing can be said any more to a labelscope that is gone, and libdw cannot be left in the middle.
+// If labelscope is gone there is no one to report to, and libdw cannot be left in the middle.
 [[noreturn]] void leave(int status) { _exit(status); }
 
 void send_or_leave(Channel& channel, Message message) {
@@ -92,7 +92,7 @@ int worker_main(char** argv, std::span<const WorkerTask> tasks) {
     send_or_leave(channel, {Message::Kind::kRefused, sealed.error().context, {}});
     return 0;
   }
-  // An allocation that fails in the middle of libdw or of a task leaves nothing that can go on.
+  // If an allocation fails in the middle of libdw or of a task, the worker cannot continue.
   std::set_new_handler([] { leave(kWorkerOutOfMemory); });
   send_or_leave(channel, {Message::Kind::kReady, joined(*sealed), {}});
   serve_requests(channel, tasks);

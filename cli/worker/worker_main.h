@@ -1,4 +1,4 @@
-// The worker: what runs in the process that looks at foreign files (worker.h is the other side).
+// The worker: what runs in the process that reads foreign files (worker.h is the other side).
 //
 //   labelscope                          worker
 //     executes itself ----------------->  main() --> worker_main(): gives up its rights (seal.h)
@@ -7,8 +7,8 @@
 //       <----------------------------- done
 //     closes the socket --------------->  ends
 //
-// A task is a name and a function, in the list of cli/worker_tasks.h: what the worker can do more is
-// one file and one line.
+// A task is a name and a function in the list of cli/worker_tasks.h. A new task is one file and one
+// line.
 #pragma once
 
 #include <functional>
@@ -34,29 +34,30 @@ class Conversation {
   Channel& channel_;
 };
 
-// An error: there is no answer, and why.
+// It fails if there is no answer; the error has the reason.
 using Answer = std::function<Status(Message request, Conversation& conversation)>;
 
 struct WorkerTask {
   std::string_view name;
-  // Called once for each worker; so an Answer can keep what the next request needs.
+  // Called once for each worker, so an Answer can keep what the next request needs.
   Answer (*make)();
 };
 
-// As argv[1], it makes labelscope the worker. Then follows the most memory that it may have.
+// As argv[1], this makes labelscope the worker. The next argument is the most memory that it may
+// have.
 inline constexpr std::string_view kWorkerArgument = "--worker-for-foreign-files";
 inline constexpr int kWorkerSocket = 3;
 
-// Exit statuses of the worker beside 0.
-inline constexpr int kWorkerMisused = 2;       // it was started by somebody else
-inline constexpr int kWorkerOutOfMemory = 12;  // ENOMEM
+// The exit statuses of the worker besides 0.
+inline constexpr int kWorkerMisused = 2;       // not started by labelscope
+inline constexpr int kWorkerOutOfMemory = 12;  // equals ENOMEM
 
 inline bool is_worker(int argc, char** argv) {
   return argc == 3 && std::string_view(argv[1]) == kWorkerArgument;
 }
-// What main() returns for the worker.
+// main() returns this for the worker.
 int worker_main(char** argv, std::span<const WorkerTask> tasks);
-// The loop alone: answers requests until labelscope closes the socket, and returns then.
+// The loop alone: answers requests until labelscope closes the socket.
 void serve_requests(Channel& channel, std::span<const WorkerTask> tasks);
 
 }  // namespace labelscope::cli
