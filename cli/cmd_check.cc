@@ -1,5 +1,5 @@
 // Checks, judges, renders. What could not be checked is never a clean verdict: neither a file that
-// publishes nothing, nor a program of which no labels were seen, nor one that failed.
+// publishes nothing, nor a program that showed no labels, nor a check that failed.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,7 +106,7 @@ class Check {
     return write(*output, text) ? kExitOk : kExitUnchecked;
   }
 
-  // Nothing: it cannot be written, and that has been said.
+  // nullopt: it cannot be written, and the user has seen the reason.
   std::optional<OutputFile> open_output() const {
     auto output = OutputFile::open(options_.output, options_.overwrite);
     if (output) return *std::move(output);
@@ -114,8 +114,8 @@ class Check {
     return std::nullopt;
   }
 
-  // A command has all rights that it always might, and each of its processes is started by the one
-  // that looks at it.
+  // A command runs with the rights of labelscope, which starts it and all its processes: giving
+  // some up would protect nothing.
   Status give_up_rights(const OutputFile& output) const {
     if (!options_.command.empty()) return {};
     const unsigned work = options_.pid ? kReadsTargets | kStopsThreads : kReadsFiles;
@@ -160,7 +160,7 @@ class Check {
     return options_.command.empty() ? "labelscope" : options_.command.front();
   }
 
-  // What makes a check of a process worth nothing, or less than it seems.
+  // Adds remarks on what makes a check of a process worth nothing, or less than it seems.
   void judge_process() {
     const CheckEffort& effort = report_.effort;
     const auto problem = [this](ErrorCode code, std::string text) {
@@ -168,7 +168,7 @@ class Check {
     };
     const bool interrupted = signals_->stop_requested();
     if (interrupted) problem(ErrorCode::kLimit, "interrupted: the check did not come to its end");
-    // Where nothing could be looked at, that has been said.
+    // If nothing could be read, a problem has reported it.
     if (report_.problems.empty() && options_.step && effort.updates == 0 && effort.labelled != 0) {
       problem(ErrorCode::kNotFound,
               "no change of labels was stepped through, so nothing about updates is proven: "
@@ -194,8 +194,7 @@ class Check {
       case CheckFormat::kSarif:
         return render_check_sarif(report_, verdict, LABELSCOPE_VERSION);
       case CheckFormat::kGithub:
-        // The program may have left its last line open: an annotation is one at a line's start
-        // only.
+        // The program may have left its last line open, and an annotation must begin a line.
         return (options_.command.empty() || options_.output != "-" ? "" : "\n") +
                render_check_github(report_, verdict);
       case CheckFormat::kText:
@@ -215,7 +214,7 @@ class Check {
     return written.has_value();
   }
 
-  // The text on stdout says all of it already.
+  // The text on stdout has all of it already.
   void tell(const CheckVerdict& verdict) const {
     if (options_.format == CheckFormat::kText && options_.output == "-") return;
     for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
@@ -240,7 +239,7 @@ class Check {
     const bool refused = std::any_of(
         report_.problems.begin(), report_.problems.end(),
         [](const CheckProblem& problem) { return problem.error.code == ErrorCode::kPermission; });
-    // A file that may not be read is one that cannot be checked; a process needs a privilege.
+    // A file that may not be read cannot be checked; a process needs a privilege.
     return refused && options_.paths.empty() ? kExitPermission : kExitUnchecked;
   }
 
@@ -249,8 +248,8 @@ class Check {
   }
 
   const CheckOptions& options_;
-  // Where there is a process to be let go of or ended. A check of files ends at once, as any
-  // program.
+  // Set if there is a process to be let go of or ended. A check of files ends at once, as any
+  // program does.
   std::optional<Signals> signals_;
   CheckReport report_;
   Progress progress_{options_.messages.progress};
@@ -259,7 +258,7 @@ class Check {
 }  // namespace
 
 int run(const CheckOptions& options) {
-  // It may go on for hours, and what it checks is not what happens at one moment.
+  // A check may go on for hours, and it does not depend on one moment.
   Precedence::own().give_back();
   return Check(options).run();
 }

@@ -1,5 +1,5 @@
 // Walks, inspects, renders. A file that the user names is inspected, or there is an error message;
-// below a directory only what can be a program or a library is of interest.
+// below a directory only possible programs and libraries are inspected.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -72,7 +72,7 @@ bool write_out(const std::string& text) {
   return std::fflush(stdout) == 0 && whole;
 }
 
-// `good`: what the files themselves say.
+// `good` is what the files themselves amount to.
 int status_of(const std::vector<FileProblem>& problems, bool good) {
   bool failed = false;
   bool not_found = false;
@@ -88,7 +88,7 @@ int status_of(const std::vector<FileProblem>& problems, bool good) {
   return failed || !good ? kExitRuntimeError : kExitOk;
 }
 
-// Of stacks, with --unwind.
+// Reports stacks, for --unwind.
 int run_unwind(const InspectOptions& options) {
   TableWorker tables;
   FileNamer names({});

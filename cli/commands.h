@@ -1,23 +1,24 @@
-// The commands of labelscope, each in a cmd_*.cc. They return the exit status (host/exit_status.h).
+// The commands of labelscope, each in a cmd_*.cc of its own. They return the exit status
+// (host/exit_status.h).
 #pragma once
 
 #include "cli/options/command_line.h"
 
 namespace labelscope::cli {
 
-// From a running process to files, a summary and a ledger. Of a command that it has started, its
-// own status.
+// Samples running processes and writes files, a summary and a ledger. For a command that it has
+// started it returns that command's status.
 int run(const RecordOptions& options);
-// From recordings to the same files, summaries and numbers.
+// Makes the same files, summaries and numbers from recordings.
 int run(const ReportOptions& options);
-// From two recordings to what differs.
+// Compares two recordings.
 int run(const DiffOptions& options);
-// The labels of every thread, now or when the process died. The status is that of the first process
-// that could not be shown.
+// Shows the labels of every thread, now or when the process died. The status is that of the first
+// process that could not be shown.
 int run(const DumpOptions& options);
-// From files to what they publish.
+// Shows what files publish.
 int run(const InspectOptions& options);
-// From files or a process to a verdict.
+// Judges files or processes.
 int run(const CheckOptions& options);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// labelscope: parse, dispatch, report what was not foreseen.
+// labelscope: parses, dispatches, and reports unexpected failures.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,16 +22,16 @@ namespace {
 
 using namespace labelscope::cli;
 
-// Where one of the three is closed, the next file that is opened would take its number, and a
-// message or a table would be written into a profile. Opened the wrong way round, so that using it
-// is an error as before.
+// If one of the three standard streams is closed, the next opened file would get its number, and a
+// message or a table would be written into a profile. So it is opened here in the wrong direction,
+// and using it still is an error.
 void occupy_standard_streams() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
-// Nothing here takes memory.
+// This must not allocate memory.
 int out_of_memory() {
   rlimit space{};
   const bool limited = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   Precedence::own().take();
   occupy_standard_streams();
-  std::setlocale(LC_CTYPE, "");  // whether a terminal shows more than ASCII
+  std::setlocale(LC_CTYPE, "");  // so that shows_unicode() can ask
   try {
     auto parsed = parse_command_line(argc, argv);
     if (const auto* end = std::get_if<ParseEnd>(&parsed)) {
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const std::system_error& error) {
-    // A thread that cannot be started, mostly: what is missing then is room for its stack.
+    // Mostly this is a thread that cannot be started because there is no memory for its stack.
     if (error.code() == std::errc::resource_unavailable_try_again) return out_of_memory();
     std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
     return kExitRuntimeError;

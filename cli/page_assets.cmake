@@ -1,10 +1,10 @@
-# Puts the page together: the modules of cli/format/page become one script, and script, style and body become strings of
-# the program. No other tool than cmake is needed.
+# Puts the page together: the modules of cli/format/page become one script, and script, style and
+# body become strings of the program. This needs only cmake.
 #
 #   cmake -DPAGE=cli/format/page -DMODULES=a.js,b.js -DOUTPUT=page_assets.cc -P page_assets.cmake
 #
-# A module uses only those before it in the list. As all of them become one scope, each name of theirs is there once; their
-# imports and the word "export" go.
+# A module uses only those before it in the list. All of them become one scope, so each name may be
+# defined once. Imports and the word "export" are removed.
 string(REPLACE "," ";" modules "${MODULES}")
 set(script "")
 foreach(module IN LISTS modules)

@@ -1,6 +1,7 @@
-# labelscope for machines that lack the libraries it is built against: the same program, linked to archives, so that it
-# needs nothing but libc. Debian has no archives of spdlog and fmt, whose headers have everything in them instead.
-# Not built by default: ninja labelscope_portable (scripts/package.sh puts it into the archive of binaries).
+# labelscope for machines that lack the libraries it is built against: the same program, linked to
+# archives, so that it needs only libc. Debian has no archives of spdlog and fmt; their headers can
+# be used alone instead. It is not built by default: ninja labelscope_portable (scripts/package.sh
+# puts it into the archive of binaries).
 add_executable(labelscope_portable EXCLUDE_FROM_ALL main.cc host/log.cc)
 set_target_properties(labelscope_portable PROPERTIES
   LABELSCOPE_ARCHIVES ON OUTPUT_NAME labelscope RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/portable)

@@ -1,4 +1,4 @@
-// What the worker can do (worker/worker_main.h): a line for each kind of request.
+// The tasks of the worker (worker/worker_main.h): a line for each kind of request.
 #pragma once
 
 #include <array>
