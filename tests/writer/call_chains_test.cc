@@ -1,5 +1,5 @@
-// The chains of calls that the single-step tests step through, run at full speed: each call leaves
-// the set that it says. The random ones many times more often.
+// Runs the chains of calls of the single-step tests at full speed: each call leaves the set that
+// the chain expects. The random chains are many times longer here.
 #include <string>
 
 #include "support/catch.h"
@@ -14,7 +14,7 @@ constexpr unsigned kSeeds = 200;
 #endif
 constexpr std::size_t kCalls = 500;
 
-// Stops at the first mistake: all after it would be wrong, too.
+// Stops at the first error, since all that follow would be wrong, too.
 void run_chain(const std::vector<LabelStep>& steps) {
   for (const LabelStep& step : steps) {
     step.act();

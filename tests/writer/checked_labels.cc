@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kWordDigits = 16;
 constexpr std::size_t kHead = 2 * kWordDigits;
 
-// Any bijection that spreads bits will do (this one is splitmix64's).
+// Any bijection that spreads bits would do (this one is splitmix64's).
 std::uint64_t hash(std::uint64_t number) {
   number += 0x9E3779B97F4A7C15U;
   number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9U;

@@ -16,7 +16,7 @@
 #include <optional>
 #include <string_view>
 
-// A number as text. Zero-terminated, so that any writer can take it.
+// A number as text. It is zero-terminated, so that any writer can take it.
 class CheckedText {
  public:
   static constexpr std::size_t kMost = 231;
@@ -38,11 +38,11 @@ struct CheckedNumber {
   static std::uint64_t iteration(std::uint64_t number) { return (number << 8 >> 8) / kSets; }
 };
 
-// One set, label by label. Allocates nothing: for signal handlers too.
+// Checks one set, label by label. It allocates nothing, so that signal handlers can use it, too.
 class SetCheck {
  public:
   void add(std::string_view key, std::string_view value);
-  // True if this is a set that the thread published in these iterations, both included.
+  // Returns true if this is a set that the thread published in these iterations, both included.
   bool passes(unsigned thread, std::uint64_t oldest, std::uint64_t newest) const;
 
  private:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# documented_code_test.sh <page.md> <include folder>: every piece of code of the page compiles as it stands there.
+# documented_code_test.sh <page.md> <include folder>: checks that every piece of code of the page
+# compiles as it stands.
 set -euo pipefail
 page=$1 include=$2
 folder=$(mktemp -d)

@@ -11,7 +11,7 @@
 #include "support/catch.h"
 #include "writer/label_steps.h"
 
-// glibc before 2.38 has the member of SIGEV_THREAD_ID without its name.
+// Before 2.38 glibc has no name for this member, which SIGEV_THREAD_ID needs.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -22,8 +22,8 @@ constexpr std::uint64_t kUpdates = 1'000'000;
 constexpr std::uint64_t kSamplesInCalls = 1'000;
 constexpr long kPeriodNs = 100'000;
 
-// What the handler may see. Both equal between calls; relaxed, since the handler runs on the same
-// thread.
+// The handler may see either. Both are equal between calls. Relaxed stores are enough, since the
+// handler runs on the same thread.
 std::atomic<const LabelStep*> old_step;
 std::atomic<const LabelStep*> new_step;
 std::atomic<std::uint64_t> samples_in_calls;

@@ -25,7 +25,7 @@ custom_labels_saved_t saved;
 std::optional<cl::labels::Context> context;
 std::optional<cl::labels::Adopted> adopted;
 
-// A set that a program has built itself.
+// A set that a program has built without the library.
 custom_labels_label_t built_labels[] = {{{5, reinterpret_cast<const unsigned char*>("built")},
                                          {3, reinterpret_cast<const unsigned char*>("one")}}};
 custom_labels_labelset_t built = {built_labels, 1, 1};
@@ -121,7 +121,7 @@ void whole_set_steps(StepChain& chain) {
              {{"route", kPay}, {"tenant", kOther}, {"user", kAcme}});
 }
 
-// Both modes on one thread.
+// These use both modes on one thread.
 void mixed_steps(StepChain& chain) {
   const Labels installed = chain.now();
   chain.step(

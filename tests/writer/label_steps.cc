@@ -1,4 +1,4 @@
-// The chain of calls; its strings live as long as the program, so that an act only calls the
+// The chain of calls. Its strings live as long as the program, so that an act only calls the
 // library.
 #include "writer/label_steps.h"
 
@@ -14,7 +14,7 @@ using customlabels::Label;
 using customlabels::Scope;
 
 const std::string kLongest(CUSTOM_LABELS_THREAD_MAX_VALUE, 'v');
-// 255 bytes fill up with two-byte characters after one 'x'; the next one would end at byte 257.
+// 255 bytes end with two-byte characters after one 'x'; one more character would end at byte 257.
 const std::string kTooLong = [] {
   std::string text = "x";
   while (text.size() < 400) text += "\u00e9";
@@ -47,7 +47,7 @@ void replace_with_full_set() {
                          {k[7], kLongest}});
 }
 
-// Scopes that outlive the act that enters them.
+// These scopes outlive the act that enters them.
 std::optional<Scope> outer;
 std::optional<Scope> inner;
 

@@ -1,6 +1,6 @@
-// Chains of calls of the writer that take every path through it. Each step says which set must be
-// current after it; before it, that of the step before. The last step of a chain ends without
-// labels, so that it can be run again and again.
+// Chains of calls of the writer that take every path through it. Each step names the set that must
+// be current after it; until then it is that of the step before. The last step of a chain ends
+// without labels, so that the chain can be repeated.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,20 @@
 
 struct LabelStep {
   std::string name;
-  std::function<void()> act;  // allocates nothing of its own
+  std::function<void()> act;  // allocates nothing itself
   Labels after;
 };
 
-// The calling thread's labels (writer.h, labels.hpp): first use, new label, value replaced by a
-// longer, shorter and equally long one, cut, full, several at once, removed first, last, in the
-// middle and only one, scopes, trace context, refused arguments.
+// Returns steps for the calling thread's labels (writer.h, labels.hpp): first use; a new label; a
+// value replaced by a longer, shorter and equally long one; a cut value; a full set; several labels
+// at once; the first, last, middle and only label removed; scopes; trace context; refused
+// arguments.
 std::vector<LabelStep> label_steps();
 
-// Sets as objects (customlabels.h), changed before they are installed and after, and both modes on
-// one thread.
+// Returns steps for sets as objects (customlabels.h), which are changed before they are installed
+// and after, and for both modes on one thread.
 std::vector<LabelStep> label_set_steps();
 
-// Any calls in any order: few keys and values that get in each other's way, with the outcome that a
-// model of the interface expects.
+// Returns random calls in any order. They use few keys and values, so that these often collide, and
+// expect the outcome of a model of the interface.
 std::vector<LabelStep> random_steps(unsigned seed, std::size_t count);

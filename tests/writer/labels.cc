@@ -1,4 +1,4 @@
-// Reading of label sets by the ABI's structures alone, for the tests of the writer.
+// Reads label sets by the ABI's structures alone, for the tests of the writer.
 #include "writer/labels.h"
 
 #include <sys/uio.h>
@@ -22,10 +22,11 @@ bool read_remote(pid_t pid, const void* address, void* to, std::size_t size) {
   return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
-// All strings of a set with one call, since the tests read a set after every instruction.
+// Reads all strings of a set with one call, since the tests read a set after every instruction.
 class RemoteStrings {
  public:
-  // Null strings get the stand-in. False: longer than any that is expected.
+  // Adds a string to be read; a null string gets the stand-in. Returns false if it is longer than
+  // expected.
   bool add(const custom_labels_string_t& string, const char* if_null, std::string& to) {
     if (string.buf == nullptr) {
       to = if_null;
@@ -111,7 +112,7 @@ std::optional<Labels> read_remote_labels(pid_t pid,
   if (!storage.empty() &&
       !read_remote(pid, set.storage, storage.data(), storage.size() * sizeof(storage[0])))
     return std::nullopt;
-  labels.resize(storage.size());  // before their addresses are taken
+  labels.resize(storage.size());  // before the addresses of the elements are taken
   RemoteStrings strings;
   for (std::size_t i = 0; i < storage.size(); ++i) {
     if (!strings.add(storage[i].key, kNullKeyText, labels[i].first) ||

@@ -1,4 +1,4 @@
-// A shared library as a reader meets it: dynamic symbols, TLS descriptors, names.
+// A shared library as a reader sees it: dynamic symbols, TLS descriptors, names.
 #pragma once
 
 #include <gelf.h>
@@ -18,14 +18,14 @@ class LibraryFile {
   LibraryFile& operator=(const LibraryFile&) = delete;
 
   std::map<std::string, GElf_Sym> defined;   // dynamic symbols
-  std::vector<std::string> tls_descriptors;  // the symbols that they name; empty: by offset
-  int other_tls_relocations = 0;             // of the models that came before
+  std::vector<std::string> tls_descriptors;  // the symbols that they name; empty if by offset
+  int other_tls_relocations = 0;             // of the older models
   std::vector<std::string> sonames;
 
-  // How many TLS descriptors name the symbol.
+  // Returns how many TLS descriptors name the symbol.
   long descriptors_of(const std::string& symbol) const;
   std::set<std::string> exported() const;
-  // The four bytes at a virtual address, if they are in a segment that may not be written.
+  // Returns the four bytes at a virtual address, if they are in a segment that is not writable.
   std::optional<std::uint32_t> read_only_word(GElf_Addr address) const;
 
  private:

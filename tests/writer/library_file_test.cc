@@ -1,5 +1,5 @@
-// libcustomlabels.so, libthreadcontext.so and libotelcontext.so as readers meet them: files with a few symbols, a
-// relocation and a name.
+// libcustomlabels.so, libthreadcontext.so and libotelcontext.so as readers see them: files with a
+// few symbols, a relocation and a name.
 #include "writer/library_file.h"
 
 #include "customlabels/label_abi.h"
@@ -93,7 +93,7 @@ TEST_CASE("library_file: the trace context's library exports it and its API, and
                               "thread_context_put_all", "thread_context_set_tag",
                               "thread_context_clear", "thread_context_checksum",
                               "thread_context_read"});
-  // By that name readers of labels would look into it.
+  // Readers of labels look into a file with that name.
   const std::string path = paths::kThreadContextLibrary;
   CHECK(path.find("customlabels", path.rfind('/')) == std::string::npos);
 }

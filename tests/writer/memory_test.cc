@@ -1,5 +1,5 @@
-// What the writer takes from the heap: once for a thread, and never again; nothing in signal
-// handlers. Counted where every request passes: this program's malloc is the process's.
+// The writer's use of the heap: once for each thread, never again, and never in signal handlers. It
+// is counted in malloc itself: this program's malloc replaces that of the process.
 #include <malloc.h>
 
 #include <csignal>
@@ -29,7 +29,7 @@ thread_local std::size_t requested_bytes = 0;
 #define CAN_COUNT 0
 #else
 #define CAN_COUNT 1
-// glibc's own names for what is replaced here.
+// These are glibc's own names for the functions that are replaced here.
 extern "C" {
 void* __libc_malloc(std::size_t size);                           // NOLINT: its name
 void* __libc_calloc(std::size_t count, std::size_t size);        // NOLINT
@@ -68,7 +68,7 @@ namespace {
 
 namespace cl = customlabels;
 
-// Of the calling thread, since this was made.
+// Counts the calling thread's requests since this was made.
 class Requests {
  public:
   Requests() : count_(requests), bytes_(requested_bytes) {}
@@ -83,7 +83,7 @@ class Requests {
 struct Counted : NoLabels {
   Counted() {
     if (CAN_COUNT == 0) skip_test("a sanitizer replaces malloc itself");
-    // Or else all that follows would prove nothing.
+    // This shows that the counter counts.
     const Requests counter;
     custom_labels_free(custom_labels_new(1));
     REQUIRE(counter.count() > 0);
@@ -95,7 +95,7 @@ struct Taken {
   std::size_t bytes = 0;
 };
 
-// What the act takes on a new thread; `before` is not counted.
+// Returns what the act takes on a new thread; `before` is not counted.
 Taken taken_by(
     const std::function<void()>& act, const std::function<void()>& before = [] {}) {
   Taken taken;
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(Counted, "memory: a thread's first label takes its memory in on
   const Taken taken = taken_by([] { cl::set("tenant", "acme"); });
   CHECK(taken.count == 1);
   CHECK(taken.bytes == CUSTOM_LABELS_THREAD_MEMORY);
-  // Twice what a writer takes that changes its set in place.
+  // A writer that changes its set in place takes half of this.
   CHECK(taken.bytes <= std::size_t{2} * 4184);
   CHECK(taken_by(prepare).bytes == CUSTOM_LABELS_THREAD_MEMORY);
 }

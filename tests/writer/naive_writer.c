@@ -7,7 +7,7 @@
 
 enum { kLabels = 4, kText = 256 };
 
-// One page of it, so that memory that was let go of is gone.
+// naive_move() gives it a mapping of its own, so that the memory that it leaves is unmapped.
 struct naive_labels {
   custom_labels_label_t labels[kLabels];
   unsigned char keys[kLabels][kText];
@@ -18,7 +18,7 @@ static struct naive_labels first;
 static struct naive_labels* where = &first;
 static custom_labels_labelset_t set = {first.labels, 0, kLabels};
 
-// Byte by byte, as the compiler must not do better than what is meant to be bad.
+// This goes byte by byte, since the compiler must not improve what is meant to be bad.
 static void copy_text(unsigned char* to, const char* text) {
   volatile unsigned char* slow = to;
   for (size_t i = 0; text[i] != '\0'; i++) slow[i] = (unsigned char)text[i];

@@ -1,4 +1,4 @@
-// Must not compile: a key without a value (the test wants to see the compiler say why).
+// This must not compile, because a key has no value (the test checks the compiler's message).
 #include "customlabels/pprof.hpp"
 
 void odd() {

@@ -1,5 +1,5 @@
-// OpenTelemetry's thread context: what the record holds after each call, what is refused, and that
-// nobody who interrupts the thread sees another record than the old one or the new one.
+// OpenTelemetry's thread context: the record after each call, and calls that are refused. A reader
+// that interrupts the thread sees the old record or the new one, and nothing else.
 #include "customlabels/otel_context.h"
 
 #include <sys/mman.h>
@@ -27,7 +27,7 @@
 namespace {
 
 using Attributes = std::vector<std::pair<int, std::string>>;
-// The bytes of a record that are used; nothing: the pointer is null.
+// The bytes of a record that are used, or nothing if the pointer is null.
 using Seen = std::optional<std::string>;
 
 constexpr std::array<std::uint8_t, 16> kTrace = {1, 2,  3,  4,  5,  6,  7,  8,
@@ -42,7 +42,7 @@ struct NoContext {
   NoContext() { otel_context_detach(); }
 };
 
-// A record as the format wants it, put together byte by byte.
+// Makes a record in the format's form, byte by byte.
 Seen record(const std::array<std::uint8_t, 16>& trace, const std::array<std::uint8_t, 8>& span,
             int flags, const Attributes& attributes) {
   std::string entries;
@@ -60,7 +60,7 @@ Seen record(const std::array<std::uint8_t, 16>& trace, const std::array<std::uin
   return bytes + entries;
 }
 
-// As a reader reads it: the pointer, the head, and as much as the head says.
+// Reads like a reader: the pointer, the head, and as much as the head says.
 Seen read_context(pid_t pid) {
   const auto read = [pid](const void* from, void* to, std::size_t size) {
     iovec local = {to, size};
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(NoContext, "otel_context: what does not fit is refused and chan
         OTEL_CONTEXT_BAD_ARGUMENT);
   CHECK(otel_context_current() == before);
   CHECK(own() == record(kTrace, kSpan, 1, kFull));
-  // And the thread may go on writing.
+  // The thread may continue to write.
   CHECK(set(7, std::string(96, 'd')) == OTEL_CONTEXT_OK);
   CHECK(own() == record(kTrace, kSpan, 1, {kFull[0], kFull[1], {7, std::string(96, 'd')}}));
 }
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(NoContext, "otel_context: a record of another writer is copied 
   std::memcpy(other.trace_id, kTrace.data(), 16);
   std::memcpy(other.span_id, kSpan.data(), 8);
   other.valid = 1;
-  // Key 1 twice; and a last entry that is cut.
+  // Key 1 is there twice, and the last entry is cut.
   const std::string entries("\1\1a\2\1b\1\1c\3\1", 11);
   std::memcpy(other.attributes, entries.data(), entries.size());
   other.attributes_size = static_cast<std::uint16_t>(entries.size());
@@ -232,7 +232,7 @@ TEST_CASE_METHOD(NoContext, "otel_context: a record of another writer may be lar
   } other = {};
   other.record.valid = 1;
   other.record.attributes_size = 612 + 1000;
-  // Key 0 without a value, 806 times: with one of them it would fit.
+  // The record has 806 times key 0 without a value. With one of them it would fit.
   otel_thread_ctx_v1 = &other.record;
   CHECK(set(0, "x") == OTEL_CONTEXT_FULL);
   CHECK(otel_context_remove(0) == OTEL_CONTEXT_FULL);
@@ -277,7 +277,7 @@ std::array<otel_context_result_t, 4> in_handler;
 otel_context_record_t seen_in_handler;
 char* page = nullptr;
 
-// The thread has touched the page, in the middle of a write.
+// A write has touched the page, and is interrupted in its middle.
 void on_fault(int) {
   in_handler = {set(1, "handler"), otel_context_remove(0), otel_context_detach(),
                 otel_context_attach(kOtherTrace.data(), kOtherSpan.data(), 0, nullptr, 0)};
@@ -320,7 +320,7 @@ enum Verdict { kBoth = 0, kRefused = 1, kMixed = 2, kNotTraceable = 77 };
   set(1, "thread");
   raise(SIGSTOP);
   const Seen seen = own();
-  // Whichever was first.
+  // Either of the two may be first.
   const bool both = seen == record(kTrace, kSpan, 1, {{0, "/"}, {9, "handler"}, {1, "thread"}}) ||
                     seen == record(kTrace, kSpan, 1, {{0, "/"}, {1, "thread"}, {9, "handler"}});
   const bool one = seen == record(kTrace, kSpan, 1, {{0, "/"}, {1, "thread"}});
@@ -328,8 +328,8 @@ enum Verdict { kBoth = 0, kRefused = 1, kMixed = 2, kNotTraceable = 77 };
   _exit(at_signal == OTEL_CONTEXT_BUSY && one ? kRefused : kMixed);
 }
 
-// What becomes of a thread that is sent a signal after so many instructions; nothing: the call has
-// fewer.
+// Returns the verdict on a thread that gets a signal after this number of instructions, or nothing
+// if the call has fewer.
 std::optional<int> interrupted_after(int instructions) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -431,7 +431,7 @@ std::vector<Step> all_calls() {
   };
 }
 
-// Writes to the record that is published.
+// Writes to the published record.
 void set_in_place(char value) {
   volatile std::uint8_t* at = const_cast<std::uint8_t*>(otel_context_current()->attributes);
   for (int i = 2; i < 6; ++i) at[i] = static_cast<std::uint8_t>(value);

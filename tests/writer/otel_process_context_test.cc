@@ -1,6 +1,6 @@
-// OpenTelemetry's process context: found in the memory map and read as a reader does it, decoded by
-// a decoder of its own; what is refused; what a fork has; and that a reader which stops the process
-// anywhere finds the old message, the new one, or that it has to wait.
+// OpenTelemetry's process context. It is found in the memory map and read as a reader does it, and
+// decoded by the test's own decoder. The tests cover refused calls and forks. A reader that stops
+// the process anywhere finds the old message or the new one, or that it has to wait.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -37,7 +37,7 @@ struct Field {
   std::string_view bytes;
 };
 
-// Of fields that have a length: no other is written.
+// Returns the fields, all of which must have a length, since no other kind is written.
 std::vector<Field> fields(std::string_view message) {
   std::vector<Field> found;
   const auto varint = [&message] {
@@ -61,7 +61,7 @@ std::vector<Field> fields(std::string_view message) {
   return found;
 }
 
-// A message with one field.
+// Returns the content of a message with one field.
 std::string_view only(std::string_view message, unsigned number) {
   const std::vector<Field> found = fields(message);
   REQUIRE(found.size() == 1);
@@ -69,7 +69,7 @@ std::string_view only(std::string_view message, unsigned number) {
   return found[0].bytes;
 }
 
-// KeyValue, up to what is in the AnyValue.
+// Reads a KeyValue, up to the content of its AnyValue.
 std::pair<std::string, std::string_view> pair_of(std::string_view message, unsigned value) {
   const std::vector<Field> found = fields(message);
   REQUIRE(found.size() == 2);
@@ -109,7 +109,7 @@ Message decode(std::string_view payload) {
   return message;
 }
 
-// ---- where it is
+// ---- the place of the context
 
 struct Header {
   char signature[8];
@@ -172,7 +172,7 @@ struct Context {
   Message message() const { return decode(payload); }
 };
 
-// This process's, which has one.
+// Returns this process's context, which must exist.
 Context own() {
   const std::vector<Line> lines = context_lines(getpid());
   REQUIRE(lines.size() == 1);
@@ -183,7 +183,7 @@ Context own() {
   return {*header, *payload};
 }
 
-// ---- what is written
+// ---- the content
 
 otel_context_result_t publish(const Pairs& attributes) {
   std::vector<otel_process_attribute_t> raw;
@@ -192,7 +192,7 @@ otel_context_result_t publish(const Pairs& attributes) {
   return otel_process_context_publish(raw.data(), raw.size());
 }
 
-// The name's number, or the negative result.
+// Returns the name's number, or the negative result.
 int key(const std::string& name) {
   std::uint8_t index = 0;
   const otel_context_result_t result = otel_process_context_key(name.c_str(), &index);
@@ -202,8 +202,8 @@ int key(const std::string& name) {
 const Pairs kShop = {{"service.name", "shop"}, {"service.version", "1.2"}};
 const Pairs kCart = {{"service.name", "cart"}, {"empty", ""}, {"long", std::string(300, 'x')}};
 
-// The exit status of a child that does this. The alarm is for one that hangs. A check that fails
-// there must not take the child through the other tests.
+// Returns the exit status of a child that calls `act`. An alarm ends a child that hangs. A check
+// that fails in the child must not let it run the other tests.
 int in_child(const std::function<bool()>& act) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -220,7 +220,7 @@ int in_child(const std::function<bool()>& act) {
   return status;
 }
 
-// An emulator shows its own memory map.
+// A user-mode emulator shows its own memory map instead of the program's.
 struct Found {
   Found() { skip_in_user_mode_emulation(); }
 };
@@ -244,7 +244,7 @@ TEST_CASE_METHOD(Found, "otel_process_context: what is published is found by its
   CHECK(context_lines(getpid())[0].at == lines[0].at);
 }
 
-// Lengths of 128 and more take two bytes, and 16,384 three, on each level of the message.
+// Lengths from 128 on take two bytes, and from 16,384 on three, on each level of the message.
 TEST_CASE_METHOD(Found,
                  "otel_process_context: texts of every length are read as they were written") {
   for (std::size_t length = 0; length <= 4096; length += length < 300 ? 1 : 97) {
@@ -363,7 +363,7 @@ TEST_CASE_METHOD(Found, "otel_process_context: a message may have 65,536 bytes a
 TEST_CASE_METHOD(Found, "otel_process_context: there are 256 names and not one more") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
   const auto known = static_cast<int>(own().message().names.size());
-  // A child, so that the other tests have names left.
+  // This runs in a child, so that the other tests have names left.
   CHECK(in_child([known] {
           for (int i = known; i < 256; ++i)
             if (key("name" + std::to_string(i)) != i) return false;
@@ -411,7 +411,8 @@ TEST_CASE_METHOD(
 
 namespace {
 
-// Two threads ask for the same names at the same time. Each name has one number, and stands there.
+// Two threads ask for the same names at the same time. Each name must get one number, and be in the
+// context.
 bool name_at_once() {
   std::vector<std::vector<int>> numbers(2);
   std::atomic<std::size_t> there = 0;
@@ -436,13 +437,13 @@ bool name_at_once() {
 TEST_CASE_METHOD(
     Found, "otel_process_context: threads that ask for names at once get one number for each") {
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);
-  // Children, which have all names still before them.
+  // Each child has all names still before it.
   for (int i = 0; i < 20; ++i) REQUIRE(in_child(name_at_once) == 0);
 }
 
 namespace {
 
-// From here on, the process makes no memory files.
+// From here on, the process can make no memory files.
 bool forbid_memory_files() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -455,7 +456,7 @@ bool forbid_memory_files() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// Somewhere, by its first bytes.
+// Looks for the context by its first bytes, anywhere.
 bool has_unnamed_context() {
   for (const Line& line : memory_map(getpid())) {
     if (line.permissions != "rw-p" || !line.name.empty()) continue;
@@ -493,7 +494,7 @@ namespace {
 struct Step {
   std::string name;
   std::function<void()> act;
-  std::optional<Message> after;  // nothing: no context
+  std::optional<Message> after;  // nothing if there is no context
 };
 
 class ContextWatcher final : public StepWatcher {
@@ -520,10 +521,10 @@ class ContextWatcher final : public StepWatcher {
     CHECK((seen == before || seen == after));
     if (over) CHECK(seen == after);
   }
-  std::size_t changing = 0;  // looks that found that one has to wait
+  std::size_t changing = 0;  // looks that found that a reader has to wait
 
  private:
-  // The map is read only when the mapping is not where it was.
+  // The memory map is read only when the mapping is no longer at its former place.
   std::optional<Header> find(pid_t child) {
     std::optional<Header> header = at_ == 0 ? std::nullopt : read_header(child, at_);
     if (!header) {
@@ -531,7 +532,7 @@ class ContextWatcher final : public StepWatcher {
       at_ = lines.empty() ? 0 : lines[0].at;
       if (at_ != 0) header = read_header(child, at_);
     }
-    // As long as the signature is not there, it is none.
+    // Without the signature it is no context.
     if (header && std::memcmp(header->signature, "OTEL_CTX", 8) != 0) return std::nullopt;
     return header;
   }
@@ -547,8 +548,8 @@ TEST_CASE(
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   skip_test("a sanitizer's own instructions would be stepped too: far too many");
 #elif defined(__aarch64__)
-  // Its lock may take exclusive loads and stores, which never succeed apart. In an emulator this did
-  // not end in eight minutes.
+  // The lock may take exclusive loads and stores, which never succeed when they are stepped
+  // through. In an emulator this did not end in eight minutes.
   skip_test("on aarch64 the process context's lock cannot be stepped through");
 #endif
   REQUIRE(publish(kShop) == OTEL_CONTEXT_OK);

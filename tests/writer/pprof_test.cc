@@ -1,4 +1,5 @@
-// Labels as runtime/pprof has them: Do, Labels, Label, ForLabels, and contexts that travel.
+// Labels with the functions of runtime/pprof: Do, Labels, Label, ForLabels, and contexts that are
+// passed on.
 #include "customlabels/pprof.hpp"
 
 #include <sys/wait.h>
@@ -86,7 +87,7 @@ TEST_CASE_METHOD(NoLabels, "pprof: a list keeps the temporaries that it is made 
   const std::string lvalue = "an lvalue, longer than any small string";
   const auto list = labels::Labels(std::string("a key from far away, not small"), lvalue, "k2",
                                    std::string_view("view"), "number", std::to_string(1234567890));
-  // What a dangling view would find instead.
+  // A dangling view would find these instead.
   std::vector<std::string> other(100, std::string(40, 'x'));
   Do(list, [&] {
     CHECK(current_labels() == Labels{{"a key from far away, not small", lvalue},

@@ -1,5 +1,5 @@
-// A model of the writer in a few maps, and random calls. What makes calls meet in odd ways is that
-// there are few keys, some of one length, and that values have lengths from none to the longest.
+// A model of the writer in a few maps, and random calls. Calls interfere in odd ways because there
+// are few keys, some of one length, and values have lengths from none to the longest.
 #include <array>
 #include <map>
 #include <memory>
@@ -35,9 +35,9 @@ struct ModelSet {
   Model labels;
 };
 
-// What the variable stands for: the thread's own labels, or an installed set.
+// What the variable points to: the thread's own labels, or an installed set.
 struct Current {
-  std::shared_ptr<ModelSet> installed;  // null: the thread's own
+  std::shared_ptr<ModelSet> installed;  // null for the thread's own
   Model own;
   const Model& labels() const { return installed ? installed->labels : own; }
 };
@@ -55,7 +55,7 @@ class Player {
     while (count-- > 0) play_one();
     while (!scopes_.empty()) leave_scope();
     current_ = {};
-    // The chain owns the sets: they live until it is gone.
+    // The chain owns the sets, so they live as long as it does.
     add("install none", [sets = sets_] { custom_labels_replace(nullptr); });
     return std::move(chain_).steps();
   }
@@ -145,7 +145,7 @@ class Player {
     const Model all = some_labels();
     Model labels = only_trace();
     labels.insert(all.begin(), all.end());
-    // With nothing it is a clear, which changes nothing where there is nothing.
+    // Without labels this is a clear, which changes nothing if there are none.
     if (!all.empty() || program_labels(current_.labels()) > 0) publish_own(labels);
     add("replace by " + std::to_string(all.size()),
         [views = views(all)] { custom_labels_thread_replace(views.data(), views.size()); });
@@ -215,7 +215,7 @@ class Player {
     add("install a set", [raw_set = set->set.get()] { custom_labels_replace(raw_set); });
   }
 
-  // Of any set: the installed one among them.
+  // Changes any set, which may be the installed one.
   void change_set() {
     const auto& set = sets_[pick(sets_.size())];
     custom_labels_labelset_t* raw_set = set->set.get();

@@ -1,4 +1,4 @@
-// The scope guard: what was there before is back on every way out.
+// The scope guard: the former labels are back on every way out.
 #include <cstring>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
-// The tracer and its child. The child raises SIGSTOP before the first step and at the end of each;
-// in between, the tracer steps it and has the watcher look.
+// The tracer and its child. The child raises SIGSTOP before the first step and at the end of each.
+// In between, the tracer steps through it and calls the watcher.
 #include "writer/single_step.h"
 
 #include <pthread.h>
@@ -12,7 +12,8 @@
 namespace {
 
 constexpr int kExitNotTraceable = 77;
-// The longest step here takes some ten thousand; one that loops for ever must still end the test.
+// The longest step takes some ten thousand instructions; one that loops for ever must still end the
+// test.
 constexpr std::size_t kMaxInstructionsPerStep = 5'000'000;
 
 [[noreturn]] void run_child(const std::function<void()>& body) {
@@ -36,7 +37,7 @@ class Tracer {
     return waitpid(child_, &status_, __WALL) == child_ && WIFSTOPPED(status_);
   }
 
-  // False if the step did not come to its end.
+  // Returns false if the step did not come to its end.
   bool run(std::size_t step) {
     for (std::size_t i = 0; i < kMaxInstructionsPerStep; ++i) {
       if (ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr) != 0 ||
@@ -73,7 +74,7 @@ class Tracer {
 void end_step() { raise(SIGSTOP); }
 
 void end_step_with_thread() {
-  // Keys are destroyed in the order of their creation: this one comes after the library's own.
+  // Keys are destroyed in the order of their creation, so this one comes after the library's own.
   pthread_key_t key{};
   const auto at_end = [](void*) { end_step(); };
   if (pthread_key_create(&key, at_end) != 0 || pthread_setspecific(key, &key) != 0) _exit(1);

@@ -1,6 +1,6 @@
-// Runs code in a child process one machine instruction at a time, and has somebody look at the
-// child after each, as a profiler would that happened to interrupt it there. The code says where
-// one step ends and the next begins.
+// Runs code in a child process one machine instruction at a time, and calls a watcher after each.
+// The watcher sees the child like a profiler that happens to interrupt it there. The code says
+// where one step ends and the next begins.
 //
 // The child is a copy of the calling thread: it starts with that thread's thread-local variables,
 // at the same addresses.
@@ -16,21 +16,22 @@
 class StepWatcher {
  public:
   virtual ~StepWatcher() = default;
-  // The child is stopped after an instruction of the step; `over`: it was the last.
+  // The child is stopped after an instruction of the step. `over` says whether it was the last.
   virtual void look(pid_t child, std::size_t step, std::size_t instruction, bool over) = 0;
 };
 
 struct Stepping {
-  std::size_t instructions = 0;  // that were looked at
-  std::string failure;           // why a step did not come to its end; empty: all did
+  std::size_t instructions = 0;  // at which the watcher was called
+  std::string failure;           // why a step did not come to its end, or empty
 };
 
-// Runs the body, which ends that many steps. Nothing if this process may not trace its child.
+// Runs the body, which ends this number of steps. Returns nothing if this process may not trace its
+// child.
 std::optional<Stepping> single_step(std::size_t steps, const std::function<void()>& body,
                                     StepWatcher& watcher);
 
-// For the body: ends a step.
+// Ends a step; the body calls it.
 void end_step();
-// For the body: the step ends with the thread, after the destructors of the pthread keys that were
-// created before. The caller ends it, by pthread_exit.
+// Ends the step with the thread, after the destructors of the pthread keys that were created
+// before. The body calls it, and then ends the thread by pthread_exit.
 void end_step_with_thread();

@@ -1,5 +1,5 @@
-// The proof of the writer's promise: at no instruction of any call does a reader see a set that was
-// not set. And the proof that this would be seen: a writer that does not keep it.
+// Proves the writer's promise: at no instruction of any call does a reader see a set that was not
+// set. It also proves that the test would see such a set, with a writer that breaks the promise.
 #include "writer/single_step.h"
 
 #include <pthread.h>
@@ -16,7 +16,8 @@
 
 namespace {
 
-// Fewer than at full speed: each instruction costs a tenth of a millisecond here.
+// There are fewer calls than at full speed, because each instruction costs a tenth of a millisecond
+// here.
 constexpr std::size_t kRandomCalls = 150;
 
 custom_labels_string_t raw(std::string_view text) {
@@ -33,7 +34,7 @@ void require_clean(const LabelStepReport& report) {
   CHECK(report.findings.empty());
 }
 
-// Steps through the chain of the naive writer; true if its last step shows the violation.
+// Steps through the chain of the naive writer. Returns true if its last step shows the violation.
 bool last_step_shows(Violation violation, const std::vector<LabelStep>& steps) {
   naive_reset();
   const LabelStepReport report = step_labels(steps);
@@ -57,7 +58,7 @@ TEST_CASE("single_step: every call shows the old or the new set after each instr
   const std::vector<LabelStep> steps = label_steps();
   const LabelStepReport report = step_labels(steps);
   require_clean(report);
-  // Each step was stepped: even a refused call is more than ten instructions.
+  // Each step was stepped through: even a refused call has more than ten instructions.
   CHECK(report.instructions > 10 * steps.size());
 }
 
@@ -142,7 +143,7 @@ TEST_CASE("single_step: a thread that ends shows its labels or none, never freed
     end_step_with_thread();
     pthread_exit(nullptr);
   };
-  // A thread of its own, whose shallow stack pthread_exit unwinds in the child.
+  // The thread has a shallow stack, which pthread_exit unwinds in the child.
   std::thread thread([&] {
     report = step_labels(
         {{"set a label", [] { customlabels::set("tenant", "acme"); }, {{"tenant", "acme"}}},

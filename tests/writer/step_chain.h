@@ -1,4 +1,4 @@
-// Puts a chain of steps together, keeping track of the set that each starts from.
+// Builds a chain of steps, and keeps track of the set that each starts from.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,7 @@ bool contains(const Labels& labels, const Labels::value_type& label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-// What is wrong with a set that is neither of the two.
+// Returns what is wrong with a set that is neither of the two.
 Violation judge(const Labels& seen, const Labels& before, const Labels& after) {
   for (const auto& label : seen) {
     if (label.second == kNullValueText) return Violation::kNullValue;
@@ -67,7 +67,7 @@ class LabelWatcher final : public StepWatcher {
   const std::vector<LabelStep>& steps_;
   const Labels none_;
   bool changed_ = false;
-  std::size_t step_begin_ = 0;  // where this step's findings begin
+  std::size_t step_begin_ = 0;  // index of this step's first finding
   std::vector<Finding> findings_;
 };
 

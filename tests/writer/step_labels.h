@@ -1,5 +1,5 @@
-// A chain of calls stepped through, and the label set judged after every instruction: it must be
-// the old set, until it is the new one.
+// Steps through a chain of calls, and judges the label set after every instruction: it must be the
+// old set, until it is the new one.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ struct Finding {
 };
 
 struct LabelStepReport {
-  std::size_t instructions = 0;   // after how many the set was read
-  std::vector<Finding> findings;  // each violation once a step
+  std::size_t instructions = 0;   // those after which the set was read
+  std::vector<Finding> findings;  // each violation once per step
 };
 
 // The calling thread must have no labels. Skips the test case where its child cannot be traced. A
-// step without an act is what the act before it does after a call of end_step().
+// step without an act is what the former act does after it calls end_step().
 LabelStepReport step_labels(const std::vector<LabelStep>& steps);

@@ -1,5 +1,5 @@
-// Millions of updates by two threads, looked at by whoever can: a signal handler on the threads, a
-// tracer that stops them, a BPF program. No set may be seen that was not set.
+// Millions of updates by two threads, checked by a signal handler on the threads, a tracer that
+// stops them, and a BPF program. None of them may see a set that was not set.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ constexpr std::uint64_t kSamples = 500;
 constexpr std::uint64_t kStops = 2'000;
 constexpr std::uint64_t kSamples = 5'000;
 #endif
-// Of the samples a page may be missing for once, where the kernel moves memory about.
+// A page may be missing for one of this number of samples, when the kernel moves memory.
 constexpr std::uint64_t kNotResidentOneIn = 100;
 
 std::vector<ls_tls_recipe> plan_recipes(pid_t pid) {
@@ -53,7 +53,7 @@ std::string text(const LabelSet& labels) {
   return all;
 }
 
-// What samplers outside have seen.
+// The results of samplers outside of the process.
 struct Seen {
   std::uint64_t labelled = 0;
   std::uint64_t unlabelled = 0;
@@ -88,7 +88,7 @@ class SampleCheck final : public EventHandler {
     Observation one = decode_label_bytes(sample.label_bytes);
     one.outcome = sample.outcome;
     one.flags |= sample.flags & ~static_cast<std::uint32_t>(LS_RETRIED);
-    // How old the sample is we do not know, only that it is not of the future.
+    // The age of the sample is not known, only that it is not of the future.
     seen_.add(one, thread, 0, child_.thread(thread).iteration.load());
   }
   void on_fork(Pid, Pid) override {}

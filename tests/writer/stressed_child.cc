@@ -22,7 +22,7 @@
 #include "writer/checked_labels.h"
 #include "writer/naive_writer.h"
 
-// glibc before 2.38 has the member of SIGEV_THREAD_ID without its name.
+// Before 2.38 glibc has no name for this member, which SIGEV_THREAD_ID needs.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr long kInterruptPeriodNs = 100'000;
 constexpr std::chrono::seconds kPatience{60};
-// Between two looks at the counters, so that looking takes nothing from who is looked at.
+// The pause between two looks at the counters, so that these take no time from the threads.
 constexpr int kMomentMs = 10;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kUpdates = 300'000;
@@ -103,12 +103,13 @@ std::uint64_t cpu_time_ns() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     const std::uint64_t updates = iteration(number, i);
     shared.updates.fetch_add(updates, std::memory_order_relaxed);
-    // Not where the set is empty: system calls are where a tracer often stops a thread.
+    // A system call is where a tracer often stops a thread, so this is done where the set is not
+    // empty.
     if (i % 1024 == 1) shared.cpu_ns.store(cpu_time_ns(), std::memory_order_relaxed);
   }
 }
 
-// Calls the library, and lets the handler know.
+// Calls the library, and marks the call for the handler.
 template <class Call>
 void call(Call&& fn) {
   in_call.store(true, std::memory_order_relaxed);
@@ -130,7 +131,7 @@ void update_set(custom_labels_labelset_t* set, std::string_view value) {
   call([&] { custom_labels_update(set, labels, 4); });
 }
 
-// Scopes within scopes, with changes in each.
+// Changes labels in scopes within scopes.
 std::uint64_t change_in_scopes(unsigned thread, std::uint64_t iteration) {
   const CheckedText outer(CheckedNumber::make(thread, iteration, 2));
   const CheckedText solo(CheckedNumber::make(thread, iteration, 3));
@@ -148,7 +149,7 @@ std::uint64_t change_in_scopes(unsigned thread, std::uint64_t iteration) {
   return 6;
 }
 
-// A set is built, installed, changed while it is installed, and let go of.
+// Builds a set, installs it, changes it while it is installed, and releases it.
 std::uint64_t change_sets(unsigned thread, std::uint64_t iteration) {
   thread_local custom_labels_labelset_t* set = custom_labels_new(4);
   const CheckedText before(CheckedNumber::make(thread, iteration, 6));

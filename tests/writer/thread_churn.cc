@@ -1,7 +1,7 @@
-// Threads that set labels in every way and end, one after the other. For valgrind and the
-// sanitizers to look at; by itself it checks that the process does not grow.
+// Threads that set labels in every way and end, one after the other. Valgrind and the sanitizers
+// check it; by itself it checks that the process does not grow.
 //
-//   thread_churn <threads> [most KiB to grow by]
+//  thread_churn <threads> [most KiB to grow by]
 #include <sys/resource.h>
 
 #include <climits>
@@ -81,7 +81,7 @@ long most_kilobytes() {
   return usage.ru_maxrss;
 }
 
-// What tools that watch every allocation add is theirs.
+// Tools that watch every allocation add memory of their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kWatched = true;
 #else
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   }
   const unsigned long threads = std::strtoul(argv[1], nullptr, 10);
   const long most = argc > 2 ? std::strtol(argv[2], nullptr, 10) : LONG_MAX;
-  // Until then the allocator and the thread library are still warming up.
+  // Before that, the allocator and the thread library still grow.
   const unsigned long warm = threads / 10;
   custom_labels_labelset_t* set = custom_labels_new(1);
   custom_labels_set(set, raw("shared"), raw("set"), nullptr);

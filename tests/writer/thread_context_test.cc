@@ -1,5 +1,5 @@
-// The 64-byte trace context: what it holds after each call, what a reader makes of it, and that no
-// reader that checks the checksum takes a half-written record for a whole one.
+// The 64-byte trace context: what it holds after each call, and what a reader makes of it. No
+// reader that verifies the checksum takes a half-written record for a whole one.
 #include "customlabels/thread_context.h"
 
 #include <sys/uio.h>
@@ -37,7 +37,7 @@ bool equal(const thread_context_record_t& a, const thread_context_record_t& b) {
   return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-// A record as its fields say, with the checksum that belongs to it.
+// Makes a record with these fields and their checksum.
 thread_context_record_t record(std::uint64_t span, std::uint64_t root,
                                const std::vector<std::uint32_t>& tags) {
   thread_context_record_t whole = {};
@@ -61,7 +61,7 @@ TEST_CASE("thread_context: the record has the layout of context_tls_v1") {
   CHECK(thread_context_record() == &context_tls_v1);
 }
 
-// By the specification's formula: span * K, the root with its halves exchanged * K, exclusive or.
+// The specification's formula is span * K, exclusive or the root with its halves exchanged * K.
 TEST_CASE("thread_context: the checksum is the specified hash") {
   CHECK(thread_context_checksum(1, 0) == 0x9E3779B97F4A7C15U);
   // A root of 1 becomes 2^32, which moves the constant's low half up.
@@ -140,12 +140,13 @@ TEST_CASE_METHOD(NoContext, "thread_context: a record that was spoilt is torn") 
   }
 }
 
-// A reader on another CPU could meet any of these; the argument is in thread_context.c.
+// A reader on another CPU could meet any of these mixtures; thread_context.c has the argument why
+// it cannot take one for whole.
 TEST_CASE("thread_context: no mixture of two records fits either checksum") {
   std::mt19937_64 random(Catch::rngSeed());
   INFO("seed " << Catch::rngSeed());
   for (int i = 0; i < 100'000; ++i) {
-    // Small numbers and neighbours too: span IDs are not always random.
+    // Half of the numbers are small neighbours, since span IDs are not always random.
     const std::uint64_t mask = i % 2 == 0 ? UINT64_MAX : 0xff;
     const thread_context_record_t old = record(random() & mask, random() & mask, {});
     const thread_context_record_t next = record(random() & mask, random() & mask, {});
@@ -195,10 +196,10 @@ namespace {
 struct ContextStep {
   std::string name;
   std::function<void()> act;
-  thread_context_record_t after;  // all 0: no context
+  thread_context_record_t after;  // all 0 if there is no context
 };
 
-// Judges what a reader accepts: the old record, nothing for a while, the new one.
+// Checks what a reader accepts: the old record, nothing for a while, then the new one.
 class ContextWatcher final : public StepWatcher {
  public:
   explicit ContextWatcher(const std::vector<ContextStep>& steps) : steps_(steps) {}
@@ -226,10 +227,10 @@ class ContextWatcher final : public StepWatcher {
 
  private:
   const std::vector<ContextStep>& steps_;
-  std::size_t in_progress_ = 0;  // looks that found no context
+  std::size_t in_progress_ = 0;  // looks that found a change in progress
 };
 
-// Writes the fields, then the checksum, and never says that it is not done.
+// Writes the fields, then the checksum, and never marks the record as unfinished.
 void put_without_protocol(std::uint64_t span, std::uint64_t root) {
   volatile thread_context_record_t* own = &context_tls_v1;
   own->span_id = span;

@@ -1,4 +1,4 @@
-// The C API on one thread and on several, held against what a reader finds by the ABI.
+// The C API on one thread and on several, compared with what a reader finds by the ABI.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,8 +23,7 @@ constexpr bool kSanitized = false;
 
 namespace {
 
-// Each test case is a process of its own, so its thread starts without labels; `with` the C++
-// names.
+// Each test case is a process of its own, so its thread starts without labels.
 namespace cl = customlabels;
 
 std::string repeated(std::string_view piece, std::size_t times) {
@@ -39,14 +38,15 @@ std::string value_after_set(const std::string& value) {
   return current_labels().at(0).second;
 }
 
-// In a child process: takes all memory, and tells whether the first calls of this thread then fail
-// as documented.
+// Runs in a child process. Takes all memory, and returns whether the first calls of this thread
+// then fail as documented.
 bool refuses_without_memory() {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_AS, &none) != 0) return false;
-  // The small pieces too: a large request would merge what is left of them.
+  // The small pieces are taken, too, since a large request would merge them.
   for (const std::size_t size : {1024, 16}) {
-    // Volatile: a compiler may take it that a malloc whose result is unused succeeds.
+    // The pointer is volatile, because a compiler may assume that a malloc whose result is unused
+    // succeeds.
     static char anything;
     for (void* volatile taken = &anything; taken != nullptr;) taken = std::malloc(size);
   }
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(NoLabels,
     return custom_labels_string_t{text.size(), reinterpret_cast<const unsigned char*>(text.data())};
   };
   const std::string whole = "w";
-  // Neither the first nor the last, and each cut alone.
+  // The cut key and the cut value are in separate calls, and neither first nor last.
   const custom_labels_label_t cut_key[] = {
       {bytes(whole), bytes(whole)}, {bytes(key), bytes(whole)}, {bytes("z"), bytes(whole)}};
   const custom_labels_label_t cut_value[] = {
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(NoLabels, "thread_labels: keys that differ in one byte, whereve
 }
 
 TEST_CASE_METHOD(NoLabels, "thread_labels: a value is cut before the character that does not fit") {
-  // Characters of 2, 3 and 4 bytes, at every distance from the limit.
+  // The characters have 2, 3 and 4 bytes, at every distance from the limit.
   for (const std::string character : {"\u00e9", "\u20ac", "\U0001F600"}) {
     for (std::size_t ahead = 0; ahead < 4; ++ahead) {
       const std::string text = std::string(ahead, 'x') + repeated(character, 200);
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(NoLabels, "thread_labels: threads that end give their memory ba
   const std::size_t before = allocated_bytes();
   constexpr std::size_t kThreads = 1000;
   for (std::size_t i = 0; i < kThreads; ++i) run_thread();
-  // One block leaked per thread would be 4 MB.
+  // If each thread leaked one block, that would be 4 MB.
   CHECK(allocated_bytes() < before + kThreads * CUSTOM_LABELS_THREAD_BLOCK_SIZE / 10);
 }
 
@@ -275,8 +275,8 @@ TEST_CASE_METHOD(NoLabels,
   std::size_t before = 0;
   std::size_t after_first = 0;
   std::size_t after_all = 0;
-  // A thread that has its blocks to come, but has allocated before (the first time costs the
-  // allocator an arena).
+  // This thread has no blocks yet, but has allocated before (the first time the allocator needs an
+  // arena).
   std::thread([&] {
     const std::vector<LabelStep> steps = label_steps();
     before = allocated_bytes();
@@ -285,7 +285,7 @@ TEST_CASE_METHOD(NoLabels,
     for (const LabelStep& step : steps) step.act();
     after_all = allocated_bytes();
   }).join();
-  // The allocator's own header comes on top.
+  // The allocator's own header is added.
   constexpr std::size_t kBlocks = CUSTOM_LABELS_THREAD_MEMORY;
   CHECK(after_first - before >= kBlocks);
   CHECK(after_first - before <= kBlocks + 64);

@@ -1,4 +1,4 @@
-// Short words for the C API in tests: strings, labels, and a set object that frees itself.
+// Short helpers for the C API in tests: strings, labels, and a set object that frees itself.
 #pragma once
 
 #include <string_view>
@@ -20,10 +20,10 @@ inline custom_labels_result_t set(std::string_view key, std::string_view value) 
   return custom_labels_thread_set(key.data(), key.size(), value.data(), value.size());
 }
 
-// The labels of any set, in the order of the keys.
+// Returns the labels of any set, in the order of the keys.
 Labels labels_of(const custom_labels_labelset_t* set);
 
-// A case that starts and ends without labels of either mode.
+// A test case that starts and ends without labels of either mode.
 struct Unlabelled {
   Unlabelled() { reset(); }
   ~Unlabelled() { reset(); }

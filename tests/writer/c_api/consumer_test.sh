@@ -22,7 +22,7 @@ quietly() {
   exit 1
 }
 
-# expect_symbol <file> <name> <type> <size>: in the dynamic table, defined, visible.
+# expect_symbol <file> <name> <type> <size>: it must be in the dynamic table, defined and visible.
 expect_symbol() {
   readelf --dyn-syms --wide "$1" |
     awk -v name="$2" -v type="$3" -v size="$4" \

@@ -1,7 +1,7 @@
 // A signal handler that labels its own work, at every instruction of every call that may be
-// interrupted so: what it found and put back has to be as if it had never been there, also for the
-// calls that come after. Chance finds such an instruction once in thousands of signals; the
-// processor's trap flag goes through all of them, one signal each.
+// interrupted so. The call, and those that come after it, must work as if the handler had not run.
+// Random signals find such an instruction once in thousands; the processor's trap flag goes through
+// all of them, with one signal each.
 #include <link.h>
 #include <ucontext.h>
 
@@ -22,7 +22,7 @@ using Handler = bool (*)();
 
 custom_labels_labelset_t* handlers_set = nullptr;
 
-// What a scheduler in a handler may do.
+// A scheduler in a handler may do this.
 bool install_and_put_back() {
   custom_labels_labelset_t* found = custom_labels_replace(handlers_set);
   const bool installed = custom_labels_get(custom_labels_current(), raw("h")) != nullptr;
@@ -30,8 +30,8 @@ bool install_and_put_back() {
   return installed;
 }
 
-// What any handler may do. Within a call that changes the thread's own set it is told to come
-// again.
+// Any handler may do this. Within a call that changes the thread's own set, it gets the result
+// "busy".
 bool enter_and_leave() {
   const custom_labels_label_t label = raw("handler", "yes");
   custom_labels_saved_t saved;
@@ -41,8 +41,9 @@ bool enter_and_leave() {
   return entered;
 }
 
-// Of the library's instructions each one around the store that publishes is interrupted, where its
-// state changes with what readers see, and elsewhere one of so many: a trap costs microseconds.
+// A trap costs microseconds, so not all of the library's instructions are interrupted: each one
+// near the store that publishes, where its state changes together with what readers see, and one of
+// kFar elsewhere.
 constexpr int kNear = 25;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kFar = 101;  // most of the instructions are the sanitizer's
@@ -50,7 +51,7 @@ constexpr int kFar = 101;  // most of the instructions are the sanitizer's
 constexpr int kFar = 11;
 #endif
 
-// Where the library's instructions are: between those of libc nothing of ours changes.
+// Only the library's own instructions are interrupted: nothing of it changes between those of libc.
 struct Code {
   std::uintptr_t start = 0;
   std::uintptr_t end = 0;
@@ -95,7 +96,7 @@ void on_trap(int, siginfo_t*, void* context) {
   registers[REG_EFL] &= ~kTrapFlag;
 }
 
-// Around the red zone, which belongs to the function this is in.
+// The stack pointer avoids the red zone, which belongs to the function that this is inlined into.
 inline void set_trap_flag() {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
@@ -111,7 +112,8 @@ inline void clear_trap_flag() {
       : "cc", "memory");
 }
 
-// Runs the call with the handler before the library's nth instruction in it; with 0, without.
+// Runs the call with the handler before the library's nth instruction in it. With 0 the handler
+// does not run.
 void interrupt_before(int n, Handler what, const std::function<void()>& call) {
   handler = what;
   instructions = 0;
@@ -140,7 +142,7 @@ class TrapHandler {
 };
 #endif
 
-// A call, the labels after it, and a call that shows whether the library still knows what is
+// A call, the labels after it, and a call that shows whether the library still knows which set is
 // current.
 struct Step {
   const char* name;
@@ -194,10 +196,10 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: changes of a current set object") {
     put("a", "1");
     put("b", "2");
     custom_labels_replace(object.get());
-    // The second block, too, is there, and the two are related.
+    // Now the second block exists, too, and the two are related.
     put("a", "start");
   };
-  // What comes after must change what readers see.
+  // The next call must change what readers see.
   const auto holds = [&](const Labels& expected) {
     if (custom_labels_current() != object.get() || current_labels() != expected) return false;
     put("later", "l");

@@ -1,5 +1,5 @@
 // Label sets as objects: what they hold, how they change while they are current, and which memory
-// that takes.
+// that needs.
 #include <malloc.h>
 
 #include <cerrno>
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(Unlabelled, "label_set: the variable's value stands for the set
   };
   CHECK(custom_labels_run_with(custom_labels_current_set, &one, 1, callback, set, &out) == 0);
   CHECK(out == set);
-  // Made current again it is what it was, and can be changed.
+  // When the set is current again it is the same as before, and can be changed.
   CHECK(custom_labels_replace(custom_labels_current_set) == set);
   CHECK(custom_labels_current() == set);
   custom_labels_saved_t saved;
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(Unlabelled, "label_set: the variable's value stands for the set
   CHECK(custom_labels_set(set, raw("e"), raw("5"), nullptr) == 0);
   custom_labels_free(custom_labels_current_set);
   CHECK(custom_labels_current() == nullptr);
-  // The thread's own set, too.
+  // This is also true of the thread's own set.
   CHECK(custom_labels_thread_set("x", 1, "1", 1) == CUSTOM_LABELS_SET);
   CHECK(custom_labels_set(custom_labels_current_set, raw("y"), raw("2"), nullptr) == 0);
   CHECK(labels_of(custom_labels_current()) == Labels{{"x", "1"}, {"y", "2"}});

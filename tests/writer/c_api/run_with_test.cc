@@ -1,4 +1,4 @@
-// Labels for the time of a callback.
+// Labels that last for the time of a callback.
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -31,7 +31,7 @@ int run_with(custom_labels_labelset_t* set, const Labels& labels, std::function<
 }
 
 // Forbids the process to grow. Small requests still find room, at most in an arena that glibc has
-// reserved for another thread; what is larger than such an arena, 64 MiB, is refused.
+// reserved for another thread. A request that is larger than such an arena, 64 MiB, is refused.
 void allow_large_memory(bool allowed) {
   rlimit limit = {};
   REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);

@@ -1,4 +1,4 @@
-// Scopes of the C API that C++ guards cannot make: left out of order, and never.
+// Scopes of the C API that C++ guards cannot make: scopes that are left out of order, or never.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
-// Calls in signal handlers: refused where they would spoil another call, and otherwise as anywhere.
+// Calls in signal handlers: they are refused where they would damage another call, and otherwise
+// work as anywhere.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -21,7 +22,7 @@ std::atomic<int> wrong;
 // A scope that could not be entered.
 custom_labels_saved_t refused_scope;
 
-// What a handler may do: label its own work, and take the label back.
+// Any handler may do this: label its own work, and take the label back.
 void label_own_work(int) {
   const custom_labels_labelset_t* found = custom_labels_current_set;
   custom_labels_saved_t saved;
@@ -49,7 +50,7 @@ void label_own_work(int) {
 
 custom_labels_labelset_t* handlers_set = nullptr;
 
-// What a scheduler in a handler may do: install another set and put back what it found.
+// A scheduler in a handler may do this: install another set and put back the former one.
 void switch_sets(int) {
   custom_labels_labelset_t* found = custom_labels_replace(handlers_set);
   if (custom_labels_get(custom_labels_current(), raw("h")) == nullptr) ++wrong;

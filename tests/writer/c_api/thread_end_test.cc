@@ -11,7 +11,7 @@
 
 namespace {
 
-// Each destructor works with labels, whatever has been taken down before it.
+// Labels work in each destructor, whatever has been destroyed before it.
 bool all_calls_work() {
   SetObject object(Labels{{"o", "1"}});
   custom_labels_saved_t saved;
@@ -31,7 +31,8 @@ std::atomic<int> good_ends;
 std::atomic<int> rounds;
 pthread_key_t key;
 
-// In every round of destructors but the last, in which the thread's memory could not be freed.
+// This runs in every round of destructors but the last, after which the thread's memory could not
+// be freed.
 void at_end(void*) {
   if (all_calls_work()) ++good_ends;
   if (++rounds < 3) pthread_setspecific(key, &rounds);

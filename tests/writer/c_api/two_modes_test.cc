@@ -169,7 +169,7 @@ TEST_CASE_METHOD(Unlabelled,
     custom_labels_thread_enter(&saved, nullptr, 0);
     const Labels before = current_labels();
     std::thread([&] {
-      // A thread without memory of its own, and one whose own set is empty.
+      // The thread first has no memory of its own, and later an empty set of its own.
       custom_labels_replace(object.get());
       custom_labels_thread_leave(&saved);
       CHECK(current_labels() == before);
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(Unlabelled, "two_modes: what does not fit the thread's memory i
   CHECK(set("a", "1") == CUSTOM_LABELS_TRUNCATED);
   CHECK(current_labels() ==
         Labels{{"a", "1"}, {"long", std::string(CUSTOM_LABELS_THREAD_MAX_VALUE, 'v')}});
-  // An empty key has no place, and that alone is said.
+  // A label with an empty key is left out, and that alone is reported.
   SetObject nameless(Labels{{"short", "v"}, {"", "no key"}});
   custom_labels_replace(nameless.get());
   CHECK(set("a", "1") == CUSTOM_LABELS_TRUNCATED);

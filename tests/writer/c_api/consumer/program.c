@@ -1,6 +1,6 @@
-/* A program as it is written for the existing C API: the include line, the names and the types are
- * what is under test, and so is that the labels can be seen. Exits with 0 if all is as it should
- * be, and says what is not. */
+/* A program for the existing C API: it tests that the include line, the names and the types work,
+ * and that the labels can be seen. Exits with 0 if all is right, and otherwise says what is wrong.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static custom_labels_string_t string(const char* text) {
   return result;
 }
 
-/* By the ABI alone: what somebody outside would read. */
+/* Reads by the ABI alone, as a reader outside would do. */
 static int is_shown(const char* key, const char* value) {
   const custom_labels_labelset_t* set = custom_labels_current_set;
   for (size_t i = 0; set != NULL && i < set->count; i++) {
