@@ -1,5 +1,5 @@
-# consumer/bpf_profiler: an outside profiler in less than 200 lines, whose samples show the labels that the target
-# itself tells, for both of its threads.
+# consumer/bpf_profiler: a profiler from outside in less than 200 lines. Its samples show the labels
+# that the target itself prints, for both of its threads.
 source "$SOURCE_DIR/lib.sh"
 (($(cat "$SOURCE_DIR"/bpf_profiler/* | wc -l) < 200)) || fail "it has grown to 200 lines"
 build_project "$SOURCE_DIR/bpf_profiler"
@@ -11,7 +11,7 @@ case $? in
   *) fail "profiler: $(cat err)" ;;
 esac
 (($(wc -l <out) == 60)) || fail "not 60 samples: $(wc -l <out)"
-# BPF hands out every publisher's labels, equal ones too.
+# BPF returns every publisher's labels, equal ones too.
 true_samples() {
   printf '%s\n' "${truth[@]}" | jq -r '. as $thread | .variables[] | .module as $m | .labels[]
     | "\($thread.tid) \($m) \(.key) \(.value)"' | while read -r tid module key value; do
@@ -19,7 +19,7 @@ true_samples() {
   done | sort -u
 }
 [[ $(printed_labels out | sort -u) == "$(true_samples)" ]] || fail "printed: $(sort -u out); the target: $(true_samples)"
-# And every labelled sample has all of them. That one now and then is not resident is no fault.
+# Every labelled sample has all of them. Samples that are not resident now and then are no fault.
 awk -F '\t' '$2 == "labelled"' out >labelled
 (($(sort -u labelled | wc -l) == ${#truth[@]})) || fail "samples differ: $(sort -u labelled)"
 (($(wc -l <labelled) >= 30)) || fail "hardly a sample is labelled: $(cut -f 2 out | sort | uniq -c)"

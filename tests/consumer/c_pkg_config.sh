@@ -1,9 +1,9 @@
-# consumer/c with pkg-config and each C compiler that is here: against the shared library, and with the archive, which
-# needs the C++ run time and elfutils named for it.
+# consumer/c with pkg-config and each C compiler that is installed: against the shared library, and
+# with the archive, which also needs the C++ run time and elfutils.
 source "$SOURCE_DIR/lib.sh"
 flags=(-std=c11 -pedantic -Wall -Wextra -Werror)
 source=$SOURCE_DIR/c/print_labels.c
-# Words of flags: not to be quoted.
+# The flags are several words, which must not be quoted.
 # shellcheck disable=SC2046,SC2086
 build() {
   local compiler=$1 module=$2 static=${3:-}
@@ -14,10 +14,10 @@ start_rivals
 built=0
 for compiler in gcc clang; do
   command -v "$compiler" >/dev/null || continue
-  # A sanitizer's run time belongs to one compiler.
+  # A sanitizer's run time works with one compiler only.
   [[ -n $CFLAGS && $(basename "$CC") != "$compiler"* && ! ($(basename "$CC") == cc && $compiler == gcc) ]] && continue
   for module in labelscope labelscope-reader "labelscope-reader --static"; do
-    # The archive takes its time to link: once is enough.
+    # Linking the archive is slow, so one compiler is enough for it.
     [[ $module != labelscope && $compiler != gcc ]] && command -v gcc >/dev/null && continue
     # shellcheck disable=SC2086
     build "$compiler" $module

@@ -1,5 +1,5 @@
-# The GitHub action (.github/actions/check), as far as it is ours: its script with the inputs as GitHub would give them,
-# and inputs, script and page agree on their names.
+# Our part of the GitHub action (.github/actions/check): its script gets the inputs as GitHub passes
+# them, and inputs, script and page agree on their names.
 source "$SOURCE_DIR/lib.sh"
 action=${TREE}.github/actions/check
 page=${TREE}docs/checking-in-ci.md
@@ -7,7 +7,7 @@ library=$(library_dir)/libcustomlabels.so
 cp "$library" ./libother.so
 export LABELSCOPE=$PREFIX/bin/labelscope
 
-# act <expected status> <input=value>...: the script's output in ./out.
+# act <expected status> <input=value>...: writes the script's output to ./out.
 act() {
   local expected=$1 got
   shift
@@ -21,8 +21,8 @@ act 0 CHECK_FILES="$library"
 act 1 CHECK_FILES="$library"$'\n\n'"$WORK/libother.so"
 grep -q '^::error .*LS003.*libother.so' out || fail "no annotation for LS003: $(cat out)"
 act 2 CHECK_FILES='' CHECK_COMMAND=''
-# A command that cannot be understood is not one that is left out, whatever the files are.
-# Nor is one that a shell would do something with: what is in the workflow's text would be run.
+# A command that cannot be understood is refused, not left out, whatever the files are. The same is
+# true of one that a shell would act on: it would run what is in the workflow's text.
 # shellcheck disable=SC2016  # as it is
 for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file' 'true $(touch ran)' 'true "`touch ran`"' \
   'true ) ; touch ran; (' 'true $HOME' 'true *' 'true \'; do
@@ -31,7 +31,7 @@ for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file' 'tru
 done
 [[ ! -e ran ]] || fail "a part of the command was run"
 act 3 CHECK_COMMAND='sleep "0.1"'
-# The words arrive as they were meant.
+# The words must arrive as they were meant.
 printf '#!/bin/bash\nprintf "<%%s>" "$@" >words\n' >show && chmod +x show
 # shellcheck disable=SC2016
 act 3 CHECK_COMMAND=$' ./show  a\n\'b;  $c\' "d \\"e\\" \\f" g\\ h \'\' i"j"\'k\' \\\\'

@@ -1,4 +1,5 @@
-# docs/checking-in-ci.md, "Cargo": the test of the page runs under labelscope check, and fails where the library does.
+# docs/checking-in-ci.md, "Cargo": the page's test runs under labelscope check, and fails where the
+# library does.
 source "$SOURCE_DIR/lib.sh"
 page=${TREE}docs/checking-in-ci.md
 command -v cargo >/dev/null || skip_test "cargo is not installed"
@@ -20,7 +21,7 @@ timeout 200 bash ../command >../log 2>&1 || { cat ../log; fail "the test of the 
 grep -q '1 passed' ../log || { cat ../log; fail "the test did not run"; }
 grep -q 'libcustomlabels.so' ../log || { cat ../log; fail "labelscope did not look at it"; }
 
-# A test that sets no labels is not called clean.
+# A test that sets no labels must not be called clean.
 sed -i 's/unsafe { custom_labels_thread_set(.*) };/0;/' tests/labels.rs
 timeout 200 bash ../command >../log 2>&1 && { cat ../log; fail "a test without labels passed"; }
 exit 0

@@ -1,5 +1,5 @@
-# docs/checking-in-ci.md, "CMake and ctest": the project as it stands there builds and passes its own tests; a fault in
-# the library turns the test red whose depth sees it.
+# docs/checking-in-ci.md, "CMake and ctest": the project on that page builds and passes its own
+# tests. A fault in the library fails the test that looks deep enough to see it.
 source "$SOURCE_DIR/lib.sh"
 page=${TREE}docs/checking-in-ci.md
 mkdir project
@@ -8,7 +8,8 @@ for file in CMakeLists.txt my_labels.c use_labels.c; do
   [[ -s project/$file ]] || fail "the page has no $file"
 done
 
-# run_tests <name of the fault, or good>: builds the project; the names of the tests that failed in $failed.
+# run_tests <name of the fault, or good>: builds the project, and puts the names of the tests that
+# failed into $failed.
 run_tests() {
   cmake -S project -B build -G Ninja -DCMAKE_C_COMPILER="${GCC:-gcc}" -DLABELSCOPE="$PREFIX/bin/labelscope" >log 2>&1 &&
     cmake --build build >>log 2>&1 || { cat log; fail "$1 does not build"; }
@@ -32,7 +33,7 @@ run_tests "the library with null values"
   { cat log; fail "LS044 was not found: $failed"; }
 
 rm -rf project && cp -r good project
-# Only whoever interrupts between the two statements can see it.
+# Only an interruption between the two statements shows the fault.
 sed -i 's/^  places\[next\]\.set = .*/  custom_labels_current_set = \&places[next].set;\n  atomic_signal_fence(memory_order_release);\n&/' project/my_labels.c
 run_tests "the library that publishes before the set is in place"
 [[ $failed == *labels.step* ]] || { cat log; fail "the early publication was not found: $failed"; }

@@ -1,4 +1,4 @@
-# consumer/cxx with CMake: find_package, and one thread's labels as the target itself tells them.
+# consumer/cxx with CMake: find_package, and one thread's labels as the target itself prints them.
 source "$SOURCE_DIR/lib.sh"
 build_project "$SOURCE_DIR/cxx"
 start_rivals

@@ -1,4 +1,5 @@
-# The shared library offers what labelscope.h declares, all of it and nothing else, and no file names the tree.
+# The shared library exports all that labelscope.h declares and nothing else, and no file names the
+# tree.
 source "$SOURCE_DIR/lib.sh"
 library=$(library_dir)/liblabelscope.so
 nm --dynamic --defined-only "$library" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort >offered
@@ -9,5 +10,5 @@ readelf -d "$library" | grep -q 'SONAME.*liblabelscope\.so\.0' || fail "its sona
 if grep -rlF "$TREE" "$PREFIX" --include='*.cmake' --include='*.pc' --include='*.h'; then
   fail "these name the folder that they were built in"
 fi
-# What the archive needs is said where CMake and pkg-config look.
+# CMake and pkg-config know what the archive needs.
 pkg-config --static --libs labelscope-reader | grep -q -- '-ldw.*-lelf\|-lelf.*-ldw' || fail "labelscope-reader.pc lacks elfutils"

@@ -1,5 +1,6 @@
-# Each installed header compiles alone, those for C as C11 and as C++. The one for BPF needs libbpf's headers before it:
-# it compiles in the example of its own first comment, where there are clang and these headers.
+# Each installed header compiles alone, those for C as C11 and as C++. The one for BPF needs
+# libbpf's headers before it. It compiles in the example of its own first comment, if clang and
+# those headers are installed.
 source "$SOURCE_DIR/lib.sh"
 c_headers=(labelscope.h outcome.h tls_recipe.h label_blocks.h)
 includes=$(include_dir)
@@ -7,7 +8,7 @@ for header in "${c_headers[@]}" plan.h read_labels.bpf.h; do
   [[ -e $includes/labelscope/$header ]] || fail "$header is not installed"
 done
 
-# Compiler and flags, then the header: one line a compilation.
+# Each line is one compilation: compiler and flags, then the header.
 {
   for header in "$includes"/labelscope/*.h; do
     name=$(basename "$header")
@@ -23,7 +24,7 @@ xargs -a compilations -P "$(nproc)" -L 1 bash -c '
 ' "$includes" || fail "an installed header does not compile alone"
 (($(wc -l <compilations) >= 20)) || fail "hardly any header is installed in $includes/labelscope"
 
-# The example is what is indented in the comment, from "A whole program" to what is said about it.
+# The example is the indented part of the comment, from "A whole program" to the text about it.
 sed -n '/^ \* A whole program/,/^ \* .index. goes/s/^ \*   //p' "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
 for part in '#include <labelscope/read_labels.bpf.h>' ls_reading_at 'SEC("perf_event")' ls_read_labels bpf_ringbuf_output; do
   grep -Fq "$part" example.bpf.c || fail "the example in read_labels.bpf.h has no $part: $(cat example.bpf.c)"
@@ -32,7 +33,7 @@ case $(uname -m) in
   aarch64) architecture=arm64 ;;
   *) architecture=x86 ;;
 esac
-# Only a header of ours that is wrong makes this fail: that the others are here is tried first.
+# This must fail only for a wrong header of ours, so the others are tried first.
 bpf_compiler=(clang --target=bpf -O2 -g -D__TARGET_ARCH_$architecture -isystem "/usr/include/$(uname -m)-linux-gnu" -I"$includes")
 if grep '^#include' example.bpf.c | grep -v labelscope | "${bpf_compiler[@]}" -x c -fsyntax-only - 2>others.log; then
   "${bpf_compiler[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -c example.bpf.c -o example.bpf.o 2>bpf.log ||
@@ -41,7 +42,7 @@ else
   echo "read_labels.bpf.h is not compiled: $(head -1 others.log)"
 fi
 
-# No header leads into the tree that it was built from.
+# No header may include files of the tree that it was built from.
 if grep -rnE --include='*.h' --include='*.hpp' '#include "(bpf|cli|src|tests)/' "$includes"; then
   fail "these include files of the tree"
 fi

@@ -1,4 +1,4 @@
-# Installs the tree, for the tests after it.
+# Installs the tree for the tests that follow.
 set -euo pipefail
 if [[ -n ${NO_INSTALL:-} ]]; then
   printf 'SKIPPED: %s\n' "$NO_INSTALL"

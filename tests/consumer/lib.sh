@@ -1,8 +1,8 @@
-# Shared by the tests of the installed package (sourced, not run). They see nothing of the tree but the programs under
-# test: what they compile is found in the folder of the installation.
+# Shared by the tests of the installed package (sourced, not run). Of the tree they use only the
+# programs under test; the files that they compile come from the installation.
 #
-# From CMake: PREFIX (of the installation), WORK (a folder of the test's own), CC, CXX, CFLAGS (a sanitizer's, or empty),
-# RIVALS_PROGRAM, RIVALS_LIBRARY.
+# CMake sets PREFIX (of the installation), WORK (a folder of the test's own), CC, CXX, CFLAGS (a
+# sanitizer's, or empty), RIVALS_PROGRAM, RIVALS_LIBRARY.
 # shellcheck shell=bash
 set -uo pipefail
 
@@ -40,7 +40,8 @@ export PKG_CONFIG_PATH
 library_dir() { pkg-config --variable=libdir labelscope; }
 include_dir() { pkg-config --variable=includedir labelscope; }
 
-# build_project <folder>: configures and builds a project that knows the installation only; in $WORK/build.
+# build_project <folder>: configures and builds a project that knows only the installation, in
+# $WORK/build.
 build_project() {
   cmake -S "$1" -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_PREFIX_PATH="$PREFIX" \
     -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_CXX_FLAGS="$CFLAGS" -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON \
@@ -48,7 +49,8 @@ build_project() {
   cmake --build build >build.log 2>&1 || { cat build.log; fail "$1 does not build"; }
 }
 
-# A process with three publishers that disagree; its pid in $target, its own words in ${truth[@]}, a line a thread.
+# Starts a process with three publishers that disagree. Its pid is in $target, and its own words are
+# in ${truth[@]}, one line for each thread.
 start_rivals() {
   local line
   coproc RIVALS { exec "$RIVALS_PROGRAM" --dlopen "$RIVALS_LIBRARY" --dlmopen "$RIVALS_LIBRARY"; }
@@ -57,16 +59,18 @@ start_rivals() {
   truth=()
   while read -r line <&"${RIVALS[0]}" && [[ $line != ready ]]; do truth+=("$line"); done
   [[ ${truth[0]:-} == '{"cannot":'* ]] && skip_test "the target cannot run here: ${truth[0]}"
-  ((${#truth[@]} == 2)) || fail "the target told: ${truth[*]:-nothing}"
+  ((${#truth[@]} == 2)) || fail "the target printed: ${truth[*]:-nothing}"
 }
 
-# skip_if_refused <stderr of a consumer>: where the system lets nobody look into the target; any other error is a failure.
+# skip_if_refused <stderr of a consumer>: skips the test if the system allows no access to the
+# target. Any other error is a failure.
 skip_if_refused() {
   grep -Eq 'cannot be looked into|Operation not permitted|Permission denied' "$1" && skip_test "$(cat "$1")"
 }
 
-# The lines that a consumer has to print, by the target's own words: tid, "labelled", labels with the base name of their
-# publisher, sorted; each pair once, since publishers that agree are one label.
+# Prints the lines that a consumer must print, by the target's own words: tid, "labelled", and the
+# labels with the base name of their publisher, sorted. Each pair is there once, since publishers
+# that agree give one label.
 true_lines() {
   printf '%s\n' "${truth[@]}" | jq -r '. as $thread | .variables[] | .module as $m | .labels[]
     | "\($thread.tid) \($m) \(.key) \(.value)"' | while read -r tid module key value; do
@@ -74,12 +78,13 @@ true_lines() {
   done | awk -F '\t' '{ pair = $2; sub(/@[^@]*$/, "", pair) } !seen[$1, pair]++' | sort
 }
 
-# The same form from lines of a consumer: one label a line, publishers by base name.
+# Prints a consumer's lines in the same form, one label a line, publishers by base name.
 printed_labels() {
   awk -F '\t' '$2 == "labelled" { for (i = 3; i <= NF; i++) print $1 "\t" $i }' "$1" | sed 's,@.*/,@,' | sort
 }
 
-# code_of <page> <marker>: the first block of code in a page of the documentation after the line that holds the marker.
+# code_of <page> <marker>: prints the first block of code in a page of the documentation after the
+# line with the marker.
 code_of() {
   awk -v marker="$2" '
     !found { found = index($0, marker) > 0; next }

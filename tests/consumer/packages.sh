@@ -1,19 +1,20 @@
-# scripts/package.sh: the packages hold what they should, depend on what they need, and what is in them runs.
+# scripts/package.sh: the packages have the right files and dependencies, and the programs in them
+# run.
 source "$SOURCE_DIR/lib.sh"
 command -v dpkg-deb >/dev/null || skip_test "dpkg-deb is not installed"
 [[ -z $CFLAGS ]] || skip_test "what is packed is built without sanitizers"
 mkdir -p "$WORK" && cd "$WORK" || exit 1
 rm -rf ./*
-# Configured beside the rest, and looked at below.
+# This configures a build meanwhile, which is checked below.
 bash "$TREE/scripts/package.sh" --build "$WORK/release" --configure >configured 2>configure.log &
 configuring=$!
 children+=("$configuring")
-# Not where packages of a release go, which these are not.
+# These packages must not go where those of a release go.
 mkdir fresh && echo precious >fresh/labelscope_0.0.1_other.deb
 bash "$TREE/scripts/package.sh" --build "$BUILD" --output fresh >made 2>log || fail "package.sh: $(cat log)"
 [[ $(<fresh/labelscope_0.0.1_other.deb) == precious ]] || fail "a file that was in the folder before is gone"
 rm fresh/labelscope_0.0.1_other.deb
-# The same again, while these are looked at.
+# The packages are made a second time, while the first ones are checked.
 mkdir again
 bash "$TREE/scripts/package.sh" --build "$BUILD" --output again >made.again 2>again.log &
 making_again=$!
@@ -21,7 +22,7 @@ children+=("$making_again")
 arch=$(dpkg --print-architecture)
 triplet=$(uname -m)-linux-gnu
 
-# package <name>: its file; there is one of each.
+# package <name>: prints its file, of which there must be one.
 package() {
   local found
   found=$(grep "/$1_[^_/]*_$arch\.deb$" made)
@@ -29,7 +30,7 @@ package() {
   echo "$found"
 }
 
-# expect_file <package> <path>...: patterns.
+# expect_file <package> <path>...: checks that files match these patterns.
 expect_file() {
   local name=$1 path
   shift
@@ -39,7 +40,7 @@ expect_file() {
   done
 }
 
-# expect_field <package> <field> <pattern>
+# expect_field <package> <field> <pattern>: checks that the field matches.
 expect_field() {
   dpkg-deb --field "$(package "$1")" "$2" | grep -qE "$3" ||
     fail "$1: $2 is '$(dpkg-deb --field "$(package "$1")" "$2")', which has no $3"
@@ -63,13 +64,14 @@ for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcusto
   expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.gz"
 done
 
-# Whoever links a library finds it through the loader's cache.
+# The loader finds the library through its cache.
 for name in liblabelscope0 libcustomlabels; do
   dpkg-deb --info "$(package $name)" triggers 2>/dev/null | grep -q '^activate-noawait ldconfig$' ||
     fail "$name does not have the loader's cache renewed"
 done
 
-# Packages of two architectures are installed side by side only if no path is in both with other bytes in it.
+# Packages of two architectures can be installed side by side only if each path in both has the same
+# content.
 for name in liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
   beside=$(dpkg-deb --contents "$(package $name)" | awk '$1 !~ /^d/ { print $6 }' |
     grep '^\./usr/lib/' | grep -v "^\./usr/lib/$triplet/" | head -n 1)
@@ -79,7 +81,8 @@ for name in liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev
   esac
 done
 
-# As package.sh configures by default: everything below lib is in the architecture's own folder, and the prefix is /usr.
+# By default package.sh configures the prefix /usr, and everything below lib is in the
+# architecture's own folder.
 wait "$configuring" || fail "package.sh --configure: $(cat configure.log)"
 release=$(<configured)
 find "$release" -name cmake_install.cmake -exec \
@@ -89,13 +92,13 @@ grep -vE "^lib/$triplet(/|\$)" destinations && fail "by default that is installe
 grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$release/CMakeCache.txt" || fail "the default is not for /usr"
 grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$release/CMakeCache.txt" || fail "the default is not a release"
 
-# All files that are installed are in a package, and in one alone.
+# Every file that is installed is in exactly one package.
 while read -r file; do dpkg-deb --contents "$file"; done < <(grep '\.deb$' made) |
   awk '$1 !~ /^d/ && $6 !~ /\/share\/doc\// { sub(/\.gz$/, "", $6); sub(".*/", "", $6); print $6 }' | sort >packed
 (cd "$PREFIX" && find . ! -type d) | sed 's|.*/||' | sort >installed
 diff installed packed >difference || fail "installed (<) is not what is packed (>): $(cat difference)"
 
-# Dependencies: of the libraries that the program asks for, each is in a package that it depends on.
+# The package must depend on the package of each library that the program needs.
 expect_field labelscope Depends 'libc6 \(>= 2\.'
 expect_field labelscope Depends 'libbpf1'
 expect_field labelscope Depends 'libdw1 \(>= '
@@ -108,7 +111,7 @@ done
 dpkg-deb --field "$(package labelscope)" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' | sort >depends
 readelf --dynamic root/usr/bin/labelscope | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | while read -r soname; do
   file=$(ldd root/usr/bin/labelscope | awk -v soname="$soname" '$1 == soname { print $3 }')
-  # The loader has its own line.
+  # The loader has a line of its own.
   [[ -n $file ]] || continue
   owner=$(dpkg-query --search "$(realpath "$file")" 2>/dev/null || dpkg-query --search "$file" 2>/dev/null) || continue
   owner=${owner%%:*}
@@ -117,12 +120,13 @@ readelf --dynamic root/usr/bin/labelscope | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'
 done >without
 [[ ! -s without ]] || fail "no dependency on $(cat without)"
 
-# What links the library with a number in its name depends on its package.
+# A program that links the library with the number in its name must depend on its package.
 dpkg-deb --control "$(package liblabelscope0)" control
 read -r name number owner _ <control/shlibs
 [[ "$name.so.$number $owner" == "liblabelscope.so.0 liblabelscope0" ]] || fail "shlibs says: $(cat control/shlibs)"
 
-# apt finds all that they depend on in what this machine has, and dpkg installs them, here into a folder without Debian.
+# apt finds all dependencies among this machine's packages, and dpkg installs the packages, here
+# into an otherwise empty folder.
 if command -v apt-get >/dev/null; then
   mapfile -t files < <(grep '\.deb$' made)
   apt-get --simulate --no-install-recommends -o Debug::NoLocking=1 install "${files[@]}" >apt.log 2>&1 ||
@@ -135,7 +139,7 @@ PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" --log=/dev/null --force-no
 [[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 5 ]] || fail "dpkg left: $(cat dpkg.log)"
 [[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the installed program does not run"
 
-# Pages have no links to what is not there.
+# Pages must have no links to files that are not installed.
 for page in system/usr/share/doc/labelscope/{README.md,docs/*.md,docs/schema/*.md}; do
   grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | while read -r target; do
     [[ -e ${page%/*}/$target ]] || echo "$page: $target"
@@ -143,19 +147,19 @@ for page in system/usr/share/doc/labelscope/{README.md,docs/*.md,docs/schema/*.m
 done >dead
 [[ ! -s dead ]] || fail "dead links: $(cat dead)"
 
-# What was unpacked runs.
+# The unpacked program must run.
 [[ $(root/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the program does not run"
 library=$(find root -name libcustomlabels.so)
 root/usr/bin/labelscope inspect "$library" >out || fail "inspect: $(cat out)"
 grep -q TLSDESC out || fail "inspect says: $(cat out)"
 
-# So does the archive's program, with nothing but libc.
+# The archive's program must run with no library but libc.
 tar --extract --gzip --file "$(grep '\.tar\.gz$' made)"
 program=$(echo labelscope-*/bin/labelscope)
 [[ $("$program" --version) == "$(root/usr/bin/labelscope --version)" ]] || fail "the archive's program does not run"
 needed=$(readelf --dynamic "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so\.[0-9]+$')
 [[ -z $needed ]] || fail "the archive's program needs $needed"
-# README.md says since which glibc, for what is built on Debian 12.
+# README.md names the oldest glibc for programs that are built on Debian 12.
 newest=$(readelf --version-info --wide "$program" | grep -oE 'GLIBC_[0-9.]+' | sort --unique --version-sort | tail -n 1)
 if [[ $(source /etc/os-release && echo "${ID:-}${VERSION_ID:-}") == debian12 ]]; then
   grep -q "that is glibc ${newest#GLIBC_} or newer" "$TREE/README.md" || fail "the archive's program needs $newest; README.md says another"
@@ -165,11 +169,11 @@ for file in README.md LICENSE share/doc/labelscope/linked/libdw-dev; do
   [[ -s $(echo labelscope-*/)$file ]] || fail "the archive has no $file"
 done
 
-# Nothing that is shipped names a folder of this machine.
+# No installed file may name a folder of this machine.
 dpkg-deb --extract "$(package liblabelscope-dev)" root
 dpkg-deb --extract "$(package libcustomlabels-dev)" root
 named=$(grep -rlaF -e "${TREE%/}/" -e "$BUILD" root labelscope-*/) && fail "they name ${TREE%/}: $named"
 
-# The same again is the same, to the byte.
+# The second set of packages must be equal to the first, to the byte.
 wait "$making_again" || fail "package.sh, again: $(cat again.log)"
 diff --recursive --brief fresh again || fail "made again, they differ"

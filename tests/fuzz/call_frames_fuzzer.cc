@@ -1,5 +1,5 @@
-// Call frame information of a hostile module: what is taken of it is small and in order, and libdw
-// gets along with it.
+// Call frame information of a hostile module: the part that is taken is small and in order, and
+// libdw can read it.
 //
 //   input = ELF magic ...   a file, of which a table is made (build_unwind_table.h)
 //         | kind, bytes     see Kind
@@ -27,7 +27,7 @@ enum Kind { kEhFrame, kDebugFrame, kSearchTable, kPackedSection, kMemory, kStack
 
 using Bytes = std::vector<std::byte>;
 
-// A table, which may say what it wants, but is in order.
+// Makes a table, which may say anything but must be in order.
 UnwindTable build(UniqueFd file) {
   UnwindTableLimits limits;
   limits.rows = 1 << 16;
@@ -62,7 +62,7 @@ void take(const Bytes& section, CallFrameKind kind) {
   fuzzer_check(again.functions == taken.functions, "hiding signatures changes no entry's place");
 }
 
-// The first two bytes are the size of the table.
+// The first two bytes of the input are the size of the table.
 void check_table(const Bytes& bytes) {
   if (bytes.size() < 2) return;
   const std::size_t wanted = static_cast<std::size_t>(bytes[0]) | static_cast<std::size_t>(bytes[1])
@@ -79,7 +79,7 @@ void check_table(const Bytes& bytes) {
   }
 }
 
-// Walks over a hostile stack, by every kind of rule in turn.
+// Walks over a hostile stack, with every kind of rule in turn.
 void walk(const std::uint8_t* data, std::size_t size) {
   const FuzzedMemory memory(data, size);
   const std::uint32_t row = 0;

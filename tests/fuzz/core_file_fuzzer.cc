@@ -1,5 +1,5 @@
 // A core file: headers, notes, the table of files, memory. Whatever the bytes are, opening ends,
-// and what was opened can be asked everything. The files that it names are looked for nowhere.
+// and a core that was opened answers all questions. The files that it names are not looked for.
 #include <sys/mman.h>
 #include <unistd.h>
 

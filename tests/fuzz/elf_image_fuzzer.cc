@@ -22,7 +22,7 @@ void ask(const ElfImage& image, const char* name) {
   if (relocations) fuzzer_check(relocations->size() <= 65536, "relocations are bounded");
 }
 
-// What inspect_file() looks at beyond an image: files for other platforms among them.
+// Asks what inspect_file() checks beyond the image, also for files of other platforms.
 void judge(const FuzzedFile& file) {
   const auto sections = labelscope::check_section_count(file.open().get());
   fuzzer_check(sections || !sections.error().context.empty(), "an error says what it is");
@@ -32,8 +32,8 @@ void judge(const FuzzedFile& file) {
     fuzzer_check(!check.error().context.empty(), "an error says what it is");
     return;
   }
-  // That labels are in node's AsyncLocalStorage, too, breaks no rule. Nor does an unknown runtime of
-  // Go, or one whose slot is not found.
+  // Three findings break no rule: that labels are in node's AsyncLocalStorage, too, that Go's
+  // runtime is unknown, and that its slot is not found.
   fuzzer_check(check->findings.size() <= check->rules.size() + 3, "a rule is broken once at most");
 }
 

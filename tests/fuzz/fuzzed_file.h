@@ -1,4 +1,4 @@
-// An input as an open file. There is one file for all inputs: to make one for each takes fifty times
+// An input as an open file. There is one file for all inputs, because making one takes fifty times
 // as long as most of what is done with it.
 #pragma once
 
@@ -18,12 +18,12 @@ class FuzzedFile {
     std::size_t done = 0;
     while (done < size) {
       const ssize_t n = ::pwrite(file().get(), data + done, size - done, static_cast<off_t>(done));
-      if (n <= 0) std::abort();  // out of memory: nothing to do with the input
+      if (n <= 0) std::abort();  // out of memory, whatever the input
       done += static_cast<std::size_t>(n);
     }
     if (::ftruncate(file().get(), static_cast<off_t>(size)) != 0) std::abort();
   }
-  // Good until the next input.
+  // The descriptor is valid until the next input.
   labelscope::UniqueFd open() const {
     ::lseek(file().get(), 0, SEEK_SET);
     return labelscope::UniqueFd(::fcntl(file().get(), F_DUPFD_CLOEXEC, 3));

@@ -1,5 +1,5 @@
-// The table of functions of a hostile Go file: whatever it says, what is taken of it lies within the
-// code that it claims, and in order.
+// The table of functions of a hostile Go file: the functions that are taken lie within the code
+// that it claims, and in order.
 //
 //   input = an ELF file
 #include <string>
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                  "a function lies in the code");
     fuzzer_check(function->name.size() <= size, "a name is in the file");
     std::uint64_t at = function->start;
-    // All functions may have one long table.
+    // All functions may share one long table.
     if (depths > 1 << 20) continue;
     for (const GoDepth& depth : functions->depths_of(*function)) {
       fuzzer_check(depth.start == at && depth.start < depth.end && depth.end <= function->end,

@@ -1,4 +1,4 @@
-// The stepper's decoder: bytes that a program executes, or that it only has where code should be.
+// The stepper's decoder, over bytes that a program executes, or has where code should be.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

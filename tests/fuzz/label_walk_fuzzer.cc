@@ -1,4 +1,4 @@
-// A recipe, and memory that the input makes up: whatever they are, the limits hold. The input is
+// A recipe, and memory that the input makes up. Whatever they are, the limits hold. The input is
 // the recipe, then the memory (fuzzed_memory.h).
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The text of a maps file: parsed, or refused with a line number.
+// The text of a maps file is parsed, or refused with a line number.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What a worker in foreign hands may send. Whatever is taken is bounded, and can be used.
+// Messages of a worker that an attacker controls. What is accepted is bounded, and can be used.
 //
 //   input = decoder | what is asked for | messages, each: size (two bytes), bytes
 #include <algorithm>
@@ -61,7 +61,7 @@ void take_functions(Input input) {
   }
 }
 
-// As UnwindTables::add() and the search in the kernel use it.
+// Uses the table like UnwindTables::add() and the search in the kernel.
 void take_table(Input input) {
   UnwindTableLimits limits;
   limits.rows = 1000;

@@ -25,7 +25,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SECONDS = 20  # for one call of labelscope; the watchdogs in it are shorter
+SECONDS = 20  # limit for one call of labelscope, whose watchdogs have shorter ones
 MEMORY_MIB = 64  # more than the same call needs for the file that is not damaged
 
 Section = collections.namedtuple("Section", "name offset size")

@@ -1,5 +1,6 @@
 // The names of a hostile file: labelscope's side and the worker's, in one process. The worker has
-// its budget (budget.h); what libdw does beyond it, libFuzzer's own limits of memory and time show.
+// its budget (budget.h); libFuzzer's own limits of memory and time detect what libdw does beyond
+// it.
 //
 //   input = an ELF file
 #include <sys/socket.h>
@@ -18,10 +19,10 @@ namespace {
 using namespace labelscope;
 using namespace labelscope::cli;
 
-// Nobody gives up waiting before libFuzzer does.
+// This is longer than libFuzzer's own limit of time.
 constexpr std::chrono::hours kPatience{1};
 
-// A worker that is a thread: what it leaks or overruns is seen here.
+// The worker is a thread, so that sanitizers see what it leaks or overruns.
 class ThreadWorker {
  public:
   Launcher launcher() {
@@ -60,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzzer_check(!named.problem().empty(), "a file that is not used has a reason");
     return 0;
   }
-  // Whatever else is there, its code is near its first address.
+  // The code of most files is near the first address.
   std::vector<Address> addresses;
   for (Address at = 0; at < 0x4000; at += 0x101) addresses.push_back(named.first_address() + at);
   for (const bool inlined : {true, false}) {

@@ -1,6 +1,6 @@
-// Objects of node in memory that the input makes up, and what the process says of their layout: the
-// limits hold, and what is not whole gives no label. The input is the recipe's parameter, 8 bytes, then
-// the memory (fuzzed_memory.h).
+// Objects of node in memory that the input makes up, and what the process says of their layout. The
+// limits hold, and incomplete data gives no label. The input is the recipe's parameter, 8 bytes,
+// then the memory (fuzzed_memory.h).
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

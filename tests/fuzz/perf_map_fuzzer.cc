@@ -1,4 +1,4 @@
-// What a process writes about its own code.
+// The perf map that a process writes about its own code.
 //
 //   input = the text of a perf map
 #include <string>

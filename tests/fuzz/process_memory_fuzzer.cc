@@ -1,12 +1,12 @@
-// A process that is made up: its files and its memory say what the input wants. Planning reads both:
-// modules, TLS slots, the libc's descriptions of itself, the loader's list (plan.h, recipe/,
-// link_map.h, startup.h). Whatever they say, there is a plan, and its recipes are of a known kind.
+// A made-up process whose files and memory come from the input. Planning reads both: modules, TLS
+// slots, the libc's descriptions of itself, the loader's list (plan.h, recipe/, link_map.h,
+// startup.h). In every case there is a plan, and its recipes are of a known kind.
 //
 //   input = ELF magic ...            one file
 //         | size (2 bytes), A, B     two files: the program and, behind it, a library
 //
-// Memory holds what a loader would map; beyond that the bytes of the input again, in every other
-// page, so that wild pointers hit something.
+// Memory holds what a loader would map. Every other page beyond that repeats the bytes of the
+// input, so that wild pointers hit something.
 #include <elf.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using namespace labelscope;
 constexpr Address kPage = 4096;
 constexpr Address kFirstBias = 0x10000000;
 constexpr Address kBiasStep = 0x10000000;
-// A file that claims to be larger is mapped as far as this.
+// A file that claims to be larger is mapped up to this size.
 constexpr Address kMostMapped = 0x1000000;
 
 class MadeUpMemory final : public MemorySource {
@@ -38,7 +38,7 @@ class MadeUpMemory final : public MemorySource {
   struct Part {
     Address start;
     std::string_view bytes;
-    Address end;  // zeros up to here
+    Address end;  // filled with zeros up to here
   };
   explicit MadeUpMemory(std::string_view input) : input_(input) {}
   void add(const Part& part) { parts_.push_back(part); }

@@ -1,5 +1,5 @@
-// Recordings of unknown origin: .jsonl, pprof, each of them compressed or not. What was read must be
-// good enough for every format, and read again must say the same.
+// Recordings of unknown origin: .jsonl and pprof, compressed or not. Every format must be able to
+// write what was read, and reading that again must give the same.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

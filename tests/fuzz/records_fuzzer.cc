@@ -1,6 +1,6 @@
-// What comes from the kernel: records of the ring buffer (records.h), of perf events (perf_ring.h)
-// and of task iterators (task_records.h). The kernel is trusted, but bytes of targets are in them,
-// and another version of the programs may have written them.
+// Records from the kernel: those of the ring buffer (records.h), of perf events (perf_ring.h) and
+// of task iterators (task_records.h). The kernel is trusted, but bytes of targets are in them, and
+// another version of the programs may have written them.
 //
 //   input = kind, bytes
 #include <algorithm>
@@ -64,7 +64,7 @@ void check_perf(std::span<const std::byte> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
-  // Aligned as in the rings.
+  // The words are aligned as in the rings.
   std::vector<std::uint64_t> words((size + 6) / 8);
   std::copy(data + 1, data + size, reinterpret_cast<std::uint8_t*>(words.data()));
   const auto bytes = std::as_bytes(std::span(words)).first(size - 1);

@@ -1,5 +1,5 @@
-// In place of libFuzzer: runs a fuzzer's function over files, and over the files of folders.
-// Options of libFuzzer's are passed over. Having nothing to run is a failure.
+// Replaces libFuzzer: it runs a fuzzer's function over files, and over the files of folders. It
+// ignores the options of libFuzzer, and fails if there is nothing to run.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

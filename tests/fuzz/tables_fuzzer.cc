@@ -1,5 +1,5 @@
-// The unwind table of a hostile file, as the worker builds and sends it: labelscope takes every
-// table that an honest worker sends, and it is the same.
+// The unwind table of a hostile file, as the worker builds and sends it: labelscope accepts every
+// table that an honest worker sends, and gets the same table.
 //
 //   input = an ELF file
 #include <cstring>
@@ -15,7 +15,7 @@ using namespace labelscope::cli;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const FuzzedFile file(data, size);
   UnwindTableLimits limits;
-  // Fuzzing with the real ones is mostly waiting for them.
+  // With the real limits a fuzzer would mostly wait.
   limits.rows = 1 << 16;
   limits.text_bytes = 64 << 20;
   limits.time = std::chrono::milliseconds(500);

@@ -1,4 +1,4 @@
-// Texts that targets and users have a hand in: files of /proc (maps has a fuzzer of its own),
+// Texts that targets and users can influence: files of /proc (maps has a fuzzer of its own),
 // kallsyms, lists of CPUs, and the JSON of a baseline.
 //
 //   input = kind, text
@@ -18,7 +18,7 @@ namespace {
 
 using namespace labelscope;
 
-// Digits, so that a corpus can be typed.
+// The kinds are digits, so that a corpus can be typed.
 enum Kind : char { kStat = '0', kStatus, kRunTime, kCpus, kKernelSymbols, kBaseline };
 
 bool is_part(std::string_view part, std::string_view text) {

@@ -1,4 +1,4 @@
-// Instruction words as the assembler makes them of the text beside them.
+// Instruction words, with the assembler's text for each beside it.
 #include "cli/step/aarch64_code.h"
 
 #include <cstring>
@@ -92,7 +92,8 @@ TEST_CASE("aarch64_code: what may lead anywhere ends a sequence") {
 TEST_CASE("aarch64_code: what has no exclusive pair is no sequence") {
   CHECK(exits({}).empty());
   CHECK(exits({0xc8e0fc81, 0xd65f03c0}).empty());              // casal x0, x1, [x4]; ret
-  CHECK(exits({0x48207c82, 0x88037c24}).empty());              // casp: no load of a pair
+  CHECK(exits({0x48207c82, 0x88037c24}).empty());              // casp, which loads no exclusive
+                                                               // pair
   CHECK(exits({0xc8dffc20, 0xc803fc24}).empty());              // ldar x0, [x1]
   CHECK(exits({0xc803fc24, 0xd65f03c0}).empty());              // the store alone
   CHECK(exits({0x885f7c20, 0xd503201f, 0xd503201f}).empty());  // a load alone
@@ -108,9 +109,9 @@ TEST_CASE("aarch64_code: an offset from the thread pointer is a reference") {
   CHECK(begins({0xd53bd048, 0x91400508, 0x91004108}, offset(0x1010)));
   CHECK(begins({0xd53bd048, 0x91400108, 0xf9400900}, offset(0x10)));  // ldr x0, [x8, #16]
   CHECK(begins({0xd53bd048, 0xd503201f, 0xf9000900}, offset(0x10)));  // nop; str x0, [x8, #16]
-  // movz x1, #0x10: added to the thread pointer somewhere behind
+  // Code: movz x1, #0x10, which later code adds to the thread pointer
   CHECK(begins({0xd53bd048, 0xd2800201}, offset(0x10)));
-  // Not from this register; not the thread pointer (tpidrro_el0).
+  // This uses another register, or tpidrro_el0, which is not the thread pointer.
   CHECK_FALSE(begins({0xd53bd041, 0xf9000900}, offset(0x10)));
   CHECK_FALSE(begins({0xd53bd068, 0xf9000900}, offset(0x10)));
 }

@@ -1,5 +1,5 @@
-// Programs that behave as programs do: they end, crash, fork, execute others, take signals. Each
-// comes to the end that it has without being stepped, and nothing is left of it.
+// Programs that do what programs do: they end, crash, fork, execute others, take signals. Each ends
+// in the same way as without stepping, and leaves nothing behind.
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -26,7 +26,7 @@ bool has_remark(const Stepped& stepped, const std::string& part) {
   return false;
 }
 
-// What is told of a gap; empty: there is none of this name.
+// Returns the text of the gap with this name, or nothing if there is none.
 std::string gap_of(const Stepped& stepped, const std::string& name) {
   for (const labelscope::cli::CheckGap& gap : stepped.report.gaps) {
     if (gap.name == name) return gap.text;
@@ -37,7 +37,8 @@ bool has_gap(const Stepped& stepped, const std::string& name) {
   return !gap_of(stepped, name).empty();
 }
 
-// This process has no children: whatever was started has ended and was collected.
+// Returns whether this process has no children: everything that was started has ended and was
+// reaped.
 bool nothing_is_left() { return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 && errno == ECHILD; }
 
 Stepped conduct(const std::string& how, const labelscope::cli::StepCheckOptions& options = {}) {
@@ -190,7 +191,7 @@ TEST_CASE("check --step: a declared update that never ends is told") {
   CHECK(stepped.report.wait_status == 0);
   REQUIRE(stepped.report.gaps.size() == 1);
   CHECK(stepped.report.gaps.front().name == std::string("unended-updates"));
-  // Judged while the thread was there.
+  // The findings were judged while the thread existed.
   for (const labelscope::Diagnostic& found : stepped.found()) CHECK(!found.instruction.empty());
 }
 
@@ -292,7 +293,7 @@ TEST_CASE("check --step: a sleep that a signal ends was one, too") {
 }
 
 TEST_CASE("check --step: a change that nobody could expect is a gap, until it is stepped through") {
-  // Without watchpoints the function is stepped from its first call on.
+  // Without watchpoints the function is stepped through from its first call on.
   const std::uint64_t unseen = has_watchpoints() ? 1 : 0;
   const Stepped once = conduct("scribble");
   INFO(once.told());

@@ -1,4 +1,4 @@
-// What is one update, and what is torn in it: changes made up, without a program.
+// What one update is, and when it is torn, shown with made-up changes and no program.
 #include "cli/step/update_judge.h"
 #include "sources/custom_labels/rules.h"
 #include "support/catch.h"
@@ -256,7 +256,7 @@ TEST_CASE("update_judge: an update begins with what the one before left, or with
     if (left == Left::kFound) {
       judged.judge.found(set_of({between}));
     } else {
-      // Of a finished update the last look counts, not the last change.
+      // After a finished update the last look counts, not the last change.
       const bool by_update = left == Left::kByUpdate;
       judged.judge.add(published(set_of({by_update ? between : kOld})), {});
       if (!by_update) judged.judge.finish(set_of({between}));

@@ -1,4 +1,4 @@
-// When a label set is read again: this process watches its own memory.
+// When a label set is read again. This process watches its own memory.
 #include "cli/step/label_watch.h"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 Address address_of(const void* place) { return reinterpret_cast<Address>(place); }
 
-// Labels so far from one another that no two are read as one piece.
+// A set whose labels are so far apart that no two are read as one piece.
 class ScatteredSet {
  public:
   explicit ScatteredSet(std::size_t count) : bytes_(count * kApart), elements_(count) {

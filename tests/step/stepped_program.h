@@ -1,4 +1,5 @@
-// A program of tests/targets/steppers, stepped, and what its source says that must be found.
+// A program of tests/targets/steppers that is stepped through, and what its source says that must
+// be found.
 #pragma once
 
 #include <compare>
@@ -11,7 +12,7 @@
 
 namespace labelscope::test {
 
-// A rule that is broken, where.
+// A rule that is broken, and the place.
 struct Expectation {
   std::string rule;  // "LS050"
   std::string function;
@@ -21,29 +22,29 @@ struct Expectation {
 };
 std::ostream& operator<<(std::ostream& out, const Expectation& expectation);
 
-// From the lines "... // expect LS050 in name".
+// Reads the lines "... // expect LS050 in name" of a source.
 std::set<Expectation> expectations_of(const std::string& source);
 
-// Path of a program; the test is skipped if it was not built here.
+// Returns the path of a program. Skips the test if it was not built here.
 std::string stepper(const std::string& name);
 
 struct Stepped {
   cli::CheckReport report;
   Status status;
 
-  // Warnings and errors of processes, not of files.
+  // Returns warnings and errors of processes, not of files.
   std::vector<Diagnostic> found() const;
-  // The same as expectations, each of which names a line in `source`.
+  // Returns the same as expectations, each of which names a line in `source`.
   std::set<Expectation> places(const std::string& source) const;
-  // Everything that was said, for a test that fails.
+  // Returns the whole report, to be shown when a test fails.
   std::string told() const;
 };
 
-// Whether watchpoints stop the program here, where it does what nobody expects. Else every function
-// is stepped.
+// Returns whether watchpoints stop a program here at unexpected changes. Otherwise every function
+// is stepped through.
 bool has_watchpoints();
 
-// While it lives, labelscope finds none.
+// As long as this exists, labelscope finds no watchpoints.
 class HiddenWatchpoints {
  public:
   HiddenWatchpoints();

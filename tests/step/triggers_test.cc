@@ -1,4 +1,4 @@
-// What the user declares, and what compilers make of names.
+// Names that the user declares, and what compilers make of names.
 #include "cli/step/triggers.h"
 
 #include "support/catch.h"

@@ -1,5 +1,5 @@
-// Writers that are wrong in one way: found by the right rule, in the right function, at the right
-// line, and nothing else. Writers that are right: nothing is found.
+// Writers that are wrong in one way are found by the right rule, in the right function, at the
+// right line, and nothing else is found. In right writers nothing is found.
 #include <algorithm>
 #include <iostream>
 
@@ -138,7 +138,7 @@ TEST_CASE("check --step: a helper that was long once hides nothing when it is sh
   check_found("short_after_long");
 }
 
-// Nothing stops the program at first: what changes is noticed by looking at it now and then.
+// At first nothing stops the program: the change is noticed by a look now and then.
 TEST_CASE("check --step: a value that nobody watches is learned from what changes") {
   StepCheckOptions options;
   options.max_updates = 50;
@@ -146,7 +146,7 @@ TEST_CASE("check --step: a value that nobody watches is learned from what change
     const Stepped stepped = step({stepper(std::string("beyond_watch-") + build), "5000"}, options);
     INFO(build << "\n" << stepped.told());
     CHECK(stepped.report.wait_status == 0);
-    // Without watchpoints it is stepped from its first call on.
+    // Without watchpoints the function is stepped through from its first call on.
     CHECK((stepped.report.effort.unseen_updates > 0) == has_watchpoints());
     CHECK(stepped.places("beyond_watch.c") == expectations_of("beyond_watch.c"));
   }
@@ -175,7 +175,7 @@ TEST_CASE("check --step: two labels, one by one, are torn only where they are on
     const std::string program = stepper(std::string("two_labels-") + build.name);
     const Stepped by_itself = step({program});
     INFO(build.name << "\n" << by_itself.told());
-    // Calls of a library are updates; in a program nobody can tell.
+    // Each call of a library is an update. In a program that is not known.
     CHECK(by_itself.places("two_labels.c") == (build.library ? expected : std::set<Expectation>{}));
     const Stepped named = step({program}, declared);
     INFO(named.told());
@@ -236,7 +236,7 @@ TEST_CASE("check --step: the bundled writer is right at every instruction of eve
     CHECK(stepped.report.problems.empty());
     CHECK(stepped.report.wait_status == 0);
     CHECK(stepped.report.effort.unseen_updates == 0);
-    // By the source: at least so many calls of a turn change labels.
+    // The source has at least this number of calls in a turn that change labels.
     CHECK(stepped.report.effort.updates >= 25);
   }
 }
@@ -246,14 +246,15 @@ TEST_CASE("check --step: the bundled writer is right on several threads") {
     const Stepped stepped = step({stepper(program), "1", "4"});
     INFO(program << "\n" << stepped.told());
     CHECK(stepped.found().empty());
-    // What runs at the end of a thread has no name that tells, and must be learned once.
+    // The function that runs at the end of a thread is not known by its name, and must be learned
+    // once.
     CHECK(stepped.report.effort.unseen_updates <= 1);
     CHECK(stepped.report.effort.updates >= 100);
     CHECK(stepped.report.wait_status == 0);
   }
 }
 
-// A handler's return has a breakpoint, and another thread may be just about to step from there.
+// The return of a handler has a breakpoint, from which another thread may be about to step.
 TEST_CASE("check --step: the bundled writer is right on several threads that get signals") {
   const Stepped stepped = step({stepper("bundled-executable-O2"), "1", "8", "alarms"});
   INFO(stepped.told());
@@ -265,7 +266,7 @@ TEST_CASE("check --step: the bundled writer is right on several threads that get
 TEST_CASE("check --step: a thousand updates of the bundled writer") {
   StepCheckOptions options;
   options.max_updates = 1000;
-  options.timeout = std::chrono::minutes(3);  // on a machine that does other things, too
+  options.timeout = std::chrono::minutes(3);  // the machine may be busy
   const Stepped stepped = step({stepper("bundled-library-O2"), "200"}, options);
   INFO(stepped.told());
   CHECK(stepped.found().empty());

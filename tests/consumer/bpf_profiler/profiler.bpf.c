@@ -9,7 +9,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-// The pid namespace in which pids are meant: /proc/self/ns/pid.
+// Process IDs are of this pid namespace: /proc/self/ns/pid.
 const volatile __u64 namespace_device = 0;
 const volatile __u64 namespace_inode = 0;
 
@@ -27,7 +27,7 @@ struct entry {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);  // user space: as many as there are CPUs
+  __uint(max_entries, 1);  // user space sets it to the number of CPUs
   __type(key, __u32);
   __type(value, struct entry);
 } entries SEC(".maps");
@@ -55,7 +55,7 @@ int sample(void* ctx __attribute__((unused))) {
   own->reading.recipes = *of_process;
   ls_read_labels(cpu, ls_current_thread_pointer());
   __u64 size = sizeof(own->tid) + sizeof(struct ls_label_head) + own->reading.labels.head.size;
-  if (size > sizeof(own->tid) + sizeof(own->reading.labels)) return 0;  // for the verifier
+  if (size > sizeof(own->tid) + sizeof(own->reading.labels)) return 0;  // the verifier needs this
   bpf_ringbuf_output(&ring, own, size, 0);
   return 0;
 }

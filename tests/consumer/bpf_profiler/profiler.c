@@ -1,9 +1,10 @@
-// A profiler in a page: who runs, with which labels, 99 times a second on each CPU.
+// A profiler in a page: it shows which thread runs with which labels, 99 times a second on each
+// CPU.
 //
-//   profiler PID SAMPLES
+//  profiler PID SAMPLES
 //
-// One line a sample: tid, outcome, and key=value@publisher, separated by tabs. Exit status 77: this
-// kernel or user cannot do BPF.
+// Each sample is one line: tid, outcome, and key=value@publisher, separated by tabs. Exit status 77
+// means that this kernel or user cannot do BPF.
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +24,7 @@
 static long samples_left;
 static ls_plan* plan;
 
-// Bytes of a target are no text: a terminal must not obey them.
+// Bytes of a target may hold control characters, which a terminal must not obey.
 static void print_bytes(FILE* out, const void* bytes, size_t size) {
   for (const unsigned char *byte = bytes, *end = byte + size; byte != end; byte++) {
     fprintf(out, *byte >= 0x20 && *byte < 0x7f && *byte != '\\' ? "%c" : "\\x%02x", *byte);
@@ -65,7 +66,7 @@ static int refuse(const char* what, int error) {
   return error == EPERM || error == EACCES || error == ENOSYS || error == ENOENT ? 77 : 1;
 }
 
-// The process's recipes go into the map as they are.
+// The process's recipes go into the map unchanged.
 static int load_recipes(int map, int32_t pid) {
   struct ls_recipes recipes = {0};
   ls_target* target;

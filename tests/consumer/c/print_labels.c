@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a target are no text: a terminal must not obey them. */
+/* Bytes of a target may hold control characters, which a terminal must not obey. */
 static void print_bytes(FILE* out, ls_bytes bytes) {
   for (size_t i = 0; i < bytes.size; i++) {
     const unsigned char byte = (unsigned char)bytes.data[i];

@@ -11,7 +11,7 @@
 
 namespace {
 
-// Bytes of a target are no text: a terminal must not obey them.
+// Bytes of a target may hold control characters, which a terminal must not obey.
 std::string escaped(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -26,7 +26,7 @@ std::string escaped(std::string_view bytes) {
   return text;
 }
 
-// An error may name what the target calls its files.
+// An error may have names that the target gave to its files.
 int fail(std::string_view why) {
   std::cerr << "read_thread: " << escaped(why) << '\n';
   return 1;
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     auto thread_pointer = stopped->thread_pointer();
     if (!thread_pointer) return fail(thread_pointer.error().context);
     seen = labelscope::observe(recipes, {*thread_pointer}, (*process)->memory());
-  }  // the thread goes on
+  }  // the thread runs on
   std::cout << argv[2] << '\t' << labelscope::outcome_name(seen.outcome);
   for (const labelscope::Label& label : seen.labels) {
     std::cout << '\t' << escaped(label.key) << '=' << escaped(label.value) << '@'
