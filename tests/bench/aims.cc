@@ -1,4 +1,4 @@
-// One line an aim.
+// Prints each aim on one line.
 #include "aims.h"
 
 #include <cstdio>
@@ -13,7 +13,7 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Four digits tell ratios apart; rates are large.
+// Four digits are enough to distinguish ratios, and rates are large numbers.
 std::string as_text(double number) {
   char text[32];
   std::snprintf(text, sizeof text, number < 100 ? "%.4g" : "%.0f", number);

@@ -4,13 +4,13 @@
 
 #include <linux/types.h>
 
-/* Within one run of a hot_* program: long enough to make the clock's own cost vanish, short enough
- * to fit between two timer interrupts mostly. */
+/* The repetitions within one run of a hot_* program. They are enough for the clock's own cost to
+ * vanish, and few enough to mostly fit between two timer interrupts. */
 #define BENCH_REPETITIONS 256
 
 #define BENCH_RECORDS 4096
 #define BENCH_RECORD_BYTES 1024
-/* By one run of `emit`. */
+/* The number of records that one run of `emit` sends. */
 #define BENCH_EMITTED 1024
 
 struct bench_result {

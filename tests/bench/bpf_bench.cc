@@ -1,4 +1,4 @@
-// Loading and running. libbpf's own words go to stderr.
+// Loads and runs the programs. libbpf's own messages go to stderr.
 #include "bpf_bench.h"
 
 #include <bpf/bpf.h>
@@ -16,13 +16,13 @@
 
 #include "bpf/wire/counters.h"
 #include "bpf/wire/wire.h"
-// Last: it needs the types above.
+// This comes last, because it needs the types above.
 #include "bench_bpf.skel.h"
 
 namespace labelscope::bench {
 namespace {
 
-// PROC_PID_INIT_INO of the kernel.
+// This is PROC_PID_INIT_INO of the kernel.
 constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
 
 Status run_by_hand(int program_fd, const char* what) {
@@ -179,7 +179,8 @@ __attribute__((noinline)) void at_depth(int depth, const std::function<void()>& 
   } else {
     work();
   }
-  // Something to do after the call, or the compiler makes it a jump and the frame is gone.
+  // Without something to do after the call, the compiler would make it a jump, and the frame would
+  // be gone.
   __asm__ volatile("");
 }
 

@@ -25,22 +25,25 @@ std::string_view part_name(Part part);
 
 class BpfBench {
  public:
-  // kPermission: not root. kUnsupported: a kernel that cannot run these programs by hand (5.10).
+  // Fails with kPermission if the user is not root, and with kUnsupported if the kernel cannot run
+  // these programs by hand (5.10).
   static Result<BpfBench> open();
   BpfBench(BpfBench&& other) noexcept;
   BpfBench& operator=(BpfBench&& other) = delete;
   ~BpfBench();
 
   Status set_process(Pid pid, const ls_tls_recipe& recipe);
-  // Nanoseconds of one execution in the calling thread, the mean of BENCH_REPETITIONS.
+  // Returns the nanoseconds of one execution in the calling thread, as the mean of
+  // BENCH_REPETITIONS.
   Result<double> run(Part part);
-  // What the last execution of any program saw.
+  // Returns what the last execution of any program saw.
   const bench_result& result() const;
 
-  // The event_* program of a part, to attach to an event and to ask for its statistics.
+  // Returns the event_* program of a part, to attach it to an event and to read its statistics.
   int event_program_fd(Part part) const;
 
-  // For the ring buffer: a record for `emit` to send; one run of it; the ring itself.
+  // These three are for the ring buffer: they set a record for `emit` to send, run it once, and
+  // return the ring.
   Status set_record(std::uint32_t index, const bench_record& record);
   Status emit();
   int ring_fd() const;
@@ -50,10 +53,10 @@ class BpfBench {
   bench_bpf* skeleton_;
 };
 
-// While it lives, the kernel adds up the run time of every BPF program (5.8).
+// As long as the descriptor is open, the kernel adds up the run time of every BPF program (5.8).
 Result<UniqueFd> enable_statistics();
 
-// A CPU-clock event of one process that runs a BPF program; disabled at first.
+// A CPU-clock event of one process that runs a BPF program. It is disabled at first.
 class ProcessEvent {
  public:
   static Result<ProcessEvent> open(Pid pid, std::uint32_t frequency_hz, int program_fd);
@@ -67,7 +70,7 @@ class ProcessEvent {
 
 // Calls `work` from below `depth` frames with frame pointers.
 void at_depth(int depth, const std::function<void()>& work);
-// To one CPU, the last one: the first takes most interrupts.
+// Pins this thread to the last CPU, since the first one takes most interrupts.
 Status pin_to_last_cpu();
 
 }  // namespace labelscope::bench

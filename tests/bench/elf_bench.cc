@@ -1,5 +1,5 @@
-// How long it takes to see that a file publishes no labels, or that it does, beside tools that read
-// all of it. Files of make_large_elf.sh, and any others.
+// Measures how long it takes to see whether a file publishes labels, compared with tools that read
+// all of it. The files are those of make_large_elf.sh, and any others.
 //
 //   bench_elf <folder of make_large_elf.sh> [file...] [--benchmark_...]
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct Symbols {
   std::optional<ElfSymbol> variable;
 };
 
-// What planning asks of every file; null: it could not be asked.
+// Asks of a file what planning asks of every file. Returns null if that is not possible.
 std::optional<Symbols> look_up(const ElfImage& image) {
   auto version = image.find_dynamic_symbol(CUSTOM_LABELS_VERSION_SYMBOL);
   auto variable = image.find_dynamic_symbol(CUSTOM_LABELS_CURRENT_SET_SYMBOL);
@@ -53,7 +53,7 @@ void reject(benchmark::State& state, const std::string& path) {
   }
 }
 
-// A publisher is asked for the relocations that reach its variable, too.
+// For a publisher this also finds the relocations that reach its variable.
 void accept(benchmark::State& state, const std::string& path) {
   for (auto _ : state) {
     auto image = ElfImage::open(open_file(path));
@@ -94,7 +94,7 @@ std::size_t count_thread_local(Elf_Data* data) {
   return found;
 }
 
-// Every dynamic symbol and every relocation through libelf, as a straightforward reader does.
+// Reads every dynamic symbol and every relocation through libelf, as a straightforward reader does.
 void scan_all(benchmark::State& state, const std::string& path) {
   for (auto _ : state) {
     const UniqueFd file = open_file(path);

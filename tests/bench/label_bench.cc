@@ -1,10 +1,10 @@
-// What a sample costs in the kernel, part by part: an empty program, finding the variable, the
-// stack, the labels, both, and labels read one string at a time. Twice: hot (by hand, hundreds of
-// times within one run, in the thread that owns the labels) and in a timer's interrupt of a busy
-// child (the kernel's run-time statistics). All parts take turns, so that whatever else the machine
-// does hits all alike.
+// Measures what a sample costs in the kernel, part by part: an empty program, finding the variable,
+// the stack, the labels, both, and labels read one string at a time. Each is measured twice: hot
+// (by hand, hundreds of times within one run, in the thread that owns the labels) and in a timer's
+// interrupt of a busy child (by the kernel's run-time statistics). The parts take turns, so that
+// other work on the machine affects all of them alike.
 //
-//   bench_labels [--quick]      quick: one round of each, to see that everything still works
+//  bench_labels [--quick]      quick: one round of each, to see that everything still works
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Frames of the benchmark's own between main() and the work; the libc's below make it 29 or 30.
+// Between main() and the work are this number of the benchmark's own frames; the libc's below make
+// it 29 or 30.
 constexpr int kDepth = 23;
 constexpr std::uint32_t kFrequency = 4999;
 
@@ -77,8 +78,8 @@ Times medians(const std::map<Part, std::vector<double>>& all) {
   return times;
 }
 
-// That the programs did the work that is timed: all labels, and where the strings lie apart, one
-// read for each, which leaves nothing between them.
+// Checks that the programs did the work that is timed: they must have read all labels. Where the
+// strings lie apart, that takes one read for each, so that no bytes between them are read.
 void check_work(const BpfBench& bench, const SetKind& kind, Part part) {
   const bench_result& seen = bench.result();
   if (part == Part::kEmpty || part == Part::kFind || part == Part::kStack) return;
@@ -106,7 +107,8 @@ Times run_hot(BpfBench& bench, const SetKind& kind, const Effort& effort) {
   return medians(all);
 }
 
-// A copy of this process that does nothing but compute, as deep in the stack. Ends with it.
+// A copy of this process that does nothing but compute, at the same depth of the stack. It ends
+// with this object.
 class BusyChild {
  public:
   BusyChild() {
@@ -164,7 +166,7 @@ Times run_in_events(BpfBench& bench, const SetKind& kind, const Effort& effort,
   return medians(all);
 }
 
-// Samples are counted by the sampler itself.
+// The sampler itself counts the samples.
 class Ignore final : public EventHandler {
  public:
   void on_sample(const Sample& sample) override { (void)sample; }
@@ -175,8 +177,8 @@ class Ignore final : public EventHandler {
   void on_mapping(const MappingEvent& mapping) override { (void)mapping; }
 };
 
-// The whole of labelscope's sampler, the record in the ring buffer included. It runs on every CPU;
-// what it spends on other processes is taken off as that many empty programs.
+// Runs the whole sampler of labelscope, which includes the record in the ring buffer. It runs on
+// every CPU; for each run in another process the time of an empty program is subtracted.
 double run_sampler(const Effort& effort, const ls_tls_recipe& recipe, bool labels,
                    double empty_ns) {
   BusyChild child;
@@ -205,10 +207,10 @@ void print_head(const char* title) {
   std::printf(" %12s\n", "walk / naive");
 }
 
-// Without the empty program: its loop and its clock are the measurement's.
+// Subtracts the empty program, whose loop and clock belong to the measurement.
 double net(const Times& times, Part part) { return times.at(part) - times.at(Part::kEmpty); }
 
-// The walks alone, without what comes before both.
+// Compares the walks alone, without what comes before both.
 double of_naive_walk(const Times& times) {
   const double find = times.at(Part::kFind);
   return (times.at(Part::kLabels) - find) / (times.at(Part::kNaive) - find);

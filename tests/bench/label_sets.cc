@@ -1,4 +1,4 @@
-// Keys and values have 16 to 32 bytes, 24 on average: "http.route" is shorter, a trace id longer.
+// Keys and values have 16 to 32 bytes, 24 on average. ("http.route" is shorter, a trace ID longer.)
 #include "label_sets.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "customlabels/customlabels.h"
-#undef custom_labels_current_set  // its address is wanted
+#undef custom_labels_current_set  // the variable's own address is needed
 
 namespace labelscope::bench {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // The benchmark's own publisher, beside the one of libcustomlabels.
 thread_local custom_labels_labelset_t* own_current_set = nullptr;
 
-// Allocations of one set. Nothing is ever given back: the next set must not reuse the same holes.
+// Allocations of sets. They are never freed, because the next set must not reuse the same holes.
 using Bytes = std::unique_ptr<unsigned char[]>;
 std::vector<Bytes>& kept() {
   static std::vector<Bytes> all;
@@ -52,7 +52,8 @@ std::vector<Text> make_texts(std::size_t labels) {
   return texts;
 }
 
-// A heap after some time of work: many blocks of string size, half of them free again, in no order.
+// Makes a heap like that of a program that has run for some time: many blocks of string size, half
+// of them free again, in no order.
 void make_holes() {
   static std::vector<Bytes> blocks;
   if (!blocks.empty()) return;
@@ -73,8 +74,8 @@ custom_labels_string_t copy_to(unsigned char* place, const std::string& text) {
 
 custom_labels_label_t* make_scattered(const std::vector<Text>& texts) {
   make_holes();
-  // What is asked for one after another comes from neighbouring holes, so a set is gathered from
-  // many more allocations than it has strings.
+  // Successive allocations come from neighbouring holes, so a set is made from many more
+  // allocations than it has strings.
   constexpr std::size_t kApart = 41;
   auto one = [](const std::string& text) {
     for (std::size_t i = 0; i < kApart; ++i) allocate(text.size());

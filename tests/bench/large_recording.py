@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A large recording, for measuring what formats and the page do with it; the same every time.
+"""Writes a large recording, for measuring formats and the page; it is the same every time.
 
     large_recording.py [--samples N] [--stacks N] [--sets N] >large.jsonl
 
-A million samples, 100,000 stacks of 30 frames, 10,000 label sets of five of eight keys, 64 threads. Samples have nothing in
-common with their neighbours: nothing compresses worse.
+It has a million samples, 100,000 stacks of 30 frames, 10,000 label sets of five of eight keys, and
+64 threads. Samples have nothing in common with their neighbours, which is the worst case for
+compression.
 """
 import argparse
 import json
@@ -19,7 +20,7 @@ CARDINALITIES = [3, 5, 10, 50, 200, 1000, 5000, 10_000]
 
 
 def zipf(random_source, count):
-    """Numbers below count, the small ones most often."""
+    """Returns numbers below count, mostly small ones."""
     return min(count - 1, int(count ** random_source.random()) - 1)
 
 
@@ -49,7 +50,7 @@ def main():
         line("location", id=function, module=0, address=hex(0x400000 + 64 * function),
              lines=[{"function": name, "system_name": f"_Z{function}", "file": f"src/module_{function % 97}.cc",
                      "line": function % 500 + 1}])
-    # Stacks grow out of those before, as calls do: most of a stack is shared with another one.
+    # Stacks grow out of former ones, as calls do, so most of a stack is shared with another one.
     stacks = []
     for stack in range(options.stacks):
         kept = dice.choice(stacks)[:dice.randrange(DEPTH)] if stacks else []

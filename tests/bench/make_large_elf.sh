@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# make_large_elf.sh <folder> <symbols>: three shared objects of about 2,300 bytes a symbol, with eight relocations a
-# symbol, as large C++ libraries have. 45000 symbols make 100 MB.
+# make_large_elf.sh <folder> <symbols>: makes three shared objects of about 2,300 bytes a symbol,
+# with eight relocations a symbol, as large C++ libraries have. 45000 symbols make 100 MB.
 #
-#   publisher.so   exports the two symbols of the label ABI, and code reaches the variable through a TLS descriptor
-#   tls.so         has another thread-local variable
-#   plain.so       has none
+#  publisher.so   exports the two symbols of the label ABI, and its code reaches the variable through
+#                 a TLS descriptor
+#  tls.so         has another thread-local variable
+#  plain.so       has none
 set -euo pipefail
 folder=$1
 symbols=$2
 mkdir -p "$folder"
 
-# Directives alone, so that the same text does for both processors; code is what no symbol or relocation counts.
+# The text has directives only, so that it works for both processors. Bytes that no symbol or
+# relocation uses are the code.
 body() {
   cat <<END
 .altmacro
@@ -74,7 +76,7 @@ add x0, x0, :tlsdesc_lo12:custom_labels_current_set
 blr x1' ;;
 esac
 
-# link <name>: the assembler text comes from stdin.
+# link <name>: links the assembler text from stdin.
 link() {
   "${CC:-cc}" -shared -nostdlib -Wl,-z,noseparate-code -o "$folder/$1.new" -x assembler -
   mv "$folder/$1.new" "$folder/$1"

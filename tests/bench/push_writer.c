@@ -128,7 +128,7 @@ API void push_delete(custom_labels_labelset_t* set, custom_labels_string_t key) 
   if (label != NULL) swap_delete(set, label);
 }
 
-/* Its known defect stays: a key that was absent comes back with an empty value. */
+/* Its known defect stays: a key that was absent is restored with an empty value. */
 API int push_run_with(custom_labels_labelset_t* set, const custom_labels_label_t* labels, size_t n,
                       void* (*callback)(void*), void* argument, void** out) {
   custom_labels_string_t* old = malloc((n > 0 ? n : 1) * sizeof *old);

@@ -1,4 +1,4 @@
-// Reporter and flags.
+// The reporter, and the flags.
 #include "runner.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Google Benchmark with this folder's habits: repetitions that take turns, medians, and the times
-// at hand afterwards, so that ratios can be held against their aims.
+// Google Benchmark as this folder uses it: repetitions that take turns, medians, and times that can
+// be read afterwards, so that ratios can be compared with their aims.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,9 +12,9 @@ namespace labelscope::bench {
 
 class Medians {
  public:
-  // Seconds of one iteration, the median of all repetitions: by the clock, or of this process's CPU
-  // time (on a busy machine, that of one core is what can be compared). Exits with 1 if the
-  // benchmark did not run.
+  // Returns the seconds of one iteration, as the median of all repetitions: by the clock, or of
+  // this process's CPU time (which can be compared with others on a busy machine). Exits with 1 if
+  // the benchmark did not run.
   double seconds(const std::string& benchmark) const { return median(clock_, benchmark); }
   double cpu_seconds(const std::string& benchmark) const { return median(cpu_, benchmark); }
 
@@ -30,7 +30,7 @@ class Medians {
   Times cpu_;
 };
 
-// Takes Google Benchmark's own flags off the command line, which override `repetitions`. A
+// Takes Google Benchmark's own flags from the command line; they override `repetitions`. A
 // benchmark that reports an error ends the process with 1.
 void initialize(int& argc, char** argv, int repetitions);
 Medians run_all();

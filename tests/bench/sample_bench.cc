@@ -1,7 +1,8 @@
-// Samples a second on one core, from the ring buffer's bytes to a written pprof file, and where the
-// time goes on the way; then the same through a BPF ring buffer that the kernel side fills.
+// Measures how many samples a second one core can handle, from the ring buffer's bytes to a written
+// pprof file, and how long each part takes; then the same through a BPF ring buffer that the kernel
+// side fills.
 //
-//   bench_samples [--samples N] [--benchmark_...]
+//  bench_samples [--samples N] [--benchmark_...]
 #include <benchmark/benchmark.h>
 #include <bpf/libbpf.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@
 namespace labelscope::bench {
 namespace {
 
-// CPU time of this thread, in seconds.
+// Returns the CPU time of this thread, in seconds.
 double cpu_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -46,7 +47,7 @@ struct Stage {
 constexpr Stage kStages[] = {
     {"service", Mix::kService}, {"even", Mix::kEven}, {"requests", Mix::kRequests}};
 
-// Fills a path with all samples; false after an error.
+// Fills a path with all samples. Returns false after an error.
 bool fill(benchmark::State& state, SyntheticRecords& records, std::size_t samples,
           SamplePath& path) {
   for (std::size_t i = 0; i < samples; ++i) {
@@ -62,7 +63,7 @@ void set_rate(benchmark::State& state, std::size_t samples) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(samples));
 }
 
-// decode and build
+// Measures decoding and building.
 void build(benchmark::State& state, SyntheticRecords& records, std::size_t samples) {
   for (auto _ : state) {
     SamplePath path;
@@ -72,7 +73,7 @@ void build(benchmark::State& state, SyntheticRecords& records, std::size_t sampl
   set_rate(state, samples);
 }
 
-// render and write
+// Measures rendering and writing.
 void write(benchmark::State& state, SyntheticRecords& records, std::size_t samples) {
   SamplePath path;
   if (!fill(state, records, samples, path)) return;
@@ -125,7 +126,7 @@ Status load_records(BpfBench& bench) {
   return {};
 }
 
-// Only the reading side is timed, in CPU time: the other one is the sampled programs'.
+// Only the reading side is timed, in CPU time. The other side belongs to the sampled programs.
 void through_ring(benchmark::State& state, BpfBench& bench, std::size_t samples) {
   const std::string file = output_path();
   for (auto _ : state) {

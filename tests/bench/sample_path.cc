@@ -1,4 +1,4 @@
-// As BpfSampler::hand_out() and Recorder::on_sample() go.
+// This follows BpfSampler::hand_out() and Recorder::on_sample().
 #include "sample_path.h"
 
 #include <fstream>

@@ -13,7 +13,7 @@
 
 namespace labelscope::bench {
 
-// One process with one module, never changing.
+// One process with one module, which never changes.
 class FixedProcess final : public cli::ProcessContext {
  public:
   cli::Index module_at(Address address) override;
@@ -25,9 +25,9 @@ class FixedProcess final : public cli::ProcessContext {
 
 class SamplePath {
  public:
-  // False: not a sample.
+  // Returns false if the record is no sample.
   bool add(std::span<const std::byte> record);
-  // What add() has made of the samples. Once.
+  // Returns what add() has made of the samples. It can be called once.
   cli::Profile take();
 
  private:
@@ -36,7 +36,7 @@ class SamplePath {
   std::vector<std::byte> label_bytes_;
 };
 
-// kMalformed: not all of `samples` are in it.
+// Fails with kMalformed if not all of `samples` are in the profile.
 Status write_profile(const cli::Profile& profile, std::uint64_t samples, const std::string& path);
 
 }  // namespace labelscope::bench

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""How far the shares by label are from the truth, on programs whose work comes at fixed periods.
+"""Measures the error of shares by label, on programs whose work comes at fixed periods.
 
   shares.py --labelscope PATH --periodic PATH [--runs 10] [--seconds 8] [--rates 99,199,997]
             [--backends bpf,ptrace] [--scenarios NAME,...] [--no-perf]
 
-The truth is the program's own: CPU time by label as the clocks of its threads have it. In the same seconds
-`perf record` samples it, too, where there is a perf: its thread numbers stand for labels where each thread has one.
-Errors are in points of a per cent: root mean square and the worst, over all labels and runs. `chance` is what as many
-independent samples would have. `time`: the ledger's whole against the kernel's clocks of the program and its children, of the middle run: where a
-machine's host stands still between the program's last word and its end, the kernel counts that for the program.
-The status is 1 if a bound that was given (--max-...) is not kept.
+The program itself reports the truth: CPU time by label, by the clocks of its threads. In the same
+seconds `perf record` samples it, too, if there is a perf: its thread numbers stand for labels where
+each thread has one. Errors are in points of a per cent: root mean square and the worst, over all
+labels and runs. `chance` is the error of as many independent samples. `time` compares the ledger's
+total with the kernel's clocks of the program and its children, for the middle run: if a machine's
+host stands still between the program's last word and its end, the kernel counts that for the
+program. The status is 1 if a bound that was given (--max-...) is not kept.
 """
 import argparse
 import json
@@ -23,7 +24,8 @@ import sys
 import tempfile
 
 SCENARIOS = {
-    # name: threads of tests/targets/periodic.cc, and whether a label is a thread
+    # Each name has the threads of tests/targets/periodic.cc, and whether each label belongs to one
+    # thread.
     "three threads": (["a:6/10.1", "b:3/10.1", "c:1/10.1"], True),
     "2 labels, 10.0 ms": (["a:6.67,b:3.33"], False),
     "2 labels, 10.1 ms": (["a:6.73,b:3.37"], False),
@@ -101,7 +103,8 @@ class Errors:
 
 
 def run(options, scenario, rate, backend, folder):
-    """Records the program for all its life, so that its truth is of the same time. Returns whether it was good enough."""
+    """Records the program for all its life, so that its truth is of the same time. Returns whether
+    the run was good enough."""
     threads, by_thread = SCENARIOS[scenario]
     ours, perf_p, perf_a, chance, time_errors, sampled = Errors(), Errors(), Errors(), [], [], 0
     others = [subprocess.Popen(["sh", "-c", "while :; do :; done"])

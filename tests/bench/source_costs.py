@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What a label source costs in the kernel for a sample, beside ABI v1, taking turns.
+"""Measures what each label source costs in the kernel for a sample, compared with ABI v1, in turns.
 
-    tests/bench/source_costs.py --labelscope build/dev/cli/labelscope [--go build/dev/tests/targets/go_labels/static]
+    tests/bench/source_costs.py --labelscope build/dev/cli/labelscope
+                                [--go build/dev/tests/targets/go_labels/static]
 
-One thread computes and publishes by one source; the time is that of labelscope's program by the kernel's own count
-(kernel.bpf_stats_enabled), without stacks, less what events of other processes take. Each source has what it has in
-practice: ABI v1 five labels of 16 to 32 bytes, OpenTelemetry two IDs and three attributes, context_tls_v1 two IDs and two
-tags, Elastic three IDs, --tls a number or a text behind a pointer, Go (with --go) what that program says. "silent" has
-the symbols of ABI v1 and no labels, "none" no source at all.
+One thread computes and publishes by one source. The time is that of labelscope's program by the
+kernel's own count (kernel.bpf_stats_enabled), without stacks, less the time of events of other
+processes. Each source has the labels that it has in practice: ABI v1 five labels of 16 to 32 bytes,
+OpenTelemetry two IDs and three attributes, context_tls_v1 two IDs and two tags, Elastic three IDs,
+--tls a number or a text behind a pointer, Go (with --go) those of that program. "silent" has the
+symbols of ABI v1 and no labels, "none" no source at all.
 
-Needs root and gcc. Each number is a median; the ratio to ABI v1 is what to look at.
+Needs root and gcc. Each number is a median; the ratio to ABI v1 is what matters.
 """
 import argparse
 import os
@@ -103,7 +105,7 @@ def main():
         if options.go:
             targets["go"] = subprocess.Popen([options.go], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             targets["go"].stdout.readline()
-        # One at a time has a processor.
+        # All targets are stopped at first, since only one at a time may run.
         for target in targets.values():
             os.kill(target.pid, 19)
         sleeper = subprocess.Popen(["sleep", "3600"])

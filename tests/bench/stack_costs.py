@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""What stacks cost: labelscope beside `perf record`, taking turns.
+"""Measures what stacks cost: labelscope compared with `perf record`, in turns.
 
-    tests/bench/stack_costs.py --labelscope build/dev/cli/labelscope [--parts sample,target,start] [--rounds 5]
+    tests/bench/stack_costs.py --labelscope build/dev/cli/labelscope [--parts sample,target,start]
+                               [--rounds 5]
 
 sample  Time that labelscope's programs take in the kernel for a sample, by the kernel's own count
-        (kernel.bpf_stats_enabled), for threads that are so many calls deep; without stacks, by frame pointers, by call
-        frame information.
-target  What a recording costs the program that is recorded: its work for each second of its own CPU time, which has
-        in it what the kernel does for samples while the program has the processor. Beside it: bytes that are written.
-start   Time from the start of labelscope to the first sample with a complete stack, and memory (of labelscope, of its
-        workers, and of its BPF maps), for a program that has loaded 500 libraries, and one that has loaded libLLVM.
+        (kernel.bpf_stats_enabled), for threads of different depths: without stacks, by frame
+        pointers, and by call frame information.
+target  What a recording costs the program that is recorded: its work for each second of its own
+        CPU time, which includes what the kernel does for samples while the program has the
+        processor. The bytes that are written are shown beside it.
+start   Time from the start of labelscope to the first sample with a complete stack, and memory (of
+        labelscope, of its workers, and of its BPF maps), for a program that has loaded 500
+        libraries, and one that has loaded libLLVM.
 
-Each ends with its aims. Needs root, gcc, and perf for the comparison. What is not there is left out, and said to be.
+Each part ends with its aims. Needs root, gcc, and perf for the comparison. Missing parts are left
+out, and named.
 """
 import argparse
 import contextlib
@@ -29,8 +33,8 @@ import tempfile
 import threading
 import time
 
-# Frame pointers are kept, so that both ways follow the same calls. Each call is 64 calls or so of work away from the
-# next: the compiler can neither inline it nor turn it into a jump.
+# Frame pointers are kept, so that both ways follow the same calls. Each call is some 64 calls' work
+# away from the next, so the compiler can neither inline it nor turn it into a jump.
 WORKER = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -92,7 +96,7 @@ def build(folder, name, source, *flags):
 
 
 def aim(what, value, most):
-    """As aims.cc does it."""
+    """Prints an aim like aims.cc."""
     reached = "reached" if value <= most else "not reached"
     print(f"{what}: {value:.4g} (aim: at most {most:.4g}): {reached}", flush=True)
     if path := os.environ.get("LABELSCOPE_BENCH_AIMS"):
@@ -101,7 +105,7 @@ def aim(what, value, most):
 
 
 class Worker:
-    """The program that works; knows how much it has done, and in how much of its own time."""
+    """The program that works. It knows how much it has done, and in how much of its own time."""
 
     def __init__(self, program, depth):
         self.process = subprocess.Popen([program, str(depth)], stdout=subprocess.PIPE, text=True)
@@ -115,7 +119,7 @@ class Worker:
             self.told = (int(done), float(seconds))
 
     def pace(self, seconds):
-        """Work a second of its own time, during these seconds."""
+        """Returns the work per second of its own time, during these seconds."""
         before = self.told
         time.sleep(seconds)
         after = self.told
@@ -148,7 +152,7 @@ def perf(pid, rate, how, path):
 
 
 def program_times(pid):
-    """Nanoseconds and runs of all BPF programs that this process holds."""
+    """Returns nanoseconds and runs of all BPF programs that this process holds."""
     seen = {}
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with contextlib.suppress(OSError):
@@ -181,8 +185,8 @@ def stop(process):
 
 
 def spent(options, pid, how, path, *more):
-    """Nanoseconds and runs of the program that runs at each event; the share of events that were samples, and that of
-    samples that had labels."""
+    """Returns nanoseconds and runs of the program that runs at each event, the share of events that
+    were samples, and the share of samples that had labels."""
     recorder = start(labelscope(options, pid, 997, how, path, "--no-kernel", *more))
     time.sleep(1 + options.seconds)
     nanoseconds, runs = max(program_times(recorder.pid).values(), key=lambda each: each[1])
@@ -202,7 +206,8 @@ def of_samples(options, folder):
     path = f"{folder}/out.jsonl"
     ratios = {}
     with counted_programs():
-        # Events are a processor's: many come while nothing or another program runs, and end at once.
+        # Events belong to a processor. Many come while no program or another one runs, and end at
+        # once.
         sleeper = subprocess.Popen(["sleep", "600"])
         nanoseconds, runs, _, _ = spent(options, sleeper.pid, "none", path)
         sleeper.kill()
@@ -245,7 +250,8 @@ def of_target(options, folder):
                 for tool in tools:
                     which, how = tool.split()
                     path = f"{folder}/out"
-                    # Before and after, so that what else changes on the machine counts for neither.
+                    # The pace is measured before and after, so that other changes on the machine
+                    # affect neither side.
                     alone = target.pace(options.seconds / 2)
                     recorder = start(labelscope(options, target.pid, rate, how, path + ".pb.gz") if which == "labelscope"
                                      else perf(target.pid, rate, how, path + ".data"))
@@ -279,7 +285,8 @@ def of_target(options, folder):
 
 
 def first_complete(path, began):
-    """Seconds from `began` (monotonic) to the first sample with a complete stack; how many samples came before."""
+    """Returns the seconds from `began` (monotonic) to the first sample with a complete stack, and
+    how many samples came before."""
     ends, samples = {}, []
     for line in open(path, encoding="utf-8"):
         row = json.loads(line)
@@ -295,7 +302,8 @@ def first_complete(path, began):
 
 
 def peaks(pid, seen):
-    """Adds to `seen`: the most KiB that this process and its children have taken, each; and its BPF maps."""
+    """Adds the most KiB that this process and its children have taken, each, and its BPF maps, to
+    `seen`."""
     for one in [pid, *(int(child) for task in os.listdir(f"/proc/{pid}/task")
                        for child in open(f"/proc/{pid}/task/{task}/children", encoding="ascii").read().split())]:
         with contextlib.suppress(OSError, TypeError):
@@ -311,7 +319,7 @@ def peaks(pid, seen):
 
 
 def watched(recorder, seconds):
-    """MiB of all that it has taken in this time."""
+    """Returns the MiB of all that it has taken in this time."""
     seen = {}
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -334,7 +342,7 @@ def loader_of(program, libraries):
 
 def of_start(options, folder):
     loader = build(folder, "loader", LOADER, "-ldl")
-    # Another build ID in each, so that each is a file of its own for labelscope.
+    # Each copy gets another build ID, so that labelscope takes it for a file of its own.
     mark = b"\xa5" * 8
     first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC", "-Wl,--build-id=0x" + mark.hex())
     many = [f"{folder}/library{i}.so" for i in range(500)]

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""How many stacks of ordinary programs are whole: labelscope beside `perf record`, in the same minutes.
+"""Measures how many stacks of ordinary programs are whole: labelscope and `perf record`, in the
+same minutes.
 
-    tests/bench/stacks.py --labelscope build/dev/cli/labelscope [--programs xz,redis] [--seconds 5] [--rate 199]
+    tests/bench/stacks.py --labelscope build/dev/cli/labelscope [--programs xz,redis] [--seconds 5]
+                          [--rate 199]
 
-Each program runs under load, and is recorded once by each: labelscope with --call-graph dwarf and fp, perf with
---call-graph fp and dwarf. For each: the share of samples whose stack reaches the start of its thread, the median number
-of frames of the user's part, and the share of those frames that have a name. Programs that are not installed are left
-out, and said to be. Needs root, as both tools do.
+Each program runs under load, and is recorded once by each: labelscope with --call-graph dwarf and
+fp, perf with --call-graph fp and dwarf. The output has, for each, the share of samples whose stack
+reaches the start of its thread, the median number of frames of the user's part, and the share of
+those frames that have a name. Programs that are not installed are left out, and named. Needs root,
+as both tools do.
 
-labelscope tells itself whether a stack reached the start of its thread (the ledger's counters). Of perf's stacks the
-name of the last function tells: one that a thread starts with.
+labelscope reports whether a stack reached the start of its thread (the ledger's counters). For
+perf's stacks the name of the last function shows it: one that a thread starts with.
 """
 import argparse
 import collections
@@ -57,7 +60,8 @@ SELECT sum(length(printf('%d', i)) * (i % 7)) FROM n;
 
 
 class Load:
-    """A program under load: the process to record, and all that is to be ended afterwards."""
+    """A program under load: the process to record, and all processes that must be ended afterwards.
+    """
 
     def __init__(self, folder):
         self.folder = folder
@@ -164,7 +168,7 @@ def postgres(load, *settings):
         out.write("select sum(i * 2), count(distinct i % 100), max(md5(i::text)) from generate_series(1, 20000) i;\n")
     load.start("pgbench", "-h", data, "-p", "7397", "-U", "postgres", "-n", "-T", "600", "-f",
                f"{load.folder}/query.sql", "postgres")
-    # Not one of its first connections, which end soon.
+    # The first connections of pgbench end soon, so a later one is recorded.
     load.wait_for("pgbench", lambda: backend(psql))
     load.pid = backend(psql)
 
@@ -197,7 +201,8 @@ def cxx(load):
     load.pid = load.start(f"{load.folder}/program")
 
 
-# Each query is compiled, however short. The code has neither call frame information nor frame pointers.
+# Each query is compiled, however short it is. The code has neither call frame information nor frame
+# pointers.
 JIT = ("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")
 PROGRAMS = {
     "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"), "redis": (redis, "redis-server"),
@@ -217,7 +222,7 @@ def by_labelscope(options, pid, how, path):
     for line in open(path, encoding="utf-8"):
         row = json.loads(line)
         if row["type"] == "location":
-            named[row["id"]] = any(one["system_name"] for one in row["lines"])  # else a start alone
+            named[row["id"]] = any(one["system_name"] for one in row["lines"])  # else an offset
         elif row["type"] == "stack":
             stacks[row["id"]] = row["locations"]
         elif row["type"] == "sample":
@@ -275,7 +280,7 @@ def main():
             load = Load(folder)
             try:
                 start(load)
-                time.sleep(1)  # what it does at its start is not what is measured
+                time.sleep(1)  # the target's start is not measured
                 for tool in options.tools.split(","):
                     which, how = tool.split()
                     if which == "perf" and shutil.which("perf") is None:

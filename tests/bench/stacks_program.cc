@@ -1,9 +1,9 @@
-// The C++ program of stacks.py: at -O2, without frame pointers, it goes round through what makes
-// stacks hard to unwind. Each part spends about the same time in work().
+// The C++ program of stacks.py. It is built at -O2 without frame pointers, and repeats everything
+// that makes stacks hard to unwind. Each part spends about the same time in work().
 //
 // An exception is thrown once in a thousand turns of work. While the C++ runtime carries one to its
-// handler it overwrites the registers that it has saved: a stack that is taken in that microsecond
-// ends early.
+// handler it overwrites the registers that it has saved, so a stack that is taken in that
+// microsecond ends early.
 #include <alloca.h>
 #include <sys/time.h>
 

@@ -1,4 +1,4 @@
-// All records are made before the clock starts; handing one out changes a few bytes of it.
+// All records are made before the clock starts. To hand one out changes only a few bytes of it.
 #include "synthetic_records.h"
 
 #include <array>
@@ -62,7 +62,7 @@ std::vector<SyntheticRecords::Choice> SyntheticRecords::choose(Mix mix, std::siz
   std::mt19937 random(1);
   auto weights = [&](std::size_t count) {
     std::vector<double> all(count, 1);
-    // Zipf's law: the second is half as frequent as the first.
+    // By Zipf's law the second is half as frequent as the first.
     for (std::size_t i = 0; mix != Mix::kEven && i < count; ++i) {
       all[i] = 1.0 / static_cast<double>(i + 1);
     }
@@ -79,7 +79,7 @@ std::vector<SyntheticRecords::Choice> SyntheticRecords::choose(Mix mix, std::siz
     choice.stack = static_cast<std::uint16_t>(stack(random));
     choice.label_set = static_cast<std::uint8_t>(label_set(random));
     choice.thread = static_cast<std::uint8_t>(thread(random));
-    // A request runs on one thread.
+    // A request stays on one thread.
     if (mix == Mix::kRequests && i % kSamplesPerRequest != 0) {
       choice.label_set = choices[i - 1].label_set;
       choice.thread = choices[i - 1].thread;

@@ -1,4 +1,4 @@
-// Records of the BPF sampler (bpf/wire/wire.h), made up: what a busy service would send.
+// Made-up records of the BPF sampler (bpf/wire/wire.h), as a busy service would produce them.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ inline constexpr std::size_t kThreads = 64;
 inline constexpr std::size_t kSamplesPerRequest = 10;
 
 inline constexpr std::uint32_t kPid = 4242;
-// Every address lies in there.
+// All addresses are in this range.
 inline constexpr std::uint64_t kCodeStart = 0x400000;
 inline constexpr std::uint64_t kCodeEnd = 0x500000;
 
 enum class Mix {
   kService,   // few stacks and label sets make most of the samples, as in real profiles
   kEven,      // all are equally likely, independently: nearly every sample is a row of its own
-  kRequests,  // as kService, but one label is the number of a request, never seen again
+  kRequests,  // as kService, but one label is the number of a request, and never repeated
 };
 
 class SyntheticRecords {
  public:
   SyntheticRecords(Mix mix, std::size_t samples);
 
-  // Sample i, 8-aligned, until the next call.
+  // Returns sample i, 8-aligned. It is valid until the next call.
   std::span<const std::byte> record(std::size_t i);
 
  private:

@@ -1,7 +1,7 @@
-// What labels cost the program that sets them: the writer library against the algorithm of the
-// existing writer, and against the least that publishing can cost.
+// Measures what labels cost the program that sets them: the writer library is compared with the
+// algorithm of the existing writer, and with the least that publishing can cost.
 //
-//   bench_writer [--benchmark_...]
+//  bench_writer [--benchmark_...]
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -20,7 +20,7 @@
 namespace labelscope::bench {
 namespace {
 
-// Long enough for a stable mean of calls that take nanoseconds.
+// This is long enough for a stable mean of calls that take nanoseconds.
 constexpr double kMinSeconds = 0.02;
 
 // Keys and values of 24 bytes.
@@ -42,7 +42,7 @@ const std::array<std::string, kMostLabels> kKeys = [] {
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = text("key number ", i);
   return keys;
 }();
-// Values of one length by turns, so that each call changes something.
+// Values of one length take turns, so that each call changes something.
 const std::array<std::string, 4> kValues = {text("value ", 0), text("value ", 1), text("value ", 2),
                                             text("value ", 3)};
 const std::array<std::string, 2> kScopeKeys = {text("scope key ", 0), text("scope key ", 1)};
@@ -92,7 +92,7 @@ struct PushedSet {
   custom_labels_labelset_t* set;
 };
 
-// Which key the i-th call changes: always the first, as a program does that labels what it is at,
+// Which key the i-th call changes: always the first, like a program that labels its current work,
 // or each in turn.
 enum class Keys { kOne, kInTurn };
 std::size_t key_index(Keys keys, std::size_t call, std::size_t count) {
@@ -217,7 +217,7 @@ void add(const char* what, void (*measure)(benchmark::State&)) {
   benchmark::RegisterBenchmark(what, measure)->MinTime(kMinSeconds);
 }
 
-// Some of these many labels does a service's request have.
+// The requests of services have some of these numbers of labels.
 constexpr std::array<std::size_t, 3> kCounts = {1, 2, kMostLabels};
 constexpr std::size_t kScopeCount = 2;  // labels that are there when the scope is entered
 

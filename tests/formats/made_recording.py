@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""made_recording.py RECORDING TOTALS: a recording (docs/schema/recording-format.md) with everything that a format may
-stumble over, and the time by value of its label "tenant", as it must be in every format."""
+"""made_recording.py RECORDING TOTALS: writes a recording (docs/schema/recording-format.md) with
+everything that is hard for a format, and the time by value of its label "tenant", which must be the
+same in every format."""
 
 import base64
 import json
@@ -9,7 +10,8 @@ import sys
 OUTCOMES = ["labelled", "unlabelled", "no-recipe", "not-relocated", "no-thread-pointer", "bad-dtv", "not-resident",
             "malformed", "vanished", "torn"]
 
-# What is recorded, and what every format shows (docs/schema/recording-format.md, "Labels in pprof").
+# These are the labels that are recorded, and those that every format shows
+# (docs/schema/recording-format.md, "Labels in pprof").
 TENANTS = [
     (b"acme", "acme"),
     (b"", "<empty>"),

@@ -1,5 +1,6 @@
-"""OTLP profiles (opentelemetry-proto 1.11.0), decoded, and held against the rules of `profcheck`, the conformance
-checker of OpenTelemetry's profiling group, with all of its optional checks: duplicates, sample shapes, orphans."""
+"""Decodes OTLP profiles (opentelemetry-proto 1.11.0), and checks the rules of `profcheck`, the
+conformance checker of OpenTelemetry's profiling group, with all of its optional checks: duplicates,
+sample shapes, orphans."""
 
 import wire
 
@@ -100,7 +101,7 @@ def decode(data):
 
 
 def samples(decoded, type_name):
-    """(value, {key: text or number}) of all samples of the profiles of that type."""
+    """Returns (value, {key: text or number}) of all samples of the profiles of that type."""
     tables = decoded["dictionary"]
     for resource in decoded["resources"]:
         for scope in resource["scopes"]:

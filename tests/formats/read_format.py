@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""read_format.py FILE KEY: the nanoseconds of each value of the label KEY in a file of any format that labelscope
-writes, as JSON. Each reader is strict: what the format forbids is an error.
+"""read_format.py FILE KEY: prints the nanoseconds of each value of the label KEY in a file of any
+format that labelscope writes, as JSON. Each reader is strict: what the format forbids is an error.
 
-Folded stacks, SVG and speedscope show labels only with --group-by KEY. "<none>" are samples without the label,
-"<unreadable>" those whose labels could not be read."""
+Folded stacks, SVG and speedscope show labels only with --group-by KEY. "<none>" stands for samples
+without the label, "<unreadable>" for those whose labels could not be read."""
 
 import csv
 import gzip
@@ -19,7 +19,7 @@ import wire
 
 
 def plain(text):
-    """What folded stacks escape beyond what others do."""
+    """Undoes what folded stacks escape and other formats do not."""
     return text.replace("\\x3b", ";").replace("\\x20", " ").replace("\\u{fffe}", "\ufffe")
 
 
@@ -127,7 +127,7 @@ def read_firefox(data, key):
             if strings[name] == "labels unreadable":
                 unreadable.append((start, end))
         for time, weight in zip(times, weights):
-            # As the viewer keeps samples of markers.
+            # The viewer assigns samples to markers in the same way.
             values = [value for start, end, value in of_key if start <= time < end]
             assert len(values) <= 1, values
             if not values:

@@ -1,4 +1,5 @@
-"""The wire format of protobuf, read strictly: what is not allowed is an error, and no field is skipped."""
+"""Reads the wire format of protobuf strictly: what is not allowed is an error, and no field is
+skipped."""
 
 import struct
 
@@ -25,7 +26,7 @@ def signed(value):
 
 
 def fields(data):
-    """(number, value) for each field: an int, or bytes."""
+    """Yields (number, value) for each field: an int, or bytes."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -55,8 +56,9 @@ def packed(data):
 
 
 def message(data, schema):
-    """A dictionary by `schema`: {number: (name, kind)}. Kinds: "int", "str", "bytes", "ints", or a schema; in a
-    list where the field may repeat. A field that the schema does not know is an error."""
+    """Returns a dictionary by `schema`: {number: (name, kind)}. Kinds are "int", "str", "bytes",
+    "ints", or a schema, and are in a list where the field may repeat. A field that the schema does
+    not know is an error."""
     out = {name: [] if isinstance(kind, list) or kind == "ints" else None for name, kind in schema.values()}
     for number, value in fields(data):
         if number not in schema:

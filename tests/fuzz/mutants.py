@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""The whole tool against files that are damaged at random: no crash, no hang, no gigabyte, and right labels.
+"""Runs the whole tool on files that are damaged at random: no crash, no hang, no gigabyte, and
+right labels.
 
   mutants.py --labelscope FILE [--debug N] [--elf N] [--seed N] [--keep FOLDER]
 
---debug N: programs whose debug information, symbols or call frame information is damaged. Each runs, labels itself and
-  is recorded; the recording is written, every sample of the program has its label, and the ledger adds up.
---elf N: the same program with damage anywhere in its headers and tables (it need not run): inspect and check look at it.
+--debug N: programs whose debug information, symbols or call frame information is damaged. Each
+  runs, labels itself and is recorded; the recording is written, every sample of the program has
+  its label, and the ledger adds up.
+--elf N: the same program with damage anywhere in its headers and tables (it need not run):
+  inspect and check look at it.
 
-A mutant is made from its number and the seed, so a finding can be made again. What was found is kept in FOLDER. The
-fuzzers beside this file reach deeper into each parser; this looks at all of them together, with the limits in force.
+A mutant is made from its number and the seed, so that a finding can be repeated. Mutants with
+findings are kept in FOLDER. The fuzzers beside this file reach deeper into each parser; this tests
+all of them together, with the limits in force.
 """
 
 import argparse
@@ -32,7 +36,7 @@ Section = collections.namedtuple("Section", "name offset size")
 
 
 def build(folder, packed):
-    """The program of the hostile tests, with debug information."""
+    """Builds the program of the hostile tests, with debug information."""
     program = folder / f"program-{packed}"
     sources = [ROOT / "tests/targets/hostile/hostile.c", *sorted((ROOT / "writer-lib/src").glob("*.c"))]
     subprocess.run(
@@ -43,7 +47,7 @@ def build(folder, packed):
 
 
 def sections_of(data):
-    """The sections of a sound 64-bit file that have bytes in it."""
+    """Returns the sections of a sound 64-bit file that have bytes in it."""
     table, = struct.unpack_from("<Q", data, 0x28)
     size, count, names = struct.unpack_from("<HHH", data, 0x3A)
     heads = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
@@ -58,7 +62,8 @@ def sections_of(data):
 
 
 def damage(data, chance, offset, size):
-    """One wound: a byte, an integer of the kind that overflows, a stretch of the file elsewhere, or zeros."""
+    """Damages one place: a byte, an integer of the kind that overflows, a copy from elsewhere in
+    the file, or zeros."""
     at = offset + chance.randrange(size)
     kind = chance.randrange(5)
     if kind == 0:
@@ -77,7 +82,8 @@ def damage(data, chance, offset, size):
 
 
 def mutant(original, chance, names):
-    """`names`: the sections to damage, by how they begin; None: headers and tables of the whole file."""
+    """Makes a mutant. `names` are the beginnings of the names of sections to damage; None stands
+    for headers and tables of the whole file."""
     data = bytearray(original)
     length = len(data)
     if names is None:
@@ -95,7 +101,8 @@ def mutant(original, chance, names):
 
 
 def run(argv):
-    """Status, stderr, seconds and peak memory in MiB of one call; a status of None: it did not end."""
+    """Returns status, stderr, seconds and peak memory in MiB of one call. The status is None if it
+    did not end."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as err, subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=err) as child:
         status = None
@@ -129,7 +136,8 @@ def complaint(result, allowed, usual_peak):
 
 
 def recording_complaint(path):
-    """What is wrong with a recording of a program that always has the label file=hostile."""
+    """Returns what is wrong with a recording of a program that always has the label file=hostile.
+    """
     lines = [json.loads(line) for line in path.read_text(errors="replace").splitlines()]
     right = {line["id"] for line in lines if line["type"] == "labels"
              and any(label["key"] == "file" and label["value"] == "hostile" for label in line["labels"])}
@@ -156,7 +164,7 @@ class Trial:
             (self.options.keep / name).write_bytes(data)
 
     def record(self, program, usual_peak):
-        """Records a running program; the complaint, or None, and the peak."""
+        """Records a running program. Returns the complaint, or None, and the peak."""
         with subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as target:
             try:
                 if target.stdout.readline() != b"ready\n":

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# Boots guests once more in which tests failed, and runs those alone: what passes then is unsteady and no failure.
+# Boots guests with failed tests once more, and runs those tests alone. A test that then passes is
+# unsteady, and no failure.
 #
-#   tests/vm/again.sh GUEST...
+#  tests/vm/again.sh GUEST...
 #
-# Changes the reports of run.sh: a test that passes now has passed, and GUEST.unsteady has its name after "--- " and what
-# was printed both times. A guest that did not come to its end runs all of its tests again.
+# It changes the reports of run.sh: a test that passes now has passed, and GUEST.unsteady has its
+# name after "--- " and what was printed both times. A guest that did not come to its end runs all
+# of its tests again.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly reports=$vm_build/reports
-# More than that are no accident.
+# More failures than this are no accident.
 readonly most_again=20
 
-# said <log> <test>: what the guest printed of one test.
+# said <log> <test>: prints the guest's output of one test.
 said() {
   tr -d '\r' <"$1" | awk -v name="$2" '
     $2 == "start" { begun = $0; sub(/^@[0-9]+ start /, "", begun); if (begun == name) number = $1 }
@@ -39,7 +41,8 @@ again() {
     { echo "--- $guest: $name"; said "$log.first" "$name"; said "$log" "$name"; } >>"$reports/$guest.unsteady"
   done
   if [[ -n $pattern ]]; then
-    # The first report, with what has passed in the second one, and with what went wrong with that guest as a whole.
+    # The new report is the first one with the tests that passed in the second run, and with the
+    # second run's errors of the guest as a whole.
     awk -F '\t' 'NR == FNR { if ($1 == "passed") line[$2] = $0; next } { print $2 in line ? line[$2] : $0 }' \
       "$report.second" "$report.first" >"$report"
     awk -F '\t' '$1 == "failed" && $2 == "guest"' "$report.second" >>"$report"

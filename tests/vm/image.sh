@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds the guests' only file system: one uncompressed initramfs with the tests, what they test, and a small userland.
+# Builds the guests' only file system: one uncompressed initramfs with the tests, what they test,
+# and a small userland.
 #
-#   tests/vm/image.sh <x86_64|aarch64> <build folder> <list of tests> <files they name> <output>
+#  tests/vm/image.sh <x86_64|aarch64> <build folder> <list of tests> <files they name> <output>
 #
-# Whatever comes from the build and the source lies at the same absolute paths as on the host, because tests have them
-# compiled in. The userland is the host's own where the guest has the host's architecture, otherwise that of
-# userland.sh; libraries are found by following what the files need. No root, no mount.
+# Files of the build and the source lie at the same absolute paths as on the host, because tests
+# have these compiled in. The userland is the host's own where the guest has the host's
+# architecture, otherwise that of userland.sh. Libraries are found by following what the files need.
+# This needs no root rights, and mounts nothing.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,7 +16,7 @@ readonly arch=$1 build=$2 tests=$3 named_files=$4 output=$5
 readonly stage=$vm_build/$arch/stage
 mkdir -p "$stage"
 
-# Where the userland is, first one wins.
+# The userland is looked for in these folders, in order.
 if [[ $arch == "$(uname -m)" ]]; then
   roots=("")
   strip="strip"
@@ -24,21 +26,21 @@ else
   strip=$arch-linux-gnu-strip
 fi
 
-# What tests, scenarios and the guest's own scripts call. Those that a userland does not have are left out: a test that
-# needs one says so.
+# Tests, scenarios and the guest's own scripts call these. Those that a userland does not have are
+# left out: a test that needs one says so.
 readonly tools='awk base64 basename bash capsh cat chmod chown chrt cmp comm cp cut date dd diff dirname dmesg
 dpkg-deb dpkg-split dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
 mktemp mount mv nice nproc od paste pgrep printf prlimit ps readelf readlink realpath rm rmdir sed seq setpriv setsid sh
 sha256sum sleep sort split stat stty sync tail tar taskset tee test timeout touch tr true truncate umount uname uniq
 unshare wc xargs jq file which xz sqlite3 perl python3'
-# From busybox, which needs nothing of a system around it.
+# These come from busybox, which needs no system around it.
 readonly small_tools='ip hostname poweroff'
 
-# The manifest: one line for each file, "path in the guest<TAB>file on the host".
+# The manifest has one line for each file, "path in the guest<TAB>file on the host".
 manifest=$(mktemp)
 trap 'rm -f "$manifest" "$manifest".*' EXIT
 add() { printf '%s\t%s\n' "$1" "$2" >>"$manifest"; }
-# add_loader <path> <file>: a loader is mapped under the path that its link leads to, which programs get to see.
+# add_loader <path> <file>: maps a loader under the path that its link leads to, which programs see.
 add_loader() {
   local root path=$2
   for root in "${roots[@]}"; do
@@ -48,7 +50,7 @@ add_loader() {
   [[ $path == "$1" ]] || printf '%s\t%s\n' "$1" "$path" >>"$manifest.links"
 }
 
-# find_in_roots <folder...> -- <name>: the first that there is.
+# find_in_roots <folder...> -- <name>: prints the first file that exists.
 find_in_roots() {
   local root folder folders=()
   while [[ $1 != -- ]]; do folders+=("$1") && shift; done
@@ -61,7 +63,8 @@ find_in_roots() {
   return 1
 }
 
-# resolve <root> <path>: where the file itself is. Absolute links in an extracted root mean that root.
+# resolve <root> <path>: prints the place of the file itself. Absolute links in an extracted root
+# lead into that root.
 resolve() {
   local root=$1 path=$2 target turns=0
   while [[ -L $root$path ]] && ((turns++ < 16)); do
@@ -82,7 +85,7 @@ add_tools() {
   add /usr/bin/busybox "$file"
 }
 
-# What a script of the tests may import: the standard library.
+# Adds what a script of the tests may import, which is the standard library.
 add_python() {
   local root file
   for root in "${roots[@]}"; do
@@ -94,7 +97,8 @@ add_python() {
   done
 }
 
-# Programs of the tests, all targets with their tables, and what scenarios read from the source.
+# Adds programs of the tests, all targets with their tables, and what scenarios read from the
+# source.
 add_project() {
   local file
   {
@@ -103,7 +107,7 @@ add_project() {
     find "$build/tests/targets" "$build/tests/cli" "$build/writer-lib" \
       -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' ! -name '*.tried' ! -name '*.cmake' -print
     find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" "$root_dir/docs" -type f
-    # The programs that the commands of the list run.
+    # These are the programs that the commands of the list run.
     cut -f 4- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
   } | sort -u | while read -r file; do
     if [[ -f $file ]]; then add "$file" "$file"; fi
@@ -128,13 +132,13 @@ add_system() {
   add /vm/tests "$tests"
 }
 
-# needs <files on stdin>: the libraries and loaders that ELF files ask for, by name.
+# needs <files on stdin>: prints the names of libraries and loaders that ELF files need.
 needs() {
   { xargs -r -d '\n' readelf -dlW 2>/dev/null || true; } |
     sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p; s/.*Requesting program interpreter: \(.*\)\]/\1/p' | sort -u
 }
 
-# Follows what is needed until nothing new comes.
+# Adds needed libraries until there are no new ones.
 add_libraries() {
   local name file library_folders=(/lib/"$arch"-linux-gnu /usr/lib/"$arch"-linux-gnu /lib64 /lib /usr/lib
     /usr/lib/"$arch"-linux-musl /lib/"$arch"-linux-musl)
@@ -150,7 +154,7 @@ add_libraries() {
         file=$(find_in_roots "${name%/*}" -- "${name##*/}") || continue
         add_loader "$name" "$file"
       else
-        # What is not found comes from the build, or is a test of what happens when it is missing.
+        # A file that is not found comes from the build, or a test wants it to be missing.
         file=$(find_in_roots "${library_folders[@]}" -- "$name") || continue
         add "/usr/lib/$arch-linux-gnu/$name" "$file"
       fi
@@ -159,15 +163,17 @@ add_libraries() {
   done
 }
 
-# Test programs are mostly debug information that no test reads; targets keep theirs, because tests look up its lines.
+# Test programs consist mostly of debug information that no test reads. Targets keep theirs, because
+# tests look up their lines.
 keeps_debug_information() { [[ $1 == "$build"/tests/targets/* || $1 == "$build"/tests/cli/* || $1 == "$build"/writer-lib/* ]]; }
 
-# Copies what has another time than its copy. A renewed package can be older than the copy of the one before.
+# Copies files whose time differs from that of their copy. A new package's file can be older than
+# the copy of the old one.
 stage_files() {
   local path file copy
   while IFS=$'\t' read -r path file; do
     copy=$stage/root$path
-    # Directories that other distributions merge are merged here.
+    # Directories that other distributions merge are merged here, too.
     [[ ! -e $copy || $file -nt $copy || $file -ot $copy ]] || continue
     mkdir -p "${copy%/*}"
     rm -f "$copy"

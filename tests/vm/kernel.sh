@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Prints the path of a kernel's image: Debian's cloud kernel of a series, from the first suite that has it.
+# Prints the path of a kernel's image: Debian's cloud kernel of a series, from the first suite that
+# has it.
 #
-#   tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7>
+#  tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7>
 #
-# 7 is the newest of 7.2 and later: its suite keeps no other. The cloud kernels have all built in that a guest without disk
-# and network needs. Which version it is today, the suite's package lists say; what was fetched once is kept in
-# build/debian and build/vm/kernels. Status 77 and the reason: it cannot be had.
+# 7 is the newest of 7.2 and later, since its suite keeps no other. The cloud kernels have
+# everything built in that a guest without disk and network needs. The suite's package lists say
+# which version it is today. Files that were fetched once are kept in build/debian and
+# build/vm/kernels. With status 77 it prints the reason why there is no such kernel.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,8 +22,8 @@ case $series in
   *) die "unknown kernel series: $series (5.10, 6.1, 6.12 or 7)" ;;
 esac
 
-# image_of <deb>: unpacks the image of a package, once, and prints its path. Up to 6.x it is in /boot, then in
-# /usr/lib/modules/VERSION.
+# image_of <deb>: unpacks the image of a package, once, and prints its path. Up to 6.x it is in
+# /boot, in later packages in /usr/lib/modules/VERSION.
 image_of() {
   local deb=$1 folder
   folder=$vm_build/kernels/$(basename "$deb" .deb)
@@ -35,9 +37,9 @@ image_of() {
   compgen -G "$folder/vmlinuz*" | head -n 1
 }
 
-# The path is good for as long as the package lists are (scripts/debian_packages.sh).
+# The path is valid as long as the package lists are (scripts/debian_packages.sh).
 readonly known=$vm_build/kernels/$arch-$series.path
-# Guests of one kernel ask for it at the same moment: the first one fetches it.
+# Guests of one kernel ask for it at the same moment, and the first one fetches it.
 mkdir -p "$vm_build/kernels"
 exec {turn}>"$known.lock"
 flock "$turn"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The tables of docs/kernels.md, from the reports of the guests (build/vm/reports/*.tsv, tests/vm/run.sh).
+"""Writes the tables of docs/kernels.md, from the reports of the guests (build/vm/reports/*.tsv,
+tests/vm/run.sh).
 
   tests/vm/kernel_table.py           rewrites the tables between the markers of docs/kernels.md
   tests/vm/kernel_table.py --check   says where the reports contradict them; exits 1 if they do, and 77
                                      if there is no report
 
-What is checked are the rows of the guests that have a report. A feature that no test of a guest shows is an error: the
-tables have no blanks.
+The rows of guests that have a report are checked. A feature that no test of a guest shows is an
+error: the tables have no blanks.
 """
 import argparse
 import pathlib
@@ -18,12 +19,12 @@ PAGE = ROOT / "docs" / "kernels.md"
 REPORTS = ROOT / "build" / "vm" / "reports"
 FEATURES = pathlib.Path(__file__).with_name("features.txt")
 BEGIN, END = "<!-- begin: {} -->", "<!-- end: {} -->"
-# BPF_COMPLEXITY_LIMIT_INSNS of the kernel.
+# This is BPF_COMPLEXITY_LIMIT_INSNS of the kernel.
 VERIFIER_LIMIT = 1_000_000
 
 
 def read_features():
-    """[(name, compiled pattern)] in the order of the columns."""
+    """Returns [(name, compiled pattern)] in the order of the columns."""
     features = []
     for line in FEATURES.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -47,11 +48,12 @@ class Report:
 
     @property
     def counts(self):
-        """A guest that did not boot shows nothing, one with an isolated processor runs a few tests only."""
+        """Returns whether the guest counts: one that did not boot shows nothing, and one with an
+        isolated processor runs only a few tests."""
         return "kernel" in self.facts and not self.guest.endswith("-isolated")
 
     def cell(self, pattern):
-        """("yes" | "no" | "fails" | "", reason)"""
+        """Returns ("yes" | "no" | "fails" | "", reason)."""
         found = [test for test in self.tests if pattern.search(test[1])]
         if any(verdict == "failed" for verdict, _, _ in found):
             return "fails", ""
@@ -61,13 +63,13 @@ class Report:
 
 
 def order(report):
-    """aarch64 first, old kernels first."""
+    """Sorts aarch64 first, and old kernels first."""
     arch, version, *processor = report.guest.split("-")
     return arch, [int(part) for part in version.split(".")], processor
 
 
 def feature_rows(reports):
-    """{guest: markdown row}, [footnote]"""
+    """Returns {guest: markdown row} and [footnote]."""
     rows, notes = {}, []
     for report in reports:
         cells = []
@@ -76,7 +78,7 @@ def feature_rows(reports):
             if not text:
                 sys.exit(f"{report.guest}: no test shows '{name}': the table would have a blank")
             if text == "no":
-                # The same sentence from several kernels differs in the kernel's own name only.
+                # Several kernels' sentences differ in the kernel's name only.
                 note = re.sub(r"^Linux \S+ ", "this kernel ", reason) or "no reason given"
                 if note not in notes:
                     notes.append(note)
@@ -94,7 +96,8 @@ def feature_table(reports):
 
 
 def program_table(reports):
-    """Instructions that the verifier looked at, for the largest program of each object."""
+    """Makes the table of the instructions that the verifier looked at, for the largest program of
+    each object."""
     lines = ["| guest | kernel | program | instructions | of the limit |", "| --- | --- | --- | ---: | ---: |"]
     for report in reports:
         counts = {}

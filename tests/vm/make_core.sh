@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Makes the frozen cores of testdata/cores: what the kernel of a guest leaves of tests/targets/crasher.c (static, with
-# musl) in mode "fault", the program, and what it said about its threads.
+# Makes the frozen cores of testdata/cores: the core that a guest's kernel leaves of
+# tests/targets/crasher.c (static, with musl) in mode "fault", the program, and what it said about
+# its threads.
 #
-#   tests/vm/make_core.sh aarch64-6.1 | x86_64-5.10
+#  tests/vm/make_core.sh aarch64-6.1 | x86_64-5.10
 #
-# Needs the target labelscope_crashers in the build tree of that architecture. A core of today differs from yesterday's in
-# its addresses and thread IDs, so all three files are written anew: testdata/cores/crasher-ARCH{.core.gz,.gz,.jsonl}.
+# It needs the target labelscope_crashers in the build tree of that architecture. Each new core has
+# other addresses and thread IDs, so all three files are written anew:
+# testdata/cores/crasher-ARCH{.core.gz,.gz,.jsonl}.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,8 +20,8 @@ readonly crasher=$build/tests/targets/crasher/crasher-static
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# In the guest: an empty environment, since a core holds that, too; everything comes out as facts, in pieces that fit into
-# a line.
+# The guest's environment is empty, since a core holds that, too. All output consists of facts, in
+# pieces that fit into a line.
 cat >"$work/commands" <<'EOF_COMMANDS'
 mkdir -p /tmp/crash && cp CRASHER /tmp/crash/crasher && cd /tmp/crash && mkfifo stdin && ulimit -c unlimited &&
 echo core > /proc/sys/kernel/core_pattern &&
@@ -30,7 +32,7 @@ EOF_COMMANDS
 printf 'make_core\t60\tcd /tmp\tbash -c %q\n' "$(tr '\n' ' ' <"$work/commands" | sed "s,CRASHER,$crasher,")" >"$work/tests"
 bash "$vm_dir/run.sh" --list "$work/tests" "$guest"
 
-# facts <name>
+# facts <name>: prints the values of all facts with this name.
 facts() { awk -F '\t' -v name="$1" '$1 == "fact" && $2 == name { print $3 }' "$vm_build/reports/$guest.tsv"; }
 readonly stem=$root_dir/testdata/cores/crasher-$arch
 facts core | base64 -d >"$work/core.gz"

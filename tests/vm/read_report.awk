@@ -1,12 +1,13 @@
-# Turns what a guest printed on its serial line (guest/run_tests.sh) into a report: one line a test, fields separated by
-# tabs: "passed", "failed" or "skipped", name, milliseconds, reason; before them "fact", name, value. A test that began
-# and has no verdict has failed, and so has a guest that did not come to its end: what is missing is never passed over.
+# Turns a guest's output on its serial line (guest/run_tests.sh) into a report. Each test is one line,
+# with fields separated by tabs: "passed", "failed" or "skipped", name, milliseconds, reason. Before
+# them are lines with "fact", name, value. A test that began and has no verdict has failed, and so has
+# a guest that did not come to its end: nothing that is missing counts as passed.
 #
-#   awk -v wanted=120 -f read_report.awk serial.log      wanted: how many tests the guest was to run
+#   awk -v wanted=120 -f read_report.awk serial.log      wanted: the number of tests for the guest
 BEGIN { FS = " " }
 { gsub(/\r/, "") }
 
-# A kernel's or firmware's words can stand before ours on a line.
+# Output of the kernel or firmware can stand before ours on a line.
 match($0, /@(fact|begin|end|[0-9]+|kernel) /) { $0 = substr($0, RSTART) }
 !/^@/ { next }
 
@@ -41,7 +42,7 @@ $2 ~ /^(passed|failed|skipped)$/ && $3 ~ /^[0-9]+$/ {
 END {
   for (i = 1; i <= begun; i++) {
     number = order[i]
-    if (!(number in verdict)) printf "failed\t%s\t0\tthe guest did not tell how it ended\n", names[number]
+    if (!(number in verdict)) printf "failed\t%s\t0\tthe guest did not say how it ended\n", names[number]
     else printf "%s\t%s\t%s\t%s\n", verdict[number], names[number], elapsed[number], reasons[number]
   }
   if (!ended) printf "failed\tguest\t0\tthe guest did not come to its end: %d of %d tests began\n", begun, expected

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# What is made of a guest's serial line (read_report.awk), on lines made up here: nothing that is missing passes.
+# Tests what read_report.awk makes of a guest's serial line, with made-up lines: nothing that is
+# missing counts as passed.
 set -euo pipefail
 vm_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 
 failed=0
-# expect <what, in words> <report, with "/" for tabs> [wanted] : of the serial line on stdin.
+# expect <what, in words> <report, with "/" for tabs> [wanted]: compares the report of the serial
+# line on stdin.
 expect() {
   local report
   report=$(awk -v wanted="${3:-}" -f "$vm_dir/read_report.awk" | tr '\t' '/')
@@ -35,7 +37,7 @@ expect "lines end as terminals end them, and firmware may stand before them" 'pa
 @end 1\r'
 
 expect "a test without a verdict, in a guest without an end" 'passed/one/1/
-failed/two/0/the guest did not tell how it ended
+failed/two/0/the guest did not say how it ended
 failed/guest/0/the guest did not come to its end: 2 of 3 tests began' <<'E_LOG'
 @begin 3
 @1 start one

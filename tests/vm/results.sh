@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Prints the verdicts of guests as scripts/test.sh counts them: "passed", "failed" or "skipped", tab, "vm/GUEST: name",
-# tab, reason; "unsteady" is what passed when it ran once more (again.sh).
+# Prints the verdicts of guests as scripts/test.sh counts them: "passed", "failed" or "skipped",
+# tab, "vm/GUEST: name", tab, reason. "unsteady" is a test that passed when it ran once more
+# (again.sh).
 #
-#   tests/vm/results.sh GUEST...
+#  tests/vm/results.sh GUEST...
 #
-# A guest without a report has failed. A skip that expected_skips.txt does not know is marked as such; with
-# LABELSCOPE_CI=1 it is a failure: what could not be had today would otherwise never be missed.
+# A guest without a report has failed. A skip that expected_skips.txt does not know is marked as
+# such. With LABELSCOPE_CI=1 it is a failure; otherwise tests that cannot run today might never run
+# again, unnoticed.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -15,7 +17,7 @@ while IFS= read -r line; do
   [[ -z $line || $line == '#'* ]] || patterns+=("${line%%  *}")
 done <"$vm_dir/expected_skips.txt"
 
-# is_expected <GUEST: name: reason>
+# is_expected <GUEST: name: reason>: succeeds if the file knows this skip.
 is_expected() {
   local pattern
   for pattern in "${patterns[@]}"; do

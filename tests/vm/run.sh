@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
-# Runs tests in virtual machines: one for each guest that is named, as many at a time as there are processors, and memory.
+# Runs tests in virtual machines: one for each named guest, as many at a time as processors and
+# memory allow.
 #
-#   tests/vm/run.sh [--thorough] [--build FOLDER] [--packages FOLDER] [--tests PATTERN] GUEST...
+#  tests/vm/run.sh [--thorough] [--build FOLDER] [--packages FOLDER] [--tests PATTERN] GUEST...
 #
-# A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1, aarch64-6.12-max. Kernels
-# are Debian's; processors are QEMU's (max: with pointer authentication and branch targets). With "isolated" in place of a
-# processor, the kernel leaves one processor to itself, and the tests are those that need that.
-#   --thorough all tests that can run in a guest, the whole resolver matrix too, instead of those of quick.txt
-#   --tests    only tests whose name matches (an extended regular expression)
-#   --list     a file with the tests in place of ctest's, as run_list.py writes it
-#   --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
-#   --packages what scripts/package.sh has made, to be installed there, instead of packages of those builds
+# A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1,
+# aarch64-6.12-max. Kernels are Debian's; processors are QEMU's (max: with pointer authentication
+# and branch targets). With "isolated" in place of a processor, the kernel leaves one processor to
+# itself, and the tests are those that need that.
+#  --thorough all tests that can run in a guest, the whole resolver matrix too, instead of those of
+#             quick.txt
+#  --tests    only tests whose name matches (an extended regular expression)
+#  --list     a file with the tests in place of ctest's, as run_list.py writes it
+#  --build    the build tree of a native guest instead of build/dev (aarch64: build/aarch64)
+#  --packages what scripts/package.sh has made, to be installed there, instead of packages of those
+#             builds
 #
-# Writes build/vm/reports/GUEST.tsv (read_report.awk says how) and GUEST.log, what the guest printed. On stdout, a line
-# for each guest; what failed is on stderr. Status 1: something failed. A guest that cannot be had is "skipped" in its report.
+# It writes build/vm/reports/GUEST.tsv (read_report.awk describes it) and GUEST.log, which is what
+# the guest printed. On stdout there is a line for each guest, and on stderr the output of failed
+# tests. Status 1 means that something failed. The report of a guest that cannot be started says
+# "skipped".
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -48,12 +54,13 @@ if [[ -n $ready_packages && ( -n $list || ! $'vm/packages\t' =~ $pattern ) ]]; t
   die "--packages is for the test vm/packages, which is not among those chosen"
 fi
 
-# A guest that hangs is ended. The quick list takes minutes, all tests many times as long.
+# A guest that hangs is ended. The quick list takes minutes, and all tests take many times as long.
 boot_limit_s=${LABELSCOPE_GUEST_SECONDS:-$((${#quick[@]} > 0 ? 1500 : 7200))}
 readonly boot_limit_s
 readonly guest_memory_mb=2048
 
-# add_packages <arch> <build> <folder>: packages of that build, or those that are ready, and a test that uses them.
+# add_packages <arch> <build> <folder>: adds packages of that build, or those that are ready, and a
+# test that uses them.
 add_packages() {
   local program=$2/tests/targets/self_check_customlabels_static packages=${ready_packages:-$3/packages}
   if [[ -z $ready_packages ]]; then
@@ -66,7 +73,8 @@ add_packages() {
     >>"$3/list/tests"
 }
 
-# prepare_image <arch>: the image of all guests of that architecture, with this run's list of tests.
+# prepare_image <arch>: makes the image of all guests of that architecture, with this run's list of
+# tests.
 prepare_image() {
   local arch=$1 folder=$vm_build/$1 build tool
   build=$(build_of "$arch")
@@ -92,7 +100,8 @@ prepare_image() {
   bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" "$folder/image.cpio"
 }
 
-# boot <arch> <processor> <kernel> <log>: to its end. QEMU's exit status says nothing: a panic is 0 as well.
+# boot <arch> <processor> <kernel> <log>: boots a guest, and waits for its end. QEMU's exit status
+# says nothing: after a panic it is 0 as well.
 boot() {
   local arch=$1 processor=$2 kernel=$3 log=$4 machine console append=''
   if [[ $processor == isolated ]]; then
@@ -103,11 +112,12 @@ boot() {
     x86_64) machine=q35 console=ttyS0 processor=${processor:-max} ;;
     aarch64)
       machine=virt console=ttyAMA0 processor=${processor:-neoverse-n1}
-      # QEMU's own cipher for pointer authentication: the architected one takes ten times as long.
+      # This is QEMU's own cipher for pointer authentication: the architected one takes ten times as
+      # long.
       [[ $processor != max ]] || processor=max,pauth-impdef=on
       ;;
   esac
-  # In the background, so that a signal to this script is heard at once and ends the machine with it.
+  # QEMU runs in the background, so that a signal to this script ends it at once.
   timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" -accel tcg,thread=multi -cpu "$processor" \
     -smp 2 -m "$guest_memory_mb" -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
     -append "console=$console panic=-1 loglevel=1 $append" </dev/null >"$log" 2>"$log.qemu" &
@@ -116,14 +126,15 @@ boot() {
   wait $!
 }
 
-# count_tests <arch> <processor>: that such a guest is to run; guest/run_tests.sh chooses in the same way.
+# count_tests <arch> <processor>: prints the number of tests that such a guest must run.
+# guest/run_tests.sh chooses in the same way.
 count_tests() {
   local invert=(--invert-match)
   [[ $2 != isolated ]] || invert=()
   grep --count "${invert[@]}" isolated_processor "$vm_build/$1/list/tests" || true
 }
 
-# run_guest <guest>: its report, and a line on stdout.
+# run_guest <guest>: makes its report, and prints a line on stdout.
 run_guest() {
   local guest=$1 arch version processor kernel begun log=$reports/$1.log report=$reports/$1.tsv
   IFS=- read -r arch version processor <<<"$guest"
@@ -140,12 +151,12 @@ run_guest() {
   boot "$arch" "$processor" "$kernel" "$log" || warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
   awk -v wanted="$(count_tests "$arch" "$processor")" -f "$vm_dir/read_report.awk" "$log" >"$report"
   printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
-  # User and system time of this shell's children: what the guest costs on a machine that has nothing else to do.
+  # User and system time of this shell's children are what the guest would cost on an idle machine.
   times >"$log.times"
   awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); printf "fact\tcpu_s\t%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$log.times" >>"$report"
 }
 
-# show_failures <guest>: what the tests that failed had to say.
+# show_failures <guest>: prints the output of failed tests.
 show_failures() {
   touch "$reports/$1.log"
   awk -F '\t' '$1 == "failed" { print $2 "\t" $4 }' "$reports/$1.tsv" | while IFS=$'\t' read -r name reason; do
@@ -170,15 +181,15 @@ tell() {
 }
 
 mkdir -p "$reports"
-# Lists and images belong to one run at a time.
+# Only one run at a time may use lists and images.
 exec {lock}>"$vm_build/lock"
 flock --nonblock "$lock" || { say "Waiting for another run in $vm_build"; flock "$lock"; }
-# Whatever happens from here on, nobody takes a report of another run for one of this.
+# From here on no report of another run can pass for one of this.
 for guest in "${guests[@]}"; do rm -f "$reports/$guest".{tsv,log,unsteady}; done
-# Ends by the signal, so that whoever runs this ends, too.
+# Ends by the signal, so that the caller of this script ends, too.
 # shellcheck disable=SC2317  # the traps call it
 end_by() {
-  # Preparations are groups of processes, guests are not.
+  # Preparations are groups of processes, and guests are not.
   jobs -p | sed 's/.*/-& &/' | xargs -r kill -- 2>/dev/null || true
   trap - "$1"
   kill -s "$1" $$
@@ -188,11 +199,12 @@ for signal in INT TERM HUP; do
   trap "end_by $signal" "$signal"
 done
 
-# Why there is no image for an architecture, and so no guest; "failed" or "skipped", tab, the reason.
+# The reasons why architectures have no image and so no guest: "failed" or "skipped", tab, the
+# reason.
 declare -A no_image=() preparing=()
-# Processes of their own: within a condition, this shell would go on after errors.
+# Each is a process of its own, since within a condition this shell would continue after errors.
 for arch in $(printf '%s\n' "${guests[@]%%-*}" | sort -u); do
-  set -m  # a group, which can be ended with all that it has started
+  set -m  # a group, so that it can be ended with its children
   (prepare_image "$arch") >"$vm_build/$arch-image.log" 2>&1 &
   set +m
   preparing[$arch]=$!
@@ -212,7 +224,7 @@ done
 at_once=$(as_many_as_fit "$guest_memory_mb")
 running=0
 for guest in "${guests[@]}"; do
-  # One that failed leaves no report, which is seen below.
+  # A guest that failed leaves no report, which is noticed below.
   ((running < at_once)) || { wait -n || true; running=$((running - 1)); }
   say "Booting $guest"
   run_guest "$guest" &

@@ -17,15 +17,17 @@ import os
 import shlex
 import sys
 
-# What a guest can show and an emulated program on the host cannot: it needs a kernel of its own.
+# These tiers need a kernel of their own, which a guest has and an emulated program on the host has
+# not.
 GUEST_TIERS = {"process", "kernel", "writer", "cli"}
-# Where ctest has no time-out of its own.
+# This is for tests to which ctest gives no time-out.
 DEFAULT_TIMEOUT = 300
 
 
 def read_patterns(path):
-    """(pattern, reason) of each line "pattern<two or more spaces>reason"; '#' begins a comment. A pattern may begin with
-    an architecture and ": "; then it is for guests of that one alone."""
+    """Returns (pattern, reason) of each line "pattern<two or more spaces>reason"; '#' begins a
+    comment. A pattern may begin with an architecture and ": "; then it is only for guests of that
+    one."""
     patterns = []
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -63,7 +65,8 @@ class Test:
 
 
 def without_emulator(test, build):
-    """The command of a cross build begins with the host's emulator and its options; a guest needs none."""
+    """Returns the command without the host's emulator and its options, with which a cross build's
+    command begins; a guest needs none."""
     if test.command and os.path.basename(test.command[0]).startswith("qemu-"):
         first = next(i for i, word in enumerate(test.command) if word.startswith(build + "/tests/")
                      or word.startswith(build + "/cli/"))
@@ -76,7 +79,8 @@ def read_quick(path):
 
 
 def quick_tests(tests, patterns):
-    """Those that a pattern names. A pattern without a test is a mistake: what it stood for would silently be gone."""
+    """Returns the tests that a pattern names. A pattern without a test is an error, since its tests
+    would be missed silently."""
     chosen = []
     for test in tests:
         if any(fnmatch.fnmatchcase(test.name, pattern) for pattern in patterns):
@@ -88,7 +92,7 @@ def quick_tests(tests, patterns):
 
 
 def select(tests, patterns):
-    """(tests for the guest, [(name, reason)] of those that stay on the host)."""
+    """Returns (tests for the guest, [(name, reason)] of those that stay on the host)."""
     chosen, left_out = [], []
     for test in tests:
         if not test.labels & GUEST_TIERS or not test.command:
@@ -104,7 +108,7 @@ def select(tests, patterns):
 
 
 def named_paths(tests, folders):
-    """Absolute paths below `folders` that a command or an environment names."""
+    """Returns the absolute paths below `folders` that a command or an environment names."""
     paths = set()
     for test in tests:
         words = list(test.command) + [item.partition("=")[2] for item in test.environment]

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Prints the folders that hold programs and libraries of another architecture for its guests, one a line: the sysroot
-# of the cross build, and the shell and the small tools that the tests call, unpacked from Debian's packages.
+# Prints the folders with programs and libraries of another architecture for its guests, one a line:
+# the sysroot of the cross build, and the shell and the small tools that the tests call, unpacked
+# from Debian's packages.
 #
-#   tests/vm/userland.sh aarch64
+#  tests/vm/userland.sh aarch64
 #
-# Status 77 and the reason: the packages cannot be had.
+# With status 77 it prints the reason why there are no packages.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,22 +21,22 @@ tell_folders() {
   [[ ! -d $sysroot ]] || echo "$sysroot"
   echo "$folder"
 }
-# As long as package lists are kept (scripts/debian_packages.sh).
+# The folder is valid as long as package lists are (scripts/debian_packages.sh).
 if [[ -n $(find "$folder/.packages" -mmin "-$package_lists_minutes" 2>/dev/null) ]]; then
   tell_folders
   exit
 fi
 
 deb_arch=$(debian_arch "$arch")
-# Its reason and status, 77 among them, are this script's.
+# Its reason and its status, which may be 77, become those of this script.
 wanted=$(bash "$root_dir/scripts/debian_packages.sh" closure "$deb_arch" "$suite" "${packages[@]}") || exit
 mapfile -t debs <<<"$wanted"
-# Unpacked again only if a package has another version.
+# The packages are unpacked again only if one has another version.
 if [[ ! -f $folder/.packages || $(<"$folder/.packages") != "$wanted" ]]; then
   say "Unpacking ${#debs[@]} packages for $arch guests"
   rm -rf "$folder"
   for deb in "${debs[@]}"; do bash "$root_dir/scripts/debian_packages.sh" extract "$deb" "$folder"; done
-  # What dpkg leaves to update-alternatives.
+  # dpkg leaves this link to update-alternatives.
   ln -sf mawk "$folder/usr/bin/awk"
 fi
 echo "$wanted" >"$folder/.packages"

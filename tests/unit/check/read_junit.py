@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Reads JUnit's XML from stdin with junitparser, and prints a line for each case: suite, name, outcome.
+"""Reads JUnit's XML from stdin with junitparser, and prints a line for each case: suite, name,
+outcome.
 
-The numbers that the file tells must be those of its cases. Exit status 77: the module is missing.
+The numbers in the file must be those of its cases. Exit status 77 means that the module is missing.
 """
 import sys
 

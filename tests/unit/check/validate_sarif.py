@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Reads SARIF from stdin: the schema's demands (sarif_schema.json), and what it says in words only.
+"""Reads SARIF from stdin, and checks the schema's demands (sarif_schema.json) and those that the
+standard makes in words only.
 
-Prints a line for each result: rule, level, URI, line, suppressed or -. Exit status 77: a module is
-missing.
+Prints a line for each result: rule, level, URI, line, suppressed or -. Exit status 77 means that a
+module is missing.
 """
 import json
 import os
@@ -21,7 +22,8 @@ def fail(why):
 
 
 def physical(result):
-    """Where GitHub shows it: a log with a result that has no file and line is refused as a whole."""
+    """Returns the place of a result, which must have a file and a line: otherwise GitHub refuses
+    the whole log."""
     place = result["locations"][0].get("physicalLocation", {})
     if not place.get("artifactLocation", {}).get("uri") or place.get("region", {}).get("startLine", 0) < 1:
         fail(f"no physical location: {result}")

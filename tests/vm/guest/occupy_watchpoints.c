@@ -1,10 +1,13 @@
-/* Takes all hardware watchpoints of an emulated x86-64 machine and keeps them, as root, until it is killed.
+/* Takes all hardware watchpoints of an emulated x86-64 machine and keeps them, as root, until it is
+ * killed.
  *
- * QEMU (7.2) delivers the trap of a watchpoint that is hit while a thread is single-stepped again and again, at the first
- * instruction of the kernel's own handler: the machine stands still. A debugger that finds no watchpoint free does
- * without, on real machines too, and that is what can be tested here.
+ * If a watchpoint is hit while a thread is single-stepped, QEMU (7.2) delivers its trap again and
+ * again, at the first instruction of the kernel's own handler, and the machine stands still. A
+ * debugger that finds no watchpoint free works without them, on real machines too, and this can be
+ * tested here.
  *
- * Prints "ready" when they are taken; exits with 1 if they cannot be. Source: perf_event_open(2). */
+ * Prints "ready" when they are taken, and exits with 1 if they cannot be. The source is
+ * perf_event_open(2). */
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
-# The packages and the tarball of scripts/package.sh, installed in a guest and used: they go together, they hold what they
-# must, and it runs with the libraries that are there. (dpkg knows nothing of those: it has a folder to itself.)
+# Installs the packages and the tarball of scripts/package.sh in a guest, and uses them: the
+# packages fit together, they hold the right files, and the program runs with the guest's libraries.
+# (dpkg does not know those, so it has a folder to itself.)
 #
-# Started as a test of the guest's list: packages.sh FOLDER DEBIAN_ARCH PROGRAM, where PROGRAM is one that labels its
-# threads (self_check).
+# It is started as a test of the guest's list: packages.sh FOLDER DEBIAN_ARCH PROGRAM, where PROGRAM
+# is one that labels its threads (self_check).
 # shellcheck shell=bash
 set -euo pipefail
 readonly folder=$1 arch=$2 program=$3
@@ -25,7 +26,8 @@ touch "$root/var/lib/dpkg/status"
 dpkg --root="$root" --force-depends --force-bad-path --no-triggers --install "${debs[@]}" >"$root/said" 2>&1 ||
   fail "dpkg: $(tail -n 5 "$root/said")"
 
-# record <what, in words> <labelscope> <its option>...: a recording that has the program's labels.
+# record <what, in words> <labelscope> <its option>...: checks that a recording has the program's
+# labels.
 record() {
   local what=$1 labelscope=$2
   shift 2

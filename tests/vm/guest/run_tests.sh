@@ -1,13 +1,13 @@
-# Runs the tests of /vm/tests in the guest (guest/init starts it). All that the host believes is what
-# this prints on the serial line; tests/vm/read_report.awk reads it. Each line begins with "@" and the test's number, so
-# that no output of a test can pass for a verdict:
+# Runs the tests of /vm/tests in the guest (guest/init starts it). The host relies only on what this
+# prints on the serial line, which tests/vm/read_report.awk reads. Each line begins with "@" and the
+# test's number, so that no output of a test can pass for a verdict:
 #
-#   @fact <name> <value...>     about this machine
-#   @begin <number of tests>
-#   @7 start <name>
-#   @7 | <output>               only of a test that failed
-#   @7 passed|failed|skipped <milliseconds> <reason>
-#   @end <number of tests>
+#  @fact <name> <value...>     about this machine
+#  @begin <number of tests>
+#  @7 start <name>
+#  @7 | <output>               only of a test that failed
+#  @7 passed|failed|skipped <milliseconds> <reason>
+#  @end <number of tests>
 #
 # shellcheck shell=bash
 set -u
@@ -16,10 +16,10 @@ readonly scratch=/vm/scratch
 readonly chosen=$scratch/tests
 mkdir -p "$scratch"
 
-# Emulated processors are ten times slower and more; deadlines mean hangs, not slowness.
+# Emulated processors are at least ten times slower. Deadlines are for hangs, not for slowness.
 readonly patience=4
-# A tracer and what it steps take turns. On one processor neither waits until another one wakes up, which takes ten times
-# as long as the step.
+# A tracer and its target take turns. On one processor neither has to wake up another processor,
+# which takes ten times as long as the step.
 readonly in_turns='*step*_test:*'
 
 fact() { printf '@fact %s\n' "$*"; }
@@ -31,7 +31,7 @@ now_ms() {
   echo $((10#$uptime * 10))
 }
 
-# What a test said about itself: the reason of a skip, the measured facts of any.
+# Prints what a test said about itself: the reason of a skip, and any measured facts.
 reason_of() { sed -n 's/^.*SKIPPED: //p' "$1" | head -n 1 | cut -c 1-300; }
 tell_facts() {
   local line
@@ -40,17 +40,18 @@ tell_facts() {
   done <"$1"
 }
 
-# Enough to find the cause and little enough for a serial line.
+# The output is enough to find the cause, and short enough for a serial line.
 show_output() {
   tail -n 120 "$2" | cut -c 1-500 | tr -d '\r' | sed "s/^/@$1 | /"
 }
 
-# A kernel lowers the rate at which samples may be taken when taking them takes long, as it does here. Without that, an
-# emulated machine would do nothing else any more; but a test must not find what the one before has left.
+# The kernel lowers the highest sampling rate when samples take long, as they do here. Otherwise an
+# emulated machine would do nothing else. But a test must not find the rate that the previous test
+# has left.
 restore_sample_rate() { echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate; }
 
-# run_test <number> <name> <seconds> <setup> <command>. Starting a program takes a tenth of a second where processors are
-# emulated, so the shell does by itself what it can.
+# run_test <number> <name> <seconds> <setup> <command>. Starting a program takes a tenth of a second
+# on an emulated processor, so the shell itself does what it can.
 run_test() {
   local number=$1 output=$scratch/output status=0 verdict reason='' begun elapsed
   printf '@%s start %s\n' "$number" "$2"
@@ -74,8 +75,8 @@ run_test() {
   printf '@%s %s %s %s\n' "$number" "$verdict" "$elapsed" "$reason"
 }
 
-# One after the other: whatever one emulated processor changes in a page table makes the others stop, too, so that what is
-# single-stepped beside another test takes four times as long.
+# The tests run one after the other. Each change of a page table on one emulated processor stops the
+# others, too, so single steps beside another test take four times as long.
 run_all() {
   local number=0 name seconds setup command
   while IFS=$'\t' read -r name seconds setup command; do
@@ -84,7 +85,7 @@ run_all() {
   done <"$chosen"
 }
 
-# A part of the tests, if the kernel's command line names one: labelscope_tests=PATTERN.
+# The kernel's command line may choose a part of the tests: labelscope_tests=PATTERN.
 choose_tests() {
   local wanted
   wanted=$(sed -n 's/.*labelscope_tests=\([^ ]*\).*/\1/p' /proc/cmdline)
@@ -100,7 +101,7 @@ describe_machine() {
   fact bpf_jit "$(cat /proc/sys/net/core/bpf_jit_enable 2>/dev/null || echo none)"
 }
 
-# See occupy_watchpoints.c, which is there on x86-64 alone.
+# See occupy_watchpoints.c. The program is there on x86-64 only.
 occupy_watchpoints() {
   local told
   [[ -x /vm/occupy_watchpoints ]] || return 0
@@ -109,7 +110,7 @@ occupy_watchpoints() {
   fact watchpoints_occupied "$told"
 }
 
-# What the kernel complains about while it runs our programs is a fault, too.
+# A complaint of the kernel while it runs our programs is a fault, too.
 complaints() { dmesg | grep -cE 'WARNING:|BUG:|Oops|Call Trace' || true; }
 
 describe_machine
