@@ -1,4 +1,4 @@
-// What of an ELF file matters for thread-local variables, as plain data.
+// These types have the parts of an ELF file that matter for thread-local variables, as plain data.
 //
 // Sources: System V gABI chapters 4 and 5; psABI x86-64 section 4.4; ELF for the Arm 64-bit
 // architecture section 5.7.
@@ -14,7 +14,7 @@ namespace labelscope {
 
 enum class Machine { kX86_64, kAarch64 };
 
-// PT_TLS: the template of the module's TLS block.
+// The PT_TLS segment is the template of the module's TLS block.
 struct TlsSegment {
   std::uint64_t vaddr = 0;
   std::uint64_t memory_size = 0;
@@ -26,11 +26,11 @@ enum class SymbolTable { kDynamic, kSymtab };
 struct ElfSymbol {
   std::uint64_t value = 0;  // link-time address; for a thread-local symbol, offset in the TLS block
   std::uint64_t size = 0;
-  std::uint32_t index = 0;      // in its table
+  std::uint32_t index = 0;      // the index in its table
   std::uint8_t type = 0;        // STT_*
   std::uint8_t binding = 0;     // STB_*
   std::uint8_t visibility = 0;  // STV_*
-  bool defined = false;         // false: this file only imports it
+  bool defined = false;         // false if this file only imports it
   SymbolTable table = SymbolTable::kDynamic;
 };
 
@@ -46,7 +46,9 @@ struct TlsRelocation {
       0;  // link-time address of the word (or first of two words) that is relocated
   std::int64_t addend = 0;
   bool by_name =
-      false;  // names the variable; otherwise symbol-less: the module's own block plus addend
+      // true if it names the variable; otherwise it has no symbol: the module's own block plus
+      // addend
+      false;
 };
 
 }  // namespace labelscope

@@ -1,5 +1,6 @@
-// Tells step by step how labels are found, for a person whose labels do not show up. Plain
-// sentences. Strings from the target in them are raw bytes: escape them before you print them.
+// These functions explain step by step how labels are found, for a person whose labels do not show
+// up. The explanations are plain sentences. Strings from the target in them are raw bytes: escape
+// them before you print them.
 #pragma once
 
 #include <string>
@@ -19,12 +20,12 @@ struct Explanation {
   std::vector<Finding> findings;  // why there are no labels, or what deviates, most important first
 };
 
-// Tells what planning saw, from the trace that Planner::plan() has filled, module by module:
+// Explains what planning saw, from the trace that Planner::plan() has filled, module by module:
 // symbols and their tables, relocations, the words in the slots, and what they were taken for.
 // Modules with neither symbol are counted, not listed.
 Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace);
 
-// For one thread: applies the plan's recipes once more, and tells each read and its result: thread
+// Applies the plan's recipes to one thread once more, and reports each read and its result: thread
 // pointer, DTV, length, generation, entry, address, pointer, set, labels. Call it while the thread
 // is held: otherwise the memory may have changed.
 Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,

@@ -1,5 +1,6 @@
-// Names for numbers. A process is the kernel's thread group: its `pid` is the kernel's tgid. A
-// thread's `tid` is the kernel's pid. All are numbers of labelscope's own pid namespace.
+// These types are names for numbers. A process is the kernel's thread group: its `pid` is the
+// kernel's tgid. A thread's `tid` is the kernel's pid. All are numbers of labelscope's own pid
+// namespace.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -16,7 +17,7 @@ enum class Tid : std::int32_t {};
 constexpr std::int32_t raw(Pid pid) { return static_cast<std::int32_t>(pid); }
 constexpr std::int32_t raw(Tid tid) { return static_cast<std::int32_t>(tid); }
 
-// A virtual address in the target process; never a pointer of ours.
+// A virtual address in the target process; never a pointer of labelscope itself.
 using Address = std::uint64_t;
 
 }  // namespace labelscope

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* The labels of one thread as bytes. read_labels.bpf.h makes them; any language that has C's
- * structures can take them apart. Plain C of fixed width, without pointers, with explicit padding.
+/* These structures are the labels of one thread as bytes. read_labels.bpf.h makes them; any
+ * language that has C's structures can take them apart. They are plain C of fixed width, without
+ * pointers, with explicit padding.
  *
  *   ls_label_head | block of publisher 0 | block of publisher 2 | ...    only those with labels
  *                  <----------------- head.size ----------------->
@@ -11,12 +12,12 @@
  *
  *   raw block:  ls_label_block | byte_count bytes as they lie in the thread | zeros
  *
- * A raw block is of a label source whose labels are no strings in memory (enum ls_source). It shows
- * as one label without a key, whose value is these bytes: what they say, the source's documents
- * tell. ls_decode_labels() of labelscope.h makes labels of all blocks.
+ * A raw block is of a label source whose labels are not strings in memory (enum ls_source). It
+ * shows as one label without a key, whose value is these bytes; the source's documents define them.
+ * ls_decode_labels() of labelscope.h makes labels of all blocks.
  *
  * Between the strings there may be bytes that belong to no label. The zeros fill the block up to a
- * multiple of 8, so every part starts 8-aligned if the head does. To take it apart:
+ * multiple of 8, so every part starts 8-aligned if the head does. This takes the bytes apart:
  *
  *   struct ls_label_cursor cursor;
  *   struct ls_label_view label;
@@ -25,7 +26,7 @@
  *   while (ls_next_label(&cursor, &label)) use(label.key, label.key_length, label.value, ...);
  *
  * Keys and values are bytes of a foreign process, neither text nor zero-terminated: escape them
- * before you print them. Of equal keys of one publisher only the first counts (ABI v1,
+ * before you print them. Only the first of equal keys of one publisher counts (ABI v1,
  * "Interpretation of data"); ls_is_repeated() recognizes the others. If two publishers set the same
  * key, both count. */
 #ifndef LABELSCOPE_LABEL_BLOCKS_H
@@ -34,7 +35,7 @@
 #include "labelscope/outcome.h"
 #include "labelscope/tls_recipe.h"
 
-#ifndef __VMLINUX_H__ /* of bpftool, which has the kernel's types already */
+#ifndef __VMLINUX_H__ /* bpftool's header, which has the kernel's types already */
 #include <linux/types.h>
 #endif
 
@@ -44,13 +45,13 @@ struct ls_label_head {
   __u32 flags; /* enum ls_sample_flag */
   __u16 outcome;
   __u16 block_count;
-  __u32 size; /* of all label blocks, a multiple of 8 */
+  __u32 size; /* size of all label blocks, a multiple of 8 */
   __u32 reserved;
 };
 
 struct ls_label_block {
   __u8 publisher;    /* index of the recipe that led to it */
-  __u8 source;       /* enum ls_source; not of LS_WORD_SOURCES: a raw block */
+  __u8 source;       /* enum ls_source; if it is not in LS_WORD_SOURCES, this is a raw block */
   __u16 label_count; /* 0 in a raw block */
   __u32 byte_count;
 };
@@ -72,7 +73,7 @@ LS_ASSERT(sizeof(struct ls_label_block) == 8);
 LS_ASSERT(sizeof(struct ls_label_ref) == 8);
 LS_ASSERT(__builtin_offsetof(struct ls_label_head, size) == 8);
 
-#ifndef __bpf__ /* user space takes them apart */
+#ifndef __bpf__ /* only user space takes them apart */
 
 #include <stddef.h>
 #include <string.h>
@@ -84,7 +85,8 @@ struct ls_label_view {
   __u16 key_length;
   __u16 value_length;
   __u8 publisher;
-  __u8 source; /* not of LS_WORD_SOURCES: no key, and a value as in a raw block */
+  /* if it is not in LS_WORD_SOURCES, there is no key, and the value is as in a raw block */
+  __u8 source;
 };
 
 /* A place between two labels. */
@@ -118,7 +120,7 @@ static inline int ls_is_raw(const struct ls_label_block* head) {
   return !(LS_WORD_SOURCES & 1U << head->source);
 }
 
-/* How many labels a block shows. */
+/* Returns how many labels a block shows. */
 static inline __u32 ls_shown_labels(const struct ls_label_block* head) {
   return ls_is_raw(head) ? head->byte_count != 0 : head->label_count;
 }
@@ -140,7 +142,7 @@ static inline int ls_is_sound_block(const unsigned char* block, size_t room) {
   return 1;
 }
 
-/* Puts the cursor before the first label. `bytes`: a ls_label_head and what follows it, exactly
+/* Puts the cursor before the first label. `bytes` are a ls_label_head and what follows it, exactly
  * `size` bytes, at any alignment. Returns null, or what is wrong with the bytes: "a wrong size".
  * This checks every offset, so the other functions need not. */
 static inline const char* ls_open_labels(struct ls_label_cursor* cursor, const unsigned char* bytes,
@@ -199,8 +201,8 @@ static inline int ls_next_label(struct ls_label_cursor* cursor, struct ls_label_
   return 1;
 }
 
-/* Whether the label that ls_next_label() has just shown repeats the key of an earlier label of the
- * same publisher. */
+/* Returns whether the label that ls_next_label() has just shown repeats the key of an earlier label
+ * of the same publisher. */
 static inline int ls_is_repeated(const struct ls_label_cursor* cursor,
                                  const struct ls_label_view* label) {
   const unsigned char* strings = cursor->block + ls_strings_offset(&cursor->head);

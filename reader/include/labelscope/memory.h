@@ -1,6 +1,5 @@
-// Where target memory comes from: a live process, a stopped thread, a core file, or bytes made by a
-// test. Everything that reads a target goes through this interface, so that the same walk serves
-// them all.
+// A MemorySource gives target memory: of a live process, a stopped thread, a core file, or a test.
+// Everything that reads a target uses this interface, so that the same walk serves them all.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,8 @@
 
 namespace labelscope {
 
-// The bits of a pointer that are an address: on aarch64 the top byte is the program's own
-// (top-byte ignore: hardware-assisted sanitizers, memory tagging).
+// Returns the bits of a pointer that are an address. On aarch64 the program may use the top byte
+// for itself (top-byte ignore: hardware-assisted sanitizers, memory tagging).
 constexpr std::uint64_t address_bits(Machine machine) {
   return machine == Machine::kAarch64 ? (1ULL << 56) - 1 : UINT64_MAX;
 }
@@ -31,15 +30,15 @@ constexpr Machine kHostMachine = Machine::kX86_64;
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // Fills all of `out` from `address`, or fails: kUnreadable (some byte is not there), kVanished,
-  // kPermission. Safe to call from several threads.
+  // Fills all of `out` from `address`, or fails with kUnreadable (some byte is not there),
+  // kVanished or kPermission. Several threads may call it.
   virtual Status read(Address address, std::span<std::byte> out) const = 0;
-  // The address that a pointer of the target leads to. The target's processor decides, which is
-  // this one unless a core file says otherwise.
+  // Returns the address that a pointer of the target leads to. That depends on the target's
+  // processor, which is this machine's unless the target is a core file of another.
   virtual Address untagged(Address pointer) const { return pointer & address_bits(kHostMachine); }
 };
 
-// One fixed-size value. T must be safe for any bit pattern.
+// Reads one fixed-size value. T must be safe for any bit pattern.
 template <class T>
 Result<T> read_value(const MemorySource& memory, Address address) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -49,7 +48,8 @@ Result<T> read_value(const MemorySource& memory, Address address) {
   return value;
 }
 
-// process_vm_readv on a live process: sees running threads mid-write unless they are stopped.
+// Uses process_vm_readv on a live process, and so sees threads in the middle of writes unless they
+// are stopped.
 std::unique_ptr<MemorySource> open_process_memory(Pid pid);
 
 }  // namespace labelscope

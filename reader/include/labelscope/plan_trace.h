@@ -1,5 +1,5 @@
-// What planning saw on its way, kept only if somebody asks (explain.h): Planner::plan() fills it
-// while it does what it does anyway. Strings that came from the target are bytes.
+// A trace is what planning saw on its way, kept only if the caller asks for it (explain.h).
+// Planner::plan() fills it while it plans. Strings that came from the target are bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,42 +19,42 @@ namespace labelscope {
 // How code reaches a thread-local variable ("ELF Handling For Thread-Local Storage"), as planning
 // found it in a process.
 enum class AccessModel {
-  kLocalExec,       // main executable: a constant of the linker
+  kLocalExec,       // in the main executable: a constant of the linker
   kInitialExec,     // offset from the thread pointer in a GOT slot
   kTlsDescStatic,   // TLS descriptor whose argument is that offset
   kTlsDescDynamic,  // TLS descriptor that leads to {module ID, offset}
   kGeneralDynamic,  // {module ID, offset} in two GOT slots
-  kLinkMap,         // no usable relocation: what the loader recorded about the module
+  kLinkMap,         // by what the loader recorded about the module; there is no usable relocation
   kRegister,        // in a register, not in memory
   kUnresolved,      // not known, or not known yet
 };
 std::string_view access_model_name(AccessModel model);
 
-// One relocation that was tried, and the live words in the slot that it names.
+// One relocation that was tried, and the words in the slot that it names, in the running process.
 struct SlotTrace {
   TlsRelocation relocation;
-  Address address = 0;               // of the slot, at run time
+  Address address = 0;               // address of the slot, at run time
   std::vector<std::uint64_t> words;  // one or two; empty if they could not be read
   std::string taken_for;             // a clause: what the words are, or why they do not help
-  bool used = false;                 // the recipe comes from here
+  bool used = false;                 // true if the recipe comes from here
 };
 
-// What the loader itself recorded about a module (glibc).
+// What the loader itself recorded about a module (glibc only).
 struct LoaderRecordTrace {
   std::uint32_t module_id = 0;
   std::uint64_t generation = 0;
-  std::optional<std::int64_t> static_offset;  // of the block from the thread pointer
+  std::optional<std::int64_t> static_offset;  // offset of the block from the thread pointer
 };
 
 // One loaded module that has symbols of one label source.
 struct ModuleTrace {
   std::string path;
   Address load_bias = 0;
-  // What planning asked the file; `executable` is the main executable, `version_value` the word in
-  // the target's memory.
+  // What planning found in the file; `executable` means the main executable, `version_value` is the
+  // word in the target's memory.
   FileInspection file;
   std::vector<SlotTrace> slots;             // in the order in which they were tried
-  std::optional<LoaderRecordTrace> record;  // if it was asked for
+  std::optional<LoaderRecordTrace> record;  // present if it was asked for
   std::optional<std::size_t> publisher;     // index in ProcessPlan::publishers
   std::string shares_with;                  // path of the earlier publisher of the same variable
   std::optional<Finding> refused;           // why it is no publisher
@@ -62,7 +62,7 @@ struct ModuleTrace {
 };
 
 struct MainExecutableTrace {
-  std::string path;  // empty if it could not be told
+  std::string path;  // empty if it is not known
   bool has_dynamic_symbols = false;
   bool has_symtab = false;
 };

@@ -1,5 +1,6 @@
-// What a process says once for all its threads: OpenTelemetry's process context (OTEP 4719). It
-// names the process (service.name, ...) and the keys of its threads' records, which are numbers.
+// These are facts that a process publishes once for all its threads: OpenTelemetry's process
+// context (OTEP 4719). It names the process (service.name, ...) and the keys of its threads'
+// records, which are numbers.
 //
 //   a mapping of the process           anywhere in its memory
 //   +--------------------------+       +----------------------------------+
@@ -8,9 +9,9 @@
 //   +--------------------------+       |   threadlocal.attribute_key_map  |
 //                                      +----------------------------------+
 //
-// A process replaces the payload at any time: `published at` is 0 meanwhile, and another number
-// afterwards. So whoever has read it asks has_changed() now and then, which is one read of 8 bytes.
-// All of it is the target's word: bounded, and not text before somebody escapes it.
+// A process may replace the payload at any time: `published at` is 0 meanwhile, and another number
+// afterwards. So a caller that has read it calls has_changed() now and then, which is one read of 8
+// bytes. All of it comes from the target: it is bounded, and it is not text before it is escaped.
 #pragma once
 
 #include <cstdint>
@@ -28,41 +29,43 @@
 
 namespace labelscope {
 
-// By key; each key once.
+// Sorted by key; each key is there once.
 using Attributes = std::vector<std::pair<std::string, std::string>>;
 using Numbers = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct ProcessFacts {
-  Attributes attributes;          // of the process: service.name, ...
-  std::vector<std::string> keys;  // of its threads' records, by number; empty where one is unusable
-  std::string schema;             // of its threads' records, "tlsdesc_v1_dev"; empty: it says none
-  Numbers numbers;  // about the records: "tagged_size" is threadlocal.tagged_size there
-  std::vector<Finding> findings;  // why there is less than the process says
+  Attributes attributes;  // those of the process: service.name, ...
+  // those of its threads' records, by number; empty for a key that cannot be used
+  std::vector<std::string> keys;
+  std::string schema;  // that of its threads' records, "tlsdesc_v1_dev"; empty if there is none
+  // properties of the records: "tagged_size" is threadlocal.tagged_size in the context
+  Numbers numbers;
+  std::vector<Finding> findings;  // why there is less here than the process publishes
   Address header = 0;
-  std::uint64_t published_ns = 0;  // CLOCK_BOOTTIME; 0: it could not be read while it was whole
-  bool of_parent = false;          // it stands in the process that this one was forked from
-  // The user's own word on it: keys of the variables that are to be labels (variable_spec.h). With
-  // these there may be facts of a process that says nothing.
+  std::uint64_t published_ns = 0;  // CLOCK_BOOTTIME; 0 if it was never read while it was whole
+  bool of_parent = false;          // true if it is in the process that this one was forked from
+  // These come from the user: keys of the variables that become labels (variable_spec.h). With them
+  // a process may have facts although it publishes nothing.
   VariableKeys variable_keys{};
 
   bool has_context() const { return header != 0; }
 };
 
-// Whether both say the same.
+// Returns whether both have the same content.
 inline bool say_the_same(const ProcessFacts& a, const ProcessFacts& b) {
   return a.attributes == b.attributes && a.keys == b.keys && a.schema == b.schema &&
          a.numbers == b.numbers;
 }
 
-// Null if the process has no context. `wanted`: its threads have records. Then mappings without a
-// name are looked at, too (a kernel may not keep names of anonymous memory, and a core file never
-// does), and the process that this one was forked from.
+// Returns null if the process has no context. `wanted` means that its threads have records. Then
+// mappings without a name are looked at, too (a kernel may not keep names of anonymous memory, and
+// a core file never has them), and the process that this one was forked from.
 std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
                                                        const std::vector<Mapping>& mappings,
                                                        bool wanted);
 
-// Whether the process has replaced its context since, or withdrawn it. False if it had none, or if the
-// context is that of a parent.
+// Returns whether the process has replaced its context since, or withdrawn it. Returns false if it
+// had none, or if the context is that of a parent.
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory);
 
 }  // namespace labelscope

@@ -1,5 +1,6 @@
-// How all of labelscope reports errors: a value or an Error. The names are those of std::expected,
-// so that it can replace this later (g++ 12 has it in C++23 only, clang 14 not at all).
+// All of labelscope reports errors by a Result: a value or an Error. The names are those of
+// std::expected, so that it can replace this later (g++ 12 has it in C++23 only, clang 14 not at
+// all).
 //
 //   Result<ElfImage> image = ElfImage::open(std::move(fd));
 //   if (!image) return std::move(image).error();
@@ -19,15 +20,15 @@
 
 namespace labelscope {
 
-// Few codes: only those on which some caller acts.
+// There are few codes: only those on which some caller acts.
 enum class ErrorCode {
-  kNotFound,      // no such process, file, symbol
+  kNotFound,      // there is no such process, file, or symbol
   kPermission,    // the kernel refused; a capability or another user would help
   kVanished,      // the process or thread ended meanwhile
-  kUnreadable,    // memory that is not mapped or not resident
+  kUnreadable,    // memory is not mapped or not resident
   kMalformed,     // foreign bytes that contradict themselves or their format
   kUnsupported,   // valid, but outside what labelscope can do
-  kLimit,         // a bound of ours was reached
+  kLimit,         // a bound of labelscope was reached
   kTooManyFiles,  // no descriptor is left (EMFILE, ENFILE)
   kSystem,        // any other failure of the operating system
 };
@@ -37,7 +38,8 @@ struct Error {
   std::string context;  // a clause in plain words: what was tried, on what, and why it failed
 };
 
-// The error for a failed system call: chooses the code by errno_value and appends errno's text.
+// Returns the error for a failed system call: it chooses the code by errno_value and appends
+// errno's text.
 Error system_error(int errno_value, std::string what);
 
 template <class T>

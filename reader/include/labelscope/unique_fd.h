@@ -1,4 +1,4 @@
-// Owns one file descriptor. Move-only; closes on destruction.
+// A UniqueFd owns one file descriptor. It is move-only, and closes the descriptor on destruction.
 #pragma once
 
 #if __cplusplus < 202002L

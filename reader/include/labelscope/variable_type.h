@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* A thread-local variable that a user has named as a label: how its value is found and what it is.
- * Plain C: these are the parameters of its recipe (tls_recipe.h), and what BPF sends of it.
+/* This describes a thread-local variable that a user has named as a label: how its value is found
+ * and what it is. It is plain C: the parameters of its recipe (tls_recipe.h), and the head of its
+ * value as BPF sends it.
  *
  *   variable --(+ offset[0])--> pointer --(+ offset[1])--> pointer --(+ offset[hops])--> value
  *
- * The value is what lies there, or where that is a pointer to text, what it leads to. A null pointer
- * anywhere on the way means: no label. */
+ * The value is what lies there, or if that is a pointer to text, the text. A null pointer anywhere
+ * on the way means that there is no label. */
 #ifndef LABELSCOPE_VARIABLE_TYPE_H
 #define LABELSCOPE_VARIABLE_TYPE_H
 
-#ifndef __VMLINUX_H__ /* of bpftool, which has the kernel's types already */
+#ifndef __VMLINUX_H__ /* bpftool's header, which has the kernel's types already */
 #include <linux/types.h>
 #endif
 
@@ -26,23 +27,23 @@ enum ls_variable_kind {
 };
 
 #define LS_VARIABLE_HOPS 5        /* pointers on the way to the value */
-#define LS_VARIABLE_MAX_BYTES 256 /* of a value; longer text is cut */
+#define LS_VARIABLE_MAX_BYTES 256 /* size of a value; longer text is cut */
 
 struct ls_variable {
   __u8 kind;  /* enum ls_variable_kind */
-  __u8 index; /* of the user's variables: the label's key is known by it */
+  __u8 index; /* index of the user's variable, by which the label's key is found */
   __u8 hops;  /* at most LS_VARIABLE_HOPS */
   __u8 reserved;
-  __u32 size; /* of the value; a pointer where that leads to text */
+  __u32 size; /* size of the value, or of the pointer if that leads to text */
   __s32 offset[LS_VARIABLE_HOPS + 1];
 };
 
-/* What a raw block (label_blocks.h) of such a variable begins with. */
+/* The head of a raw block (label_blocks.h) of such a variable. */
 struct ls_variable_value {
   __u8 kind;
   __u8 index;
   __u16 reserved;
-  __u32 size; /* of the bytes that follow; the NUL of a C string is one of them */
+  __u32 size; /* number of the bytes that follow, with the NUL of a C string */
 };
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// How much one name is like another: for proposals of what somebody meant.
+// This measures how similar two names are, to propose what the user may have meant.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace labelscope {
 
-// By so many changes of a letter the one becomes the other (Levenshtein).
+// Returns how many changes of a letter turn one into the other (Levenshtein).
 inline std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// Error codes from errno, in one place.
+// This file chooses error codes from errno.
 #include "labelscope/result.h"
 
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ ErrorCode code_of(int errno_value) {
   }
 }
 
-// Where the limit is the cause, what lifts it.
+// Returns what lifts the limit, if a limit is the cause.
 std::string limit_clause(int errno_value) {
   if (errno_value == ENFILE) return " (of all processes together: sysctl fs.file-max)";
   rlimit files{};

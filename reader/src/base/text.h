@@ -1,4 +1,5 @@
-// Numbers and names in sentences: addresses, distances, bytes, files by their last part.
+// These functions write numbers and names in sentences: addresses, distances, bytes, files by their
+// last part.
 #pragma once
 
 #include <array>
@@ -11,33 +12,33 @@
 
 namespace labelscope {
 
-// "0x1f80"
+// Returns "0x1f80".
 inline std::string hex(std::uint64_t value) {
   std::array<char, 24> text;
   std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(value));
   return text.data();
 }
 
-// "000000000000002a": all 16 digits.
+// Returns "000000000000002a": all 16 digits.
 inline std::string hex_digits(std::uint64_t value) {
   std::array<char, 24> text;
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
   return text.data();
 }
 
-// "-0x20"
+// Returns "-0x20".
 inline std::string signed_hex(std::int64_t value) {
   return value < 0 ? "-" + hex(0 - static_cast<std::uint64_t>(value))
                    : hex(static_cast<std::uint64_t>(value));
 }
 
-// "the block plus 0x18", "the thread pointer minus 0x20".
+// Returns "the block plus 0x18", "the thread pointer minus 0x20".
 inline std::string distance_from(const std::string& place, std::int64_t offset) {
   return offset < 0 ? place + " minus " + hex(0 - static_cast<std::uint64_t>(offset))
                     : place + " plus " + hex(static_cast<std::uint64_t>(offset));
 }
 
-// "1f80": two digits for each byte.
+// Returns "1f80": two digits for each byte.
 inline std::string hex_bytes(std::span<const std::byte> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -48,7 +49,7 @@ inline std::string hex_bytes(std::span<const std::byte> bytes) {
   return text;
 }
 
-// No longer forms than needed, no surrogates, nothing behind U+10FFFF (RFC 3629).
+// Accepts no longer forms than needed, no surrogates, and nothing beyond U+10FFFF (RFC 3629).
 inline bool is_utf8(std::string_view text) {
   constexpr std::array<std::uint32_t, 4> kLeast{0, 0x80, 0x800, 0x10000};
   for (std::size_t at = 0; at < text.size();) {
@@ -71,7 +72,7 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// "libfoo.so" of "/usr/lib/libfoo.so"; not escaped.
+// Returns "libfoo.so" of "/usr/lib/libfoo.so", not escaped.
 inline std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }

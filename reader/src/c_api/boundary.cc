@@ -1,4 +1,4 @@
-// Errors as C sees them.
+// This file turns errors into those of the C API.
 #include "c_api/boundary.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace labelscope::c_api {
 namespace {
 
-// By ErrorCode.
+// The index is the ErrorCode.
 constexpr ls_error_code kCodes[] = {LS_ERROR_NOT_FOUND,  LS_ERROR_PERMISSION, LS_ERROR_VANISHED,
                                     LS_ERROR_UNREADABLE, LS_ERROR_MALFORMED,  LS_ERROR_UNSUPPORTED,
                                     LS_ERROR_LIMIT,      LS_ERROR_SYSTEM,     LS_ERROR_SYSTEM};

@@ -1,4 +1,4 @@
-// The boundary to C: errors become an ls_error, and no exception passes.
+// This is the boundary to C: errors become an ls_error, and no exception passes.
 #pragma once
 
 #include <exception>
@@ -20,17 +20,17 @@ ls_error_code fail(ls_error* error, const Error& failure) noexcept;
 ls_error_code succeed(ls_error* error) noexcept;
 
 inline ls_bytes bytes_of(const std::string& text) { return {text.c_str(), text.size()}; }
-// Of a literal: views of names end with a NUL.
+// Returns the bytes of a literal; views of names end with a NUL.
 inline ls_bytes bytes_of(std::string_view literal) { return {literal.data(), literal.size()}; }
 inline ls_bytes no_bytes() { return {"", 0}; }
 
-// The element, or null beyond the end and of a null handle.
+// Returns the element, or null beyond the end and for a null handle.
 template <class T>
 const T* element(const std::vector<T>* list, std::size_t index) {
   return list != nullptr && index < list->size() ? &(*list)[index] : nullptr;
 }
 
-// Hands out what `make` made: it returns a Result<std::unique_ptr<T>>.
+// Hands out what `make` returns, a Result<std::unique_ptr<T>>.
 template <class T, class Make>
 ls_error_code hand_out(T** out, ls_error* error, Make&& make) noexcept {
   *out = nullptr;
@@ -48,7 +48,8 @@ ls_error_code hand_out(T** out, ls_error* error, Make&& make) noexcept {
   }
 }
 
-// The same, or `refusal` if `out` is null or `given` is false: other pointers are null.
+// Does the same, or returns `refusal` if `out` is null or `given` is false (because other pointers
+// are null).
 template <class T, class Make>
 ls_error_code answer(std::string_view refusal, bool given, T** out, ls_error* error,
                      Make&& make) noexcept {

@@ -1,4 +1,4 @@
-// C API: explanations as lines.
+// This is the part of the C API for explanations as lines.
 #include "labelscope/explain.h"
 
 #include "c_api/boundary.h"
@@ -7,7 +7,8 @@
 namespace labelscope::c_api {
 namespace {
 
-// Steps first, as they were taken; what is wrong comes after them, each with its fix.
+// The steps come first, in the order in which they were taken; then what is wrong, each with its
+// fix.
 std::unique_ptr<ls_explanation> lines_of(Explanation explained) {
   auto explanation = std::make_unique<ls_explanation>();
   explanation->lines = std::move(explained.steps);

@@ -1,4 +1,4 @@
-// What is behind the handles of labelscope.h.
+// These are the objects behind the handles of labelscope.h.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 
-// One of the two, never both. Two members rather than a Target&: threads and thread pointers of a
-// live process are asked of the kernel, those of a core are in it.
+// It has one of the two, never both. They are two members rather than a Target&, because the kernel
+// has threads and thread pointers of a live process, but a core has its own.
 struct ls_target {
   std::unique_ptr<labelscope::LiveProcess> process;
   std::unique_ptr<labelscope::CoreFile> core;
@@ -29,7 +29,7 @@ struct ls_target {
   }
 };
 
-// What a plan is to C: publishers by index, and everything that was found in one list.
+// A plan for C: publishers by index, and all findings in one list.
 struct ls_plan {
   struct ModuleFinding {
     std::size_t publisher = LS_NO_PUBLISHER;
@@ -37,11 +37,11 @@ struct ls_plan {
     labelscope::Finding finding;
   };
   labelscope::ProcessPlan plan;
-  std::vector<ls_tls_recipe> recipes;  // of plan.publishers, as observe() wants them
+  std::vector<ls_tls_recipe> recipes;  // those of plan.publishers, as observe() takes them
   std::vector<ModuleFinding> findings;
   std::string absence;
   bool may_miss_publisher = false;  // core_snapshot.h
-  std::string program;              // of a process: LiveProcess::program() when it was made
+  std::string program;              // for a process: LiveProcess::program() when the plan was made
 };
 
 struct ls_thread_list {
@@ -66,8 +66,9 @@ namespace labelscope::c_api {
 
 using HeldThreadUse = std::function<void(const ThreadState& thread, const MemorySource& memory)>;
 
-// Calls `use` while the thread is stopped; returns for how long it was (0 in a core).
-// kVanished: it ended, or its process runs another program than the plan was made for.
+// Calls `use` while the thread is stopped; returns for how long it was stopped (0 in a core). Fails
+// with kVanished if it has ended, or if its process runs another program than the plan was made
+// for.
 Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const ls_plan& plan,
                                                   Tid tid, const HeldThreadUse& use);
 

@@ -1,4 +1,4 @@
-// C API: planning, and what a plan says.
+// This is the part of the C API for planning, and for reading plans.
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
@@ -41,7 +41,8 @@ using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the
 ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error) {
   return answer(
       "ls_make_plan", target != nullptr, plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
-        // Asked before planning: if it executes another one meanwhile, the plan is of none.
+        // The program is asked for before planning: if the process executes another one meanwhile,
+        // the plan fits neither.
         std::string program = target->process ? target->process->program() : std::string();
         auto planned = target->planner.plan(target->get());
         if (!planned) return std::move(planned).error();

@@ -1,4 +1,4 @@
-// C API: one thread's labels, and what became of reading them.
+// This is the part of the C API for one thread's labels and the outcome of reading them.
 
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
   if (found == threads.end()) {
     return Error{ErrorCode::kNotFound, "the core has no " + thread_text(tid)};
   }
-  // Without a thread pointer (0) the outcome says so.
+  // If the thread pointer is 0, the outcome says that there is none.
   use({found->thread_pointer.value_or(0), tid, &found->registers}, core.memory());
   return {};
 }
@@ -96,7 +96,8 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   const Holding holding;
   auto stopped = StoppedThread::stop(tid);
   if (!stopped) return std::move(stopped).error();
-  // Asked while the thread is held: then it cannot happen any more.
+  // This is checked while the thread is held, when the process cannot execute another program any
+  // more.
   if (const std::string program = target.process->program(); program != plan.program) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(target.process->pid())) +
@@ -179,6 +180,6 @@ size_t ls_label_publisher(const ls_observation* observation, size_t label) {
   return observation->seen.labels[label].publisher;
 }
 
-// Both give views of string literals, which end with a NUL.
+// Both functions return views of string literals, which end with a NUL.
 const char* ls_outcome_name(unsigned outcome) { return outcome_name(outcome).data(); }
 const char* ls_outcome_text(unsigned outcome) { return outcome_text(outcome).data(); }

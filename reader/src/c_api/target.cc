@@ -1,4 +1,4 @@
-// C API: opening processes and cores, and their threads.
+// This is the part of the C API that opens processes and cores, and lists their threads.
 #include "labelscope/target.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace labelscope::c_api {
 namespace {
 
-// So many are looked at, whatever number a caller passes.
+// At most so many are looked at, whatever number a caller passes.
 constexpr std::size_t kMaxPaths = 4096;
 
-// Options of a newer header are taken as long as what is newer in them is not used.
+// Options of a newer header are accepted as long as their newer members are not used.
 bool options_are_known(const ls_core_options& options) {
   if (options.size < sizeof(options)) return false;
   const auto* bytes = reinterpret_cast<const unsigned char*>(&options);
@@ -37,7 +37,7 @@ CoreOptions translate(const ls_core_options* given) {
   return options;
 }
 
-// Empty if the thread has ended: then reading it will say so.
+// Returns nothing if the thread has ended; reading it then reports that.
 std::string name_of(Pid pid, Tid tid) {
   return read_proc_line("/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) +
                         "/comm");

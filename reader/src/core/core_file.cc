@@ -1,4 +1,4 @@
-// CoreFile: headers, notes, memory and files of a dead process, put together.
+// CoreFile puts headers, notes, memory and files of a dead process together.
 #include "labelscope/core_file.h"
 
 #include <fcntl.h>
@@ -68,7 +68,8 @@ Result<std::unique_ptr<CoreFile::Impl>> CoreFile::Impl::open(const std::string& 
     return system_error(errno, path);
   }
   impl->size = static_cast<std::uint64_t>(status.st_size);
-  // Files of the process get numbers of their own, in the core's name.
+  // Files of the process get inode numbers of their own; the core's device and inode stand in place
+  // of a device number.
   impl->identity = {static_cast<std::uint32_t>(status.st_dev),
                     static_cast<std::uint32_t>(status.st_ino), 0};
   auto layout = read_core_layout(impl->file, impl->size);
@@ -87,7 +88,7 @@ Status CoreFile::Impl::read_notes() {
     Status status = read_core_notes(file, range, layout.machine, notes);
     if (!status) return status;
   }
-  // The kernel has one name for all threads, the first thread's own.
+  // The core has one name for all threads, that of the first thread.
   for (CoreThread& thread : notes.threads) {
     if (notes.pid && raw(thread.tid) == raw(*notes.pid)) thread.name = notes.comm;
   }
@@ -120,7 +121,7 @@ void CoreFile::Impl::find_files(const CoreOptions& options) {
   memory.emplace(*dumped, *files);
 }
 
-// Debuggers write no segment for memory that they leave out, so that nothing tells whether it was
+// Debuggers write no segment for memory that they leave out, so it is unknown whether it was
 // executable: then every file that may be an ELF file is taken for one.
 bool CoreFile::Impl::is_executable(std::size_t range) const {
   const FileRange& one = files->ranges()[range];

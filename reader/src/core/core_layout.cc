@@ -1,11 +1,11 @@
-// The headers of a core file.
+// This reads the headers of a core file.
 //
 //   ELF header | program headers | notes | memory ... | (section header)
 //
 // A process may have more than 65,534 mappings, and so many program headers. Then e_phnum is
 // PN_XNUM, and the count is in the only section header, which the kernel writes at the very end of
 // the file. If the file is cut, that is missing. But the notes follow right behind the program
-// headers, so their offset tells the count.
+// headers, so the count follows from their offset.
 #include "core/core_layout.h"
 
 #include <elf.h>
@@ -19,9 +19,9 @@
 namespace labelscope {
 namespace {
 
-// vm.max_map_count is 65,530 unless raised; databases raise it to some 262,144.
+// vm.max_map_count is 65,530 by default; databases raise it to some 262,144.
 constexpr std::uint64_t kMaxProgramHeaders = 1 << 20;
-// The kernel and gdb write one.
+// The kernel and gdb write one note segment.
 constexpr std::size_t kMaxNoteSegments = 16;
 constexpr std::size_t kHeadersAtOnce = 1024;
 

@@ -1,4 +1,4 @@
-// What a core file's headers say: the machine, which memory is where in the file, and where the
+// This reads a core file's headers: the machine, which memory is where in the file, and where the
 // notes are. The file may be hostile: sizes and counts are bounded, and overlapping segments are
 // cut.
 //
@@ -35,14 +35,14 @@ struct CoreLayout {
   Machine machine{};
   std::vector<CoreSegment> segments;  // by address, none overlapping another
   std::vector<NoteRange> notes;
-  std::uint64_t expected_size = 0;  // of a core file that is whole
+  std::uint64_t expected_size = 0;  // size of the core file if it is whole
 };
 
-// kMalformed, kUnsupported: no core file (and what it is instead, where that can be told), or of
-// another kind than these. `file_size`: of the file as it is.
+// Fails with kMalformed or kUnsupported if it is no core file (and names what it is instead, if
+// that is known), or one of another kind. `file_size` is the size of the file as it is.
 Result<CoreLayout> read_core_layout(const LoadedFile& file, std::uint64_t file_size);
 
-// The segment that holds `address`, or nullptr.
+// Returns the segment that holds `address`, or nullptr.
 const CoreSegment* find_segment(const std::vector<CoreSegment>& segments, Address address);
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// If a part of the list cannot be read, a publisher may be in it. So that becomes a problem.
+// If a part of the list cannot be read, a publisher may be in it. So that is reported as a problem.
 #include "core/core_link_map.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::uint64_t kPage = 4096;
 
-// PT_INTERP: the path of the loader.
+// Returns the path of the loader (PT_INTERP).
 std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     const auto ph = read_value<Elf64_Phdr>(fd, header.e_phoff + i * sizeof(Elf64_Phdr));
@@ -55,7 +55,7 @@ class LinkMapWalk {
   }
 
  private:
-  // True if the list was followed to its end.
+  // Returns true if the list was followed to its end.
   bool add_libraries(Address dynamic) {
     const LinkMap map = read_link_map(dumped_, dynamic);
     for (const LoadedLink& link : map.links) {
@@ -89,7 +89,7 @@ class LinkMapWalk {
     return ElfImage::open(UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)));
   }
 
-  // False if its file was not found.
+  // Returns false if its file was not found.
   bool add_main_executable() {
     if (!notes_.program_headers) return false;
     std::string path = notes_.executable_name ? target_text(dumped_, *notes_.executable_name) : "";
@@ -124,7 +124,7 @@ class LinkMapWalk {
   Machine machine_;
   FileFinder& finder_;
   LinkedFiles& list_;
-  std::string interpreter_;         // of the main executable
+  std::string interpreter_;         // that of the main executable
   std::optional<Address> dynamic_;  // its dynamic section, at run time
 };
 

@@ -1,5 +1,5 @@
-// Which files a dead process had mapped, if the core has no NT_FILE note (kernels before 3.7, gdb
-// before 7.6, emulators). The loader's own list tells (link_map.h):
+// This finds the files that a dead process had mapped, if the core has no NT_FILE note (kernels
+// before 3.7, gdb before 7.6, emulators). They are in the loader's own list (link_map.h):
 //
 //   AT_PHDR --> main executable --> its dynamic section --> list of loaded files
 #pragma once
@@ -14,12 +14,12 @@ namespace labelscope {
 
 struct LinkedFiles {
   std::vector<MappedRange> ranges;
-  // Files that were not found, so that their segments are not known; or, without a path, the list
-  // itself.
+  // Files that were not found, so that their segments are not known. A problem without a path is
+  // about the list itself.
   std::vector<CoreFileProblem> problems;
 };
 
-// The list has no segments: only the files tell where these are. So the files must be found.
+// The list has no segments, which are only in the files. So the files must be found.
 LinkedFiles list_linked_files(const CoreNotes& notes, const DumpedMemory& dumped, Machine machine,
                               FileFinder& finder);
 

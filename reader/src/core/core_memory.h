@@ -1,5 +1,5 @@
-// The memory of a dead process: what the core file has of it, and the rest from the process's
-// files.
+// This is the memory of a dead process: what the core file has of it, and the rest from the
+// process's files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace labelscope {
 
 class ProcessFiles;
 
-// Only the dumped memory. The file and the segments must outlive it.
+// This has only the dumped memory. The file and the segments must outlive it.
 class DumpedMemory final : public MemorySource {
  public:
   DumpedMemory(const LoadedFile& core, const std::vector<CoreSegment>& segments, Machine machine)
@@ -22,9 +22,11 @@ class DumpedMemory final : public MemorySource {
   Status read(Address address, std::span<std::byte> out) const override;
   Address untagged(Address pointer) const override { return pointer & address_bits(machine_); }
 
-  // How many bytes from `address` on were dumped, within one segment; 0: this byte was not.
+  // Returns how many bytes from `address` on were dumped, within one segment; 0 if this byte was
+  // not.
   std::uint64_t dumped_from(Address address) const;
-  // The first address above `address` that was dumped; the last address if there is none.
+  // Returns the first address above `address` that was dumped, or the last address if there is
+  // none.
   Address next_dumped(Address address) const;
 
  private:
@@ -33,7 +35,8 @@ class DumpedMemory final : public MemorySource {
   Machine machine_;
 };
 
-// All memory. A dumped byte wins over the file: the process may have changed it.
+// This has all memory. A dumped byte is preferred to the file, because the process may have changed
+// it.
 class CoreMemory final : public MemorySource {
  public:
   CoreMemory(const DumpedMemory& dumped, const ProcessFiles& files)

@@ -1,5 +1,5 @@
-// Reads notes one by one, and skips most: a core of ten thousand threads has hundreds of megabytes
-// of vector registers in its notes, which nobody needs here.
+// This reads notes one by one, and skips most: a core of ten thousand threads has hundreds of
+// megabytes of vector registers in its notes, which are not needed here.
 #include "core/core_notes.h"
 
 #include <elf.h>
@@ -22,14 +22,14 @@ constexpr std::size_t kMaxThreads = 4 << 20;
 constexpr std::size_t kMaxNotes = 16 * kMaxThreads;
 // The kernel writes at most 16 MiB (core_file_note_size_limit).
 constexpr std::uint64_t kMaxFileTable = 64 << 20;
-// The other notes have some hundred bytes.
+// The other notes have a few hundred bytes.
 constexpr std::uint64_t kMaxContent = 64 << 10;
 
-// Offsets in struct elf_prstatus, up to the registers.
+// These are offsets in struct elf_prstatus, up to the registers.
 constexpr std::size_t kCurrentSignal = 12;
 constexpr std::size_t kThreadId = 32;
 constexpr std::size_t kRegisters = 112;
-// struct elf_prpsinfo.
+// These are offsets in struct elf_prpsinfo.
 constexpr std::size_t kProcessId = 24;
 constexpr std::size_t kName = 40;
 constexpr std::size_t kNameSize = 15;  // gdb fills the sixteenth byte too
@@ -45,7 +45,7 @@ T value_at(std::span<const std::byte> content, std::size_t offset) {
   return value;
 }
 
-// Up to the zero byte, if there is one.
+// Returns the text up to the zero byte, if there is one.
 std::string text_at(std::span<const std::byte> content, std::size_t offset, std::size_t size) {
   std::string text(size, '\0');
   std::memcpy(text.data(), content.data() + offset, size);
@@ -91,7 +91,7 @@ class NoteWalk {
   Status read(std::uint64_t offset, std::span<std::byte> out) const {
     return file_.read_offset(range_.offset + offset, out);
   }
-  // Reads what follows, too: so small notes do not need a system call each.
+  // Reads the bytes behind it, too, so that small notes do not need a system call each.
   Status read_head(std::uint64_t offset, std::span<std::byte> out) {
     if (offset < window_at_ || offset - window_at_ + out.size() > window_size_) {
       window_at_ = offset;
@@ -147,7 +147,7 @@ class NoteWalk {
     return {};
   }
 
-  // {TPIDR_EL0, or {TPIDR_EL0, TPIDR2_EL0} since the scalable matrix extension.
+  // The content is {TPIDR_EL0}, or {TPIDR_EL0, TPIDR2_EL0} since the scalable matrix extension.
   Status take_thread_pointer(std::span<const std::byte> content) {
     if (machine_ != Machine::kAarch64 || notes_.threads.empty()) return {};
     if (content.size() < sizeof(Address)) return malformed("an NT_ARM_TLS note is too short");
@@ -162,7 +162,7 @@ class NoteWalk {
   std::array<std::byte, 1024> window_{};  // bytes of the range that were read last
   std::uint64_t window_at_ = 0;
   std::size_t window_size_ = 0;
-  bool ended_early_ = false;  // this range is cut; another one may be whole
+  bool ended_early_ = false;  // set if this range is cut; another one may be whole
 };
 
 }  // namespace
@@ -204,7 +204,8 @@ void decode_auxv(std::span<const std::byte> content, CoreNotes& notes) {
   notes.vdso = find_auxiliary(content, AT_SYSINFO_EHDR);
 }
 
-// {count, page size}, count times {start, end, offset in pages}, count paths that end with zero.
+// The content is {count, page size}, count times {start, end, offset in pages}, and count paths
+// that end with zero.
 Result<std::vector<MappedRange>> decode_file_table(std::span<const std::byte> content) {
   constexpr std::size_t kHead = 2 * sizeof(std::uint64_t);
   constexpr std::size_t kEntry = 3 * sizeof(std::uint64_t);

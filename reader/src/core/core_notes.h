@@ -1,6 +1,6 @@
-// What a core file's notes say: the threads with their registers, the process's name, the auxiliary
-// vector and which files were mapped where. Kernel and debuggers write different sets of notes in
-// different orders; whatever is missing stays empty.
+// This reads a core file's notes: the threads with their registers, the process's name, the
+// auxiliary vector and which files were mapped where. Kernel and debuggers write different sets of
+// notes in different orders; what is missing stays empty.
 //
 //   NT_PRSTATUS   one for each thread; the notes up to the next belong to the same thread
 //   NT_ARM_TLS    the thread pointer on aarch64 (on x86-64 it is among the registers)
@@ -33,7 +33,7 @@ struct MappedRange {
 };
 
 struct CoreNotes {
-  std::vector<CoreThread> threads;  // as the core has them: the one that died is first
+  std::vector<CoreThread> threads;  // in the order of the core: the thread that died is first
   std::optional<Pid> pid;
   std::string comm;
   std::string command_line;
@@ -43,15 +43,16 @@ struct CoreNotes {
   std::optional<Address> loader;           // AT_BASE: load bias of the program interpreter
   std::optional<Address> vdso;             // AT_SYSINFO_EHDR: the kernel's own object
   std::vector<MappedRange> files;
-  std::size_t count = 0;  // of all notes that were looked at, wanted or not
-  bool cut = false;       // the file, or a note, ends too early; what came before is here
+  std::size_t count = 0;  // number of all notes that were looked at, needed or not
+  bool cut = false;       // set if the file, or a note, ends too early; what came before is here
 };
 
-// Adds what is in one range of notes. kLimit, kMalformed: a note that no kernel writes.
+// Adds what is in one range of notes. Fails with kLimit or kMalformed at a note that no kernel
+// writes.
 Status read_core_notes(const LoadedFile& file, const NoteRange& range, Machine machine,
                        CoreNotes& notes);
 
-// The contents of single notes.
+// These decode the contents of single notes.
 Result<CoreThread> decode_prstatus(Machine machine, std::span<const std::byte> content);
 Status decode_prpsinfo(std::span<const std::byte> content, CoreNotes& notes);
 void decode_auxv(std::span<const std::byte> content, CoreNotes& notes);

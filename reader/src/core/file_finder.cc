@@ -1,5 +1,4 @@
-// A path out of a core file is a stranger's text: below a system root it must stay there
-// (regular_file.h).
+// A path from a core file may be hostile: below a system root it must stay there (regular_file.h).
 #include "core/file_finder.h"
 
 #include <algorithm>
@@ -11,10 +10,10 @@
 namespace labelscope {
 namespace {
 
-// How many files of the right name and the wrong content a message tells of.
+// How many files with the right name and the wrong content a message lists.
 constexpr std::size_t kMaxReasons = 4;
 
-// How the kernel marks a file that has no name any more: there may be a copy of it.
+// Removes the kernel's mark of a file that has no name any more: there may be a copy of it.
 std::string without_deleted(std::string path) {
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
@@ -33,9 +32,9 @@ class FileFinder::Search {
  public:
   explicit Search(const std::function<Status(const UniqueFd&)>& fits) : fits_(fits) {}
 
-  // True when the search is over.
+  // Returns true when the search is over.
   bool offer(const std::string& name, Result<UniqueFd> fd) {
-    // That there is none of the name is not worth telling: it is looked for in many places.
+    // A missing file is not reported, because the file is looked for in many places.
     if (!fd) return fd.error().code == ErrorCode::kNotFound ? false : refuse(name, fd.error());
     if (Status status = fits_(*fd); !status) return refuse(name, status.error());
     found_ = *std::move(fd);

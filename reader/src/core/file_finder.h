@@ -1,5 +1,5 @@
-// Where a file of a dead process may be now: at its own path below a system root, below
-// usr/lib/debug/.build-id there, or in one of the directories that the user named.
+// FileFinder looks for a file of a dead process where it may be now: at its own path below a system
+// root, below usr/lib/debug/.build-id there, or in one of the directories that the user named.
 #pragma once
 
 #include <functional>
@@ -14,18 +14,18 @@
 namespace labelscope {
 
 struct WantedFile {
-  std::string path;      // as the process had it
+  std::string path;      // the path that the process used
   std::string build_id;  // empty if it is not known
   bool main_executable = false;
 };
 
-// Not thread-safe.
+// It is not thread-safe.
 class FileFinder {
  public:
   explicit FileFinder(const CoreOptions& options);
 
-  // Opens candidates until `fits` takes one. kNotFound: none did; the context has a reason for each
-  // file that was there.
+  // Opens candidates until `fits` accepts one. Fails with kNotFound if none fits; the context has a
+  // reason for each file that was there.
   Result<UniqueFd> find(const WantedFile& wanted,
                         const std::function<Status(const UniqueFd&)>& fits);
 

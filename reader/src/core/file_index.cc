@@ -1,4 +1,4 @@
-// A directory that somebody names may be "/": depth and number of files have bounds, and links to
+// A directory that the user names may be "/": depth and number of files have bounds, and links to
 // directories are not followed.
 #include "core/file_index.h"
 

@@ -1,5 +1,5 @@
-// Finds files below one directory by name or by build ID. Made for a folder in which somebody has
-// collected the files that belong to a core file.
+// FileIndex finds files below one directory by name or by build ID. It is made for a folder in
+// which a user has collected the files that belong to a core file.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace labelscope {
 
-// Reads the directory at the first question. Not thread-safe.
+// It reads the directory when it is first used. It is not thread-safe.
 class FileIndex {
  public:
   explicit FileIndex(std::string directory) : directory_(std::move(directory)) {}
 
-  // Paths of the files with this name, those nearest to the directory first.
+  // Returns paths of the files with this name, those nearest to the directory first.
   std::vector<std::string> named(const std::string& name);
-  // The same by build ID. The first call opens every file, so try names first.
+  // Does the same by build ID. The first call opens every file, so try names first.
   std::vector<std::string> with_build_id(const std::string& build_id);
-  // Whether the directory has more files than this looks at. Known after the first question.
+  // Returns whether the directory has more files than this looks at. That is known after the first
+  // search.
   bool is_cut() const { return cut_; }
   static constexpr std::size_t kMaxFiles =
       100000;  // a container's whole root has some ten thousand

@@ -1,5 +1,5 @@
-// Most thread control blocks lie at the top of their thread's stack, so the stacks come first, from
-// where they are used on.
+// Most thread control blocks are at the top of their thread's stack, so the stacks are searched
+// first, from the stack pointer on.
 #include "core/lost_thread_pointers.h"
 
 #include <algorithm>
@@ -15,17 +15,17 @@ constexpr std::uint64_t kPiece = 1 << 20;
 constexpr std::size_t kWord = sizeof(Address);
 constexpr std::size_t kStackPointer = 7;  // rsp
 
-// glibc: the block's address once more, and where the ID is.
+// In glibc these are the offsets of the block's own address, and of the ID.
 constexpr std::size_t kGlibcSelf = 0x10;
 constexpr std::size_t kGlibcTid = 0x2d0;
-// musl: a ring of all threads, and where the ID is.
+// In musl these are the offsets of the links of a ring of all threads, and of the ID.
 constexpr std::size_t kMuslPrevious = 0x10;
 constexpr std::size_t kMuslNext = 0x18;
 constexpr std::size_t kMuslTid = 0x30;
-// What is looked at of a block, from its beginning.
+// The number of bytes of a block that are looked at, from its beginning.
 constexpr std::size_t kBlock = kGlibcTid + sizeof(std::int32_t);
 
-// Nothing of a core is believed: in a hostile one, every word may look like a block of musl's.
+// Nothing in a core is trusted: in a hostile one, every word may look like a block of musl's.
 constexpr std::size_t kMostNeighbours = 1 << 16;
 
 template <class T>
@@ -46,7 +46,7 @@ class BlockSearch {
   }
   bool is_needed() const { return !lost_.empty(); }
 
-  // What was dumped of a segment, from `offset` on.
+  // Searches the dumped part of a segment, from `offset` on.
   void search(const CoreSegment& segment, std::uint64_t offset) {
     if (!segment.writable || offset >= segment.file_size) return;
     const std::uint64_t size = std::min(segment.file_size - offset, left_);
@@ -71,7 +71,7 @@ class BlockSearch {
  private:
   struct Lost {
     std::vector<CoreThread*> threads;
-    std::vector<Address> found;  // two at most: more tell nothing more
+    std::vector<Address> found;  // at most two: with more than one the search has failed
   };
 
   void search_piece(Address start, std::span<const std::byte> bytes) {
@@ -93,7 +93,8 @@ class BlockSearch {
     }
   }
 
-  // Empty lists begin with their own address, too; a thread of musl's has neighbours that know it.
+  // An empty list begins with its own address, too; but the neighbours of a thread of musl's point
+  // back to it.
   bool is_in_ring(Address block, std::span<const std::byte> bytes) {
     if (neighbours_left_ == 0) return false;
     --neighbours_left_;
@@ -125,7 +126,7 @@ void find_lost_thread_pointers(const std::vector<CoreSegment>& segments, const D
                                std::vector<CoreThread>& threads) {
   BlockSearch search(memory, threads);
   if (!search.is_needed()) return;
-  // By segment, from where on: several stacks may be in one.
+  // The start of the search by segment: several stacks may be in one.
   std::map<const CoreSegment*, std::uint64_t> stacks;
   for (const CoreThread& thread : threads) {
     const Address sp = thread.registers.dwarf[kStackPointer] & ~(Address{kWord} - 1);

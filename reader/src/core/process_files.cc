@@ -1,9 +1,9 @@
-// Is a file that was found the one that the process ran?
+// This decides whether a file that was found is the one that the process ran:
 //
 //   the core has its build ID         the build ID decides
 //   else: its first page was dumped   the first page decides
-//   else                              its segments must be where the process had them, and the user
-//                                     is told that no better check was possible
+//   else                              its segments must be where the process had them, and a
+//                                     problem says that no better check was possible
 #include "core/process_files.h"
 
 #include <elf.h>
@@ -38,9 +38,9 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
   });
 }
 
-// Whether the core has a stack. Every stack was written to. So if one is there, the kernel has
-// dumped private memory (coredump_filter), and has left out only mappings to which nothing was ever
-// written.
+// Returns whether the core has a stack. Every stack was written to. So if one is there, the kernel
+// has dumped private memory (coredump_filter), and has left out only mappings to which nothing was
+// ever written.
 bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
   const std::size_t stack_pointer = machine == Machine::kX86_64 ? 7 : 31;
   return std::ranges::any_of(notes.threads, [&](const CoreThread& thread) {
@@ -83,8 +83,8 @@ const FileRange* ProcessFiles::range_of(Address address) const {
   return address < candidate.end ? &candidate : nullptr;
 }
 
-// Call it with the mutex held. If nothing was dumped, the file may be an ELF file, and its build ID
-// is not known.
+// Call this with the mutex held. If nothing was dumped, the file may be an ELF file, and its build
+// ID is not known.
 const LoadedHeaders& ProcessFiles::headers_of(File& file) const {
   if (file.headers) return *file.headers;
   file.headers = LoadedHeaders{true, {}};
@@ -157,13 +157,13 @@ Result<ProcessFiles::Proof> ProcessFiles::check(const File& file, const std::str
   return Proof::kNone;
 }
 
-// Call it with the mutex held. Memory that becomes read-only after relocation counts as written:
+// Call this with the mutex held. Memory that becomes read-only after relocation counts as written:
 // the loader writes to it.
 bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::size_t size) const {
   const File& file = files_[range.file];
   if (file.segments.empty()) return false;
   const LoadSegment& first = *std::ranges::min_element(file.segments, {}, &LoadSegment::vaddr);
-  // The copy that the range belongs to: the file may be loaded twice.
+  // This is the start of the copy that the range belongs to: the file may be loaded twice.
   const FileRange* start = nullptr;
   for (const std::size_t index : file.ranges) {
     const FileRange& one = ranges_[index];
@@ -177,7 +177,7 @@ bool ProcessFiles::may_be_written(const FileRange& range, Address address, std::
   });
 }
 
-// With the mutex held.
+// Call this with the mutex held.
 const UniqueFd* ProcessFiles::find(std::size_t index, Error& why) const {
   File& file = files_[index];
   if (!file.found) {

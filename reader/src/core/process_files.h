@@ -1,5 +1,5 @@
-// The files that a dead process had mapped. This finds them on this machine when they are first
-// needed, and compares them with the core before it uses a byte of them.
+// ProcessFiles are the files that a dead process had mapped. It finds them on this machine when
+// they are first needed, and compares them with the core before it uses a byte of them.
 #pragma once
 
 #include <mutex>
@@ -23,10 +23,11 @@ struct FileRange {
   std::size_t file = 0;
 };
 
-// Safe to use from several threads once it is made.
+// Several threads may use it once it is made.
 class ProcessFiles {
  public:
-  // Refers to `dumped`. The program headers' address tells which file is the main executable.
+  // It keeps a reference to `dumped`. The program headers' address shows which file is the main
+  // executable.
   ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& dumped, Machine machine,
                FileFinder finder, const CoreNotes& notes);
 
@@ -34,11 +35,13 @@ class ProcessFiles {
   const FileRange* range_of(Address address) const;
   const std::string& path(std::size_t file) const { return files_[file].path; }
 
-  // False if the core shows that the file is not ELF. Does not look for the file; open() does.
+  // Returns false if the core shows that the file is not ELF. It does not look for the file; open()
+  // does.
   bool may_be_elf(std::size_t file) const;
-  // kNotFound, or kMalformed for what is no ELF file, with a reason that names the build ID.
+  // Fails with kNotFound, or with kMalformed if it is no ELF file, and a reason that names the
+  // build ID.
   Result<UniqueFd> open(std::size_t file) const;
-  // Reads bytes of a file at their runtime address. Refuses memory that the process may have
+  // Reads bytes of a file at their runtime address. It refuses memory that the process may have
   // written to, unless the core has all written memory: then a byte that is not in it was never
   // written.
   Status read(const FileRange& range, Address address, std::span<std::byte> out) const;
@@ -51,7 +54,7 @@ class ProcessFiles {
     std::optional<Address> first_page;     // where it was mapped, if it was dumped
     std::optional<LoadedHeaders> headers;  // from the first page, read when first needed
     std::optional<Result<UniqueFd>> found;
-    std::vector<LoadSegment> segments;  // of the file that was found
+    std::vector<LoadSegment> segments;  // those of the file that was found
   };
   enum class Proof { kNone, kContent };
 
@@ -67,7 +70,7 @@ class ProcessFiles {
   std::optional<Address> entry_;
   std::optional<std::size_t> main_executable_;
   std::vector<FileRange> ranges_;
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // protects the members below
   mutable FileFinder finder_;
   mutable std::vector<File> files_;
   mutable std::vector<CoreFileProblem> problems_;

@@ -1,5 +1,5 @@
-// Looking up names as a loader does. Both processors are little-endian, as is the machine that this
-// runs on, so the structures are read as they lie in the file.
+// This looks names up as a loader does. Both processors are little-endian, and so is the machine
+// that this runs on, so the structures are read as they are in the file.
 #include "elf/dynamic_tables.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace labelscope {
 namespace {
 
-// The two hash functions of dynamic symbol tables: System V gABI ("Hash Table") and GNU.
+// These are the two hash functions of dynamic symbol tables: System V gABI ("Hash Table") and GNU.
 std::uint32_t gnu_hash_of(std::string_view name) {
   std::uint32_t hash = 5381;
   for (char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
@@ -30,7 +30,7 @@ std::uint32_t sysv_hash_of(std::string_view name) {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Hundreds of tags exist and real files have some thirty.
+// Hundreds of tags exist, and real files have some thirty.
 constexpr std::uint64_t kMaxDynamicBytes = 1 << 20;
 // Linkers aim at one symbol for each bucket. A table of ten million symbols in ld's largest count
 // of buckets has chains of 40.
@@ -88,8 +88,8 @@ Result<Found> DynamicTables::look_up(const LoadedFile& file, std::string_view na
   return hash != 0 ? look_up_sysv(file, name) : Found{};
 }
 
-// GNU hash table: {nbuckets, first symbol, bloom words, bloom shift}, bloom[], buckets[], chains[].
-// Imported symbols are not in it.
+// The GNU hash table is {nbuckets, first symbol, bloom words, bloom shift}, bloom[], buckets[],
+// chains[]. Imported symbols are not in it.
 Result<Found> DynamicTables::look_up_gnu(const LoadedFile& file, std::string_view name) const {
   auto header = file.value<std::array<std::uint32_t, 4>>(gnu_hash);
   if (!header) return std::move(header).error();
@@ -126,7 +126,7 @@ Result<Found> DynamicTables::look_up_gnu(const LoadedFile& file, std::string_vie
   return endless_chain();
 }
 
-// System V hash table: {nbucket, nchain}, buckets[], chains[]; 0 ends a chain.
+// The System V hash table is {nbucket, nchain}, buckets[], chains[]; 0 ends a chain.
 Result<Found> DynamicTables::look_up_sysv(const LoadedFile& file, std::string_view name) const {
   auto header = file.value<std::array<std::uint32_t, 2>>(hash);
   if (!header) return std::move(header).error();

@@ -1,4 +1,5 @@
-// Names of ELF's numbers: System V gABI chapter 4, and each processor's psABI for relocations.
+// The names of ELF's numbers come from System V gABI chapter 4, and from each processor's psABI for
+// relocations.
 #include "elf/elf_names.h"
 
 #include <elf.h>

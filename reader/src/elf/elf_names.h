@@ -1,5 +1,6 @@
-// What ELF's numbers are called in the specifications, for people and for output that is compared
-// with other tools'. "unknown" for a number that the specifications do not have here.
+// These are the names of ELF's numbers in the specifications, for people and for output that is
+// compared with that of other tools. The name is "unknown" for a number that the specifications do
+// not have here.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace labelscope {
 
 std::string_view machine_name(Machine machine);  // "x86-64", "aarch64"
-// The psABI's: "R_X86_64_TLSDESC", "R_AARCH64_TLS_TPREL", ...
+// Returns the psABI's name: "R_X86_64_TLSDESC", "R_AARCH64_TLS_TPREL", ...
 std::string_view relocation_name(Machine machine, TlsRelocationKind kind);
 std::string_view symbol_table_name(SymbolTable table);             // ".dynsym", ".symtab"
 std::string_view symbol_type_name(std::uint8_t type);              // "TLS", "OBJECT", ...

@@ -1,4 +1,4 @@
-// Notes that are in memory already.
+// This reads notes that are in memory already.
 #include "elf/elf_note.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 // Build IDs are 8 to 32 bytes, by the hash that made them.
 constexpr std::uint64_t kMaxBuildId = 64;
 
-// Until `use(place)` returns true.
+// Calls `use(place)` for each note, until it returns true.
 template <class Use>
 void for_places(std::span<const std::byte> notes, std::uint64_t alignment, Use use) {
   std::uint64_t at = 0;

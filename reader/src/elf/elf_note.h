@@ -1,5 +1,5 @@
-// The notes of ELF files and core files: {namesz, descsz, type}, the owner's name, the content,
-// each padded. Source: System V gABI chapter 5, "Note Section".
+// The notes of ELF files and core files are {namesz, descsz, type}, the owner's name, and the
+// content, each padded. Source: System V gABI chapter 5, "Note Section".
 #pragma once
 
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 namespace labelscope {
 
-// Where one note lies, as offsets from the start of the range of notes that it is in.
+// Where one note is, as offsets from the start of the range of notes that it is in.
 struct NotePlace {
   std::uint32_t type = 0;
   std::uint32_t name_size = 0;  // with its zero byte
@@ -24,8 +24,8 @@ struct NotePlace {
   std::uint64_t next = 0;  // where the next note begins
 };
 
-// From the note's header, which stands at `at` in a range of `size` bytes. nullopt: it claims to be
-// longer than the range.
+// Computes the place from the note's header, which is at `at` in a range of `size` bytes. Returns
+// nullopt if the note claims to be longer than the range.
 inline std::optional<NotePlace> place_note(const Elf64_Nhdr& header, std::uint64_t at,
                                            std::uint64_t size, std::uint64_t alignment = 4) {
   const auto pad = [&](std::uint64_t offset) {
@@ -43,9 +43,9 @@ inline std::optional<NotePlace> place_note(const Elf64_Nhdr& header, std::uint64
   return place;
 }
 
-// Whether there is a note of this owner.
+// Returns whether there is a note of this owner.
 bool has_note_of(std::span<const std::byte> notes, std::uint64_t alignment, std::string_view owner);
-// The GNU build ID among the notes, as lower-case hex; empty if there is none.
+// Returns the GNU build ID among the notes, as lower-case hex; nothing if there is none.
 std::string find_build_id(std::span<const std::byte> notes, std::uint64_t alignment);
 
 }  // namespace labelscope

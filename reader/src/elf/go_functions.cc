@@ -1,5 +1,5 @@
-// The whole table is read once, because functions, names and depths lie far apart in it. Every offset
-// is checked when it is used: a damaged entry costs one function.
+// The whole table is read once, because functions, names and depths lie far apart in it. Every
+// offset is checked when it is used: a damaged entry costs one function.
 #include "elf/go_functions.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kMaxName = 65536;
 // No frame is as large: Go's linker refuses them.
 constexpr std::int32_t kMostDepth = 1 << 30;
-// A function changes its depth a few times. A table of a hostile file may be of any length, and shared
-// by all functions; what lies behind so many changes is claimed by nobody.
+// A function changes its depth a few times. A table of a hostile file may be of any length, and
+// shared by all functions; what lies behind so many changes is claimed by nobody.
 constexpr std::size_t kMostDepths = 1 << 12;
 
 constexpr std::uint32_t kGo1_2 = 0xfffffffb;
@@ -60,7 +60,7 @@ bool is_header(const Header& header) {
           header.magic == kGo1_20);
 }
 
-// Its parts follow each other in this order.
+// The parts of a table follow each other in this order.
 bool is_plausible(const Header& header) {
   return is_header(header) && header.functions != 0 && header.names_at >= sizeof header &&
          header.pc_tables_at > header.names_at && header.functions_at > header.pc_tables_at;
@@ -219,7 +219,8 @@ std::optional<GoFunction> GoFunctions::at(std::size_t index) const {
 
 std::optional<GoFunction> GoFunctions::find(std::uint64_t address) const {
   if (address < start_ || address >= end_) return std::nullopt;
-  // Starts ascend, or the search ends at some other function, which does not cover the address.
+  // If the starts do not ascend, the search ends at some other function, which does not cover the
+  // address.
   std::size_t low = 0;
   std::size_t high = count_;
   while (high - low > 1) {

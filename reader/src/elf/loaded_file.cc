@@ -1,4 +1,4 @@
-// LoadedFile: one pread for each question.
+// LoadedFile makes one pread for each question.
 #include "elf/loaded_file.h"
 
 #include <unistd.h>
@@ -57,8 +57,8 @@ std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segmen
         file_offset >= load.file_offset + load.file_size) {
       continue;
     }
-    // A page of the file may hold the end of one segment and the start of the next: then it is the
-    // start that is mapped there.
+    // A page of the file may hold the end of one segment and the start of the next: then the start
+    // of the next is mapped there.
     if (!bias || file_offset == first) bias = start - (file_offset - load.file_offset + load.vaddr);
   }
   return bias;

@@ -1,7 +1,8 @@
-// The bytes of an ELF file by their link-time addresses: what PT_LOAD maps, read with pread(2).
+// LoadedFile has the bytes of an ELF file by their link-time addresses: what PT_LOAD maps, read
+// with pread(2).
 //
-// A table of a hostile file may lead anywhere and be any length, so nothing is kept or allocated on
-// its word: callers read into storage of their own, in pieces of a size that they choose.
+// A table of a hostile file may lead anywhere and be any length, so nothing is kept or allocated by
+// its claims: callers read into storage of their own, in pieces of a size that they choose.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace labelscope {
 
-// Fills `out` from the file's bytes, or fails: kMalformed where there are none.
+// Fills `out` from the file's bytes. Fails with kMalformed if there are none.
 Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byte> out);
 template <class T>
 Result<T> read_value(const UniqueFd& file, std::uint64_t offset) {
@@ -33,11 +34,12 @@ struct LoadSegment {
   std::uint64_t file_size = 0;
   std::uint64_t memory_size = 0;
   bool executable = false;
-  bool writable = false;  // by its flags; see ElfImage::stays_writable()
+  bool writable = false;  // according to its flags; see ElfImage::stays_writable()
 };
 
-// The load bias, runtime address minus link-time address, where a loader has mapped code of one of
-// these segments from `file_offset` to `start`. nullopt: no segment has code there.
+// Returns the load bias, runtime address minus link-time address, if a loader has mapped code of
+// one of these segments from `file_offset` to `start`. Returns nullopt if no segment has code
+// there.
 std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
                                           std::uint64_t start, std::uint64_t file_offset);
 
@@ -45,11 +47,11 @@ struct LoadedFile {
   UniqueFd fd;
   std::vector<LoadSegment> loads;
 
-  // Fills `out` or fails: kMalformed where the file does not have these bytes.
+  // Fills `out`. Fails with kMalformed if the file does not have these bytes.
   Status read_offset(std::uint64_t offset, std::span<std::byte> out) const;
-  // By link-time address; the bytes lie within one segment.
+  // Reads by link-time address; the bytes must be within one segment.
   Status read(std::uint64_t vaddr, std::span<std::byte> out) const;
-  // Whether one segment holds all of it.
+  // Returns whether one segment holds all of it.
   bool holds(std::uint64_t vaddr, std::uint64_t size) const;
 
   template <class T>

@@ -1,5 +1,5 @@
-// libelf unpacks sections of files, so it is given one: a header, the packed bytes and two section
-// headers.
+// libelf unpacks only sections of files, so this makes a file: a header, the packed bytes and two
+// section headers.
 #include "elf/packed_section.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@ struct ElfCloser {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// What zlib makes of a byte at the most; who claims more lies.
+// zlib makes at most so many bytes of one; a section that claims more is wrong.
 constexpr std::uint64_t kMaxRatio = 1032;
 
 std::vector<char> file_around(std::span<const std::byte> packed) {

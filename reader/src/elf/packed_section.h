@@ -1,4 +1,5 @@
-// Sections that a linker compressed (SHF_COMPRESSED): a header with the size, then the bytes.
+// This unpacks sections that a linker has compressed (SHF_COMPRESSED): a header with the size, then
+// the bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@
 
 namespace labelscope {
 
-// kLimit: it claims to be larger than `most` bytes; nothing is unpacked then. kUnsupported: libelf
-// cannot unpack it (another algorithm than zlib's, or bytes that are none). Source: gABI chapter 4,
-// "Section Compression".
+// Fails with kLimit if the section claims to be larger than `most` bytes, and then unpacks nothing.
+// Fails with kUnsupported if libelf cannot unpack it (another algorithm than zlib's, or bytes that
+// are not compressed). Source: gABI chapter 4, "Section Compression".
 Result<std::vector<std::byte>> unpack_section(std::span<const std::byte> packed,
                                               std::uint64_t most);
 

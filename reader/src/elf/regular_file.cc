@@ -1,4 +1,4 @@
-// The numbers of file systems: <linux/magic.h>.
+// The numbers of file systems are those of <linux/magic.h>.
 #include "elf/regular_file.h"
 
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 namespace labelscope {
 namespace {
 
-// File systems that the kernel makes up. None of them stores files that a user has put there.
+// Returns whether the kernel makes up the files of this file system. None of these stores files
+// that a user has put there.
 bool is_made_up(const struct statfs& system) {
   constexpr std::uint32_t kMadeUp[] = {
       PROC_SUPER_MAGIC,   SYSFS_MAGIC,         TRACEFS_MAGIC,      DEBUGFS_MAGIC, BPF_FS_MAGIC,
@@ -47,8 +48,8 @@ Result<UniqueFd> open_regular_file(const UniqueFd& place) {
     return Error{ErrorCode::kUnsupported,
                  "lies in a file system that the kernel makes up (/proc, /sys or the like)"};
   }
-  // Opens the very file that was looked at, whatever has its name now. O_NONBLOCK: does not wait
-  // for the holder of a lease.
+  // This opens the very file that was looked at, whatever has its name now. O_NONBLOCK keeps it
+  // from waiting for the holder of a lease.
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   UniqueFd fd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.valid()) return fd;
@@ -73,7 +74,7 @@ Result<UniqueFd> open_regular_file_below(const std::string& root, const std::str
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   UniqueFd place(
       static_cast<int>(::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how)));
-  // Kernels before 5.6 do not have it, and filters of system calls may not know it.
+  // Kernels before 5.6 do not have openat2, and filters of system calls may not know it.
   if (!place.valid() && (errno == ENOSYS || errno == EPERM) && !climbs(path)) {
     place.reset(::open((root + path).c_str(), O_PATH | O_CLOEXEC | flags));
   }

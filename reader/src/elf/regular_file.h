@@ -1,7 +1,7 @@
-// Opens files whose names we cannot trust: from a core file, from a process's mappings, or found
-// below a directory.
+// These functions open files whose names cannot be trusted: from a core file, from a process's
+// mappings, or found below a directory.
 //
-// The problem: to open a file is not always harmless. A device may do something, a FIFO blocks, and
+// The problem: opening a file is not always harmless. A device may do something, a FIFO blocks, and
 // the kernel makes files below /proc, /sys and the like when they are opened or read, which may
 // start tracing or ask the hardware. So this first looks at the file without opening it (O_PATH,
 // open(2)). It opens the file only if it is a regular file in a file system that stores files.
@@ -14,18 +14,19 @@
 
 namespace labelscope {
 
-// For reading. kNotFound, kPermission, kSystem: it cannot be opened; kUnsupported: it must not be.
-// Thread-safe, as is all here.
+// Opens a file for reading. Fails with kNotFound, kPermission or kSystem if it cannot be opened,
+// and with kUnsupported if it must not be. All functions here are thread-safe.
 Result<UniqueFd> open_regular_file(const std::string& path);
-// What an O_PATH descriptor stands for.
+// Opens the file of an O_PATH descriptor.
 Result<UniqueFd> open_regular_file(const UniqueFd& place);
-// An absolute path, resolved as if `root` were the root (RESOLVE_IN_ROOT of openat2(2)): neither
-// ".." nor an absolute link leaves it. `flags`: O_NOFOLLOW, where the file itself must be no link.
+// Opens an absolute path, resolved as if `root` were the root (RESOLVE_IN_ROOT of openat2(2)):
+// neither ".." nor an absolute link leaves it. `flags` is O_NOFOLLOW if the file itself must not be
+// a link.
 Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path,
                                          int flags = 0);
 
-// Whether the path lies in a file system that the kernel makes up, such as /proc; false if that
-// cannot be told. Links are followed.
+// Returns whether the path is in a file system that the kernel makes up, such as /proc, or false if
+// that is not known. Links are followed.
 bool in_kernel_file_system(const std::string& path);
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// explain_plan() tells a PlanTrace in sentences: what has happened. It decides nothing.
+// explain_plan() writes a PlanTrace in sentences: what has happened. It decides nothing.
 //
 // A line that begins with spaces belongs to the last line that does not.
 #include <elf.h>
@@ -18,7 +18,8 @@ std::string files(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " file" : " files");
 }
 
-// "0x7f0000002010 (0x2010 in the file)": both addresses, because other tools show that of the file.
+// Returns "0x7f0000002010 (0x2010 in the file)": both addresses, because other tools show that of
+// the file.
 std::string runtime_address(const ModuleTrace& module, std::uint64_t link_time) {
   std::string at_run_time = hex(module.load_bias + link_time);
   if (module.load_bias == 0) return at_run_time;
@@ -111,7 +112,7 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
     head += ", no TLS block";
   }
   steps.push_back(std::move(head));
-  // If the symbols could not be read, nobody knows whether they are defined.
+  // If the symbols could not be read, it is unknown whether they are defined.
   if (!module.refused || module.refused->code != FindingCode::kUnreadableFile) {
     const LabelSource& source = *find_source(module.file.source);
     const char* variable =
@@ -161,7 +162,7 @@ std::string none_defines(const ProcessPlan& plan) {
   return "none of its " + files(plan.modules) + " defines ";
 }
 
-// Says why there is not even a candidate for a publisher.
+// Returns why there is not even a candidate for a publisher.
 Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
   const MainExecutableTrace& main = trace.main_executable;
   if (plan.modules == 0) {
@@ -185,7 +186,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
           "check that it is loaded"};
 }
 
-// The findings of the plan, in the order of modules.
+// Returns the findings of the plan, in the order of modules.
 std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
   std::vector<Finding> found;
   for (const MissingVariable& missing : plan.missing) found.push_back(missing.finding);
@@ -199,7 +200,7 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
   }
   if (plan.facts)
     found.insert(found.end(), plan.facts->findings.begin(), plan.facts->findings.end());
-  // Findings that only the trace has: without a trace, planning does not look for them.
+  // These findings are only in the trace: without a trace, planning does not look for them.
   for (const ModuleTrace& module : trace.modules) {
     if (!module.refused) continue;
     const bool known = std::ranges::any_of(plan.refusals, [&](const Refusal& refusal) {

@@ -1,7 +1,8 @@
-// explain_thread(): the plan's recipes applied to one thread, and what each read gave in sentences.
+// explain_thread() applies the plan's recipes to one thread, and writes the result of each read in
+// sentences.
 //
-// locate() does its work and keeps a trace, which is told here. What the variable holds, its source
-// tells.
+// locate() does its work and keeps a trace, which this file writes as sentences. The variable's
+// source writes those about its content.
 
 #include "base/text.h"
 #include "labelscope/explain.h"
@@ -15,7 +16,7 @@ std::string at(Address base, std::int64_t offset) {
   return hex(base + static_cast<std::uint64_t>(offset));
 }
 
-// One publisher in one thread.
+// The explanation of one publisher in one thread.
 class ThreadStory {
  public:
   ThreadStory(const Publisher& publisher, Address thread_pointer, Explanation& told)
