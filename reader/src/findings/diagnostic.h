@@ -1,4 +1,4 @@
-// What `labelscope check` has to say: a finding, and where it was made.
+// A diagnostic is what `labelscope check` reports: a finding, and where it was made.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct CodePlace {
   std::string module;    // path of the file; empty if it lies in none
   Address address = 0;   // in that file's own addresses (runtime address - load bias)
   std::string function;  // demangled; empty if unknown
-  std::string file;      // source file, as the debug information names it; empty if unknown
+  std::string file;      // source file, by its name in the debug information; empty if unknown
   std::uint32_t line = 0;
 };
 
@@ -27,8 +27,8 @@ struct Diagnostic : Finding {
   std::string subject = {};
   std::uint64_t count = 1;  // how often it was seen
 
-  // Where the state came up: the instruction, then its callers, innermost first. Only for updates
-  // that were stepped through.
+  // Where the state came up: the instruction, then its callers, innermost first. Only updates that
+  // were stepped through have places.
   std::vector<CodePlace> places = {};
   // Index of the place that the writer's author should look at: the instruction, or the call of
   // free(), memcpy(), ... if the instruction is in these.

@@ -1,4 +1,4 @@
-// The names of findings, as output shows them.
+// These are the names of findings, as output shows them.
 #include "labelscope/finding.h"
 
 #include <utility>

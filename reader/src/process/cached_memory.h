@@ -1,5 +1,5 @@
-// Memory of a thread that holds still, page by page: unwinding reads it a word at a time, and each
-// read would be a system call.
+// CachedMemory reads the memory of a stopped thread page by page: unwinding reads it a word at a
+// time, and each read would be a system call.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace labelscope {
 
-// Not thread-safe, unlike other MemorySources: it belongs to one unwinding at a time.
+// It is not thread-safe, unlike other MemorySources: it belongs to one unwinding at a time.
 class CachedMemory {
  public:
-  // Forgets everything: what is held still now is another thread, or another moment.
+  // Forgets everything: another thread is stopped now, or the same at another moment.
   void start(const MemorySource& memory) {
     memory_ = &memory;
     for (Page& page : pages_) page.number = kNone;
@@ -24,7 +24,7 @@ class CachedMemory {
   bool read(Address address, std::span<std::byte> out) {
     while (!out.empty()) {
       const std::byte* found = find(address);
-      // The last bytes before a hole: a page of a core file may be there in part.
+      // These may be the last bytes before a hole: a page of a core file may be there in part.
       if (found == nullptr) return static_cast<bool>(memory_->read(address, out));
       const std::size_t piece = std::min<std::size_t>(out.size(), kPage - address % kPage);
       std::memcpy(out.data(), found, piece);
@@ -36,7 +36,7 @@ class CachedMemory {
 
  private:
   static constexpr std::uint64_t kPage = 4096;  // divides the pages of both processors
-  // Deep stacks are read upwards, page after page; a few more are code and globals.
+  // Deep stacks are read upwards, page after page; a few more pages are code and globals.
   static constexpr std::size_t kPages = 16;
   static constexpr std::uint64_t kNone = UINT64_MAX;
   struct Page {

@@ -1,5 +1,5 @@
-// Reads /proc/PID/task/TID/children, if the kernel has it (CONFIG_PROC_CHILDREN). Otherwise reads
-// the parent of every process.
+// This reads /proc/PID/task/TID/children, if the kernel has it (CONFIG_PROC_CHILDREN). Otherwise it
+// reads the parent of every process.
 #include "process/child_processes.h"
 
 #include <dirent.h>
@@ -31,7 +31,8 @@ void add_numbers(std::string_view text, std::vector<Pid>& pids) {
   }
 }
 
-// The fourth field of /proc/PID/stat; the second is a name in brackets that may have brackets.
+// The parent is the fourth field of /proc/PID/stat; the second is a name in brackets that may have
+// brackets.
 std::optional<std::int32_t> parent_of(const std::string& pid) {
   auto stat = read_proc_file("/proc/" + pid + "/stat");
   if (!stat) return std::nullopt;

@@ -1,4 +1,4 @@
-// Which processes a process has started.
+// This finds the processes that a process has started.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace labelscope {
 
-// Children that exist now, zombies included, started by any of the process's threads. None, if it
-// has ended.
+// Returns children that exist now, zombies included, started by any of the process's threads.
+// Returns none if the process has ended.
 std::vector<Pid> child_processes(const LiveProcess& process);
 
 }  // namespace labelscope

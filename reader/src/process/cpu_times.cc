@@ -1,5 +1,5 @@
-// schedstat for threads; the POSIX clock of a process, which its number leads to and which needs no
-// permission.
+// This reads schedstat for threads, and the POSIX clock of a process, which can be found by its
+// number and needs no permission.
 #include "process/cpu_times.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
     if (auto text = read_proc_file(path + "/schedstat")) {
       if (auto run = parse_run_time(*text)) times.push_back({Tid{tid}, run->ran_ns});
     } else if (read_thread_stat(path + "/stat")) {
-      told = false;  // it is there, and its time is not
+      told = false;  // the thread is there, but its time is not
     }
   }
   if (!told && times.empty()) {

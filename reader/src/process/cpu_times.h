@@ -1,4 +1,5 @@
-// CPU time of other processes and their threads, by the kernel's own account. Thread-safe.
+// These functions read the CPU time of other processes and their threads, by the kernel's own
+// account. They are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,23 @@ namespace labelscope {
 
 struct ThreadTime {
   Tid tid{};
-  std::uint64_t ran_ns = 0;  // since it was made; up to a scheduler tick behind while it runs
+  // since the thread was created; up to a scheduler tick behind while it runs
+  std::uint64_t ran_ns = 0;
 };
 
-// The threads that exist now. kVanished: the process has ended. kUnsupported: this kernel does not
-// tell (no CONFIG_SCHED_INFO).
+// Returns the times of the threads that exist now. Fails with kVanished if the process has ended,
+// and with kUnsupported if this kernel does not publish them (no CONFIG_SCHED_INFO).
 Result<std::vector<ThreadTime>> read_thread_times(Pid pid);
 
-// All that the process has run on processors so far, threads that have ended included, in
-// nanoseconds; nothing once it is gone. A zombie is not gone.
+// Returns all time that the process has run on processors so far, threads that have ended included,
+// in nanoseconds; nothing once it is gone. A zombie is not gone.
 std::optional<std::uint64_t> process_time(Pid pid);
 
-// The first two of the three numbers in /proc/PID/task/TID/schedstat
+// These are the first two of the three numbers in /proc/PID/task/TID/schedstat
 // (Documentation/scheduler/sched-stats.rst).
 struct RunTime {
   std::uint64_t ran_ns = 0;
-  std::uint64_t waited_ns = 0;  // for a processor
+  std::uint64_t waited_ns = 0;  // time spent waiting for a processor
 };
 std::optional<RunTime> parse_run_time(std::string_view schedstat);
 

@@ -46,7 +46,8 @@ LinkMap read_link_map(const MemorySource& memory, Address dynamic) {
   return map;
 }
 
-// Reads aligned pieces, which never cross a page: the page behind the text may not be mapped.
+// This reads aligned pieces, which never cross a page, because the page behind the text may not be
+// mapped.
 std::string target_text(const MemorySource& memory, Address address) {
   std::string text;
   std::array<char, 64> piece;

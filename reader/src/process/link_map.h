@@ -1,4 +1,4 @@
-// The loader's own list of what it has loaded. Debuggers follow it, too:
+// This reads the loader's own list of what it has loaded. Debuggers follow it, too:
 //
 //   dynamic section of the       struct r_debug           struct link_map
 //   main executable
@@ -21,22 +21,23 @@ namespace labelscope {
 // The public part of struct link_map.
 struct LoadedLink {
   Address bias = 0;
-  Address name = 0;  // leads to its path; see target_text()
+  Address name = 0;  // address of its path; see target_text()
   Address dynamic = 0;
   Address next = 0;
 };
 
 struct LinkMap {
   std::vector<LoadedLink> links;  // in the order of loading, the main executable first
-  bool complete = false;          // the walk came to the list's end
-  bool consistent = false;        // the loader is not changing the list at the moment
+  bool complete = false;          // true if the walk came to the list's end
+  bool consistent = false;        // true if the loader is not changing the list at the moment
 };
 
-// `dynamic`: runtime address of the main executable's dynamic section. Empty if there is no list.
+// `dynamic` is the runtime address of the main executable's dynamic section. Returns nothing if
+// there is no list.
 LinkMap read_link_map(const MemorySource& memory, Address dynamic);
 
-// Reads a zero-terminated text of the target: at most 4,096 bytes, and ends at memory that cannot
-// be read.
+// Reads a zero-terminated text of the target: at most 4,096 bytes, and only up to memory that
+// cannot be read.
 std::string target_text(const MemorySource& memory, Address address);
 
 }  // namespace labelscope

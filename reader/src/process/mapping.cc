@@ -1,4 +1,5 @@
-// Parses /proc/PID/maps. A line, see proc(5): "start-end perms offset major:minor inode   path".
+// This parses /proc/PID/maps. A line is "start-end perms offset major:minor inode path", see
+// proc(5).
 #include "labelscope/mapping.h"
 
 #include <algorithm>

@@ -60,7 +60,8 @@ std::string_view status_field(std::string_view status, std::string_view name) {
   return status;
 }
 
-// "17 (name) S ppid pgrp session tty tpgid flags ...": the name may hold anything, parentheses too.
+// The text is "17 (name) S ppid pgrp session tty tpgid flags ...". The name may hold anything,
+// parentheses too.
 std::optional<ThreadStat> parse_thread_stat(std::string_view text) {
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(") ");

@@ -1,4 +1,5 @@
-// Reading whole files of /proc (which have no size beforehand), and what stands in some of them.
+// These functions read whole files of /proc (whose size is not known beforehand), and the content
+// of some of them.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +14,21 @@
 
 namespace labelscope {
 
-// All of it, or its first `most` bytes: some files are as long as a process wants them to be.
+// Reads the whole file, or its first `most` bytes: some files are as long as a process wants them
+// to be.
 Result<std::string> read_proc_file(const std::string& path, std::size_t most = SIZE_MAX);
 
-// The only line of a file, such as comm, without its newline; empty if it cannot be read.
+// Returns the only line of a file, such as comm, without its newline; nothing if it cannot be read.
 std::string read_proc_line(const std::string& path);
-// "/proc/17/stat": threads are found there, too.
+// Returns a path like "/proc/17/stat"; threads are found there, too.
 std::string proc_path(Tid tid, const char* name);
-// The value of one entry of an auxiliary vector (AT_PHDR, ...).
+// Returns the value of one entry of an auxiliary vector (AT_PHDR, ...).
 std::optional<std::uint64_t> find_auxiliary(std::span<const std::byte> vector, std::uint64_t type);
 
-// The value of one line of /proc/PID/status; empty if there is no such line.
+// Returns the value of one line of /proc/PID/status; nothing if there is no such line.
 std::string_view status_field(std::string_view status, std::string_view name);
 
-// Of /proc/PID/stat, or /proc/PID/task/TID/stat.
+// The content of /proc/PID/stat, or /proc/PID/task/TID/stat.
 struct ThreadStat {
   std::string name;  // bytes
   char state = '?';
@@ -34,7 +36,7 @@ struct ThreadStat {
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);
-// Nothing if it is gone.
+// Returns nothing if the thread is gone.
 std::optional<ThreadStat> read_thread_stat(const std::string& path);
 
 inline bool has_ended(char state) { return state == 'Z' || state == 'X'; }

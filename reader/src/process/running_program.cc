@@ -14,7 +14,8 @@ namespace labelscope {
 
 namespace {
 
-// Of 32 bits, the value of the first entry stands in the upper half of what is read as its type.
+// In a vector of 32 bits, the value of the first entry is in the upper half of what is read as its
+// type.
 bool is_of_32_bits(std::string_view vector) {
   Elf64_auxv_t first{};
   if (vector.size() < sizeof first) return false;
@@ -24,8 +25,8 @@ bool is_of_32_bits(std::string_view vector) {
 
 }  // namespace
 
-// An exec shows its new, empty vector before it fills it, and the old program's memory is gone then.
-// That is no reason to give such a process up: what asks again soon gets an answer.
+// An exec shows its new, empty vector before it fills it, and the old program's memory is gone
+// then. That is no reason to give up such a process: a caller that asks again soon gets an answer.
 Result<RunningProgram> RunningProgram::of(const LiveProcess& process) {
   const std::string name = "process " + std::to_string(raw(process.pid()));
   auto bytes = process.read_proc("auxv");

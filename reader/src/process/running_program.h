@@ -1,5 +1,5 @@
-// Which program a process runs, so that an exec is noticed: the kernel gives each new one 16 random
-// bytes (AT_RANDOM), which its forks inherit.
+// This identifies the program that a process runs, so that an exec is noticed: the kernel gives
+// each new program 16 random bytes (AT_RANDOM), which its forks inherit.
 #pragma once
 
 #include <array>
@@ -13,10 +13,11 @@ namespace labelscope {
 
 class RunningProgram {
  public:
-  // kVanished: it has ended, is in the middle of an exec, or is a thread of the kernel. kPermission.
-  // kUnsupported: a program of 32 bits.
+  // Fails with kVanished if the process has ended, is in the middle of an exec, or is a thread of
+  // the kernel; with kPermission; and with kUnsupported for a program of 32 bits.
   static Result<RunningProgram> of(const LiveProcess& process);
-  // Whether it is still that one: a single read. False, too, for a process that has ended.
+  // Returns whether the process still runs that program, with a single read. Returns false, too,
+  // for a process that has ended.
   bool runs_in(const MemorySource& memory) const;
   friend bool operator==(const RunningProgram&, const RunningProgram&) = default;
 

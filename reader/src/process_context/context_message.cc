@@ -1,4 +1,5 @@
-// parse_context_message(): everything or nothing, because half a key map names keys wrongly.
+// parse_context_message() returns everything or nothing, because half a key map would name keys
+// wrongly.
 #include "process_context/context_message.h"
 
 #include <array>
@@ -14,7 +15,7 @@ namespace labelscope {
 namespace {
 
 using Bytes = WireWalker::Bytes;
-// Where a value stands, by key: the last one.
+// The last value of each key.
 using Values = std::map<std::string_view, Bytes>;
 
 constexpr std::string_view kSchema = "threadlocal.schema_version";
@@ -31,7 +32,7 @@ std::string double_text(std::uint64_t bits) {
   return text.data();
 }
 
-// False: no KeyValue.
+// Returns false if this is no KeyValue.
 bool add_value(Bytes message, Values& values) {
   std::string_view key;
   Bytes value;
@@ -40,7 +41,7 @@ bool add_value(Bytes message, Values& values) {
     if (fields.field == 1 && fields.has_bytes) key = text_of(fields.bytes);
     if (fields.field == 2 && fields.has_bytes) value = fields.bytes;
   }
-  // Without a key: it is a number into a table of strings that no process context has.
+  // It may have no key, but a number into a table of strings, which no process context has.
   if (!key.empty()) values[key] = value;
   return !fields.broken() && values.size() <= kMostAttributes;
 }
@@ -59,12 +60,12 @@ struct Value {
   std::optional<Bytes> array;
 };
 
-// Nothing if it is no AnyValue.
+// Returns nothing if this is no AnyValue.
 std::optional<Value> parse_value(Bytes message) {
   Value value;
   WireWalker fields(message);
   while (fields.next()) {
-    value = {};  // of a oneof, the last one counts
+    value = {};  // the last value of a oneof counts
     if (fields.has_bytes) {
       if (fields.field == 1) value.text = text_of(fields.bytes);
       if (fields.field == 5) value.array = fields.bytes;
@@ -82,7 +83,7 @@ std::optional<Value> parse_value(Bytes message) {
   return value;
 }
 
-// A key that is no text, or too long, is left empty: the others keep their numbers.
+// A key that is not text, or is too long, is left empty, so that the others keep their numbers.
 std::optional<std::vector<std::string>> parse_key_map(Bytes array, std::size_t& left_out) {
   std::vector<std::string> keys;
   WireWalker fields(array);

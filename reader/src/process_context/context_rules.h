@@ -1,5 +1,5 @@
-// The rules of the process context by name. What they say is with those of the records that need it
-// (sources/otel_context/rules.cc), because a check judges both together.
+// These are the rules of the process context by name. Their texts are with those of the records
+// that need it (sources/otel_context/rules.cc), because a check judges both together.
 #pragma once
 
 #include "labelscope/finding.h"

@@ -1,17 +1,17 @@
-// Finding and reading a process context (OTEP 4719).
+// This finds and reads a process context (OTEP 4719).
 //
-// It is found by the name of its mapping. Writers make a memfd and map it privately, then name the
-// memory by prctl(PR_SET_VMA_ANON_NAME), or take anonymous memory at once:
+// The context is found by the name of its mapping. Writers make a memfd and map it privately, then
+// name the memory by prctl(PR_SET_VMA_ANON_NAME), or take anonymous memory at once:
 //
 //   /memfd:OTEL_CTX (deleted)    the kernel does not name anonymous memory
-//   [anon_shmem:OTEL_CTX]        it does, and the memory is of a memfd
-//   [anon:OTEL_CTX]              it does
-//   (no name)                    neither; nor has a core file such names
+//   [anon_shmem:OTEL_CTX]        the kernel does, and the memory is of a memfd
+//   [anon:OTEL_CTX]              the kernel does
+//   (no name)                    otherwise, and in core files
 //
 // It is read while the process runs. The writer sets `published at` to 0, then pointer and size,
 // then `published at` to a new time; it frees the old payload at once. So a payload counts only if
-// the time before and after it is the same and not 0. If it is not, or the payload is gone and the
-// time another one, this reads again.
+// the time before and after it is the same and not 0. If it is not, or if the payload is gone and
+// the time has changed, this reads again.
 #include "labelscope/process_facts.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The fields of a protobuf message, one after the other, within bounds (protobuf.dev, "Encoding"). A
-// message of a target is hostile: nothing is allocated, and each field lies wholly in the message.
+// WireWalker goes through the fields of a protobuf message within bounds (protobuf.dev,
+// "Encoding"). A message of a target is hostile: nothing is allocated, and each field lies wholly
+// in the message.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ class WireWalker {
   using Bytes = std::span<const std::byte>;
   explicit WireWalker(Bytes message) : rest_(message) {}
 
-  // Moves to the next field. False: there is none, or what follows is no field.
+  // Moves to the next field. Returns false if there is none, or if the next bytes are no field.
   bool next() {
     if (rest_.empty() || broken_) return false;
     const auto tag = varint();
@@ -26,7 +27,7 @@ class WireWalker {
   bool broken() const { return broken_; }
 
   std::uint32_t field = 0;
-  bool has_bytes = false;    // a string, bytes or a message; otherwise a number
+  bool has_bytes = false;    // true for a string, bytes or a message; otherwise it is a number
   std::uint64_t number = 0;  // a varint, or the bits of a fixed number
   Bytes bytes;
 
@@ -47,7 +48,8 @@ class WireWalker {
   bool fixed(std::size_t size) {
     if (rest_.size() < size) return false;
     number = 0;
-    std::memcpy(&number, rest_.data(), size);  // both processors are little-endian, as the format
+    // both processors are little-endian, as is the format
+    std::memcpy(&number, rest_.data(), size);
     rest_ = rest_.subspan(size);
     return true;
   }
@@ -55,7 +57,7 @@ class WireWalker {
     has_bytes = type == kLength;
     if (type == kFixed64) return fixed(8);
     if (type == kFixed32) return fixed(4);
-    if (type != kVarint && type != kLength) return false;  // groups are of proto2
+    if (type != kVarint && type != kLength) return false;  // only proto2 has groups
     const auto value = varint();
     if (!value) return false;
     number = *value;

@@ -22,7 +22,7 @@ Holding::Holding(Until until) : until_(until) {
   sigemptyset(&signals);
   add_job_control(signals);
   pthread_sigmask(SIG_BLOCK, &signals, &signals_before_);
-  // Somebody who has chosen a policy knows why.
+  // A policy that a user or program has chosen is kept.
   if (pthread_getschedparam(pthread_self(), &policy_before_, &priority_before_) != 0 ||
       policy_before_ != SCHED_OTHER) {
     return;
@@ -30,7 +30,7 @@ Holding::Holding(Until until) : until_(until) {
   sched_param lowest{};
   lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
   raised_ = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0;
-  if (raised_) return;  // it has no slack
+  if (raised_) return;  // real-time threads have no slack
   timer_slack_before_ = std::max(prctl(PR_GET_TIMERSLACK), 0);
   prctl(PR_SET_TIMERSLACK, 1);
 }
@@ -47,7 +47,7 @@ Status run_on_own_thread(const std::function<void()>& work) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Another thread starts with the mask of the one that makes it.
+  // The new thread starts with the signal mask of the thread that makes it.
   std::future<void> done;
   int failure = 0;
   try {

@@ -1,4 +1,4 @@
-// For as long as a thread is held still, the one that holds it must not stop itself.
+// While a thread is held, the thread that holds it must not stop itself.
 #pragma once
 
 #include <sched.h>
@@ -12,14 +12,14 @@
 
 namespace labelscope {
 
-// Of the calling thread, while it lives: no Ctrl-Z, which would stop a held thread with us for as
-// long as the user likes; and, where the kernel allows it (CAP_SYS_NICE), precedence over programs
-// that would otherwise have a processor for some milliseconds while the target waits for us. Where
-// it does not, sleeps at least end on time (they are stretched by 50 us otherwise).
+// While this object lives, the calling thread gets no Ctrl-Z, which would stop labelscope, and the
+// held thread with it, for as long as the user likes. And if the kernel allows it (CAP_SYS_NICE),
+// the thread has precedence over programs that would otherwise have a processor for some
+// milliseconds while the target waits. If the kernel does not allow that, sleeps at least end on
+// time (they are stretched by 50 us otherwise).
 class Holding {
  public:
-  // kThreadEnds: what is still held then is let go by the kernel, as soon as this thread gets
-  // there.
+  // With kThreadEnds, the kernel lets go of what is still held when this thread ends.
   enum class Until { kDestroyed, kThreadEnds };
   explicit Holding(Until until = Until::kDestroyed);
   ~Holding();
@@ -32,13 +32,13 @@ class Holding {
   int policy_before_ = 0;
   sched_param priority_before_{};
   bool raised_ = false;
-  int timer_slack_before_ = 0;  // 0: it was not changed
+  int timer_slack_before_ = 0;  // 0 if it was not changed
 };
 
-// Says, as long as the object lives, that a thread is held. Another thread watches that.
+// While this object lives, it marks that a thread is held. A watchdog on another thread reads that.
 class MarkedStop {
  public:
-  // `number`: different for each stop, and not 0. `current` is null if nobody watches.
+  // `number` is different for each stop, and not 0. `current` is null if there is no watchdog.
   MarkedStop(std::atomic<std::uint64_t>* current, std::uint64_t number) : current_(current) {
     if (current_ != nullptr) *current_ = number;
   }
@@ -57,8 +57,8 @@ class MarkedStop {
 //
 // The new thread gets no signals, because the program's signal handlers expect to run on other
 // threads. The calling thread gets them as before: so Ctrl-C still ends a program whose read hangs.
-// But it does not get Ctrl-Z, which would stop us while we hold a thread. Throws what `work`
-// throws.
+// But it does not get Ctrl-Z, which would stop labelscope while it holds a thread. The function
+// throws what `work` throws.
 Status run_on_own_thread(const std::function<void()>& work);
 
 }  // namespace labelscope

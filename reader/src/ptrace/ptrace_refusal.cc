@@ -1,4 +1,4 @@
-// Gathering the facts from /proc, and the sentence for each.
+// This gathers the facts from /proc, and has the sentence for each.
 #include "ptrace/ptrace_refusal.h"
 
 #include <linux/capability.h>
@@ -16,7 +16,7 @@
 namespace labelscope {
 namespace {
 
-// The first number of a field; 0 where there is none.
+// Returns the first number of a field; 0 if there is none.
 std::uint64_t number_of(std::string_view text, int base = 10) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -27,7 +27,8 @@ std::uint64_t capabilities(const std::string& status, std::string_view name) {
   return number_of(status_field(status, name), 16);
 }
 
-// Of the thread's user IDs (real, effective, saved, for files) the kernel compares the first three.
+// The kernel compares the first three of the thread's four user IDs (real, effective, saved, for
+// files).
 std::optional<std::uint32_t> first_other(std::string_view ids, std::uint32_t own) {
   for (int i = 0; i < 3; ++i) {
     if (number_of(ids) != own) return static_cast<std::uint32_t>(number_of(ids));
@@ -43,7 +44,7 @@ bool is_kernel_thread(Tid tid) {
   return stat && stat->of_kernel();
 }
 
-// The kernel gives the files of /proc/PID to root where the process may not be dumped.
+// The kernel gives the files of /proc/PID to root if the process may not be dumped.
 bool is_not_dumpable(Tid tid, std::uint32_t uid) {
   struct stat found {};
   return uid != 0 && ::stat(proc_path(tid, "stat").c_str(), &found) == 0 && found.st_uid == 0;
@@ -55,7 +56,7 @@ std::string link_of(const std::string& path) {
   return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
-// No thread has this number, so a kernel that comes to look for it says ESRCH.
+// No thread has this number, so a kernel that looks for it returns ESRCH.
 bool is_filtered() {
   errno = 0;
   return ::ptrace(PTRACE_SEIZE, INT_MAX - 1, nullptr, nullptr) != 0 && errno != ESRCH;
@@ -63,8 +64,8 @@ bool is_filtered() {
 
 std::string user(std::uint32_t uid) { return uid == 0 ? "root" : "user " + std::to_string(uid); }
 
-// Of a thread whose IDs are not all ours: the kernel asks for the real, the effective and the saved
-// ones.
+// Returns the reason for a thread whose IDs are not all labelscope's: the kernel compares the real,
+// the effective and the saved ones.
 std::string other_owner(const RefusalFacts& facts) {
   const bool by_user = facts.other_uid.has_value();
   const auto name = [by_user](std::uint32_t id) {
@@ -90,13 +91,13 @@ std::string yama_text(int scope) {
   }
 }
 
-// Root that lacks a capability is root of a container: sudo gives it nothing.
+// If root lacks a capability, it is root in a container, and sudo gives it nothing.
 const char* give_capability(const RefusalFacts& facts) {
   return facts.own_uid == 0 ? "give the container --cap-add SYS_PTRACE"
                             : "try sudo, or give the container --cap-add SYS_PTRACE";
 }
 
-// Without CAP_SYS_PTRACE.
+// Returns the reason if labelscope lacks CAP_SYS_PTRACE.
 std::string missing_capability(const RefusalFacts& facts) {
   const std::string fix = std::string(": that needs CAP_SYS_PTRACE; ") + give_capability(facts);
   if (facts.other_uid || facts.other_gid) return other_owner(facts) + fix;
@@ -115,7 +116,7 @@ std::string missing_capability(const RefusalFacts& facts) {
   return std::string("CAP_SYS_PTRACE is missing; ") + give_capability(facts);
 }
 
-// With it.
+// Returns the reason although labelscope has CAP_SYS_PTRACE.
 std::string beyond_capability(const RefusalFacts& facts) {
   if (facts.yama.value_or(0) >= 3) {
     return "kernel.yama.ptrace_scope is 3, " + yama_text(3) +

@@ -1,5 +1,6 @@
-// Why the kernel does not let us look at a thread, and what would help. EPERM alone has a dozen
-// reasons; the facts that tell them apart are in /proc, and are gathered once it has happened.
+// This explains why the kernel does not let labelscope look at a thread, and what would help. EPERM
+// alone has a dozen reasons; the facts that distinguish them are in /proc, and are gathered after
+// the refusal.
 //
 // Sources: ptrace(2), "Ptrace access mode checking"; the kernel's kernel/ptrace.c
 // (__ptrace_may_access, ptrace_attach) and Documentation/admin-guide/LSM/Yama.rst.
@@ -16,31 +17,33 @@ namespace labelscope {
 
 struct RefusalFacts {
   std::string what;     // what was tried, for the sentence: "thread 17"
-  int errno_value = 0;  // as ptrace() gave it
+  int errno_value = 0;  // the errno of ptrace()
   bool ended = false;
-  // Its tracer: 0 where there is none. A tracer outside of our pid namespace is -1.
+  // The thread's tracer; 0 if there is none, and -1 for a tracer outside of labelscope's pid
+  // namespace.
   std::int64_t tracer = 0;
   std::string tracer_name;  // bytes
   bool tracer_is_us = false;
-  bool own_process = false;  // a thread of the calling process itself
-  bool filtered = false;     // ptrace() is refused whatever its arguments: a seccomp filter
+  bool own_process = false;  // true for a thread of the calling process itself
+  bool filtered = false;     // true if a seccomp filter refuses ptrace() whatever its arguments
   bool kernel_thread = false;
-  bool may_trace_others = false;  // CAP_SYS_PTRACE is effective
-  // The thread's user and group, and ours, as the real IDs tell them. A set-user-ID program has
-  // other IDs than its user.
+  bool may_trace_others = false;  // true if CAP_SYS_PTRACE is effective
+  // The thread's real user and group IDs, and labelscope's own. A set-user-ID program has other
+  // effective IDs than its user.
   std::uint32_t uid = 0, own_uid = 0;
   std::uint32_t gid = 0, own_gid = 0;
-  std::optional<std::uint32_t> other_uid;    // real, effective or saved, and not ours
-  std::optional<std::uint32_t> other_gid;    // likewise
-  bool not_dumpable = false;                 // PR_SET_DUMPABLE 0
-  bool more_capable = false;                 // it holds capabilities that we do not hold
-  std::optional<bool> other_user_namespace;  // empty: cannot be told
-  std::optional<int> yama;                   // kernel.yama.ptrace_scope, where there is Yama
+  std::optional<std::uint32_t> other_uid;  // a real, effective or saved ID that is not labelscope's
+  std::optional<std::uint32_t> other_gid;  // the same for the group
+  bool not_dumpable = false;               // true after PR_SET_DUMPABLE 0
+  bool more_capable = false;               // true if it has capabilities that labelscope lacks
+  std::optional<bool> other_user_namespace;  // empty if that is not known
+  std::optional<int> yama;                   // kernel.yama.ptrace_scope, if there is Yama
 };
 
 RefusalFacts gather_refusal_facts(Tid tid, int errno_value);
 
-// kVanished where it has ended, else kPermission: a clause with the reason and the smallest fix.
+// Returns kVanished if the thread has ended, else kPermission: a clause with the reason and the
+// smallest fix.
 Error explain_refusal(const RefusalFacts& facts);
 
 }  // namespace labelscope

@@ -23,7 +23,7 @@ constexpr std::size_t kX86Size = 27 * sizeof(std::uint64_t);
 constexpr std::size_t kI386Size = 17 * sizeof(std::uint32_t);
 constexpr std::size_t kArmSize = 18 * sizeof(std::uint32_t);
 
-// struct user_pt_regs: x0 to x30, sp, pc, pstate.
+// struct user_pt_regs is x0 to x30, sp, pc, pstate.
 constexpr std::size_t kAarch64Pc = 32;
 constexpr std::size_t kAarch64Size = 34 * sizeof(std::uint64_t);
 
@@ -36,16 +36,16 @@ std::uint64_t word(std::span<const std::byte> bytes, std::size_t index) {
 // Sources: the kernel's include/linux/errno.h, arch/x86/entry/syscalls/syscall_64.tbl,
 // include/uapi/asm-generic/unistd.h, and do_signal() in arch/arm64/kernel/signal.c.
 //
-// ERESTARTSYS to ERESTART_RESTARTBLOCK.
+// These are ERESTARTSYS to ERESTART_RESTARTBLOCK.
 constexpr std::int64_t kFirstRestart = -516;
 constexpr std::int64_t kLastRestart = -512;
 
-// Calls that do nothing but wait: poll, select, pause, nanosleep, wait4, rt_sigtimedwait,
+// These calls do nothing but wait: poll, select, pause, nanosleep, wait4, rt_sigtimedwait,
 // rt_sigsuspend, futex, clock_nanosleep, epoll_wait, waitid, pselect6, ppoll, epoll_pwait,
 // epoll_pwait2, futex_waitv.
 constexpr std::array<std::int64_t, 16> kX86Calls{7,   23,  34,  35,  61,  128, 130, 202,
                                                  230, 232, 247, 270, 271, 281, 441, 449};
-// The calls of aarch64 that do nothing but wait: epoll_pwait, pselect6, ppoll, waitid, futex,
+// These calls of aarch64 do nothing but wait: epoll_pwait, pselect6, ppoll, waitid, futex,
 // nanosleep, clock_nanosleep, rt_sigsuspend, rt_sigtimedwait, wait4, epoll_pwait2, futex_waitv; and
 // restart_syscall, by which the kernel continues some of these.
 constexpr std::array<std::uint64_t, 13> kAarch64Calls{22,  72,  73,  95,  98,  101, 115,

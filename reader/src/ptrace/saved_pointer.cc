@@ -11,8 +11,7 @@
 namespace labelscope {
 namespace {
 
-// One that runs stops at once. One that sleeps where nothing interrupts it is not worth waiting
-// for.
+// A thread that runs stops at once. It is not worth waiting for one that sleeps uninterruptibly.
 constexpr std::chrono::milliseconds kPatience{50};
 
 Result<SavedPointer> stop_once(Tid tid) {
@@ -35,7 +34,7 @@ Result<SavedPointer> stop_once(Tid tid) {
 }  // namespace
 
 Result<SavedPointer> refresh_saved_pointer(Pid pid) {
-  // This one has waited for something since it was started.
+  // labelscope itself has waited for something since it was started, so its saved pointer is right.
   if (!kSavedPointerLags || raw(pid) == ::getpid()) return SavedPointer::kTrue;
   std::optional<Result<SavedPointer>> answer;
   Status ran = run_on_own_thread([&] { answer.emplace(stop_once(Tid{raw(pid)})); });

@@ -13,7 +13,8 @@ namespace labelscope {
 namespace {
 
 // The kernel puts the ptrace event above the low byte of si_code. With PTRACE_EVENT_STOP, si_signo
-// is no signal that the thread is to get: it only tells a job-control stop from our interrupt.
+// is no signal that the thread must get: it only distinguishes a job-control stop from labelscope's
+// interrupt.
 int signal_to_deliver(const siginfo_t& stop) {
   return (stop.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : stop.si_signo;
 }
@@ -30,19 +31,20 @@ int failure(long result) { return result != 0 ? errno : 0; }
 
 ThreadEvent poll_thread(Tid tid) {
   using Kind = ThreadEvent::Kind;
-  // PTRACE_GETSIGINFO succeeds only for a thread that is stopped for us. waitid() would tell of the
-  // stop, too, but only once: our program may have a handler of SIGCHLD that collects it first.
+  // PTRACE_GETSIGINFO succeeds only for a thread that is stopped for this tracer. waitid() would
+  // report the stop, too, but only once: the program may have a handler of SIGCHLD that collects it
+  // first.
   siginfo_t stop{};
   if (::ptrace(PTRACE_GETSIGINFO, raw(tid), nullptr, &stop) == 0) {
     return {Kind::kStopped, signal_to_deliver(stop)};
   }
-  // __WNOTHREAD: what other threads of our process have started or traced is theirs.
+  // __WNOTHREAD leaves out what other threads of this process have started or traced.
   siginfo_t seen{};
   constexpr int kEnds = WEXITED | WNOWAIT | WNOHANG | __WALL | __WNOTHREAD;
   if (::waitid(P_PID, static_cast<id_t>(raw(tid)), &seen, kEnds) != 0) {
     return {errno == ECHILD ? Kind::kGone : Kind::kNothing};
   }
-  // waitid() tells of a stop that has come meanwhile, too, although nobody asked it for stops.
+  // waitid() also reports a stop that has come meanwhile, although it was not asked for stops.
   const bool ended =
       seen.si_code == CLD_EXITED || seen.si_code == CLD_KILLED || seen.si_code == CLD_DUMPED;
   return {seen.si_pid != 0 && ended ? Kind::kEnded : Kind::kNothing};

@@ -1,5 +1,5 @@
-// The system calls behind StoppedThread, on one thread that the calling thread has seized. They
-// promise nothing: deadlines and late stops are StoppedThread's.
+// These functions are the system calls behind StoppedThread, on one thread that the calling thread
+// has seized. They promise nothing: StoppedThread handles deadlines and late stops.
 //
 // Sources: ptrace(2), "Death under ptrace", "execve(2) under ptrace", "Stopped states".
 #pragma once
@@ -12,30 +12,32 @@ namespace labelscope {
 
 struct ThreadEvent {
   enum class Kind {
-    kNothing,  // it runs, or waits
+    kNothing,  // the thread runs, or waits
     kStopped,
-    kEnded,  // its status waits for collect_ended()
-    kGone,   // not ours any more: it was collected, or goes on under its process's number (exec)
+    kEnded,  // the thread has ended; its status waits for collect_ended()
+    kGone,   // not traced any more: it was collected, or goes on under its process's number (exec)
   };
   Kind kind = Kind::kNothing;
-  int signal = 0;  // the signal on the way to which it stopped: the detach must deliver it
+  // the signal that it was about to get when it stopped: the detach must deliver it
+  int signal = 0;
 };
 
-// Only looks: the status of a thread that has ended stays for collect_ended().
+// This only looks: the status of a thread that has ended stays for collect_ended().
 ThreadEvent poll_thread(Tid tid);
 
-// One thread or child process of the calling thread that has stopped or ended. Only looks, too.
+// Returns one thread or child process of the calling thread that has stopped or ended. It only
+// looks, too.
 std::optional<Tid> any_event();
 
-// 0, or errno.
+// Returns 0, or errno.
 int seize_thread(Tid tid);
 int interrupt_thread(Tid tid);
 // Lets a stopped thread go on, and delivers the signal to it unless that is 0.
 int detach_thread(Tid tid, int signal);
 
-// Collects the status of a thread that has ended. Until its tracer has done that, nobody else hears
-// of the end, and an exec of its process waits. A child process of ours is left alone: the part of
-// our program that started it collects its status.
+// Collects the status of a thread that has ended. Until its tracer has done that, the end is not
+// reported to its parent, and an exec of its process waits. A child process of this program is left
+// alone: the part of the program that started it collects its status.
 void collect_ended(Tid tid);
 
 }  // namespace labelscope

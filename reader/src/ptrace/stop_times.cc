@@ -1,4 +1,5 @@
-// Buckets: below 8 one for each value; then the three bits after the highest one tell which.
+// Values below 8 have a bucket each. Above, the highest bit and the three bits after it determine
+// the bucket.
 #include "ptrace/stop_times.h"
 
 #include <algorithm>

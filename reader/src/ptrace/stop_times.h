@@ -1,4 +1,5 @@
-// How long threads were held: a histogram, because a recording has millions of stops.
+// StopTimes keeps how long threads were held, as a histogram, because a recording has millions of
+// stops.
 #pragma once
 
 #include <array>
@@ -12,11 +13,11 @@ class StopTimes {
   void add(std::chrono::nanoseconds time);
   std::uint64_t count() const { return count_; }
   std::chrono::nanoseconds longest() const { return longest_; }
-  // The time that this share of all stops did not exceed, to within an eighth.
+  // Returns the time that this share of all stops did not exceed, to within an eighth.
   std::chrono::nanoseconds quantile(double share) const;
 
  private:
-  // 8 buckets for each power of two: of ns, so that 61 * 8 hold everything.
+  // There are 8 buckets for each power of two of nanoseconds, so 61 * 8 hold everything.
   static constexpr unsigned kSteps = 8;
   static constexpr unsigned kBuckets = 62 * kSteps;
   static unsigned bucket_of(std::uint64_t ns);

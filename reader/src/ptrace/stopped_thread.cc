@@ -1,16 +1,17 @@
-// StoppedThread: seize, interrupt, wait, and let go; and the threads that did not stop in time.
+// StoppedThread seizes, interrupts, waits, and lets go, and keeps the threads that did not stop in
+// time.
 //
 // After the interrupt, the thread may do something else than stop:
 //
 //   what it does                       what becomes of it
 //   stops on the way to a signal       it is held; the detach delivers the signal
-//   ends                               we collect it: otherwise its process could neither end nor
+//   ends                               it is collected: otherwise its process could neither end nor
 //                                      exec
-//   executes another program           it goes on under its process's number, still seized; we wait
-//                                      for it there, and let it go
-//   is its process's first thread,     it is a zombie until the other threads have ended; we wait
-//   and ends                           until then
-//   sleeps uninterruptibly             we wait until it stops
+//   executes another program           it goes on under its process's number, still seized; it is
+//                                      awaited there, and let go
+//   is its process's first thread,     it is a zombie until the other threads have ended, and is
+//   and ends                           awaited until then
+//   sleeps uninterruptibly             it is awaited until it stops
 #include "labelscope/stopped_thread.h"
 
 #include <elf.h>
@@ -57,8 +58,8 @@ std::string name_of(Tid tid) { return "thread " + std::to_string(raw(tid)); }
 
 // The pause between two looks at a thread. Mostly the thread stops at once: if it runs, after one
 // interrupt; if it sleeps, when it gets a processor. A blocking waitid() would be simpler, but it
-// has no deadline. sched_yield() would give away our whole turn on the processor: a thread that
-// stops meanwhile would be held for as long as other programs run.
+// has no deadline. sched_yield() would give away this thread's whole turn on the processor: a
+// thread that stops meanwhile would be held for as long as other programs run.
 class Pause {
  public:
   void wait() {
@@ -66,7 +67,7 @@ class Pause {
     sleep_ = std::min(2 * sleep_, kLongest);
     ++sleeps_;
   }
-  // True now and then, once the wait has become long.
+  // Returns true now and then, once the wait has become long.
   bool is_long() const { return sleep_ == kLongest && sleeps_ % 16 == 0; }
 
  private:
@@ -82,9 +83,9 @@ struct Awaited {
   Clock::time_point since;  // at that time it was not stopped yet
 };
 
-// The threads that the calling thread has seized and that have not stopped yet. The list belongs to
-// the calling thread because ptrace does: no other thread can let go of them, and when this thread
-// ends, the kernel does.
+// Returns the threads that the calling thread has seized and that have not stopped yet. The list
+// belongs to the calling thread because ptrace does: no other thread can let go of them, and the
+// kernel does when this thread ends.
 std::vector<Awaited>& awaited() {
   thread_local std::vector<Awaited> threads;
   return threads;
@@ -93,7 +94,7 @@ std::vector<Awaited>& awaited() {
 // The longest time for which one of those was held (an upper bound).
 thread_local std::chrono::nanoseconds longest_late_stop{};
 
-// True if the thread need not be awaited any longer.
+// Returns true if the thread need not be awaited any longer.
 bool try_let_go(Awaited& thread) {
   const auto asked = Clock::now();
   const ThreadEvent event = poll_thread(thread.tid);
@@ -112,8 +113,8 @@ bool try_let_go(Awaited& thread) {
     case ThreadEvent::Kind::kGone:
       if (thread.tid == thread.process) return true;
       thread.tid = thread.process;
-      // PTRACE_SEIZE waits for the end of a running exec. The thread that it then has seized goes
-      // by another number, and our interrupt went to the old one.
+      // PTRACE_SEIZE waits for the end of a running exec. The thread that it then has seized has
+      // another number, and the interrupt went to the old one.
       interrupt_thread(thread.tid);
       return try_let_go(thread);
   }
@@ -151,7 +152,7 @@ Error did_not_stop(Tid tid) {
 
 Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }
 
-// A thread that sleeps uninterruptibly is better not seized at all: we could not let it go.
+// A thread that sleeps uninterruptibly is better not seized at all, because it could not be let go.
 bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
   for (Pause pause;; pause.wait()) {
     const auto stat = read_thread_stat(proc_path(tid, "stat"));
@@ -187,7 +188,7 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
       awaited().push_back(thread);
       return did_not_stop(thread.tid);
     }
-    StoppedThread::settle();  // no other thread shall be held while we wait for this one
+    StoppedThread::settle();  // no other thread shall be held while this one is awaited
     if (pause.is_long()) {
       // The kernel does not report the end of a first thread while other threads go on.
       const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
@@ -208,7 +209,7 @@ Result<RegisterSet> read_register_set(Tid tid) {
   return decode_register_set(kThisMachine, std::span(bytes).first(io.iov_len));
 }
 
-// The first thread of its process; nothing if it is gone.
+// Returns the first thread of its process; nothing if it is gone.
 std::optional<Tid> process_of(Tid tid) {
   auto status = read_proc_file(proc_path(tid, "status"));
   if (!status) return std::nullopt;
@@ -222,7 +223,8 @@ std::optional<Tid> process_of(Tid tid) {
 
 Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds patience) {
   const auto deadline = Clock::now() + patience;
-  // Before anything that takes time (/proc): if the thread has stopped by now, it is held.
+  // This comes before anything that takes time (/proc): if the thread has stopped by now, it is
+  // held.
   const std::optional<Awaited> seized_before = take_awaited(tid);
   const auto process = seized_before ? seized_before->process : process_of(tid);
   if (patience.count() > 0) settle();
@@ -236,7 +238,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
     if (const int failure = seize_thread(tid); failure != 0) {
       return explain_refusal(gather_refusal_facts(tid, failure));
     }
-    // This fails if the thread has ended meanwhile. Then wait_for_stop() tells.
+    // This fails if the thread has ended meanwhile. wait_for_stop() then reports that.
     interrupt_thread(tid);
   }
   auto stop = wait_for_stop(thread, deadline);
@@ -264,7 +266,7 @@ std::optional<Tid> StoppedThread::late_stop() {
   } else {
     none_told = now;
   }
-  // Another part of our program may have collected the event with a waitpid() of its own.
+  // Another part of the program may have collected the event with a waitpid() of its own.
   if (now - all_asked < kBetweenAskingAll) return std::nullopt;
   all_asked = now;
   for (Awaited& thread : awaited()) {
@@ -293,7 +295,7 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
 
 StoppedThread::~StoppedThread() {
   if (!owned_ || detach_thread(tid_, pending_signal_) == 0) return;
-  // Somebody killed it while we held it.
+  // The thread was killed while it was held.
   let_go_soon({tid_, process_, since_});
 }
 

@@ -1,8 +1,8 @@
-// How the publisher's thread-local variable is reached.
+// This finds out how the publisher's thread-local variable is reached.
 //
 // For the main executable the linker knew the distance from the thread pointer (tls_layout.cc). A
 // library's code asks at run time, through words ("slots") that the loader has filled. This file
-// reads these slots in the process and understands them as the library's code does:
+// reads these slots in the process and interprets them as the library's code does:
 //
 //   TLS descriptor    { resolver, argument }
 //                        |
@@ -19,9 +19,9 @@
 // symbols): they mean this module's own TLS block plus the addend, so the variable is (symbol value
 // - addend) bytes further. That covers local-dynamic code, too, whose slot means the block itself.
 //
-// Where no slot helps (there is none, or it is still lazy), glibc's records of the module do
-// (libc_tls.h). If they say that the module's block is in static TLS, the recipe is an offset from
-// the thread pointer, even where a slot has a module ID: the thread's DTV entry may stay empty
+// If no slot helps (there is none, or it is still lazy), glibc's records of the module do
+// (libc_tls.h). If they show that the module's block is in static TLS, the recipe is an offset from
+// the thread pointer, even if a slot has a module ID: the thread's DTV entry may stay empty
 // although the thread uses the variable.
 //
 // A trace only keeps what each slot was taken for. It decides nothing.
@@ -38,9 +38,10 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kMaxModuleId = 65536;
-// So many slots of one module are tried. In an honest module the first relocated one answers.
+// At most so many slots of one module are tried. In an honest module the first relocated one is
+// enough.
 constexpr std::size_t kMaxSlots = 64;
-// So many reasons are given when no slot helps. Mostly they are all the same.
+// At most so many reasons are given when no slot helps. Mostly they are all the same.
 constexpr std::size_t kMaxReasons = 3;
 
 ls_tls_recipe tp_offset(std::int64_t offset) {
@@ -63,7 +64,7 @@ class SlotReader {
         plan_(plan),
         trace_(trace) {}
 
-  // True when the plan is complete.
+  // Returns true when the plan is complete.
   bool try_slot(const TlsRelocation& relocation) {
     if (trace_ != nullptr) trace_->slots.push_back({relocation, {}, {}, {}, false});
     const bool complete = follow_slot(relocation);
@@ -71,7 +72,7 @@ class SlotReader {
     return complete;
   }
 
-  // What the loader recorded about this module.
+  // Tries what the loader recorded about this module.
   bool try_records() {
     auto dynamic = module_.image->dynamic_address();
     if (!dynamic) return false;
@@ -80,9 +81,9 @@ class SlotReader {
     return accept(AccessModel::kLinkMap, from_record(*record, variable_.value));
   }
 
-  // A slot is still empty, and the loader may fill it later.
+  // Returns whether a slot is still empty, so that the loader may fill it later.
   bool waiting() const { return waiting_; }
-  // The core file lacks memory that was needed.
+  // Returns whether the core file lacks memory that was needed.
   bool lacks_memory() const { return lacks_memory_; }
   const std::vector<std::string>& reasons() const { return reasons_; }
 
@@ -127,7 +128,8 @@ class SlotReader {
 
   // On aarch64, if the executable has no TLS block, musl places the first library's block at the
   // thread pointer itself: its offset is 0. A slot that is not relocated yet looks the same. Then
-  // the recipe leads to the word at the thread pointer. musl leaves that word 0: no labels.
+  // the recipe leads to the word at the thread pointer. musl leaves that word 0, so there are no
+  // labels.
   bool zero_is_an_offset() const {
     return module_.image->machine() == Machine::kAarch64 && libc_().kind() == LibcTls::Kind::kMusl;
   }
@@ -206,7 +208,7 @@ class SlotReader {
     lacks_memory_ |= !alive_;
     return refuse(relocation, what + " cannot be read: " + error.context);
   }
-  // Keeps in the trace what the words of the current slot are taken for. Makes the text only if
+  // Keeps in the trace what the words of the current slot are taken for. The text is made only if
   // there is a trace.
   template <class MakeClause>
   void tell(const MakeClause& make_clause) {
@@ -232,8 +234,8 @@ class SlotReader {
   bool lacks_memory_ = false;
 };
 
-// The order in which relocations are tried: with a symbol before without; of equal ones, the model
-// that needs the least work at run time first.
+// Returns the order in which relocations are tried: those with a symbol come first; among equal
+// ones, the model that needs the least work at run time.
 int preference(const TlsRelocation& relocation) {
   int by_kind = relocation.kind == TlsRelocationKind::kTlsDesc ? 0
                 : relocation.kind == TlsRelocationKind::kTpOff ? 1
@@ -241,7 +243,7 @@ int preference(const TlsRelocation& relocation) {
   return by_kind + (relocation.by_name ? 0 : 3);
 }
 
-// Says in one finding why there is no recipe.
+// Returns one finding that says why there is no recipe.
 Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const char* fix) {
   std::string text;
   for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
@@ -289,7 +291,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
     reasons.push_back(std::to_string(relocations->size() - kMaxSlots) +
                       " more relocations were not tried");
   }
-  // Where the loader keeps records, the record of this module is missing only while it is loaded.
+  // If the loader keeps records, the record of this module is missing only while it is loaded.
   bool waiting = reader.waiting() && !reader.lacks_memory();
   if (reasons.empty()) {
     reasons.emplace_back("no relocation reaches the variable");
@@ -298,7 +300,7 @@ AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymb
   const char* fix = reader.lacks_memory() ? kWholeCore
                     : !waiting            ? "build the library with TLS descriptors"
                     : target.is_alive()   ? "look again when the library is loaded"
-                                          : "";  // it died while it loaded the library
+                                          : "";  // the process died while it loaded the library
   plan.findings.push_back(unresolved(reasons, waiting, fix));
   plan.recipe.kind = waiting ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return plan;

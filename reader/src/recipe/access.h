@@ -1,5 +1,5 @@
-// Finds the TLS recipe for one thread-local variable of a module, from the relocations in its file
-// and the words that the loader has put into their slots.
+// This finds the TLS recipe for one thread-local variable of a module, from the relocations in its
+// file and the words that the loader has put into their slots.
 #pragma once
 
 #include <functional>
@@ -25,9 +25,9 @@ struct AccessPlan {
 inline constexpr const char* kWholeCore =
     "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
 
-// `relocations`: all of the file, or why they cannot be read; not asked of the main executable.
-// Calls `libc` only when the recipe depends on it (never for the main executable). If `trace` is
-// not null, fills its slots and its record.
+// `relocations` are all relocations of the file, or why they cannot be read; they are not needed
+// for the main executable. The function calls `libc` only when the recipe depends on it (never for
+// the main executable). If `trace` is not null, it fills its slots and its record.
 AccessPlan plan_access(const Module& module, bool main_executable, const ElfSymbol& variable,
                        Result<std::vector<TlsRelocation>> relocations,
                        const std::function<const LibcTls&()>& libc, const Target& target,

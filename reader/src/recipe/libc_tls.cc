@@ -1,5 +1,5 @@
-// LibcTls. glibc's loader records each module that has TLS in a list of arrays. This code walks it
-// as libthread_db does for a debugger:
+// glibc's loader records each module that has TLS in a list of arrays. LibcTls walks it as
+// libthread_db does for a debugger:
 //
 //   _rtld_global                    list                         next list
 //   [ ... | pointer | ... ] ------> [ len | next | slot[len] ] -> [ len | next | slot[len] ] -> ...
@@ -10,7 +10,7 @@
 //                                                          v
 //             { l_addr, l_name, l_ld (all public, <link.h>), ..., l_tls_offset, l_tls_modid, ... }
 //
-// l_tls_offset tells whether the module's block is in static TLS. The offsets of all fields but the
+// l_tls_offset shows whether the module's block is in static TLS. The offsets of all fields but the
 // public ones come from the _thread_db_* symbols (libc_tls.h).
 //
 // The process runs, so the list may change while it is read. Lengths are bounded, a record that
@@ -65,7 +65,7 @@ bool defines(const ElfImage& image, const char* symbol) {
   return found && *found && (*found)->defined;
 }
 
-// What the walk of the loader's records needs to know. If one part is missing, there is no walk.
+// What the walk of the loader's records needs. If one part is missing, there is no walk.
 struct RecordLayout {
   std::uint32_t list_offset, len, next, slots, slot_size, slot_generation, slot_map, map_tls_offset;
 
@@ -99,8 +99,8 @@ std::optional<LoaderRecord> read_record(const MemorySource& memory, const Record
   auto tls_offset = read_value<std::int64_t>(memory, *map + layout.map_tls_offset);
   if (!dynamic || !tls_offset) return std::nullopt;
   LoaderRecord record{static_cast<std::uint32_t>(module_id), *generation, *dynamic, std::nullopt};
-  // 0: the block is not placed yet; -1, or -2 in older versions: it is not in static TLS. Otherwise
-  // the distance from the thread pointer, on x86-64 downwards.
+  // 0 means that the block is not placed yet, and -1 (-2 in older versions) that it is not in
+  // static TLS. Otherwise it is the distance from the thread pointer, on x86-64 downwards.
   if (*tls_offset > 0)
     record.static_offset = machine == Machine::kX86_64 ? -*tls_offset : *tls_offset;
   return record;
@@ -117,8 +117,8 @@ bool LibcTls::concerns(const ElfImage& image) {
 
 LibcTls LibcTls::inspect(const ModuleList& modules, const MemorySource& memory, Machine machine) {
   LibcTls libc;
-  // glibc: the pointer to the DTV is the second word of the TCB on x86-64, the first on aarch64;
-  // dtv[-1] is the length, an entry is {pointer, pointer to free}.
+  // In glibc the pointer to the DTV is the second word of the TCB on x86-64, and the first on
+  // aarch64; dtv[-1] is the length, and an entry is {pointer, pointer to free}.
   libc.dtv_offset_ = machine == Machine::kX86_64 ? 8 : 0;
   libc.length_offset_ = -16;
   libc.entry_size_ = 16;
@@ -133,7 +133,7 @@ LibcTls LibcTls::inspect(const ModuleList& modules, const MemorySource& memory, 
     } else if (libc.kind_ == Kind::kUnknown && defines(*module.image, "__tls_get_addr") &&
                defines(*module.image, "pthread_create") &&
                defines(*module.image, "__libc_start_main")) {
-      // One module that is loader, libc and threads at once: musl.
+      // If one module is loader, libc and threads at once, it is musl.
       libc.kind_ = Kind::kMusl;
       libc.dtv_offset_ = machine == Machine::kX86_64 ? 8 : -8;
       libc.length_offset_ = 0;

@@ -1,4 +1,4 @@
-// Applies a TLS recipe. tls_recipe.h has the rules.
+// This applies a TLS recipe. tls_recipe.h has the rules.
 #include <array>
 
 #include "labelscope/observe.h"

@@ -1,5 +1,5 @@
-// What applying a recipe to one thread met on its way, kept only if somebody asks (explain/).
-// locate() is this function with a null trace: one way through, told or not.
+// A trace keeps what happened when a recipe was applied to one thread, for explain/ only. locate()
+// is this function with a null trace, so both take the same way.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace labelscope {
 
-// Each value as it was read; nullopt: not asked for, or it could not be read.
+// Each value as it was read; nullopt if it was not needed, or could not be read.
 struct LocateTrace {
   std::optional<Address> dtv;
   std::optional<std::uint64_t> length;

@@ -1,4 +1,4 @@
-// Where thread-local variables are.
+// This explains and computes where thread-local variables are.
 //
 // Each thread has a thread pointer (fs base on x86-64, TPIDR_EL0 on aarch64) to its thread control
 // block (TCB). For the executable, and for the libraries loaded at start, the loader places a TLS
@@ -17,7 +17,7 @@
 //
 // The executable's block is the one next to the TCB. So its distance follows from the executable's
 // own PT_TLS alone, and the linker writes it into the code (local-exec). local_exec_offset()
-// computes the same number. Two roundings are easy to miss. They show as soon as an executable
+// computes the same number. Two roundings are easy to miss. They matter as soon as an executable
 // aligns a variable to more than its size:
 //   - The block is aligned to p_align: on x86-64 the size is rounded up, on aarch64 the 16 bytes.
 //   - p_vaddr need not be a multiple of p_align. The loader keeps its remainder: the address of the

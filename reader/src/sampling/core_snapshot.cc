@@ -1,4 +1,4 @@
-// Every thread of a core file, read once.
+// This reads every thread of a core file once.
 #include "sampling/core_snapshot.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ const char* no_thread_pointer(Machine machine) {
          "thread that died), and no thread control block with its ID was found";
 }
 
-// Remembers which memory the core lacks: what the process had mapped, not where a wild pointer
-// leads.
+// This remembers which memory the core lacks, among memory that the process had mapped; a wild
+// pointer may lead elsewhere.
 class NotingMemory final : public MemorySource {
  public:
   NotingMemory(const MemorySource& memory, const std::vector<Mapping>& mappings)
@@ -32,7 +32,8 @@ class NotingMemory final : public MemorySource {
     return status;
   }
   Address untagged(Address pointer) const override { return memory_.untagged(pointer); }
-  const std::string& lacking() const { return lacking_; }  // why; empty if it has all of it
+  // why memory is lacking; empty if the core has all of it
+  const std::string& lacking() const { return lacking_; }
 
  private:
   const MemorySource& memory_;
@@ -44,7 +45,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
                            const ProcessFacts* facts, const NotingMemory& memory, Machine machine) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
-  seen.inside = thread.tid;  // the kernel writes cores as the process counts
+  seen.inside = thread.tid;  // cores have the numbers of the process's own pid namespace
   seen.name = thread.name;
   seen.thread_pointer = thread.thread_pointer;
   seen.registers = thread.registers;
@@ -60,7 +61,7 @@ ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_re
 
 }  // namespace
 
-// A publisher is the main executable, or its name tells.
+// A publisher is the main executable, or its file name shows that it is one.
 bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
   if (plan.modules == 0) return true;
   std::string executable;
@@ -71,7 +72,7 @@ bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
   }
   const auto missing = [&](const CoreFileProblem& problem) {
     if (problem.used) return false;
-    // Without a path, it is about which files there are.
+    // Without a path, the problem is that the files are unknown.
     return executable.empty() || problem.path.empty() || problem.path == executable ||
            is_publisher_name(problem.path);
   };
@@ -106,7 +107,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
     if (may_miss && seen.seen.outcome == LS_UNLABELLED) {
       seen.seen = {LS_UNREADABLE_NO_RECIPE, 0, {}};
     }
-    // The kernel notes the same signal for every thread; it has hit the first.
+    // The kernel notes the same signal for every thread, but the first thread has got it.
     if (snapshot.threads.empty()) seen.signal = thread.signal;
     if (unwinder) {
       seen.stack = unwinder->unwind(thread.registers, core.memory(), std::nullopt);

@@ -1,8 +1,7 @@
-// Reads every thread of a live process, one after the other, each while it is stopped.
+// This reads every thread of a live process, one after the other, each while it is stopped.
 //
-// All stops happen on a thread of our own that is made for them. It ends when the last thread has
-// been read. Then the kernel lets go of all threads that have not stopped until then
-// (stopped_thread.h).
+// All stops happen on a thread that is made for them. It ends when the last thread has been read.
+// Then the kernel lets go of all threads that have not stopped until then (stopped_thread.h).
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,13 +22,13 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // A running thread stops in microseconds, or in milliseconds if all processors are busy. If it
-// takes longer, we go on with the next thread, and read this one when it has stopped.
+// takes longer, the next thread is read, and this one when it has stopped.
 constexpr milliseconds kFirstPatience{10};
 // The pause between two looks at threads that have not stopped. A thread that stops meanwhile is
 // held until the next look.
 constexpr microseconds kShortestPause{5};
 constexpr microseconds kLongestPause{50};
-// If a process starts threads faster than we read them, reading would never end.
+// If a process starts threads faster than they are read, reading would never end.
 constexpr int kMaxListings = 100;
 
 class ThreadReader {
@@ -42,16 +41,17 @@ class ThreadReader {
         recipes_(plan.recipes()),
         facts_(plan.facts) {}
 
-  // Every thread that was not read yet. kVanished, kPermission: nothing could be read.
+  // Reads every thread that was not read yet. Fails with kVanished or kPermission if nothing could
+  // be read.
   Status read_all(ProcessSnapshot& snapshot);
-  // Forgets the threads whose stacks lacked a table: they are to be read again.
+  // Forgets the threads whose stacks lacked a table, so that they are read again.
   void forget_unfinished();
   void give(ProcessSnapshot& snapshot);
 
  private:
   Result<bool> read_new_threads();
   void begin(ThreadSnapshot thread);
-  // True if this thread is done.
+  // Returns true if this thread is done.
   bool read(ThreadSnapshot& thread);
   void read_stopped();
   void ask_one_asleep();
@@ -69,7 +69,7 @@ class ThreadReader {
   std::shared_ptr<const ProcessFacts> facts_;
   std::set<Tid> seen_;
   std::vector<ThreadSnapshot> done_;
-  std::map<Tid, ThreadSnapshot> late_;  // not read yet: they have not stopped
+  std::map<Tid, ThreadSnapshot> late_;  // not read yet, because they have not stopped
   std::set<Tid> unfinished_;
   std::deque<Tid> asleep_;     // threads of late_ in state D, not even asked to stop
   Clock::duration waited_{0};  // time spent waiting for single threads
@@ -83,7 +83,7 @@ Status ThreadReader::read_all(ProcessSnapshot& snapshot) {
     auto found = read_new_threads();
     if (!found) {
       if (read_ == 0) return std::move(found).error();
-      break;  // the process has ended, but we have read some of its threads
+      break;  // the process has ended, but some of its threads were read
     }
     if (!*found) break;
     if (listing == kMaxListings) {
@@ -114,7 +114,7 @@ void ThreadReader::give(ProcessSnapshot& snapshot) {
   std::ranges::sort(snapshot.threads, {}, &ThreadSnapshot::tid);
 }
 
-// Returns whether there were any.
+// Reads the threads that are new, and returns whether there were any.
 Result<bool> ThreadReader::read_new_threads() {
   auto tids = process_.threads();
   if (!tids) return std::move(tids).error();
@@ -153,8 +153,8 @@ void ThreadReader::begin(ThreadSnapshot thread) {
   if (read(thread)) return;
   late_.emplace(tid, std::move(thread));
   if (stat->state == 'D') asleep_.push_back(tid);
-  // Do not wait here for a thread that nothing interrupts: there may be hundreds. Nor for any
-  // thread if many do not stop: they stop one after the other, when they get a processor.
+  // Do not wait here for a thread that sleeps uninterruptibly: there may be hundreds. Do not wait
+  // for any thread if many do not stop: they stop one after the other, when they get a processor.
   if (stat->state == 'D' || waited_ >= options_.patience) return;
   const auto asked = Clock::now();
   read_until(asked + kFirstPatience, [&] { return !late_.contains(tid); });
@@ -173,13 +173,13 @@ void ThreadReader::read_until(Clock::time_point deadline, Done done) {
 
 // Reads the late threads that have stopped since.
 void ThreadReader::read_stopped() {
-  // Each thread only once, whatever happens to it meanwhile.
+  // Each thread is tried only once, whatever happens to it meanwhile.
   for (std::size_t left = late_.size() + 1; left > 0; --left) {
     const auto tid = StoppedThread::late_stop();
     if (!tid) return;
     auto thread = late_.find(*tid);
     if (thread == late_.end()) {
-      // A late thread has executed another program, and goes on under this number: let it go.
+      // A late thread has executed another program, and goes on under this number, so it is let go.
       StoppedThread::settle();
     } else if (read(thread->second)) {
       late_.erase(thread);
@@ -187,7 +187,7 @@ void ThreadReader::read_stopped() {
   }
 }
 
-// Asks one sleeping thread at a time: while we wait for it, others that stop are held.
+// Asks one sleeping thread at a time: while this waits for it, others that stop are held.
 void ThreadReader::ask_one_asleep() {
   if (asleep_.empty()) return;
   const Tid tid = asleep_.front();
@@ -287,7 +287,8 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
   for (;;) {
     Status read;
     Status ran = run_on_own_thread([&] {
-      // For the whole time: a thread that has not stopped yet may stop at any moment.
+      // This lasts for the whole time, because a thread that has not stopped yet may stop at any
+      // moment.
       const Holding holding(Holding::Until::kThreadEnds);
       read = reader.read_all(snapshot);
       snapshot.longest_late_stop =
@@ -296,7 +297,7 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
     if (!ran) return std::move(ran).error();
     if (!read) return std::move(read).error();
     if (unwinder == nullptr || !unwinder->lacks_tables()) break;
-    unwinder->make_tables(process);  // nothing is held now
+    unwinder->make_tables(process);  // no thread is held now
     reader.forget_unfinished();
   }
   reader.give(snapshot);

@@ -1,4 +1,5 @@
-// One process that PtraceSampler samples: its threads, program, recipes and mappings.
+// SampledProcess is one process that PtraceSampler samples: its threads, program, recipes and
+// mappings.
 #pragma once
 
 #include <functional>
@@ -17,9 +18,9 @@ namespace labelscope {
 
 class SampledProcess {
  public:
-  // kVanished, kPermission. `parent`: set if the process is a new child of this one; it starts with
-  // the parent's recipes and mappings. `like`: another process, whose unwinder may have read the
-  // same files already.
+  // Fails with kVanished or kPermission. `parent` is set if the process is a new child of it; it
+  // then starts with the parent's recipes and mappings. `like` is another process, whose unwinder
+  // may have read the same files already.
   static Result<std::unique_ptr<SampledProcess>> open(Pid pid, const PtraceSamplerOptions& options,
                                                       const SampledProcess* parent,
                                                       const SampledProcess* like);
@@ -28,25 +29,26 @@ class SampledProcess {
   const LiveProcess& process() const { return *process_; }
   const MemorySource& memory() const { return process_->memory(); }
   ThreadList& threads() { return threads_; }
-  // Null where stacks are not wanted.
+  // Returns null if stacks are not wanted.
   Unwinder* unwinder() const { return unwinder_.get(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
-  // LiveProcess::number_inside(), asked only for a label source that wants it.
+  // Returns LiveProcess::number_inside(), which is read only for a label source that needs it.
   Tid number_inside(Tid tid) const;
 
-  // Whether it still runs the program that we know.
+  // Returns whether it still runs the known program.
   bool runs_its_program() const { return program_.runs_in(memory()); }
   bool runs_same_program(const SampledProcess& other) const { return program_ == other.program_; }
-  // Call it after an exec: takes up the new program, with no recipes and no known mappings. False:
-  // the process has ended, or is about to.
+  // Call this after an exec: it takes up the new program, with no recipes and no known mappings.
+  // Returns false if the process has ended, or is about to.
   bool adopt_program();
   void set_recipes(std::span<const ls_tls_recipe> recipes) {
     recipes_.assign(recipes.begin(), recipes.end());
   }
-  // Whether the process exists and is not a zombie.
+  // Returns whether the process exists and is not a zombie.
   bool exists() const;
 
-  // Reports executable mappings that were not there the last time. False: cannot read the mappings.
+  // Reports executable mappings that were not there the last time. Returns false if the mappings
+  // cannot be read.
   using OnMapping = std::function<void(const Mapping&)>;
   bool poll_mappings(const OnMapping& on_mapping);
 

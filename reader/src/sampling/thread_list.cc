@@ -1,9 +1,9 @@
-// ThreadList: chooses by CPU time which threads are sampled, and when.
+// ThreadList chooses by CPU time which threads are sampled, and when.
 //
-// The problem: samples shall show where CPU time goes, but from outside one sees only states. A
+// The problem: samples shall show where CPU time goes, but only states are visible from outside. A
 // thread in state R runs, or would run if a processor were free. Sampling every such thread at each
 // tick counts waiting for a processor as time on one. And at the moment of the look labelscope
-// itself has taken a processor from one of them. So two questions have two answers:
+// itself has taken a processor from one of them. So there are two questions with two answers:
 //
 //   How many samples?   As many as the kernel's count of the thread's CPU time allows. Each period
 //                       of CPU time earns one credit; each sample costs one.
@@ -14,12 +14,12 @@
 //   credit                0        0.5 -> -0.5          0.5 -> -0.5
 //                                    x                    x            samples
 //
-// Half a credit, so that a sample stands for the time around it and not only for that before it. A
-// new thread starts with a random part of a credit, between -1/2 and 1/2: so the right share of
-// many short-lived threads gets a sample.
+// Half a credit is enough, so that a sample stands for the time around it and not only for the time
+// before it. A new thread starts with a random part of a credit, between -1/2 and 1/2: so the right
+// share of many short-lived threads gets a sample.
 //
-// After the stop, was the thread really on a processor? There are two ways in which it was not. In
-// both the credit is given back, and a later tick tries again:
+// After the stop, it may turn out in two ways that the thread was not on a processor. In both cases
+// the credit is given back, and a later tick tries again:
 //   - It is in the system call in which it waited: its wait has just ended, or it waits again. If
 //     such samples counted, a thread that works for less time than it waits would mostly be sampled
 //     in that call.
@@ -29,7 +29,7 @@
 //     is sampled all the same: it may never be found on a processor.)
 //
 // A thread that is never found in state R gets no sample. Its credit has a bound (kMaxCredit), so
-// that one long oversight does not lead to a sample at every tick for long.
+// that a thread that was missed for long is not sampled at every tick afterwards.
 #include "sampling/thread_list.h"
 
 #include <fcntl.h>
@@ -49,27 +49,27 @@
 namespace labelscope {
 namespace {
 
-// In periods.
+// The bound of the credit, in periods.
 constexpr int kMaxCredit = 8;
-// In periods. With so much credit a thread is sampled even where it waits for a processor. On a
-// machine with one processor it is never seen on it: labelscope has the processor at that moment.
+// This is in periods. With so much credit a thread is sampled even if it waits for a processor. On
+// a machine with one processor it is never seen on it: labelscope has the processor at that moment.
 constexpr int kMostWaiting = 4;
-// A thread that another one wakes waits for a processor for less than that; one that others keep
-// from it, for the rest of their turns: milliseconds.
+// A thread that another one wakes waits for a processor for less than this. A thread that others
+// keep from a processor waits for the rest of their turns, which is milliseconds.
 constexpr std::chrono::microseconds kShortWait{500};
 // A thread's name is read again after so many listings. Most programs set a name only once.
 constexpr std::uint64_t kListingsPerName = 64;
 
-// A process may have more threads than we may open files. Descriptors count upwards from the lowest
-// that is free: so the upper half of the limit stays for other processes. What is not held open is
-// opened for each reading.
+// A process may have more threads than labelscope may open files. Descriptors count upwards from
+// the lowest that is free, so the upper half of the limit stays for other processes. A file that is
+// not held open is opened for each reading.
 bool may_be_held(const UniqueFd& file) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
          static_cast<rlim_t>(file.get()) < limit.rlim_cur / 2;
 }
 
-// -1/2 to 1/2 of the period, different for every thread.
+// Returns -1/2 to 1/2 of the period, different for every thread.
 std::chrono::nanoseconds first_credit(std::int32_t tid, std::chrono::nanoseconds period) {
   const std::uint32_t seed = static_cast<std::uint32_t>(tid) * 2654435761U;
   std::minstd_rand random(seed);
@@ -107,7 +107,7 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   UniqueFd run_time(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
   thread.told = run_time.valid();
   if (thread.told && may_be_held(run_time)) thread.run_time = std::move(run_time);
-  // If the thread has ended already, nobody needs its CPU time.
+  // If the thread has ended already, its CPU time is not needed.
   if (!thread.told && ::access(path.c_str(), F_OK) == 0) ++untold_;
 }
 

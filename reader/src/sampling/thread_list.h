@@ -1,4 +1,5 @@
-// The threads of a sampled process, and for how much of their CPU time a sample stands already.
+// ThreadList has the threads of a sampled process, and for how much of their CPU time a sample
+// stands already.
 #pragma once
 
 #include <dirent.h>
@@ -20,19 +21,19 @@ namespace labelscope {
 struct ListedThread {
   Tid tid{};
   std::string comm;
-  // Its schedstat file, kept open because it is read at every tick; not valid where there is no
-  // descriptor left for it.
+  // The thread's schedstat file, kept open because it is read at every tick. It is not valid if
+  // there is no descriptor left for it.
   UniqueFd run_time;
-  bool told = false;                   // the kernel has such a file
+  bool told = false;                   // true if the kernel has such a file
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
-  std::chrono::nanoseconds waited{};   // for a processor, as last read
+  std::chrono::nanoseconds waited{};   // time spent waiting for a processor, as last read
   std::chrono::nanoseconds before{0};  // the part of `ran` from before sampling began
   std::chrono::nanoseconds credit{0};  // the part of `ran` that no sample stands for yet
   std::chrono::steady_clock::time_point seen_first{};  // since sampling began
-  bool ended = false;                                  // until refresh() finds its number in use
-  // It did not stop; it is not tried again before this time.
+  bool ended = false;  // true until refresh() finds its number in use
+  // If the thread did not stop, it is not tried again before this time.
   std::chrono::steady_clock::time_point hopeless_until{};
-  bool refused = false;       // the kernel does not allow us to stop it
+  bool refused = false;       // true if the kernel does not allow labelscope to stop it
   std::uint64_t listing = 0;  // the listing in which it was seen last
   std::uint64_t named = 0;    // the listing in which its name was read
 };
@@ -46,33 +47,36 @@ class ThreadList {
     std::chrono::nanoseconds lived{0};  // since sampling began
   };
 
-  // `newborn`: the process is so young that all CPU time of its threads needs samples. Otherwise
-  // the CPU time before this call counts as sampled.
+  // `newborn` means that the process is so young that all CPU time of its threads needs samples.
+  // Otherwise the CPU time before this call counts as sampled.
   static Result<ThreadList> open(Pid pid, bool newborn, std::chrono::nanoseconds period);
 
-  // Lists the threads that exist now. Those that started since the last call are newborn. False:
-  // the process has ended.
+  // Lists the threads that exist now. Those that started since the last call are newborn. Returns
+  // false if the process has ended.
   bool refresh();
-  // All CPU time so far counts as sampled.
+  // Counts all CPU time so far as sampled.
   void start_over();
-  // To be called after an exec: the thread that called it goes on under the number of the first
-  // thread, which may be marked as ended.
+  // Call this after an exec: the thread that executed goes on under the number of the first thread,
+  // which may be marked as ended.
   void revive();
-  // Whether the thread runs now and a sample is due. If so, takes the credit for it.
+  // Returns whether the thread runs now and a sample is due. If so, it takes the credit for the
+  // sample.
   bool runs_and_is_due(ListedThread& thread);
-  // The threads that have ended since the last call.
+  // Returns the threads that have ended since the last call.
   std::vector<Ended> take_ended() { return std::exchange(ended_, {}); }
-  // Takes all threads as ended now. Afterwards no thread is listed.
+  // Treats all threads as ended now. Afterwards no thread is listed.
   std::vector<Ended> end_all();
-  // Whether the thread, which is stopped now, was on a processor when runs_and_is_due() looked, and
-  // did not wait for one. Also true if it has waited so often that it is sampled all the same.
+  // Returns whether the thread, which is stopped now, was on a processor when runs_and_is_due()
+  // looked, and did not wait for one. It also returns true if the thread has waited so often that
+  // it is sampled all the same.
   bool was_on_processor(ListedThread& thread);
-  // To be called if no sample came of it after all.
+  // Call this if no sample was taken after all.
   void give_back(ListedThread& thread) const { thread.credit += period_; }
-  // As in /proc/PID/stat. R: it runs or waits for a processor. D: it sleeps uninterruptibly.
+  // Returns the state as in /proc/PID/stat. R means that it runs or waits for a processor, D that
+  // it sleeps uninterruptibly.
   char state_of(const ListedThread& thread) const;
   std::map<std::int32_t, ListedThread>& threads() { return threads_; }
-  // The number of threads so far whose CPU time the kernel does not tell.
+  // Returns the number of threads so far whose CPU time the kernel does not publish.
   std::uint64_t untold() const { return untold_; }
   // Reads the name again if it may have changed.
   void refresh_name(ListedThread& thread);

@@ -1,5 +1,5 @@
-// Takes one sample by ptrace: stops the thread, reads labels and stack, lets the thread go, and
-// hands out the sample.
+// ThreadSampler takes one sample by ptrace: it stops the thread, reads labels and stack, lets the
+// thread go, and hands out the sample.
 #pragma once
 
 #include <atomic>
@@ -22,23 +22,24 @@ class ThreadSampler {
 
   enum class Found {
     kThread,
-    kOtherProgram,  // no sample yet: the process runs another program than the one we know
+    kOtherProgram,  // no sample yet: the process runs another program than the known one
     kNoTable,       // no sample: its stack lacks a table that can be made now
     kEnd,           // no sample: the thread has ended
     kWaiting,       // no sample: CPU time is sampled, and the thread was on no processor
   };
   Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
 
-  // Lets go of threads that stopped too late for their sample. True if some have not stopped yet.
+  // Lets go of threads that stopped too late for their sample. Returns true if some have not
+  // stopped yet.
   bool settle();
   // Call it when there are no samples for now, and the next work may take long.
   void rest() { holding_.reset(); }
-  // Counts all samples so far.
+  // Returns the counts of all samples so far.
   Counters counters() const;
-  // Sampler::refusal().
+  // Returns Sampler::refusal().
   const std::string& refusal() const { return refusal_; }
   const StopTimes& stops() const { return stops_; }
-  // Sampler::current_stop().
+  // Returns Sampler::current_stop().
   std::uint64_t current_stop() const { return current_stop_; }
 
  private:
@@ -60,8 +61,8 @@ class ThreadSampler {
   std::string refusal_;  // the first refusal
   std::uint64_t threads_without_processor_ = 0;
   std::uint64_t threads_waiting_ = 0;
-  // Exists from the first thread of a tick until no thread can be held any more (threads may stop
-  // late).
+  // This exists from the first thread of a tick until no thread can be held any more (threads may
+  // stop late).
   std::optional<Holding> holding_;
   StopTimes stops_;
   std::vector<std::byte> label_bytes_;
