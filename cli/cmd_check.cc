@@ -114,8 +114,8 @@ class Check {
     return std::nullopt;
   }
 
-  // A command runs with the rights of labelscope, which starts it and all its processes: giving
-  // some up would protect nothing.
+  // A command must have the rights that it has without labelscope, and is started after this, by
+  // the thread that traces it. So none are given up.
   Status give_up_rights(const OutputFile& output) const {
     if (!options_.command.empty()) return {};
     const unsigned work = options_.pid ? kReadsTargets | kStopsThreads : kReadsFiles;
