@@ -10,7 +10,7 @@ if(NOT EXISTS ${CMAKE_SYSROOT}/.contents)
   message(FATAL_ERROR "${CMAKE_SYSROOT} is not there: run scripts/cross_sysroot.sh aarch64")
 endif()
 
-# Libraries of the target, programs of this machine.
+# Use libraries of the target, and programs of this machine.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds labelscope as it is released and measures it: BPF time of a sample's parts, rejecting and accepting large ELF
-# files, samples a second from ring buffer to pprof file, what labels cost the program that sets them. Ends with every
-# ratio beside its aim. The status is 0 if everything could be measured, whatever came out. What is measured, and how to
-# read it: tests/bench/README.md.
+# files, samples a second from ring buffer to pprof file, what labels cost the program that sets them. The end is a
+# table of all ratios with their aims. The status is 0 if everything could be measured, whatever the results are.
+# tests/bench/README.md explains what is measured, and how to read it.
 #
 #   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
-#   scripts/bench.sh costs       what stacks cost beside perf record: in the kernel, the target, at the start (15 minutes)
-#   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, beside perf record (10 minutes; of those
-#                                programs that are installed)
-#   scripts/bench.sh sources     what each label source costs in the kernel beside ABI v1 (4 minutes)
-#   scripts/bench.sh chain       a million stacks against what the program says of itself (5 minutes)
+#   scripts/bench.sh costs       what stacks cost, next to perf record: in kernel, target and start (15 minutes)
+#   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, next to perf record (10 minutes; with
+#                                the programs that are installed)
+#   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1 (4 minutes)
+#   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #
 # Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
 set -euo pipefail
@@ -29,7 +29,7 @@ done
 bash "$root_dir/scripts/setup.sh" --tests
 
 readonly build=$root_dir/build/bench
-# Warnings are the other builds' business: some compilers warn at -O3 only, and wrongly.
+# The other builds show warnings. Here some compilers give wrong ones, at -O3 only.
 configure "$build" --preset dev -DCMAKE_BUILD_TYPE=Release -DLABELSCOPE_WERROR=OFF
 say "Building with $(build_jobs) jobs"
 targets=()
@@ -43,7 +43,7 @@ for bench in "${benches[@]}"; do
 done
 cmake --build "$build" --parallel "$(build_jobs)" --target "${targets[@]}" >&2
 
-# Large files of this machine, where there are any, beside those made here.
+# Large files of this machine, if there are any, in addition to those made here.
 large_libraries() {
   local file seen=0
   for file in /usr/lib/*/libLLVM*.so.*; do
@@ -53,7 +53,7 @@ large_libraries() {
   done
 }
 
-# Kept from run to run: making them takes some seconds.
+# These are kept from run to run, because making them takes some seconds.
 readonly bin=$build/tests/bench elf=$build/tests/bench/large_elf
 aims=$(mktemp)
 trap 'rm -f "$aims"' EXIT

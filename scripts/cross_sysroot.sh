@@ -5,18 +5,18 @@
 #
 #   scripts/cross_sysroot.sh aarch64
 #
-# Prints the folder. When it is there already, nothing happens, and no network is needed; remove it to get newer
-# packages. Exits 77 when packages cannot be had (scripts/debian_packages.sh).
+# Prints the folder. If it exists already, nothing is done, and no network is needed; remove it to get newer
+# packages. Exits 77 if packages are not available (scripts/debian_packages.sh).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-# With all that they depend on, so that no version of a shared library is named here.
+# Their dependencies come with them, so that no version of a shared library is named here.
 readonly libraries=(
   libc6-dev libstdc++6 libbpf-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libspdlog-dev libfmt-dev libprotozero-dev
   libiberty-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev
   nlohmann-json3-dev catch2 libbenchmark-dev libzstd-dev liblzma-dev libbz2-dev)
-# Alone: musl-dev depends on a compiler, which must be one of this machine.
+# This comes without dependencies: musl-dev depends on a compiler, which must be one of this machine.
 readonly alone=(musl musl-dev)
 
 usage() {
@@ -31,7 +31,7 @@ esac
 readonly processor=$1
 readonly sysroot=$root_dir/build/sysroot/$processor
 
-# The cross compiler comes with this machine's own release, and the libraries must be of the same.
+# The cross compiler comes with this machine's own release, and the libraries must be of the same release.
 suite=$(debian_codename) || suite=bookworm
 readonly suite
 
@@ -39,7 +39,7 @@ readonly contents="$suite: ${libraries[*]} ${alone[*]} (with records)"
 is_whole() { [[ -f $sysroot/.contents && $(<"$sysroot/.contents") == "$contents" ]]; }
 
 if ! is_whole; then
-  # One at a time; whoever waited finds it made.
+  # One process makes it at a time; others that have waited find it made.
   mkdir -p "${sysroot%/*}"
   exec 8>"$sysroot.lock"
   flock 8
@@ -59,10 +59,10 @@ files+=$'\n'$(packages fetch "$arch" "$suite" "${alone[@]}") || exit
 say "Unpacking $(wc -l <<<"$files") packages into ${sysroot#"$root_dir"/}"
 readonly new=$sysroot.new
 rm -rf "$new"
-# As on an installed Debian: there is one /usr/lib, whatever a package calls it.
+# As on an installed Debian, /lib and /usr/lib are one folder.
 mkdir -p "$new"/usr/{bin,sbin,lib}
 for folder in bin sbin lib; do ln -s "usr/$folder" "$new/$folder"; done
-# Which package a library is in, and since which version: where dpkg keeps it, for scripts/package.sh.
+# scripts/package.sh reads here which package a library is in, and since which version, as dpkg keeps it.
 readonly records=$new/var/lib/dpkg/info
 mkdir -p "$records"
 while read -r file; do

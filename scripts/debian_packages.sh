@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Debian packages of any suite and architecture, without installing them: kernels for virtual machines, libraries for
-# another processor. Nothing of this machine's own package state is read or changed, and nothing here needs root.
+# another processor. This neither reads nor changes this machine's own package state, and needs no root.
 #
 #   scripts/debian_packages.sh fetch <arch> <suite> <package>...     downloads these packages
 #   scripts/debian_packages.sh closure <arch> <suite> <package>...   and all that they depend on
@@ -12,10 +12,10 @@
 # build/debian, or in $LABELSCOPE_DOWNLOADS, by exact version, next to the package lists, which are renewed after
 # twelve hours or when a file in them is gone.
 #
-# Where they come from: the mirror that this machine's own apt uses, or $LABELSCOPE_DEBIAN_MIRROR and
+# They come from the mirror that this machine's own apt uses, or from $LABELSCOPE_DEBIAN_MIRROR and
 # $LABELSCOPE_DEBIAN_SECURITY_MIRROR.
 #
-# What cannot be had (no network, no such package, not a Debian machine) ends with a sentence and exit status 77.
+# If packages are not available (no network, no such package, not a Debian machine), this prints a sentence and exits 77.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -33,8 +33,8 @@ wrong_usage() {
   exit 2
 }
 
-# Prints the address that this machine has for a suite of its own: $1 is the suite. Addresses of others, which may
-# have suites of the same name, are told from Debian's by the origin in their signed Release file.
+# Prints the address that this machine has for a suite: $1 is the suite. Other archives may have suites of the same
+# name; the origin in their signed Release file distinguishes them from Debian's.
 own_mirror() {
   # shellcheck disable=SC2016  # these are apt's variables
   apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI) $(ORIGIN)' 2>/dev/null |
@@ -57,7 +57,7 @@ find_mirrors() {
 }
 
 # A root for apt that knows one suite of one architecture. How to reach the network (proxies, certificates,
-# passwords) is as in this machine's own configuration; the rest of that stays out, its hooks above all.
+# passwords) is taken from this machine's own configuration; all else of it is left out, above all its hooks.
 make_apt_root() {
   find_mirrors
   [[ -r $keyring ]] || skip "$keyring is missing (Debian package debian-archive-keyring)"
@@ -100,7 +100,7 @@ apt_here() {
   APT_CONFIG=$apt_root/etc/apt.conf "$program" "$@"
 }
 
-# A suite can go from a mirror, and its security updates before it: what is left of it is used.
+# A suite can disappear from a mirror, its security updates even earlier. What is left is used.
 renew_lists() {
   local log=$apt_root/update.log
   say "Updating the package lists of $suite for $arch"
@@ -126,7 +126,7 @@ list_files() {
     awk -v quote="'" '$1 ~ "^" quote { gsub(quote, "", $1); print $1, $2, $3, $4 }'
 }
 
-# The same for packages: $1 is download, or closure for all that they depend on. For an installation apt names the
+# Does the same for packages: $1 is download, or closure for all that they depend on. For an installation apt names the
 # weakest of the hashes that it knows, for a download the strongest.
 locate_packages() {
   local how=$1 packages=("${@:2}")
@@ -144,7 +144,7 @@ is_whole() {
   [[ -s $file && $hash == SHA256:* ]] && echo "${hash#SHA256:}  $file" | sha256sum --check --status 2>/dev/null
 }
 
-# try_fetch <download|closure> <package>...: prints the paths; false if one cannot be had. The name in a list of
+# try_fetch <download|closure> <package>...: prints the paths; false if one is not available. The name in a list of
 # URIs has %3a for the colon of a version's epoch, as dpkg's own file names do.
 try_fetch() {
   local line uri name hash missing=() paths=() log=$apt_root/fetch.log
@@ -166,8 +166,8 @@ try_fetch() {
   printf '%s\n' "${paths[@]}"
 }
 
-# One file by apt's own ways of transport, checked against the hash. On its way it is in this suite's folder, which is
-# locked: packages for all architectures are in several suites' lists.
+# Loads one file by apt's own transports, and checks its hash. While it is loaded it is in this suite's folder, which
+# is locked: packages for all architectures are in several suites' lists.
 fetch_file() {
   local uri=$1 file=$2 hash=$3 new=$apt_root/cache/new.deb
   rm -f "$new"
@@ -190,7 +190,7 @@ fetch() {
 }
 
 # The meta-package's Depends names the kernel; since 7.x the kernel's image is in a package that that one depends on.
-# A mirror may list versions whose files are gone (those of suites past their support): older ones are tried.
+# A mirror may list versions whose files are gone (those of suites past their support), so older ones are tried, too.
 kernel() {
   local meta=linux-image-cloud-$arch version image binary paths
   local -a versions
@@ -216,8 +216,8 @@ depends_on() {
     sed 's/^ *//; s/ .*//; s/:.*//' | grep -m 1 -E "$2" || true
 }
 
-# Symbolic links that a package makes to its own root would lead out of the folder; they are made relative by
-# cross_sysroot.sh, which needs them. A folder that is a link already (merged /usr) stays one.
+# Symbolic links that a package makes to its own root would lead out of the folder. cross_sysroot.sh, which needs
+# them, makes them relative. A folder that is a link already (merged /usr) stays one.
 extract() {
   local file=$1 folder=$2
   shift 2
@@ -250,7 +250,7 @@ done
 
 readonly apt_root=$downloads/$suite-$arch
 mkdir -p "$apt_root"
-# One at a time for each suite: apt's own lock fails, it does not wait.
+# One process at a time for each suite, because apt's own lock does not wait but fails.
 exec 9>"$apt_root/lock"
 flock 9
 need_lists

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows what labelscope does, on a service whose truth is known: installs what is missing, builds, starts the demo
-# service, records it, and prints where its time went, by label, beside what the service itself says.
+# service, records it, and prints where its time went, by label, next to the service's own numbers.
 #
 #   scripts/demo.sh [--duration SECONDS]
 #
@@ -23,7 +23,7 @@ can_be_root || die "recording needs root, and there is no sudo here: run this as
 
 bash "$root_dir/scripts/setup.sh"
 
-# The build of scripts/test.sh, so that whoever runs both compiles once; without the tests where it is new.
+# It uses the build folder of scripts/test.sh, so that running both compiles once. A new build leaves out the tests.
 readonly build=$root_dir/build/dev
 without_tests=()
 [[ -f $build/CMakeCache.txt ]] || without_tests=(-DBUILD_TESTING=OFF)
@@ -40,7 +40,7 @@ mkdir -p "$recordings"
 work=$(mktemp -d)
 service_pid=''
 
-# On every way out, the service ends and nothing temporary stays.
+# Whatever ends this script also ends the service and removes temporary files.
 end_demo() {
   [[ -z $service_pid ]] || kill -TERM "$service_pid" 2>/dev/null || true
   rm -rf "$work"
@@ -51,7 +51,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 say "Starting the demo service: three tenants, two routes"
-# It would end by itself if this script were killed the hard way.
+# The service ends by itself if this script is killed by SIGKILL.
 "$service" --seconds $((seconds + 120)) >"$work/truth" &
 service_pid=$!
 for ((attempt = 0; attempt < 500; attempt++)); do
@@ -77,7 +77,7 @@ service_pid=''
 ((service_status == 0)) || die "the demo service ended with status $service_status"
 
 # The service's last line: {"cpu_ns": N, ..., "labels": {"tenant": {"acme": N, ...}, "http.route": {...}}}.
-# Its shares are held against those of the tables above, whose rows are: value, share, ±, time, samples, bar.
+# Its shares are compared with those of the tables above, whose rows are: value, share, ±, time, samples, bar.
 compare() {
   awk -v key_list='tenant,http.route' '
     function between(text, from, to,    start) {

@@ -1,10 +1,10 @@
-# What makes a build quicker and changes nothing of what is built, but for folders that debug information names: a
-# compiler cache, and standard headers that are read once. Each is used where it is there, and none is demanded.
+# Makes builds quicker without changing the result (except folders that debug information names): by a compiler cache,
+# and by standard headers that are read once. Each is used if it is there, and none is required.
 
 # ccache, if it is installed and no other launcher was asked for. It finds an object again in another folder (a fresh
 # clone, a second worktree, CI): paths below the tree count as relative, and the folder of the build does not count at
-# all. So debug information may name the folder of whoever compiled a source first. An object that was compiled with a
-# precompiled header is found only if ccache may believe that header, which "pch_defines" and "time_macros" say.
+# all. So debug information may name the folder in which a source was compiled first. An object that was compiled with a
+# precompiled header is found only if ccache may trust that header, which "pch_defines" and "time_macros" allow.
 find_program(LABELSCOPE_CCACHE ccache)
 mark_as_advanced(LABELSCOPE_CCACHE)
 if(LABELSCOPE_CCACHE)
@@ -23,8 +23,8 @@ endif()
 set(labelscope_precompile OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_CLANG_TIDY)
   set(labelscope_precompile ON)
-  # ccache asks for the first. Of what comes from a precompiled header g++ 12 forgets that it is a system's, and warns of
-  # copies of std::string that do not exist.
+  # ccache needs the first. g++ 12 forgets that a precompiled header is the system's, and warns of copies of std::string
+  # that do not exist.
   set(labelscope_precompile_options -fpch-preprocess
     $<$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endif()

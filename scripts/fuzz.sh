@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang's libFuzzer (Debian: clang-14, libclang-rt-14-dev) and the sanitizers, and runs them one
-# after the other, from the corpus in testdata/fuzz_corpus. What breaks one is left in build/fuzz/found/NAME/.
+# after the other, from the corpus in testdata/fuzz_corpus. Inputs that break one are left in build/fuzz/found/NAME/.
 #
-#   scripts/fuzz.sh [--seconds N] [--only NAME]...       N: for each fuzzer, 60 unless told
+#   scripts/fuzz.sh [--seconds N] [--only NAME]...       N: for each fuzzer, 60 by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

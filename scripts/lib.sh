@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder (sourced, not run): where the tree is, how to speak, how to become root.
-# All of it goes to stderr: stdout belongs to results.
+# The scripts of this folder source this: the place of the tree, messages, and how to become root. All messages go
+# to stderr, because stdout is for results.
 # shellcheck shell=bash
 
 root_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -12,13 +12,13 @@ die() {
   exit 1
 }
 
-# What cannot be done here, and is no failure: ctest and the other scripts know 77.
+# Something cannot be done here, which is no failure: ctest and the other scripts know 77.
 skip() {
   printf 'skipped: %s\n' "$*" >&2
   exit 77
 }
 
-# True where as_root can work at all.
+# True if as_root can work at all.
 can_be_root() { ((EUID == 0)) || command -v sudo >/dev/null; }
 
 # Runs a command as root: directly, or through sudo (which may ask for a password).
@@ -30,7 +30,7 @@ as_root() {
   fi
 }
 
-# What was made by root in the build tree goes back to the user, who could not remove or rebuild it otherwise.
+# Gives files that root has made in the build tree back to the user, who could not remove or rebuild them otherwise.
 give_back() {
   ((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "$@"
 }
@@ -41,7 +41,7 @@ debian_codename() {
   (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian && -n ${VERSION_CODENAME:-} ]] && echo "$VERSION_CODENAME")
 }
 
-# Package lists, and what was chosen by them, are used for so long before newer ones are asked for.
+# Package lists, and the choices made by them, are renewed after this time.
 # shellcheck disable=SC2034  # for the scripts that source this
 readonly package_lists_minutes=720
 
@@ -58,7 +58,7 @@ as_many_as_fit() {
 # Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
 build_jobs() { as_many_as_fit 1024; }
 
-# configure <folder> <cmake argument...>: quiet when all is well, everything when not.
+# configure <folder> <cmake argument...>: prints its output only if it fails.
 configure() {
   local folder=$1 log=$1/configure.log
   shift

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Makes what others install, for one processor:
+# Makes the packages for one processor:
 #
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
-#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs nothing but glibc, 2.36 or
+#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs only glibc, 2.36 or
 #                                              newer if it is built on Debian 12
 #
 #   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>] [--configure]
 #
 # The default is this machine's processor; aarch64 can be built on x86-64, too. It is built for release, in
-# build/package-<processor> or where --build says; a folder that is configured already is built as it is. --configure
-# ends before the build. The output goes to build/packages, where packages of other versions are removed, or to a folder
-# of your own, where all else stays. Prints the paths of what it made. The same commit and tools give the same bytes,
-# wherever the tree is, if it is built for release: times are the commit's, or $SOURCE_DATE_EPOCH.
+# build/package-<processor> or in the folder of --build; a folder that is configured already is built as it is.
+# --configure ends before the build. The output goes to build/packages, where packages of other versions are removed,
+# or to a folder of your own, where all else stays. Prints the paths of what it made. The same commit and tools give
+# the same bytes in every folder, if it is built for release: times are the commit's, or $SOURCE_DATE_EPOCH.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -46,7 +46,7 @@ for program in dpkg-deb readelf gzip; do
   command -v "$program" >/dev/null || die "$program is not installed: packages are made on Debian or Ubuntu"
 done
 
-# The libraries that it is built with tell the packages it depends on: this machine's, or those of the sysroot.
+# The libraries that it is built with, of this machine or of the sysroot, determine the packages that it depends on.
 cross=0 package_records=/var/lib/dpkg/info documents=/usr/share/doc
 if [[ $processor != "$(uname -m)" ]]; then
   [[ $processor == aarch64 ]] || die "packages for $processor are made on such a machine"
@@ -55,17 +55,17 @@ if [[ $processor != "$(uname -m)" ]]; then
   package_records=$sysroot/var/lib/dpkg/info documents=$sysroot/usr/share/doc
 fi
 
-# Libraries go where Debian has them, in a folder of their architecture's own: CMake would not choose it in a cross build.
+# Libraries go where Debian has them, in a folder for their architecture, which CMake would not choose in a cross build.
 configure_release() {
   local arguments=(--preset release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=lib/$processor-linux-gnu")
   ((cross == 0)) || arguments+=("-DCMAKE_TOOLCHAIN_FILE=$root_dir/scripts/aarch64-toolchain.cmake")
   configure "$build" "${arguments[@]}" || die "configuring failed"
 }
 
-# What is packed, and no test.
+# Builds what is packed, and no test.
 build_products() {
   say "Building with $(build_jobs) jobs"
-  # One at a time in a folder: two of Ninja would lose each other's notes of what is built.
+  # One build at a time in a folder: two of Ninja would lose each other's notes of what is built.
   local lock
   exec {lock}>"$build/.package.lock"
   flock "$lock"
@@ -78,7 +78,7 @@ git_here() {
   git -c safe.directory='*' -C "$root_dir" "$@" 2>/dev/null
 }
 
-# 0.1.0 for the commit that has the tag v0.1.0; others come before it.
+# The version is 0.1.0 for the commit that has the tag v0.1.0; those of other commits sort before it.
 find_version() {
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
   [[ -n $version ]] || die "$build is not a configured build of this tree"
@@ -107,15 +107,15 @@ needed_by() {
     needs && / Name: / { for (i = 1; i < NF; ++i) if ($i == "Name:") print file, $(i + 1) }'
 }
 
-# The package of a library with the oldest version that will do. Its maintainers say it twice: in shlibs for the
-# library as a whole, in symbols for each version node; the newer one counts.
+# The package of a library with the oldest version that will do. Its maintainers publish that twice: in shlibs for the
+# library as a whole, and in symbols for each version node; the newer one counts.
 package_of() {
   local soname=$1 nodes=$2 name number said oldest
   name=${soname%%.so*} number=${soname##*.so.}
   said=$(awk -v name="$name" -v number="$number" '$1 == name && $2 == number { $1 = $2 = ""; print; exit }' \
     "$package_records"/*:"$arch".shlibs | sed 's/^ *//')
   [[ -n $said ]] || die "no package is known to have $soname (there is no record of it in $package_records)"
-  # Names of several packages, or a version already newer: as it is.
+  # Names of several packages, or a version that is newer already, stay as they are.
   oldest=$(awk -v soname="$soname" -v nodes=" $nodes " '
     /^[^ *|]/ { here = $1 == soname }
     here && split($1, at, "@") == 2 && at[1] == at[2] && index(nodes, " " at[1] " ") { print $2 }' \
@@ -130,7 +130,7 @@ package_of() {
   echo "$said"
 }
 
-# dependencies_of <folder>: of all ELF files in it, by commas.
+# dependencies_of <folder>: those of all ELF files in it, with commas in between.
 dependencies_of() {
   local needed soname nodes
   needed=$(find "$1" -type f \( -perm /111 -o -name '*.so*' \) -print0 | while IFS= read -r -d '' file; do
@@ -142,7 +142,7 @@ dependencies_of() {
   done | sort -u | paste -sd , | sed 's/,/, /g'
 }
 
-# Licence texts that every Debian has are named, not repeated.
+# Licence texts that every Debian has are referred to, not repeated.
 write_copyright() {
   cat <<EOF_COPYRIGHT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -161,14 +161,14 @@ $(sed 's/^$/./; s/^/ /' "$root_dir/bpf/LICENSE.BSD-2-Clause")
 EOF_COPYRIGHT
 }
 
-# Everything in it as old as the commit.
+# Everything in it gets the time of the commit.
 settle() {
   find "$1" -name '*.[1-8]' -path '*/man/*' -type f -exec gzip -9n {} +
   find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 }
 
-# write_shlibs <folder> <package>: which package others need that link its libraries, and since when. Only sonames with
-# a number can be said; libcustomlabels.so has none, because the ABI gives its name.
+# write_shlibs <folder> <package>: which package a program needs that links its libraries, and since which version. Only
+# sonames with a number can be listed; libcustomlabels.so has none, because the ABI defines its name.
 write_shlibs() {
   local root=$1 package=$2 file soname
   find "$root" -name '*.so.*' -type f | sort | while read -r file; do
@@ -179,18 +179,18 @@ write_shlibs() {
   [[ -s $root/DEBIAN/shlibs ]] || rm "$root/DEBIAN/shlibs"
 }
 
-# has_shared_paths <folder>: libraries are not in a folder of their architecture's own.
+# has_shared_paths <folder>: true if libraries are not in a folder for their architecture.
 has_shared_paths() {
   [[ -n $(find "$1/usr/lib" -mindepth 1 -maxdepth 1 ! -name "$processor-linux-gnu" -print -quit) ]]
 }
 
-# write_changelog <package>: what Debian's tools look for; the commits tell the rest.
+# write_changelog <package>: the file that Debian's tools look for; the commits have the details.
 write_changelog() {
   printf 'labelscope (%s) unstable; urgency=medium\n\n  * As of the commit that the version names.\n\n' "$version"
   printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
 }
 
-# copy_pages <folder>: README.md and the pages of docs/. Links to what is in the source alone become plain words.
+# copy_pages <folder>: README.md and the pages of docs/. Links to files that are only in the source become plain words.
 copy_pages() {
   local page target
   mkdir -p "$1/docs/schema"
@@ -209,8 +209,8 @@ deb() {
   local package=$1 section=$2 more=$3 multi_arch=$4 summary=$5 root=$work/$1 depends
   shift 5
   install_into "$root" /usr "$package"
-  # Those of two architectures cannot both be there if they have files of one name. (A folder that is configured for
-  # another prefix than /usr has its libraries in there.)
+  # Packages of two architectures cannot both be installed if they have files of one name. (A folder that is configured
+  # for another prefix than /usr has its libraries in there.)
   [[ $multi_arch != same ]] || ! has_shared_paths "$root" || multi_arch=no
   depends=$(dependencies_of "$root")
   mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
@@ -226,7 +226,7 @@ deb() {
     printf 'Description: %s\n' "$summary"
     printf ' %s\n' "$@"
   } >"$root/DEBIAN/control"
-  # The loader's cache is renewed after libraries came or went.
+  # The loader's cache is renewed after libraries were installed or removed.
   if compgen -G "$root/usr/lib/*.so*" >/dev/null || compgen -G "$root/usr/lib/*/*.so*" >/dev/null; then
     [[ $section != libs ]] || echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
   fi
@@ -235,7 +235,7 @@ deb() {
   dpkg-deb --root-owner-group -Zxz --build "$root" "$made/${package}_${version}_$arch.deb" >/dev/null
 }
 
-# What is linked into the program keeps its authors' terms beside it.
+# The licences of what is linked into the program are put beside it.
 archive() {
   local name=labelscope-$version-$processor root=$work/archive package source
   local top=$root/$name
@@ -297,7 +297,7 @@ deb libcustomlabels-dev libdevel "libcustomlabels (= $version)" same \
   'and pkg-config.'
 archive
 
-# Of other versions: whoever installs *.deb from there wants one of each.
+# Removes packages of other versions: a user who installs *.deb from there wants one of each.
 if [[ $output -ef $own_output ]]; then
   rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev}_*_"$arch".deb \
     "$output"/labelscope-*-"$processor".tar.gz

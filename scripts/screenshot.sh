@@ -2,7 +2,7 @@
 # Makes the picture at the top of README.md: records the demo service (demo.sh) and takes a picture of the page in a
 # headless Chromium.
 #
-#   scripts/screenshot.sh [PAGE.html]     PAGE.html: a page that is there already, instead of the demo's
+#   scripts/screenshot.sh [PAGE.html]     PAGE.html: an existing page, instead of the demo's
 #
 # Needs node and chromium. Writes docs/page.png.
 set -euo pipefail
@@ -23,7 +23,7 @@ if [[ -z $page ]]; then
 fi
 [[ -f $page ]] || die "there is no page $page"
 
-# Grouped by tenant, coloured by route: what no other viewer shows.
+# The picture is grouped by tenant and coloured by route, which no other viewer shows.
 readonly fragment='#groups=%5B%22tenant%22%5D&color=http.route'
 node "$root_dir/tests/page/screenshot.mjs" "$page" "$root_dir/docs/page.png" "$fragment" 1280 720
 say "Wrote docs/page.png ($(($(stat -c %s "$root_dir/docs/page.png") / 1024)) KiB)"

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Installs what labelscope is built from, and with --tests what its tests need as well. Only packages that are
-# missing are installed, so a second run changes nothing and needs no network.
+# Installs the packages that labelscope is built from, and with --tests those that its tests need. Only packages that
+# are missing are installed, so a second run changes nothing and needs no network.
 #
 #   scripts/setup.sh [--tests] [--check]
 #
-# --check installs nothing: it names what is missing and exits 1 if anything is.
-# Debian 12 or newer and Ubuntu: through apt, as root or with sudo. Elsewhere: names the missing packages.
+# --check installs nothing: it lists what is missing, and exits 1 if anything is.
+# On Debian 12 or newer and on Ubuntu it uses apt, as root or with sudo. Elsewhere it lists the missing packages.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-# Debian keeps bpftool where only root's PATH looks.
+# Debian keeps bpftool in a folder that only root's PATH has.
 PATH=$PATH:/usr/sbin:/sbin
 
-# Debian package, Fedora package, and how to see that it is there where there is no dpkg:
+# The columns are: Debian package, Fedora package, and how to find out without dpkg that it is there:
 # a command, a pkg-config module (pc:) or a header (h:).
 readonly build_requirements='
 cmake               cmake                   cmake
@@ -62,7 +62,7 @@ jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
-# Virtual machines with other kernels (tests/vm).
+# For virtual machines with other kernels (tests/vm).
 readonly guest_requirements='
 qemu-system-arm         qemu-system-aarch64        optional
 cpio                    cpio                       optional
@@ -70,7 +70,7 @@ busybox                 busybox                    optional
 file                    file                       optional
 libcap2-bin             libcap                     optional
 '
-# The cross build for aarch64, its unit tests (qemu-user), and virtual machines of this processor.
+# For the cross build for aarch64, its unit tests (qemu-user), and virtual machines of that processor.
 readonly cross_requirements='
 g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
 qemu-user-static        qemu-user-static           optional
@@ -120,7 +120,7 @@ missing_on_debian() {
       bpftool version >/dev/null 2>&1 || printf '%s\n' linux-tools-common linux-tools-generic
       continue
     fi
-    # Of this one there are two packages, either of which would remove the other.
+    # There are two packages with it, either of which would remove the other.
     if [[ $package == busybox ]] && command -v busybox >/dev/null; then continue; fi
     # Under Debian these two come under other names as well (pkgconf, a compiler from elsewhere).
     if [[ $package == pkg-config || $package == g++ ]] && is_there "$check"; then continue; fi
@@ -180,7 +180,7 @@ setup_elsewhere() {
   die "install them and run this again"
 }
 
-# The presets are of version 6, which is CMake 3.25.
+# The presets have version 6, which needs CMake 3.25.
 check_cmake() {
   local version
   version=$(cmake --version | sed -n '1s/^cmake version \([0-9.]*\).*/\1/p')

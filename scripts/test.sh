@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped"; the exit
-# status is 0 only if nothing failed. Before it stand the reasons of what was skipped, what failed, and a table of times.
+# status is 0 only if nothing failed. Above it are the reasons of skipped tests, the failures, and a table of times.
 #
 #   scripts/test.sh [--preset dev|asan|tsan|tidy] [--thorough] [--no-sudo] [--aarch64]
 #                   [--no-guests|--guests|--all-kernels] [ctest argument...]
 #   scripts/test.sh -R symbolizer           tests whose name matches
 #   scripts/test.sh -L unit                 one tier (tests/README.md)
-#   scripts/test.sh --thorough              what is tried again and again as often as it can find something
+#   scripts/test.sh --thorough              repeats tests that depend on chance more often
 #   scripts/test.sh --no-guests             without virtual machines
 #   scripts/test.sh --all-kernels           in virtual machines with every kernel that is supported
-#   scripts/test.sh --aarch64               and for that processor: the unit tests in an emulator, and packages
+#   scripts/test.sh --aarch64               also for that processor: the unit tests in an emulator, and packages
 #
 # A test that fails runs once more by itself at the end. If it passes then, it counts as passed and is listed as unsteady,
 # with what it printed both times; more than three of these are a failure.
 #
 # Virtual machines (tests/vm) are aarch64 with Linux 6.1, twice, and x86-64 with 5.10; they are built and run beside the
-# tests that do not watch live processes. They are left out where ctest has arguments, unless --guests asks for them, and for other presets
-# than dev. With LABELSCOPE_CI=1 it is a failure if one of them cannot be had.
+# tests that do not watch live processes. They are left out if ctest has arguments, unless --guests asks for them, and
+# for other presets than dev. With LABELSCOPE_CI=1 it is a failure if one of them is not available.
 #
-# Tests that sample with BPF need root: without it they run through sudo where there is sudo, and are skipped
+# Tests that sample with BPF need root: without it they run through sudo if there is sudo, and are skipped
 # with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -59,7 +59,7 @@ elif [[ -z $guests ]]; then
   if ((${#ctest_arguments[@]} == 0)); then guests=usual; else guests=none; fi
 fi
 
-# A build that fails is one failure: whoever reads only the last line must not take it for success.
+# A build that fails counts as one failure, so that the last line does not look like success.
 build_failed() {
   printf 'error: %s\n' "$1" >&2
   echo "0 passed, 1 failed, 0 skipped"
@@ -107,7 +107,7 @@ if ((EUID != 0)); then
   fi
 fi
 
-# Tests that watch live processes want processors: there are no more of them at a time than there are processors, and
+# Tests that watch live processes need processors: no more of them run at a time than there are processors, and
 # those that measure have the machine to themselves (RUN_SERIAL). The resolver matrix mostly waits for samples of programs
 # that wait themselves: in 1,344 cases two processors are busy for a third of the time when two run at once.
 readonly live='^(process|kernel|cli|consumer|bench)$'
@@ -122,25 +122,25 @@ ctest_here() {
   as_root_if_allowed ctest --test-dir "$build" --output-on-failure --no-tests=ignore --timeout 300 \
     --output-junit "$reports/$name.xml" "$@" >&2
 }
-# A part whose ctest fails although none of its tests did, or leaves no report, has crashed, or had a wrong argument.
+# If ctest fails although no test did, or leaves no report, it has crashed or had a wrong argument.
 run_tests() {
   timed "tests: $1" ctest_here "$@" ${ctest_arguments[@]+"${ctest_arguments[@]}"} && [[ -s $reports/$1.xml ]] && return
   grep -q 'status="fail"\|<failure' "$reports/$1.xml" 2>/dev/null ||
     printf 'failed\tctest: %s\tits message is above\n' "$1" >>"$reports/crashed.txt"
 }
 
-# The machines to boot: architecture, kernel and, where it is not the usual one, processor.
+# The machines to boot: architecture, kernel and, if it is not the usual one, processor.
 list_guests() {
   local kernel
-  # isolated: one of the two processors has nothing to do but a test's own program.
+  # isolated: one of the two processors runs only a test's own program.
   printf '%s\n' aarch64-6.1 x86_64-5.10 aarch64-6.1-isolated
   [[ $guests == all ]] || return 0
   printf '%s\n' aarch64-6.1-max aarch64-5.10 x86_64-6.1
   for kernel in 6.12 7; do printf '%s\n' {aarch64,x86_64}-"$kernel"; done
 }
 
-# For another processor: a build of its own, whose tests are other tests, and the virtual machines. Of what cannot be had,
-# the state says it: "failed" or "skipped"; the last line of the log has the reason.
+# For another processor: a build of its own, whose tests are other tests, and the virtual machines. If something is not
+# available, the state is "failed" or "skipped", and the last line of the log has the reason.
 build_for_aarch64() {
   local status=0 work=(--for-guests)
   if ((aarch64)); then work=(--output-junit "$reports/aarch64.xml"); fi
@@ -155,14 +155,14 @@ run_elsewhere() {
   local names=()
   if [[ $(uname -m) == x86_64 ]]; then timed "for aarch64, beside the tests" build_for_aarch64; fi
   [[ $guests != none ]] || return 0
-  # Not from an older build, where there is none of today: that is told as a failure of the build.
+  # If today's build has failed, an older one must not be tested: the failure of the build is reported.
   mapfile -t names < <(if [[ ! -e $reports/aarch64.state ]]; then list_guests; else list_guests | grep -v '^aarch64'; fi)
   printf '%s\n' "${names[@]}" >"$reports/guests"
   timed "virtual machines, beside the tests" bash "$root_dir/tests/vm/run.sh" "${names[@]}" >"$reports/guests.txt" || true
   timed "virtual machines, what failed once more" bash "$root_dir/tests/vm/again.sh" "${names[@]}"
 }
 
-# ctest asks each test program for its cases when it is new; two that do so at once would write the same files.
+# ctest asks each new test program for its cases; two runs that do so at once would write the same files.
 ctest --test-dir "$build" --show-only >/dev/null || build_failed "ctest cannot list the tests"
 elsewhere=''
 if [[ $preset == dev ]] && { ((aarch64)) || [[ $guests != none ]]; }; then
@@ -187,7 +187,7 @@ fi
 say "Running the tests that watch live processes"
 run_tests live --parallel "$processors" --label-regex "$live" --label-exclude "$matrix"
 
-# What failed, once more and by itself.
+# Runs what failed once more, by itself.
 readonly most_again=20 most_unsteady=3
 report() { python3 "$root_dir/scripts/test_report.py" "$@"; }
 failed_tests=$(report failed "$reports") || build_failed "the reports of ctest cannot be read"

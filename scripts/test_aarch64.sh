@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds everything for aarch64 on another machine, packages included, and runs the unit tests under qemu's user mode;
-# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it beside the tests of
-# this processor.
+# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it while the tests of
+# this processor run.
 #
 #   scripts/test_aarch64.sh [<ctest argument>...]
 #   scripts/test_aarch64.sh --for-guests    builds what virtual machines need, and runs nothing
 #
-# Exits 77, with the reason as its last line, where the cross compiler, qemu or the libraries cannot be had.
+# Exits 77, with the reason as its last line, if the cross compiler, qemu or the libraries are not available.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,7 +23,7 @@ configure "$build" --preset aarch64 -DLABELSCOPE_GUEST_TESTS_ONLY="$for_guests"
 say "Building for aarch64 with $(build_jobs) jobs"
 cmake --build "$build" --parallel "$(build_jobs)" >&2
 if [[ $for_guests == ON ]]; then exit; fi
-# Not where packages of a release go: this build is made to be quick.
+# Packages of a release are in another folder, because this build is made to be quick.
 rm -rf "$build/packages"
 bash "$root_dir/scripts/package.sh" --arch aarch64 --build "$build" --output "$build/packages" >&2
 say "Running the unit tests under qemu"
