@@ -1,5 +1,5 @@
-// `labelscope dump`, from top to bottom: reads each process by ptrace or BPF, renders it, and says
-// how it went.
+// `labelscope dump`, from top to bottom: reads each process by ptrace or BPF, renders it, and
+// reports how it went.
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class Dumping {
 int Dumping::run() {
   raise_file_limit();
   unsigned work = options_.core.empty() ? kReadsTargets : kReadsFiles;
-  // What ptrace may not look at is seen only when it is tried.
+  // Whether ptrace may read a process is only known after trying.
   if (options_.core.empty() && options_.backend != Backend::kPtrace) work |= kLoadsBpf;
   if (options_.core.empty() && options_.backend != Backend::kBpf) work |= kStopsThreads;
   if (Status given_up = drop_rights(work, options_.drop_to); !given_up) {
@@ -117,7 +117,7 @@ int Dumping::dump_live(Pid pid) {
   return show_live(*dump);
 }
 
-// Some threads did not stop for ptrace in time. Reads them by BPF, if the user wants that and the
+// Some threads did not stop for ptrace in time. Reads them by BPF if the user wants that and the
 // kernel allows it. Counts those that stay unread.
 void Dumping::read_late_threads(ProcessDump& dump) {
   const auto& threads = dump.snapshot.threads;

@@ -1,4 +1,4 @@
-// Reads, adds up, selects, renders.
+// Reads recordings, adds them up, selects samples, renders.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 namespace labelscope::cli {
 namespace {
 
-// "heap.pprof, other.pprof"
+// Returns "heap.pprof, other.pprof".
 std::string file_names(const std::vector<std::string>& paths) {
   std::string names;
   for (const std::string& path : paths) {

@@ -16,7 +16,7 @@
 namespace labelscope::cli {
 namespace {
 
-// A table of request IDs tells nobody anything: not one of them is in both.
+// A table of request IDs shows nothing: no ID is in both recordings.
 constexpr std::size_t kFewValues = 100;
 
 using Kind = ComparedRow::Kind;
@@ -58,7 +58,7 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
     if (of_stack[i].samples == 0) continue;
     const std::vector<Index> none;
     const std::vector<Index>& frames = i < profile.stacks.size() ? profile.stacks[i].frames : none;
-    // Once, however often it has called itself.
+    // A function counts once in a stack, however often it has called itself.
     std::set<FrameTree::Name> inside;
     for (const Index frame : frames) {
       const std::vector<FrameTree::Name>& here = of_location[frame];
@@ -185,7 +185,7 @@ Result<std::string> merge_sides(Profile& a, Profile b) {
     }
     for (LabelSet& set : profile->label_sets) set.push_back({key, side, 0});
   }
-  // Each from its own start: how long ago they were recorded is no difference.
+  // Each recording counts from its own start: how long ago it was made is no difference.
   b.start_unix_ns = a.start_unix_ns;
   if (Status merged = merge(a, std::move(b)); !merged) return std::move(merged).error();
   return key;

@@ -1,4 +1,4 @@
-// What the static rules say of files: of those that the user has named (check FILE...), and of
+// What the static rules find in files: in those that the user has named (check FILE...), and in
 // those that checked processes have loaded.
 #pragma once
 
@@ -14,27 +14,27 @@
 
 namespace labelscope::cli {
 
-// Adds a subject for each file that publishes labels or tries to, of these and of all files below
-// directories. Problems: a named file that cannot be checked or publishes nothing, and a directory
-// without any publisher. A file below a directory that cannot be read is a remark.
+// Adds a subject for each file that publishes labels or tries to, among these files and all files
+// below these directories. Problems are: a named file that cannot be checked or publishes nothing,
+// and a directory without any publisher. A file below a directory that cannot be read is a remark.
 void check_files(const std::vector<std::string>& paths, CheckReport& report);
 
-// Files are opened while a process has them, and judged later: in a short-lived program there is
-// only time for its labels.
+// Opens files while a process has them, and judges them later: a short-lived program leaves no time
+// for more than its labels.
 class LoadedFiles {
  public:
-  // Notes which files are mapped, and what planning found that a file alone cannot tell.
+  // Notes which files are mapped, and what planning found that is not in the file itself.
   void look_at(const LiveProcess& process, const ProcessPlan& plan);
 
   // Adds a subject for each file that publishes labels or tries to, and a problem for each file
-  // that should by its name and cannot be judged. Call it once.
+  // that should publish by its name and cannot be judged. Call it once.
   void report(CheckReport& report);
 
  private:
   struct File {
     std::string path;
-    UniqueFd waiting;                       // to be judged
-    std::optional<CheckedSubject> subject;  // set if it was judged, and publishes or tries to
+    UniqueFd waiting;                       // open until it is judged
+    std::optional<CheckedSubject> subject;  // set if it was judged and publishes, or tries to
     std::string version_in_memory;          // what is wrong with it; empty if nothing
     std::optional<bool> loaded_later;       // nullopt: not known
   };

@@ -1,5 +1,5 @@
-// From a command to a report: the program is started under ptrace (../step/program_tracer.h), and
-// what was seen becomes subjects, effort and remarks.
+// Starts the program under ptrace (../step/program_tracer.h), and makes subjects, effort and
+// remarks of what was seen.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -19,12 +19,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What is left when the program has ended is not asked for long.
+// Processes that are left when the program has ended get this long to end after SIGTERM.
 constexpr milliseconds kGrace{200};
-// Names that a remark tells; the rest is a number.
+// A remark lists this many names, and counts the rest.
 constexpr std::size_t kMaxNames = 5;
 
-// Changes that went unseen in functions that were not stepped through later, either.
+// Unseen changes in functions that were not stepped through later, either.
 struct Unproven {
   std::uint64_t changes = 0;
   std::set<std::string> functions;
@@ -80,7 +80,7 @@ class StepCheck {
     if (Status status = trace_program(program->pid(), tracing, record_); !status) return status;
     if (record_.wait_status) program->note_ended(*record_.wait_status);
     namer_.set_cancelled({});
-    namer_.end();  // what is left of our children now is the program's
+    namer_.end();  // our only children now are the program's
     files_.report(report_);
     report_process();
     report_problems();
@@ -146,7 +146,7 @@ class StepCheck {
     }
   }
 
-  // What was not proven.
+  // Reports what was not proven.
   void report_gaps() {
     auto remark = [&](const std::string& text) { report_.remarks.push_back(text); };
     auto gap = [&](const char* name, const std::string& text) {
@@ -225,11 +225,11 @@ class StepCheck {
   FileNamer namer_;
   LoadedFiles files_;
   std::string process_name_;
-  std::string publisher_;          // path of the first file that publishes; empty: none ever did
-  std::set<unsigned> sources_;     // label sources of those that ever did
+  std::string publisher_;          // path of the first file that publishes; empty: no file did
+  std::set<unsigned> sources_;     // label sources of the files that have published
   std::string absence_;            // why nothing publishes labels
   bool has_triggers_ = false;      // there is something to step
-  std::set<std::string> missing_;  // declared updates that no file has
+  std::set<std::string> missing_;  // declared updates that no file defines
 };
 
 }  // namespace

@@ -19,12 +19,14 @@ using std::chrono::milliseconds;
 // A process may give its threads a new name for each sample.
 constexpr std::size_t kMaxDiagnostics = 200;
 
-// Libraries are loaded mostly when a program starts: planned often then, and ever more rarely.
+// Libraries are mostly loaded when a program starts. So the process is planned often then, and ever
+// more rarely later.
 constexpr microseconds kShortestPlanPause{200};
 constexpr milliseconds kLongestPlanPause{200};
 constexpr int kPartOfAge = 20;
 
-// A process may execute one program after the other; not so fast that none can be read, for long.
+// A process may execute one program after the other, but hardly for long so fast that none can be
+// read.
 constexpr int kMostAttempts = 3;
 
 bool same_recipes(const ProcessPlan& a, const ProcessPlan& b) {
@@ -44,7 +46,7 @@ bool same_facts(const ProcessPlan& a, const ProcessPlan& b) {
                             &Finding::rule);
 }
 
-// A thread, or a program, that is not yet so far that it could have labels.
+// The thread, or its program, has just started and cannot have labels yet.
 bool is_starting(ls_outcome outcome) {
   return outcome == LS_UNREADABLE_NOT_RELOCATED || outcome == LS_UNREADABLE_NO_THREAD_POINTER;
 }
@@ -126,7 +128,7 @@ Status WatchedProcess::open() {
   return {};
 }
 
-// A plan that is made without the process's memory has no publishers, whoever there is.
+// A plan that could not read the process's memory finds no publishers, even if there are some.
 bool WatchedProcess::may_not_be_read() const {
   auto mappings = process_->mappings();
   if (!mappings || mappings->empty()) return false;
@@ -147,7 +149,7 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
   planned_at_ = Clock::now();
   plan_now_ = false;
   if (!plan) {
-    // The planner is refused a file; the kernel's reason for refusing the process says more.
+    // The planner was refused a file; the kernel's reason for refusing the process is more exact.
     const bool refused = plan.error().code == ErrorCode::kPermission;
     if (!refused) return std::move(plan).error();
     return StoppedThread::refusal(process_->seen_through(), std::move(plan).error());
@@ -185,7 +187,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
   }
 }
 
-// On success `reading` holds what is true of the program that the plan was made for.
+// On success `reading` holds the facts of the program that the plan was made for.
 Result<std::uint64_t> WatchedProcess::read_threads(const std::optional<HeldThread>& held,
                                                    Reading& reading) {
   SnapshotOptions options;
@@ -220,14 +222,15 @@ Result<std::uint64_t> WatchedProcess::sample(DataFindings& findings, LoadedFiles
     if (!threads) {
       last = threads.error();
       if (last.code != ErrorCode::kVanished) return last;
-      process_.reset();  // another program, or none
+      process_.reset();  // the process runs another program, or has ended
       continue;
     }
     const bool news =
         std::any_of(reading.samples.begin(), reading.samples.end(),
                     [&](const SetSample& sample) { return findings.is_new(comm_, sample); });
     if (news) {
-      // Was it the writer, or a library that was unloaded while its variable was read?
+      // Find out whether the writer broke the rule, or the library was unloaded while its variable
+      // was read.
       const ProcessPlan before = *plan_;
       if (Status status = make_plan(files); !status) return std::move(status).error();
       if (!same_recipes(before, *plan_) || !same_facts(before, *plan_)) continue;

@@ -40,7 +40,7 @@ Json recipe_json(const ls_tls_recipe& recipe) {
   }
 }
 
-// Not every source has a symbol for it.
+// Not every source has a symbol for its variable.
 Json variable_json(const Publisher& publisher) {
   if (!publisher.named.empty()) return publisher.named;
   const char* symbol = find_source(publisher.recipe.source)->about.variable_symbol;

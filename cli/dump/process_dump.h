@@ -32,14 +32,15 @@ struct NamedStacks {
 struct ProcessDump {
   ProcessSnapshot snapshot;
   std::string command_line;
-  ProcessLabels process_labels;  // that the user wants
+  ProcessLabels process_labels;  // labels of the process that the user asked for
   std::optional<CoreOrigin> core;
-  std::string refusal;  // why ptrace could not read it; empty if ptrace did, or was not wanted
+  std::string refusal;  // why ptrace could not read it; empty if ptrace did or was not wanted
   // The number of threads that did not stop in time for ptrace, because they waited for a
   // processor. BPF has read these.
   std::size_t late_by_bpf = 0;
   std::optional<NamedStacks> stacks;
-  TableWorker::Failures without_table;     // files that stacks lead to, and not through
+  // files that stacks lead into but cannot be followed through
+  TableWorker::Failures without_table;
   std::optional<Explanation> explanation;  // how the process's labels are found
   std::map<Tid, Explanation> of_threads;   // the same for each thread that could be read
 };

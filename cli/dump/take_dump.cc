@@ -1,5 +1,5 @@
-// The order of things for a live process: open it, plan, and get everything ready while it runs;
-// only then stop its threads, one at a time; explain and name what was read when it runs again.
+// The order of work for a live process: open it, plan, and get everything ready while it runs; only
+// then stop its threads, one at a time; explain and name what was read when it runs again.
 #include "cli/dump/take_dump.h"
 
 #include <algorithm>
@@ -13,18 +13,17 @@
 namespace labelscope::cli {
 namespace {
 
-// The stacks of a dump, taken apart into modules and locations and given names.
+// Splits the stacks of a dump into modules and locations, and gives them names.
 class StackNamer {
  public:
-  // `pid`: of a live process.
+  // `pid` is that of a live process.
   explicit StackNamer(Pid pid = {}) : space_(modules_, pid) {}
 
-  // What is mapped now, and the first of its files, kept open: called before the threads are read,
-  // and after.
-  // What cannot be had now only leaves addresses without names.
+  // Reads what is mapped, and keeps the first of its files open. It is called before and after the
+  // threads are read. What cannot be read now only leaves addresses without names.
   void look_at(const Target& target) { [[maybe_unused]] const Status status = space_.load(target); }
 
-  // Once, after the threads were read.
+  // Call it once, after the threads were read.
   NamedStacks name(const Target& target, const std::vector<ThreadSnapshot>& threads,
                    FileNamer& namer, const SymbolizerOptions& options) {
     NamedStacks named;
@@ -35,7 +34,7 @@ class StackNamer {
       if (!thread.stack) continue;
       Stack stack{{}, thread.stack->end};
       for (Address frame : thread.stack->frames) {
-        // Behind the first one they are return addresses (unwind.h): the call is in front of them.
+        // All frames but the first are return addresses (unwind.h): the call is in front of them.
         frame &= ~LS_FRAME_BY_FP;
         const Address code = stack.frames.empty() ? frame : frame - 1;
         stack.frames.push_back(location_at(target, profile, code));
@@ -64,7 +63,7 @@ class StackNamer {
   std::map<Address, Index> locations_;
 };
 
-// A process may execute another program while it is looked at; not many times in a row.
+// A process may execute another program while it is read, but not many times in a row.
 constexpr int kMostAttempts = 3;
 
 Result<ProcessPlan> plan_target(const Target& target, const DumpOptions& options,
@@ -76,7 +75,8 @@ Result<ProcessPlan> plan_target(const Target& target, const DumpOptions& options
   return plan;
 }
 
-// The files of the target are read by the worker of `tables`. `dump` and `plan` are written to and read while threads are held.
+// The worker of `tables` reads the files of the target. `dump` and `plan` are used while threads
+// are held.
 SnapshotOptions snapshot_options(const DumpOptions& options, ProcessDump& dump,
                                  const ProcessPlan& plan, TableWorker& tables) {
   SnapshotOptions snapshot;
@@ -115,7 +115,7 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   if (!snapshot) return std::move(snapshot).error();
   dump.without_table = tables.failures();
   dump.snapshot = *std::move(snapshot);
-  if (options.stacks) namer.look_at(**process);  // what was loaded meanwhile
+  if (options.stacks) namer.look_at(**process);  // it has what was loaded meanwhile
   if (options.stacks) {
     dump.stacks = namer.name(**process, dump.snapshot.threads, files, symbolizing);
   }
@@ -152,7 +152,7 @@ bool has_later_names(const ProcessSnapshot& snapshot) {
          has_changed(*facts, *open_process_memory(snapshot.pid));
 }
 
-// The same way again where the process has become another program meanwhile, or has told more.
+// Repeats it if the process has become another program meanwhile, or has published more names.
 template <class Take>
 Result<ProcessDump> with_attempts(Pid pid, Take take) {
   Result<ProcessDump> dump = take();
@@ -183,7 +183,7 @@ bool waits_for_processor(const ThreadSnapshot& thread) {
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
   auto read = dump_by_bpf(dump.snapshot.pid, options);
   if (!read) return std::move(read).error();
-  // Labels name their publisher by its place in the plan.
+  // A label names its publisher by its place in the plan.
   const auto& publishers = dump.snapshot.plan.publishers;
   const auto& now = read->snapshot.plan.publishers;
   if (!std::equal(publishers.begin(), publishers.end(), now.begin(), now.end(),

@@ -1,4 +1,4 @@
-// From a process or a core file to a ProcessDump: plan, read every thread once, explain, name.
+// Makes a ProcessDump of a process or a core file: plans, reads every thread once, explains, names.
 #pragma once
 
 #include "cli/dump/process_dump.h"
@@ -7,16 +7,17 @@
 
 namespace labelscope::cli {
 
-// kVanished, kNotFound: no such process. kPermission: refused, and why.
+// Fails with kVanished or kNotFound if there is no such process, and with kPermission if it may not
+// be read.
 Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileNamer& namer,
                                    const SymbolizerOptions& symbolizing);
-// Stops nothing, and so takes no stacks.
+// It stops nothing, and so it takes no stacks.
 Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
 
-// It did not stop in time because others have the processors.
+// Whether the thread did not stop in time because others use the processors.
 bool waits_for_processor(const ThreadSnapshot& thread);
-// Such threads of a dump by ptrace, read without waiting for them; it fails as a whole, and then
-// nothing has changed.
+// Reads such threads of a dump by ptrace again, without waiting for them. If it fails, nothing has
+// changed.
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options);
 
 Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& namer,

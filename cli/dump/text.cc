@@ -1,5 +1,5 @@
-// Columns are as wide as this dump needs them, so that the labels of all threads start at the same
-// place; a line is cut nowhere.
+// Columns are as wide as this dump needs them, so that the labels of all threads start in the same
+// column. No line is cut.
 #include "cli/text/text.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string_view state_word(char state) {
   return "";
 }
 
-// In a core: the signal of the thread that it was written for.
+// In a core the state is the signal that the core was written for.
 std::string state_text(const ThreadSnapshot& thread) {
   if (thread.signal == 0) return std::string(state_word(thread.state));
   const char* name = ::sigabbrev_np(thread.signal);
@@ -65,7 +65,7 @@ class Renderer {
   struct Column {
     std::size_t tid = 0, state = 0, name = 0;
   };
-  // Equal ones are said once, with the number of threads that they hold for.
+  // Equal findings are printed once, with the number of threads that have them.
   struct CountedFinding {
     Finding finding;
     std::size_t threads = 0;
@@ -74,7 +74,8 @@ class Renderer {
   std::string paint(std::string_view color, const std::string& text) const {
     return cli::paint(style_.color, color, text);
   }
-  // On a terminal, what fits beside `used` characters: a command line may be pages long.
+  // Cuts the text to what fits beside `used` characters on a terminal: a command line may be pages
+  // long.
   std::string one_line(const std::string& text, std::size_t used) const {
     constexpr std::string_view kDots = "...";
     if (style_.width < used + kDots.size() || used + count_columns(text) <= style_.width) {
@@ -120,7 +121,7 @@ class Renderer {
     if (dump_.core->truncated) note("the core file is cut short: some memory is missing");
     const std::vector<Refusal>& refusals = snapshot.plan.refusals;
     for (const CoreFileProblem& problem : dump_.core->problems) {
-      // A file that was missing while planning has been told with what could not be planned.
+      // A file that was missing while planning is already among the refusals.
       if (std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& refusal) {
             return refusal.path == problem.path && refusal.finding.text == problem.reason;
           })) {
@@ -148,7 +149,7 @@ class Renderer {
     }
     if (plan.publishers.empty()) note("no labels: " + plan.absence());
     for (const Refusal& refusal : plan.refusals) {
-      // The absence has said it already.
+      // The reason of the absence has covered it already.
       if (plan.publishers.empty() && plan.modules != 0) break;
       note("not from " + refusal.path + ": " + finding_clause(refusal.finding));
     }
@@ -285,7 +286,7 @@ class Renderer {
     return counted;
   }
 
-  // Threads that could not be read and about which no finding says why: how many for each reason.
+  // Threads that could not be read and that no finding explains: how many for each reason.
   std::map<std::string, std::size_t> unexplained_threads() const {
     std::map<std::string, std::size_t> threads;
     for (const ThreadSnapshot& thread : dump_.snapshot.threads) {

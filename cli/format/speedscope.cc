@@ -1,9 +1,9 @@
-// speedscope's own file format: a profile for each thread, or for each value where the user groups.
+// speedscope's own file format: a profile for each thread, or for each value if the user groups.
 //
 // Source: https://www.speedscope.app/file-format-schema.json ("sampled" profiles). Its viewer has
-// no labels: so the values that somebody wants to see apart are profiles, which it can switch
-// between. Frames are a table, because its importer keeps what it is given: repeated frames have
-// made it run out of memory.
+// no labels, but it can switch between profiles, so each value of a grouped label is a profile.
+// Frames are in a table, because its importer does not merge them: repeated frames have made it run
+// out of memory.
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -45,7 +45,7 @@ class SpeedscopeRenderer {
       out << (i == 0 ? "\n" : ",\n");
       write_track(tracks[i], out);
     }
-    // Last, when all frames are known.
+    // Frames come last, when all are known.
     out << R"(],"shared":{"frames":[)";
     const std::vector<ShownFrame>& frames = shown_.frames();
     for (std::size_t i = 0; i < frames.size() && out; ++i) {
@@ -68,8 +68,8 @@ class SpeedscopeRenderer {
     return name;
   }
 
-  // In the order of time where each sample has one. Otherwise equal ones are one, in the order of
-  // the stacks, and the names of all profiles say so.
+  // Samples are in the order of time if each has one. Otherwise equal ones are merged and in the
+  // order of stacks, and the names of all profiles say so.
   std::vector<Track> take_tracks() {
     const bool timed = profile_.rows.size() <= Format::kSpeedscope.timed_samples &&
                        std::all_of(profile_.rows.begin(), profile_.rows.end(),
@@ -124,7 +124,7 @@ class SpeedscopeRenderer {
       std::vector<ShownFrames::Number> frames = shown_.above(row, RenderOptions{});
       const std::vector<ShownFrames::Number>& stack = shown_.stack(row.stack);
       frames.insert(frames.end(), stack.begin(), stack.end());
-      // Neighbours with the same stack are one sample of their time together.
+      // Neighbours with the same stack become one sample with their summed time.
       if (frames != before) {
         end_sample();
         before = std::move(frames);

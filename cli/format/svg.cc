@@ -5,15 +5,15 @@
 //   shop              | shop
 //   main              | main
 //
-// Lines come in an order in which those with the same first frames are neighbours. So a box is open
+// Lines are sorted so that those with the same first frames are neighbours. So a box is open
 // for as long as its frame stays in its place, and no tree is needed:
 //
 //   a;b;c 3     opens a, b, c
 //   a;b;d 2     closes c, opens d
 //   e     1     closes d, b, a, opens e
 //
-// There is no script in it: titles show the numbers, and everything that is known of a box is in
-// its title. Nothing from a target is anything but escaped text.
+// It has no script: the title of each box shows its numbers. Everything from a target is escaped
+// text.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,12 +36,12 @@ namespace {
 constexpr double kWidth = 1200;
 constexpr double kMargin = 10;
 constexpr double kRowHeight = 17;
-constexpr double kHead = 58;     // title and ledger
-constexpr double kLetter = 6.7;  // of a monospaced font of 11 pixels
-// Nobody sees a narrower box. One of a label is drawn in any case: its title has the label's time.
+constexpr double kHead = 58;     // room for title and ledger
+constexpr double kLetter = 6.7;  // width in a monospaced font of 11 pixels
+// Narrower boxes cannot be seen. A label's box is drawn anyway: its title has the label's time.
 constexpr double kNarrowest = 0.1;
 
-// As wide a part of the picture as of the time.
+// A box has the same part of the picture's width as of the time.
 struct Box {
   const std::string* text = nullptr;  // escaped for a terminal
   std::uint64_t begin_ns = 0;
@@ -64,7 +64,7 @@ svg { background: #15181c; color: #e6e8eb; }
 }
 )";
 
-unsigned hash_of(std::string_view text) {  // FNV-1a
+unsigned hash_of(std::string_view text) {  // by FNV-1a
   unsigned hash = 0x811C9DC5;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
   return hash ^ (hash >> 15);
@@ -126,7 +126,6 @@ class SvgRenderer {
     for (const FrameLines::Line& line : lines_.lines()) {
       lines_.frames(line, frames);
       std::size_t same = 0;
-      // Equal texts of one line's tree are one object; a prefix's and a stack's never meet.
       while (same < frames.size() && same + 1 < open.size() &&
              *open[same + 1].text == *frames[same]) {
         ++same;
@@ -139,7 +138,7 @@ class SvgRenderer {
       at_ns += line.weight_ns;
     }
     close(open, 0, at_ns);
-    // Parents before children, from left to right.
+    // Sorts parents before children, and siblings from left to right.
     std::stable_sort(boxes_.begin(), boxes_.end(),
                      [](const Box& a, const Box& b) { return a.depth < b.depth; });
   }
@@ -192,8 +191,9 @@ class SvgRenderer {
     out << "</g>\n";
   }
 
-  // Values of labels: seven hues that people with any kind of colour blindness can tell apart
-  // (Okabe and Ito), the one with most time first. Functions: shades of warm colours by name.
+  // Values of labels get seven hues that people with any kind of colour blindness can distinguish
+  // (Okabe and Ito), the first for the one with most time. Functions get shades of warm colours by
+  // name.
   std::string color_of(const Box& box) {
     static constexpr std::array<const char*, 7> kValues{"#56b4e9", "#e69f00", "#009e73", "#f0e442",
                                                         "#cc79a7", "#d55e00", "#7fb0d6"};

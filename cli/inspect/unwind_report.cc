@@ -1,4 +1,5 @@
-// From a table to its gaps: rows of these kinds in the code of the file, cut into functions.
+// Finds the gaps of an unwind table: rows without a rule in the code of the file, split at
+// functions.
 #include "cli/inspect/unwind_report.h"
 
 #include <elf.h>
@@ -14,11 +15,11 @@
 namespace labelscope::cli {
 namespace {
 
-// Functions are aligned; what is left between two of them is no code.
+// Functions are aligned; less than this between two of them is padding and no code.
 constexpr Address kMostPadding = 64;
 
-// What the linker adds to every program and library, of which nobody writes the source. It calls
-// nothing that runs for long.
+// The linker adds these functions to every program and library. They call nothing that runs for
+// long.
 bool is_start_code(std::string_view function) {
   constexpr std::array<std::string_view, 6> kStartCode{
       "_init",      "_fini", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux",
@@ -35,8 +36,9 @@ struct Range {
   Address end = 0;
 };
 
-// Where the file has code. Some linkers put code into one segment with data that is only read; then
-// the sections tell more. Without them, or with more than a linker makes, the segments do.
+// Returns where the file has code. Some linkers put code and read-only data into one segment; then
+// the sections are more exact. If there are none, or more than a linker makes, the segments are
+// used.
 std::vector<Range> code_of(const UniqueFd& file, const UnwindTable& table) {
   constexpr std::size_t kMostSections = 4096;
   constexpr std::size_t kMostCode = 64;
@@ -88,7 +90,7 @@ class Gaps {
     }
   }
 
-  // Between and behind the code is no rule either.
+  // The ranges between and behind the code have no rule either, and are no gaps.
   void add_in_code(ls_cfa_kind kind, Address from, Address to) {
     for (const Range& range : code_) {
       const Address start = std::max(from, range.start);
@@ -110,7 +112,7 @@ class Gaps {
     if (kind == LS_CFA_GAP_FP) facts.frame_pointer_bytes += bytes;
   }
 
-  // What was put together so far, a part for each function.
+  // Adds the range collected so far to the report, one part for each function.
   void flush() {
     if (pending_.start == pending_.end) return;
     auto next = std::upper_bound(
@@ -131,7 +133,7 @@ class Gaps {
     pending_ = {};
   }
 
-  // One without a size, as in assembly code, reaches up to the next.
+  // A function without a size, as in assembly code, reaches up to the next one.
   Address end_of(std::vector<FunctionSymbol>::const_iterator function) const {
     if (function->end > function->start) return function->end;
     const auto next = std::next(function);
@@ -164,7 +166,7 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
                               FileNamer& names) {
   UnwindReport report;
   report.path = std::move(path);
-  // Without names the ranges still tell.
+  // Ranges are useful without names, too.
   auto functions = names.functions(file);
   const UniqueFd also(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
   auto table = tables.build(std::move(file));

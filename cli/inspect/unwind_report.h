@@ -1,5 +1,5 @@
-// What `labelscope inspect --unwind` tells of a file: whether a stack leads through all of its code,
-// and where it does not.
+// `labelscope inspect --unwind`: whether a stack can be followed through all code of a file, and
+// where it cannot.
 #pragma once
 
 #include <cstddef>
@@ -15,40 +15,40 @@
 
 namespace labelscope::cli {
 
-// Code through which no rule leads.
+// A range of code without a rule that leads on.
 struct CodeGap {
   ls_cfa_kind kind{};  // LS_CFA_GAP, LS_CFA_GAP_FP or LS_CFA_UNSUPPORTED
-  Address start = 0;   // link-time
+  Address start = 0;   // link-time address
   Address end = 0;
-  std::string function;  // as the symbol table has it; empty: no symbol covers it
+  std::string function;  // its name in the symbol table; empty: no symbol covers it
 };
 
 struct UnwindReport {
   static constexpr std::size_t kMostGaps = 10'000;
 
   std::string path;
-  std::string problem;  // why there is no table; then nothing else is told
+  std::string problem;  // why there is no table; then nothing else is set
   Machine machine{};
   UnwindTableFacts facts;
   std::size_t rows = 0;
   std::size_t rules = 0;
-  std::size_t bytes = 0;      // of memory in the kernel
-  std::vector<CodeGap> gaps;  // in the order of addresses; the first ones
+  std::size_t bytes = 0;      // size in the kernel's memory
+  std::vector<CodeGap> gaps;  // the first ones, in the order of addresses
   std::size_t gap_count = 0;
-  // Of gaps without frame pointers, and of unsupported code; but for what the linker adds.
+  // The bytes of gaps without frame pointers and of unsupported code, without what the linker adds.
   std::uint64_t broken_bytes = 0;
 
-  // Every stack leads on, whether by a rule or by frame pointers.
+  // True if every stack leads on, by a rule or by frame pointers.
   bool is_whole() const { return problem.empty() && broken_bytes == 0; }
 };
 
 UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tables,
                               FileNamer& names);
 
-// For people: everything about one file; a line for each of several.
+// The text for people: everything if it is one file, a line each if there are several.
 std::string render_unwinding(const UnwindReport& report);
 std::string render_unwinding_table(std::span<const UnwindReport> reports);
-// docs/schema/inspect-json.md
+// docs/schema/inspect-json.md describes it.
 std::string render_unwinding_json(std::span<const UnwindReport> reports);
 
 }  // namespace labelscope::cli

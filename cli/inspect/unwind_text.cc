@@ -1,4 +1,4 @@
-// What comes from files is escaped here.
+// Everything that comes from files is escaped here.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@
 namespace labelscope::cli {
 namespace {
 
-// On a screen. JSON has more.
+// Text shows this many; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
 std::string_view kind_name(ls_cfa_kind kind) {

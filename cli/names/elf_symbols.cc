@@ -26,8 +26,8 @@
 namespace labelscope::cli {
 namespace {
 
-// A file up to this size is read, not mapped. libelf reads only the sections that it needs. A larger
-// one would need more memory than the worker has.
+// A file up to this size is read, not mapped. libelf reads only the sections that it needs. A
+// larger one would need more memory than the worker has.
 constexpr off_t kMaxRead = off_t{256} << 20;
 
 std::string elf_problem() {
@@ -62,8 +62,8 @@ std::string build_id_of(Elf* elf) {
   return hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)});
 }
 
-// What libdw unpacks as soon as it opens the debug information: sections of this or the older kind
-// (".zdebug_", and their size in the file, big-endian).
+// The size of what libdw unpacks as soon as it opens the debug information: compressed sections of
+// the current or the older kind (".zdebug_", with their size in the file, big-endian).
 std::uint64_t packed_size(Elf* elf) {
   constexpr std::string_view kOlder = "ZLIB";
   std::size_t names = 0;
@@ -88,7 +88,7 @@ std::uint64_t packed_size(Elf* elf) {
   return all;
 }
 
-// As in a debug link.
+// The checksum of a debug link.
 std::optional<std::uint32_t> checksum_of(int fd) {
   std::vector<unsigned char> buffer(std::size_t{1} << 20);
   auto sum = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
@@ -101,7 +101,7 @@ std::optional<std::uint32_t> checksum_of(int fd) {
   }
 }
 
-// As libdw declares it: clang does not take the standard attribute for a part of the type.
+// Declared as libdw does it: clang does not take the standard attribute as a part of the type.
 __attribute__((noreturn)) void out_of_memory() {
   if (const std::new_handler handler = std::get_new_handler()) handler();
   std::abort();
@@ -113,8 +113,8 @@ struct Extent {
   Address first = 0;
 };
 
-// The range of addresses that the file asks for. `start` is rounded as in libdwfl; so addresses in
-// the Dwfl are link-time addresses.
+// The range of addresses that the file is loaded to. `start` is rounded as in libdwfl, so that
+// addresses in the Dwfl are link-time addresses.
 Result<Extent> loaded_extent(Elf* elf) {
   std::size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) {
@@ -170,10 +170,10 @@ Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open(UniqueFd file, const Option
 int ElfSymbols::find_elf(Dwfl_Module* /*module*/, void** userdata, const char* /*module_name*/,
                          Dwarf_Addr /*base*/, char** file_name, Elf** elf) {
   auto* self = static_cast<ElfSymbols*>(*userdata);
-  *file_name = ::strdup("file");  // libdwfl would look for it, if it could
-  // A second reference: libdwfl ends one.
+  *file_name = ::strdup("file");  // otherwise libdwfl would look for it
+  // This is a second reference, which libdwfl ends.
   *elf = elf_begin(self->file_.get(), ELF_C_READ, self->elf_.get());
-  return -1;  // no descriptor for libdwfl to close
+  return -1;  // libdwfl has no descriptor to close
 }
 
 int ElfSymbols::find_debuginfo(Dwfl_Module* /*module*/, void** userdata,
@@ -189,8 +189,8 @@ void ElfSymbols::remark(const std::string& what) {
   remarks_ += (remarks_.empty() ? "" : "; ") + what;
 }
 
-// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which is not its
-// business (find_alternate()). It checks nothing, and would unpack the file if it is packed.
+// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which find_alternate()
+// handles. libdwfl checks nothing, and would unpack a packed file.
 int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
   const bool alternate = debug_link != nullptr && debug_link_ != debug_link;
   if (alternate || finder_ == nullptr || std::exchange(asked_for_debug_file_, true)) return -1;
@@ -215,7 +215,8 @@ int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
   return found.file.release();
 }
 
-// DWARF that several files share. libdw would open whatever path the file names.
+// The alternate file is DWARF that several files share. libdw would open any path that the file
+// names.
 void ElfSymbols::find_alternate(Dwarf* dwarf) {
   const char* name = nullptr;
   const void* id = nullptr;
@@ -317,7 +318,7 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
   // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
   std::string_view symbol = table_->find(address);
-  // Names live as long as the table that they are in.
+  // Names live as long as their table.
   const auto go = symbol.empty() && go_ ? go_->find(link_address) : std::nullopt;
   if (go) symbol = go->name;
   if (!symbol.empty()) {

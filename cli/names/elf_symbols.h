@@ -1,11 +1,12 @@
-// Names for the addresses of one ELF file: symbol table and DWARF together, wherever they are (the
-// file itself, a separate debug file, .gnu_debugdata). A Go program without symbols has the names
-// that its runtime uses. Addresses are link-time addresses of the file. A function without a name
-// goes by its start, which call frame information tells: so its samples stay together, and apart
-// from those of others.
+// Names for the addresses of one ELF file: from its symbol table and DWARF, wherever these are (in
+// the file itself, a separate debug file, .gnu_debugdata). A Go program without symbols has the
+// names that its runtime uses. Addresses are link-time addresses of the file. A function without a
+// name is called by its start, which call frame information has, so its samples stay together and
+// apart from those of other functions.
 //
 // The file is foreign and libdw is large: this runs in the worker (names_task.h), which can open
-// nothing. What libdw would open is asked for (FindDebugFile), and looked at before libdw sees it.
+// no files. It asks for each file that libdw would open (FindDebugFile), and checks it before libdw
+// sees it.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -28,8 +29,8 @@
 
 namespace labelscope::cli {
 
-// What is found of a debug file; without a file it tells why, where there is more to say than that
-// there is none.
+// The result of looking for a debug file. Without a file it has the reason, unless there simply is
+// none.
 struct FoundDebugFile {
   UniqueFd file;
   std::string why_not;
@@ -39,11 +40,11 @@ using FindDebugFile = std::function<FoundDebugFile(const WantedDebugFile&)>;
 class ElfSymbols {
  public:
   struct Options {
-    bool symbols_only = false;  // no debug information, and no libdw
+    bool symbols_only = false;  // without debug information, and without libdw
     Budget::Limits limits;
   };
-  // kMalformed, kLimit, kUnsupported: why the file is of no use. Debug files are looked for here,
-  // and never later.
+  // Fails with kMalformed, kLimit or kUnsupported if the file is of no use. Debug files are looked
+  // for here, and never later.
   static Result<std::unique_ptr<ElfSymbols>> open(UniqueFd file, const Options& options,
                                                   const FindDebugFile& find_debug_file);
   ~ElfSymbols();
@@ -51,16 +52,17 @@ class ElfSymbols {
   const std::string& build_id() const { return build_id_; }
   // The link-time address of the first byte of the file that is loaded.
   Address first_address() const { return first_address_; }
-  // Innermost first; empty if nothing is known. A function without a name is "+0x1234".
+  // Returns functions, innermost first; empty if nothing is known. A function without a name is
+  // "+0x1234".
   std::vector<SourceLine> find(Address link_address, bool inlined);
-  // There is debug information with source lines.
+  // Whether there is debug information with source lines.
   bool has_lines() const { return scopes_.has_value(); }
-  // There are neither all symbols nor debug information, and it is no Go program: a debug file
-  // would help.
+  // True if a debug file would help: there are neither all symbols nor debug information, and it is
+  // no Go program.
   bool is_stripped() const;
   // Why some addresses have no name.
   std::string why_nameless() const;
-  // What was left out of that which is there, and why; empty if nothing was.
+  // What was left out of the information that is there, and why; empty if nothing was.
   std::string left_out() const;
   Budget& budget() { return budget_; }
 
@@ -94,7 +96,7 @@ class ElfSymbols {
 
   UniqueFd file_;
   Budget budget_;
-  const FindDebugFile* finder_ = nullptr;  // while it is opened
+  const FindDebugFile* finder_ = nullptr;  // null when it is open
   std::string build_id_;
   std::string debug_link_;
   Address first_address_ = 0;
@@ -104,7 +106,7 @@ class ElfSymbols {
   bool has_debug_file_ = false;
   bool asked_for_debug_file_ = false;
   std::string remarks_;
-  // What follows uses what stands before it.
+  // Each member uses those above it.
   std::unique_ptr<Elf, EndElf> elf_;  // libdwfl gets a reference of its own
   UniqueFd alternate_file_;
   std::unique_ptr<Elf, EndElf> alternate_elf_;

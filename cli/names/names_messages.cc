@@ -14,7 +14,7 @@ namespace {
 using protozero::pbf_builder;
 using protozero::pbf_message;
 
-// Fields, by message. Both sides are the same program: a number may change at any time.
+// The fields of each message. Both sides are the same program: a number may change at any time.
 enum class Request : protozero::pbf_tag_type {
   kFile = 1,
   kOpen,
@@ -36,7 +36,8 @@ enum class Reply : protozero::pbf_tag_type {
   kStripped
 };
 
-// What a packet has beside strings and numbers, and how much larger those get on the wire.
+// The room that a packet needs besides strings and numbers, and how much larger those get on the
+// wire.
 constexpr std::size_t kRoom = 4096;
 constexpr std::size_t kMostPending = kMaxPacket - kRoom;
 constexpr std::size_t kNumberSize = 5;
@@ -235,7 +236,7 @@ Status NamesReader::take(std::string_view body) {
     }
   });
   if (!read) return read.error();
-  // Empty strings cost memory as well, and one string may be the name of all.
+  // Empty strings use memory, too, and one string may be the name of all functions.
   if (sent_text_ > kMaxAnswerText || text_ > kMaxAnswerText ||
       strings_.size() > 3 * kMaxLines * kMaxAddresses) {
     return malformed("it sends more text than any answer has");
@@ -244,8 +245,8 @@ Status NamesReader::take(std::string_view body) {
   return added;
 }
 
-// For each address the number of its lines, and for each line the numbers of function, symbol and
-// file, and the line.
+// `numbers` has, for each address, the number of its lines, and for each line the numbers of
+// function, symbol and file, and the line.
 Status NamesReader::add(const std::vector<std::uint32_t>& numbers) {
   for (std::size_t at = 0; at < numbers.size() && text_ <= kMaxAnswerText;) {
     const std::size_t count = numbers[at++];

@@ -1,6 +1,6 @@
-// What labelscope and the worker say to each other about the names in one file, as the bytes of
-// messages (worker/channel.h). Each decoder checks what can be checked without knowing what was
-// asked; NamesReader checks the rest.
+// The messages between labelscope and the worker about the names in one file, as bytes
+// (worker/channel.h). Each decoder checks what can be checked without knowing the request;
+// NamesReader checks the rest.
 #pragma once
 
 #include <cstddef>
@@ -20,55 +20,57 @@ namespace labelscope::cli {
 
 inline constexpr std::string_view kNamesTask = "names";
 
-// Of one request. The descriptor of the file comes with the first request for it.
+// The limit of one request. The descriptor of the file comes with the first request for it.
 inline constexpr std::size_t kMaxAddresses = 512;
-// All names and paths that answer one request, each counted as often as it is referred to: C++ with
-// many templates has a tenth.
+// The limit of all names and paths that answer one request. Each counts as often as it is referred
+// to; C++ with many templates has a tenth.
 inline constexpr std::size_t kMaxAnswerText = std::size_t{16} << 20;
-// Calls inlined into each other, and the function that holds them; optimized Rust reaches 40.
+// The limit of calls inlined into each other, with the function that holds them; optimized Rust
+// reaches 40.
 inline constexpr std::size_t kMaxLines = 129;
-inline constexpr std::size_t kMaxBuildId = 64;  // bytes
+inline constexpr std::size_t kMaxBuildId = 64;  // in bytes
 
 struct NamesRequest {
-  std::uint64_t file = 0;  // labelscope's number for it
+  std::uint64_t file = 0;  // labelscope's number for the file
   bool open = false;
   bool symbols_only = false;
   bool inlined = true;
-  bool close = false;              // afterwards
-  std::vector<Address> addresses;  // link-time
+  bool close = false;              // close it after the answer
+  std::vector<Address> addresses;  // link-time addresses
 };
 std::string encode(const NamesRequest& request);
 Result<NamesRequest> decode_names_request(std::string_view body);
 
-// A debug file that the worker needs.
+// A debug file that the worker asks for.
 struct WantedDebugFile {
-  bool alternate = false;  // what dwz(1) has put aside for several files (.gnu_debugaltlink)
-  std::string build_id;    // lower-case hex; empty: not known
-  std::string link;        // as the file has it; empty: none
+  bool alternate = false;  // the one that dwz(1) has made for several files (.gnu_debugaltlink)
+  std::string build_id;    // lower-case hex; empty: unknown
+  std::string link;        // the name in the file; empty: none
 };
 std::string encode(const WantedDebugFile& wanted);
-// kMalformed: no file can have such a build ID or name.
+// Fails with kMalformed if no file can have such a build ID or name.
 Result<WantedDebugFile> decode_wanted_debug_file(std::string_view body);
 
-// What is told about a file besides names. Strings are bytes that the file chose, or sentences.
+// Facts about a file besides names. Strings are bytes that the file chose, or sentences.
 struct NamesRemarks {
-  bool opened = false;  // the next three are told
+  bool opened = false;  // if true, the next three are set
   std::string build_id;
   Address first_address = 0;
   bool has_lines = false;
   std::string nameless;   // why some addresses have no name
   bool stripped = false;  // a debug file would help
-  std::string left_out;   // of the debug information, and why
+  std::string left_out;   // what was left out of the debug information, and why
 };
 
-// Makes the replies. A string goes over the wire once for each request; lines refer to it by number.
+// Makes the replies. A string goes over the wire once for each request; lines refer to it by
+// number.
 class NamesWriter {
  public:
   using Send = std::function<void(std::string body)>;
   explicit NamesWriter(Send send) : send_(std::move(send)) {}
 
   void add(const std::vector<SourceLine>& lines);
-  // The last reply.
+  // Sends the last reply.
   void finish(const NamesRemarks& remarks);
   bool has_left_out_text() const { return left_out_text_; }
 
@@ -80,7 +82,7 @@ class NamesWriter {
   std::unordered_map<std::string, std::uint32_t> known_;
   std::size_t text_ = 0;
   bool left_out_text_ = false;
-  // What is not sent yet.
+  // Strings that are not sent yet.
   std::vector<std::string_view> strings_;
   std::vector<std::uint32_t> numbers_;
   std::size_t size_ = 0;
@@ -91,9 +93,9 @@ class NamesReader {
  public:
   explicit NamesReader(std::size_t asked) : asked_(asked) {}
 
-  // kMalformed: it cannot be the answer.
+  // Fails with kMalformed if it cannot be the answer.
   Status take(std::string_view body);
-  // After the last one: there are as many as were asked for.
+  // Call it after the last reply: checks that there are as many answers as addresses.
   Status check_complete() const;
   NamesRemarks remarks;
   std::vector<std::vector<SourceLine>> names;
@@ -104,7 +106,7 @@ class NamesReader {
   std::size_t asked_;
   std::vector<std::string> strings_{std::string()};
   std::size_t sent_text_ = 0;
-  std::size_t text_ = 0;  // once for each reference
+  std::size_t text_ = 0;  // each string counts once for each reference
 };
 
 }  // namespace labelscope::cli

@@ -11,7 +11,7 @@
 namespace labelscope::cli {
 namespace {
 
-// Beside the time that a file has as a whole.
+// This is in addition to the time for the whole file.
 constexpr std::chrono::microseconds kTimeForEachAddress{500};
 
 class NamesTask {

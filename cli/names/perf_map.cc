@@ -33,7 +33,7 @@ bool take_number(std::string_view& line, Address& number) {
 Result<PerfMap> PerfMap::read(int fd, const Limits& limits) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(errno, "cannot stat the file");
-  // What is written from now on does not count.
+  // What the process appends after this does not count.
   const auto whole = static_cast<std::size_t>(status.st_size);
   const std::size_t wanted = std::min(whole, limits.bytes);
   std::string text(wanted, '\0');
@@ -42,7 +42,7 @@ Result<PerfMap> PerfMap::read(int fd, const Limits& limits) {
     const ssize_t got =
         ::pread(fd, text.data() + size, wanted - size, static_cast<off_t>(whole - wanted + size));
     if (got < 0) return system_error(errno, "cannot read the file");
-    if (got == 0) break;  // it has become shorter
+    if (got == 0) break;  // the file has become shorter
     size += static_cast<std::size_t>(got);
   }
   text.resize(size);
@@ -55,7 +55,8 @@ PerfMap PerfMap::parse(std::string text, const Limits& limits, bool left_out) {
   const std::string_view all = map.text_;
   if (left_out)
     map.left_out_ = "only its last " + with_thousands(limits.bytes >> 20) + " MiB count";
-  // A part of a line at the start, or at the end, where somebody is about to write the rest.
+  // The first line may be only its end, and the last one only its beginning, because it is being
+  // written.
   std::size_t at = left_out ? std::min(all.find('\n'), all.size()) : 0;
   for (std::size_t end = 0; (end = all.find('\n', at)) != std::string_view::npos; at = end + 1) {
     if (map.functions_.size() == limits.lines) {
@@ -80,14 +81,14 @@ bool PerfMap::add_line(std::string_view line) {
   return true;
 }
 
-// From place to place: which of the functions that lie here came last?
+// Goes from place to place and finds the last line among the functions that cover it.
 void PerfMap::lay_out() {
   std::vector<std::uint32_t> order(functions_.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
     return functions_[a].start < functions_[b].start;
   });
-  std::priority_queue<std::uint32_t> here;  // the last one on top
+  std::priority_queue<std::uint32_t> here;  // the last line is on top
   Address at = 0;
   for (auto next = order.begin(); next != order.end() || !here.empty();) {
     if (here.empty()) at = functions_[*next].start;

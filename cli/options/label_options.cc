@@ -1,4 +1,5 @@
-// How they are typed. Names are NAME or NAME=KEY, with commas in between; a variable stands alone.
+// These options as they are typed. Names are NAME or NAME=KEY, with commas in between; a variable
+// has an option of its own.
 #include "cli/options/label_options.h"
 
 #include <string>
@@ -12,7 +13,7 @@ namespace {
 
 struct NameAndKey {
   std::string name;
-  std::string key;  // the name, where none is typed
+  std::string key;  // the name if none is typed
 };
 
 NameAndKey split_key(const std::string& option, const std::string& word, const std::string& what) {

@@ -15,12 +15,13 @@ Format parse_format(const std::string& option, const std::string& text) {
   return find_named(kFormats, option, text);
 }
 
-// Found out now: a recording without the label that it was made for is of no use.
+// This is checked before recording: without the label that it is made for, a recording is of no
+// use.
 void refuse_left_out(const LabelRules& rules, const std::string& option, const std::string& key) {
   const auto has = [&](const std::vector<std::string>& keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  // Every sample has these without any label.
+  // Every sample has these values without any label.
   const std::vector<std::string> ours = own_keys();
   if (std::find(ours.begin(), ours.end(), key) != ours.end()) return;
   if (has(rules.deny)) refuse(option, key, "--label-deny leaves this label out");

@@ -1,4 +1,4 @@
-// How the options of record are typed.
+// The options of record as they are typed.
 #include "cli/options/record_options.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void check_targets(const RecordOptions& options) {
   }
 }
 
-// What only one of the backends can do chooses it.
+// If only one backend can do what the options ask for, that one is chosen.
 void choose_backend(const OptionList& list, RecordOptions& options) {
   const bool bpf_can = find_call_graph(Backend::kBpf, options.call_graph) != nullptr;
   const bool ptrace_can = find_call_graph(Backend::kPtrace, options.call_graph) != nullptr;

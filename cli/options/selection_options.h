@@ -1,4 +1,4 @@
-// Which samples of recordings are wanted. Of report and diff.
+// Options that report and diff share: which samples of recordings are selected.
 #pragma once
 
 #include "cli/answer/selection.h"

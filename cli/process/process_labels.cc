@@ -1,4 +1,4 @@
-// What is read, and the bounds of it.
+// Reads these labels within bounds.
 #include "cli/process/process_labels.h"
 
 #include <pwd.h>
@@ -19,20 +19,20 @@ constexpr const char* kVariableOption = "--env-label";
 constexpr const char* kListOption = "--env-labels";
 constexpr const char* kFactOption = "--process-label";
 constexpr const char* kListVariable = "LABELSCOPE_LABELS";
-// The kernel lets nobody start a program with more than 6 MiB of arguments and environment. But a
-// program may tell it later that its environment is somewhere else, and longer (prctl(2)).
+// The kernel lets no program start with more than 6 MiB of arguments and environment. But a program
+// may later report another place and a greater length for its environment (prctl(2)).
 constexpr std::size_t kMostEnvironment = std::size_t{6} << 20;
-// Some hierarchies of version 1, each with a path of 4,096 bytes at most.
+// The file has some hierarchies of version 1, each with a path of 4,096 bytes at most.
 constexpr std::size_t kMostCgroup = std::size_t{64} << 10;
 constexpr std::size_t kMostStatus = std::size_t{64} << 10;
-// Longer values are cut: a label is to be told from others at a glance.
+// Longer values are cut: labels must be easy to distinguish at a glance.
 constexpr std::size_t kMostValue = 1024;
 constexpr std::size_t kMostKey = 256;
 
 constexpr std::array<std::string_view, kProcessSources> kSourcePaths{"[environment]", "[cgroup]",
                                                                      "[process]"};
 
-// The value of the first variable of that name, as getenv() takes it.
+// Returns the value of the first variable of that name, as getenv() does.
 std::optional<std::string_view> find_variable(std::string_view environment, std::string_view name) {
   while (!environment.empty()) {
     const std::string_view entry = environment.substr(0, environment.find('\0'));
@@ -66,7 +66,8 @@ std::string percent_decoded(std::string_view text) {
   return bytes;
 }
 
-// The user as whom it acts: real, effective, saved, of the file system.
+// Returns the user as whom the process acts. The line has the real, effective, saved and file
+// system ID.
 std::string effective_uid(std::string_view status) {
   std::string_view numbers = status_field(status, "Uid");
   numbers.remove_prefix(std::min(numbers.find('\t'), numbers.size()));
@@ -89,7 +90,7 @@ std::string value_in(const CgroupFacts& facts, ProcessFact fact) {
   }
 }
 
-// The same for every process: the sentence is said once.
+// The sentence is the same for every process, and so it is printed once.
 std::string cannot_be_read(const char* what, const Error& error) {
   std::string_view why = error.context;
   why.remove_prefix(
@@ -97,7 +98,7 @@ std::string cannot_be_read(const char* what, const Error& error) {
   return std::string(what) + " cannot be read (" + std::string(why) + ")";
 }
 
-// What it is, for the sentence that it is missing.
+// Names a fact that is missing, for the sentence about it.
 std::string missing_text(ProcessFact fact) {
   switch (fact) {
     case ProcessFact::kContainer:
@@ -162,7 +163,7 @@ PairList parse_pair_list(std::string_view text) {
   return list;
 }
 
-// Within the bounds of a thread's labels (outcome.h).
+// The bounds are those of a thread's labels (outcome.h).
 void ProcessLabelReader::add(ProcessLabels& labels, std::string_view key, std::string value,
                              ProcessSource source) {
   std::size_t bytes = 0;
@@ -251,7 +252,8 @@ void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& la
   }
 }
 
-// By the users of this machine, or of the container in which labelscope runs; else the number.
+// Looks the user up on this machine, or in the container in which labelscope runs; if there is
+// none, returns the number.
 std::string ProcessLabelReader::user_name(const std::string& uid) {
   auto [known, fresh] = users_.try_emplace(uid, uid);
   uid_t number = 0;

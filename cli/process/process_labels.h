@@ -1,5 +1,5 @@
-// Labels of a whole process, for programs that nobody can change: from its environment, from its
-// cgroup, and from what the kernel knows of it. Nobody gets them who has not asked.
+// Labels of a whole process, for programs that cannot be changed: from its environment, from its
+// cgroup, and from facts that the kernel knows. They are read only if the user asks for them.
 //
 //   --env-label VAR           a variable of its environment     [environment]
 //   --env-labels              LABELSCOPE_LABELS=key=value,...   [environment]
@@ -8,8 +8,8 @@
 //
 // They are read once for each program that a process executes, and a forked child has its parent's
 // until it executes another one. The environment is the one that the program was started with:
-// what it sets later is in its own memory. Each sample of the process has them, but for keys that
-// the thread has a label of.
+// variables that it sets later are in its own memory. Each sample of the process has these labels,
+// except for keys of which the thread has a label.
 //
 // All of it is hostile: a process may make its environment as long as it likes and put any bytes
 // into it.
@@ -38,7 +38,7 @@ inline constexpr ProcessFactName kProcessFacts[] = {
     {"user", ProcessFact::kUser},           {"uid", ProcessFact::kUid},
     {"command", ProcessFact::kCommand}};
 
-// What the user wants.
+// The labels that the user asks for.
 struct ProcessLabelOptions {
   struct Variable {
     std::string name;
@@ -50,15 +50,15 @@ struct ProcessLabelOptions {
   };
   std::vector<Variable> variables{};
   std::vector<Fact> facts{};
-  bool list = false;  // LABELSCOPE_LABELS
+  bool list = false;  // read LABELSCOPE_LABELS
 
   bool any() const { return list || !variables.empty() || !facts.empty(); }
 };
 
-// Where a label is from; formats show it as if it were a publisher's path.
+// The source of a label; formats show it as if it were a publisher's path.
 enum class ProcessSource : std::uint8_t { kEnvironment, kCgroup, kProcess };
 inline constexpr std::size_t kProcessSources = 3;
-std::string_view source_path(ProcessSource source);  // "[environment]"
+std::string_view source_path(ProcessSource source);  // Returns "[environment]" and so on.
 bool is_process_source(std::string_view publisher_path);
 
 struct ProcessLabel {
@@ -69,31 +69,33 @@ struct ProcessLabel {
 };
 using ProcessLabels = std::vector<ProcessLabel>;
 
-// Appends those whose keys are not there yet. Their publishers are `first` + number of the source.
+// Appends those whose keys are not there yet. Their publishers are `first` plus the number of the
+// source.
 void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& labels);
 
 // The pairs of LABELSCOPE_LABELS: "key=value,key=value", as OTEL_RESOURCE_ATTRIBUTES is written.
 // Spaces around keys and values do not count; %2C in a value is a comma, and so on for each byte.
-// `malformed`: parts that are none ("x", "=y"), which are left out.
+// `malformed` counts parts that are no pairs ("x", "=y"), which are left out.
 struct PairList {
-  std::vector<std::pair<std::string, std::string>> pairs;  // LS_MAX_LABELS at most
+  std::vector<std::pair<std::string, std::string>> pairs;  // at most LS_MAX_LABELS
   std::size_t malformed = 0;
   std::size_t left_out = 0;
 };
 PairList parse_pair_list(std::string_view text);
 
-// Reads what is wanted, and remembers what was not to be had, for one sentence at the end.
+// Reads the labels that the user asks for, and remembers those that could not be read, for one
+// sentence at the end.
 class ProcessLabelReader {
  public:
   explicit ProcessLabelReader(ProcessLabelOptions options) : options_(std::move(options)) {}
 
-  // Where two have one key, the first counts: --env-label, then --process-label, in the order in
-  // which they were given; then LABELSCOPE_LABELS.
+  // If two have one key, the first counts: --env-label, then --process-label, in the order in which
+  // they were given; then LABELSCOPE_LABELS.
   ProcessLabels read(const LiveProcess& process);
-  // "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes, one is process
-  // 42, worker)"
+  // Sentences such as "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes,
+  // one is process 42, worker)".
   std::vector<std::string> problems() const;
-  // A program has ended, or executed another one, before it could be asked.
+  // Counts a program that has ended or executed another one before its labels could be read.
   void note_gone() {
     if (options_.any()) ++gone_;
   }
@@ -106,12 +108,12 @@ class ProcessLabelReader {
   std::string user_name(const std::string& uid);
 
   ProcessLabelOptions options_;
-  std::size_t processes_ = 0;  // programs, where a process executes several
+  std::size_t processes_ = 0;  // counts programs: a process may execute several
   struct Missing {
     std::size_t count = 0;
     std::string example;  // the first process
   };
-  std::map<std::string, Missing> missing_;  // by option and what it is
+  std::map<std::string, Missing> missing_;  // by option and label
   std::size_t malformed_ = 0;
   std::size_t gone_ = 0;
   std::size_t cut_ = 0;

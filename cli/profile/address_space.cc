@@ -1,5 +1,5 @@
-// ModuleTable: from a mapping to a module with its load bias, build ID and open file.
-// AddressSpace: a map of ranges in which a new mapping replaces whatever it overlaps.
+// ModuleTable makes a module of a mapping, with its load bias, build ID and open file. AddressSpace
+// is a map of ranges in which a new mapping replaces whatever it overlaps.
 #include "cli/profile/address_space.h"
 
 #include <algorithm>
@@ -8,11 +8,12 @@
 namespace labelscope::cli {
 namespace {
 
-// Of a process that is looked at for the first time, so many files are opened before they have
-// samples: a program and all that it loads at its start, mostly.
+// When a process is read for the first time, so many of its files are opened before they have
+// samples. That mostly covers a program and all that it loads at its start.
 constexpr std::size_t kMostReadyAtOnce = 64;
 
-// Code that a process makes itself lies in memory without a file; in .NET, in a file without a name.
+// Code that a process makes itself is in memory without a file, or in .NET in a file without a
+// name.
 bool may_be_generated(const Mapping& mapping) {
   if (mapping.file) return mapping.path.starts_with("/memfd:");
   return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
@@ -115,7 +116,8 @@ Status AddressSpace::load(const Target& process, Address sampled) {
     program_ = std::move(region);
     found = true;
   }
-  if (sampled != 0) static_cast<void>(module_at(sampled, itself));  // before it is forgotten again
+  // before its mapping is forgotten again
+  if (sampled != 0) static_cast<void>(module_at(sampled, itself));
   if (ranges_.size() >= crowded_) forget_some(itself);
   return {};
 }
@@ -143,7 +145,7 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping)
       return range.region;
     }
     at = ranges_.erase(at);
-    // What sticks out on either side stays what it was.
+    // The parts on either side keep their module.
     if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.region});
     if (range.end > mapping.end)
       at = ranges_.emplace(mapping.end, Range{range.end, range.region}).first;
@@ -151,12 +153,12 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping)
   auto region = std::make_shared<Region>(Region{mapping, owner_});
   ranges_.insert_or_assign(mapping.start, Range{mapping.end, region});
   if (program_ == nullptr && mapping.file) program_ = region;
-  ++epoch_;  // also where nothing was known before: an address there may have been met already
+  ++epoch_;  // needed even if nothing was known here: an address here may have had a sample already
   return region;
 }
 
-// First what is not mapped any more. If the rest is still too much, any of it: where such a mapping
-// has a sample, the mappings are read again.
+// First forgets what is not mapped any more. If the rest is still too much, forgets any of it: if
+// such a mapping has a sample, the mappings are read again.
 void AddressSpace::forget_some(const FindProcess& find_process) {
   std::vector<Mapping> now;
   if (const Target* process = find_process ? find_process() : nullptr) {

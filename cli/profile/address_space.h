@@ -1,7 +1,7 @@
-// Which module an address of a process belongs to, also after the process has ended, or has mapped
-// something else there.
+// The module that an address of a process belongs to, also after the process has ended, or has
+// mapped something else there.
 //
-// A process may map code at ever new places, much faster than it can be sampled. So what is mapped
+// A process may map code at ever new places, much faster than it can be sampled. So a new mapping
 // is only noted, in a bounded table, and becomes a module of the recording with its first sample.
 #pragma once
 
@@ -22,18 +22,19 @@
 namespace labelscope::cli {
 
 // The modules of a recording: one entry for each executable mapping with samples, shared by
-// processes that mapped it at the same place, with the file kept open so that it can be symbolized
-// after its process died.
+// processes that mapped it at the same place. Its file is kept open so that it can be symbolized
+// after the process has died.
 class ModuleTable {
  public:
   explicit ModuleTable(std::size_t most_files = MappedFiles::own_share()) : open_(most_files) {}
 
-  // `maker`: the process that has mapped it. What no file tells (generated code) is its alone.
+  // `maker` is the process that has mapped it. A module without a file (generated code) is never
+  // shared with other processes.
   Index add(const Mapping& mapping, const FindProcess& process, Family family = 0, Pid maker = {});
   Index kernel();
   MappedFiles& files() { return open_; }
   Family new_family() { return ++families_; }
-  // How many mappings without samples there was no room to remember.
+  // The number of mappings without samples that were forgotten for want of room.
   std::uint64_t forgotten() const { return forgotten_; }
   void count_forgotten() { ++forgotten_; }
 
@@ -48,13 +49,13 @@ class ModuleTable {
   std::map<Key, Index> known_;
   MappedFiles open_;
   PerfMaps perf_maps_;
-  std::map<Index, Pid> generated_;  // who made the code of these modules
+  std::map<Index, Pid> generated_;  // the process that made the code of each of these modules
   Family families_ = 0;
   std::uint64_t forgotten_ = 0;
   Index kernel_ = kNoIndex;
 };
 
-// The executable mappings of one process, kept up to date while it runs. A copy is that of a child
+// The executable mappings of one process, kept up to date while it runs. A copy is made for a child
 // right after fork.
 class AddressSpace {
  public:
@@ -63,25 +64,25 @@ class AddressSpace {
 
   explicit AddressSpace(ModuleTable& modules, Pid owner = {})
       : modules_(&modules), family_(modules.new_family()), owner_(owner) {}
-  // After fork: what is mapped from now on is the child's.
+  // After fork: new mappings are the child's from now on.
   void set_owner(Pid child) { owner_ = child; }
 
-  // Adds all executable mappings that the process has now. Those known before stay. `sampled`: an
-  // address whose module is wanted.
+  // Adds all executable mappings that the process has now. Those known before stay. `sampled` is an
+  // address whose module must be kept.
   Status load(const Target& process, Address sampled = 0);
   // Adds one mapping that the kernel has announced.
   void add(const Mapping& mapping, const FindProcess& process);
-  void clear() {  // after exec
+  void clear() {  // call it after exec
     ranges_.clear();
     program_.reset();
   }
 
   // The module at a user address, or kNoIndex.
   Index module_at(Address address, const FindProcess& process = {});
-  // The module of the main program. If load() was never called, the module of the first file that
-  // was mapped: the kernel maps the program before its interpreter. kNoIndex: not known.
+  // The module of the main program. If load() was never called, it is the module of the first file
+  // that was mapped: the kernel maps the program before its interpreter. kNoIndex: not known.
   Index program(const FindProcess& process = {});
-  // Changes when an address may mean something else than before. Then clear caches that have
+  // Changes when an address may belong to something else than before. Then clear caches that have
   // addresses as keys.
   std::uint64_t epoch() const { return epoch_; }
 
@@ -89,11 +90,11 @@ class AddressSpace {
   struct Region {
     Mapping mapping;
     Pid maker{};
-    Index module = kNoIndex;  // with the first sample
+    Index module = kNoIndex;  // made with the first sample
   };
   struct Range {
     Address end;
-    std::shared_ptr<Region> region;  // of which this is a part
+    std::shared_ptr<Region> region;  // the mapping of which this is a part
   };
   std::shared_ptr<Region> note(const Mapping& mapping);
   Index module_of(Region& region, const FindProcess& process);
@@ -104,7 +105,7 @@ class AddressSpace {
   Pid owner_;
   std::map<Address, Range> ranges_;  // by start; they do not overlap
   std::shared_ptr<Region> program_;
-  std::size_t crowded_ = 2 * kMostWithoutSamples;  // so many ranges are too many
+  std::size_t crowded_ = 2 * kMostWithoutSamples;  // more ranges than this are too many
   std::uint64_t epoch_ = 0;
 };
 

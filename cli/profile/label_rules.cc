@@ -16,8 +16,8 @@ bool contains(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// One byte of it: enough to see that one group of requests is unlike the others, and too little to
-// tell a value from 255 of any 256.
+// One byte of the hash: enough to show that one group of requests is unlike the others, but too
+// little to distinguish a value from the others of its group.
 std::string hashed(const std::string& value) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   const auto byte = static_cast<std::size_t>(XXH3_64bits(value.data(), value.size()) & 0xFF);

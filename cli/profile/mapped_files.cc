@@ -13,19 +13,19 @@
 namespace labelscope::cli {
 namespace {
 
-// Of the limit on open files, one in so many is for sampled files. Others are for the events and
-// maps of BPF, for threads (thread_list.h), and for what is open only for a moment.
+// This part of the limit on open files is for sampled files. The rest is for the events and maps of
+// BPF, for threads (thread_list.h), and for what is open only for a moment.
 constexpr std::size_t kShare = 4;
 constexpr std::size_t kFewest = 16;
-// No recording has samples in so many files. The kernel and the memory here need a bound, too.
+// No recording has samples in so many files. The kernel's memory and ours need a bound, too.
 constexpr std::size_t kMost = 16384;
-// Of the sampled ones. A program and its libraries, a few times.
+// The part of the sampled files that may be ready: a program and its libraries, a few times.
 constexpr std::size_t kReadyShare = 4;
 constexpr std::size_t kMostReady = 1024;
 // A file of a linker has one or two segments with code.
 constexpr std::size_t kMostSegments = 64;
 
-// Opens the file by its name, after the process has ended. An error if it is not the file that was
+// Opens the file by its name, after the process has ended. Fails if it is not the file that was
 // mapped.
 Result<UniqueFd> open_by_name(const Mapping& mapping) {
   // Files of a core have numbers that the core's reader made up, and device 0:0.
@@ -47,19 +47,19 @@ Result<ElfImage> open_image(const UniqueFd& file) {
   return ElfImage::open(UniqueFd(copy));
 }
 
-// Through the process, as long as there is one. Another process may have its number by now, with
-// another file at that place: the inode tells.
+// Opens the file through the process, as long as that exists. Another process may have its number
+// by now, with another file at that place, so the inode is compared.
 Result<UniqueFd> open_mapped(const Mapping& mapping, const FindProcess& find_process) {
   const Target* process = find_process ? find_process() : nullptr;
   if (process == nullptr) return open_by_name(mapping);
   auto fd = process->open_file(mapping);
   struct stat found {};
-  // A core's reader makes up the numbers, and has looked at the file's build ID.
+  // In a core the inode numbers are made up; the core's reader has checked the file's build ID.
   if (fd && (!process->is_alive() ||
              (::fstat(fd->get(), &found) == 0 && found.st_ino == mapping.file.inode))) {
     return fd;
   }
-  auto by_name = open_by_name(mapping);  // the process ended just now
+  auto by_name = open_by_name(mapping);  // the process has just ended
   return by_name || fd ? std::move(by_name) : std::move(fd);
 }
 
@@ -93,7 +93,7 @@ std::size_t MappedFiles::own_share() {
 bool MappedFiles::make_ready(const Mapping& mapping, const FindProcess& process) {
   if (taken_.contains(mapping.file) || ready_.contains(mapping.file)) return false;
   File opened = open_file(mapping, process);
-  if (opened.file == nullptr) return false;  // tried once more when it is sampled
+  if (opened.file == nullptr) return false;  // it is tried once more when it is sampled
   ready_.emplace(mapping.file, std::move(opened));
   ready_order_.push_back(mapping.file);
   while (ready_order_.size() > std::min(most_ / kReadyShare, kMostReady)) {
@@ -107,7 +107,8 @@ const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindPro
                                            Family family) {
   auto [entry, fresh] = taken_.try_emplace(mapping.file);
   Taken& taken = entry->second;
-  // What could not be opened may be open to another process that has mapped it.
+  // If it could not be opened through this process, it may be open through another one that has
+  // mapped it.
   if (!fresh && (taken.file.file != nullptr || taken.refused)) return taken.file;
   taken.family = family;
   taken.refused = !make_room(family);
@@ -127,7 +128,7 @@ const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindPro
   return taken.file;
 }
 
-// False: nobody has more than the one who asks.
+// Returns false if no family has more files than this one.
 bool MappedFiles::make_room(Family family) {
   if (open_ < most_) return true;
   const auto largest = std::max_element(
@@ -142,7 +143,7 @@ bool MappedFiles::make_room(Family family) {
 
 void MappedFiles::give_up_one(Family family) {
   std::vector<FileId>& files = open_of_[family];
-  taken_[files.back()].file.file->reset();  // for all modules that share it
+  taken_[files.back()].file.file->reset();  // all modules that share it see that
   files.pop_back();
   --open_;
 }

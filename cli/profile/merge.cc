@@ -19,12 +19,12 @@ void move_by(Index& index, Index first) {
   if (index != kNoIndex) index += first;
 }
 
-// What both say stays; else both are told.
+// Keeps equal texts once, and joins different ones.
 void join(std::string& to, const std::string& from, const char* between) {
   if (to != from) to += between + from;
 }
 
-// What is true of one of them alone is true of a part of both.
+// A remark about one of the two is true of a part of both.
 void join_remarks(std::vector<std::string>& to, const std::vector<std::string>& from) {
   constexpr std::string_view kInPart = "in part: ";
   const auto has = [](const std::vector<std::string>& remarks, const std::string& remark) {
@@ -68,7 +68,7 @@ Status check_same_values(const Profile& one, const Profile& other) {
 
 Status merge(Profile& to, Profile from) {
   if (Status same = check_same_values(to, from); !same) return same;
-  // Both starts are one moment on two clocks.
+  // Both starts are the same moment on two clocks.
   const std::uint64_t shift =
       to.start_monotonic_ns - to.start_unix_ns + from.start_unix_ns - from.start_monotonic_ns;
   const std::uint64_t start = std::min(to.start_unix_ns, from.start_unix_ns);

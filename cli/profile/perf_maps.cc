@@ -18,7 +18,7 @@ constexpr const char* kWritersOf =
     "node --perf-basic-prof, java -XX:+DumpPerfMapAtExit (jcmd PID Compiler.perfmap) or "
     "DOTNET_PerfMapEnabled=1 writes it";
 
-// The words of "Uid:\t0\t0\t0\t0" and the like.
+// Reads the words of "Uid:\t0\t0\t0\t0" and similar lines.
 template <class Number>
 bool take_word(std::string_view& words, Number& number) {
   const std::size_t start = words.find_first_not_of(" \t");
@@ -50,11 +50,12 @@ void PerfMaps::note(Pid pid) {
     maker.problem = "its perf map was not looked for: " + status.error().context;
     return;
   }
-  std::string_view numbers = status_field(*status, "NSpid");  // from outside to inside
+  // one for each PID namespace, outermost first
+  std::string_view numbers = status_field(*status, "NSpid");
   for (std::int32_t number = 0; take_word(numbers, number);) maker.inner = Pid{number};
   std::string_view users = status_field(*status, "Uid");
   for (int word = 0; word < 2; ++word)
-    take_word(users, maker.owner);  // the real, the effective one
+    take_word(users, maker.owner);  // skips the real user for the effective one
   maker.our_root = same_folder((*process)->proc_path("root/."), "/");
   open(pid, maker);
 }

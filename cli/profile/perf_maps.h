@@ -1,12 +1,13 @@
-// The files in which processes tell the names of code that they make at run time: "/tmp/perf-PID.map",
-// as perf(1) wants it. Node, Java and .NET write one if they are told to.
+// The files in which processes publish the names of code that they make at run time:
+// "/tmp/perf-PID.map", as perf(1) defines it. Node, Java and .NET write one if an option asks for
+// it.
 //
-// Whoever may write to /tmp may put a file of that name there. So it must belong to the user of the
-// process, or to root, and be a regular file and no link. The process may live in a container: its
-// /tmp is the one below its own root, and PID is what it takes itself for.
+// Every user who may write to /tmp may put a file of that name there. So it must belong to the user
+// of the process, or to root, and be a regular file and no link. The process may live in a
+// container: its /tmp is the one below its own root, and PID is its number there.
 //
-// A file is opened with the first sample in such code, so that it outlives its process; if it is not
-// there yet, once more at the end.
+// A file is opened with the first sample in such code, so that it outlives its process. If it is
+// not there yet, it is tried once more at the end.
 #pragma once
 
 #include <sys/types.h>
@@ -22,22 +23,22 @@ namespace labelscope::cli {
 
 class PerfMaps {
  public:
-  // Each takes a descriptor.
+  // Each file takes a descriptor.
   static constexpr std::size_t kMost = 256;
 
-  // This process has a sample in code of its own making. To be told while it lives.
+  // The process has a sample in code of its own making. Call it while the process lives.
   void note(Pid pid);
 
   struct Found {
     ModuleFile file;      // null: there is none
-    std::string problem;  // why not
+    std::string problem;  // why there is none
   };
-  // At the end of the recording.
+  // Call it at the end of the recording.
   Found find(Pid pid);
 
  private:
   struct Maker {
-    Pid inner{};  // as it numbers itself
+    Pid inner{};  // its number in its own PID namespace
     uid_t owner{};
     bool our_root = false;  // it sees the same files as labelscope
     ModuleFile file;

@@ -1,6 +1,5 @@
-// ProfileBuilder. The path of a sample that resembles an earlier one is: two hash look-ups of its
-// raw bytes (stack, labels), one of its thread, one of its row. Everything else happens once for
-// each new value.
+// A sample that resembles an earlier one needs two hash look-ups of its raw bytes (stack, labels),
+// one of its thread, and one of its row. Everything else happens once for each new value.
 #include "cli/profile/profile_builder.h"
 
 #define XXH_INLINE_ALL
@@ -96,7 +95,8 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
   scratch_.clear();
   scratch_.append(as_text(std::as_bytes(sample.stack.kernel)));
   scratch_.append(as_text(std::as_bytes(sample.stack.user)));
-  scratch_.push_back(static_cast<char>(sample.stack.kernel.size()));  // where the one ends
+  // separates the two parts of the stack
+  scratch_.push_back(static_cast<char>(sample.stack.kernel.size()));
   scratch_.push_back(static_cast<char>(sample.stack.end));
   if (const Index* known = process.caches.user_stacks.find(scratch_)) return *known;
 
@@ -110,15 +110,15 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
   }
   leaf = true;
   for (std::uint64_t frame : sample.stack.user) {
-    // A return address points behind the call, perhaps into the next line or function.
+    // A return address points behind the call, perhaps to the next line or function.
     if (!leaf) --frame;
     auto [known, fresh] = process.caches.locations.try_emplace(frame, kNoIndex);
     if (fresh) {
       const Address address = frame & ~LS_FRAME_BY_FP;
       known->second = intern_location(address, process.module_at(address), frame != address);
     }
-    // No code there: this function keeps something else than a frame pointer in that register, and
-    // what its value led to is no caller.
+    // There is no code: the function that was called keeps something else than a frame pointer in
+    // that register, and the address found by it is no caller.
     if (!leaf && profile_.locations[known->second].module == kNoIndex) {
       if (stack.end == LS_STACK_TOO_DEEP) stack.end = LS_STACK_CHAIN_ENDED;
       break;
@@ -168,7 +168,7 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
 }
 
 Index ProfileBuilder::intern_label_set(LabelSet labels) {
-  // A set: the order of its elements says nothing, but that of publishers which share a key.
+  // The labels are a set. Their order means nothing, except among publishers that share a key.
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
     return std::tie(a.key, a.publisher, a.value) < std::tie(b.key, b.publisher, b.value);
   });

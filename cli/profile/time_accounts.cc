@@ -1,4 +1,4 @@
-// Stretches of single threads, and the pools of all that are too short for one.
+// Keeps stretches of single threads, and pools of all threads that are too short for one.
 #include "cli/profile/time_accounts.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 namespace {
 
-// A stretch has about so many samples: few, so that the time of a lost one stays near it.
+// A stretch has about this many samples: few, so that the time of a lost sample stays near it.
 constexpr std::uint64_t kPeriodsPerStretch = 8;
 // Several scheduler ticks, in a kernel with 100 ticks a second.
 constexpr std::uint64_t kShortestStretch = 50'000'000;
@@ -59,8 +59,8 @@ void TimeAccounts::share(const Pool& pool) {
 
 void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row) {
   OpenThread& thread = threads_[raw(tid)];
-  // The time goes back by much: another thread has this number now, and the end of the first got
-  // lost. By a little: the sample has waited for its labels.
+  // If the time goes back by much, another thread has this number now, and the end of the first one
+  // was lost. If it goes back by little, the sample has waited for its labels.
   if (thread_ns + stretch_ns_ < thread.last_ns) {
     close(thread, thread.last_ns);
     thread = {};
@@ -114,7 +114,7 @@ void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
 
 bool TimeAccounts::settle(const Pool& pool) {
   if (pool.time_ns < stretch_ns_) return false;
-  // So much time without a sample is no chance: the samples were lost, or none were taken.
+  // So much time without a sample is not by chance: the samples were lost, or none were taken.
   if (pool.samples.empty()) {
     ledger_.unsampled_ns += pool.time_ns;
   } else {
@@ -144,7 +144,7 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   }
   ledger_.lost_ns += lost_ns;
   if (ledger_.attributed_ns == 0) {
-    // The kernel does not tell the time, or it was less than a tick. Each sample stands for a
+    // The kernel did not report the time, or it was less than a tick. So each sample stands for a
     // period.
     for (SampleRow& row : profile_.rows) {
       row.weight_ns = row.count * period_ns_;

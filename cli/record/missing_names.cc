@@ -11,12 +11,12 @@
 namespace labelscope::cli {
 namespace {
 
-// Less than this share of all frames is not worth a line.
+// A smaller share of all frames than this is not worth a line.
 constexpr std::uint64_t kWorthOf1000 = 10;
 constexpr std::size_t kMostFiles = 3;
 
 struct File {
-  std::uint64_t frames = 0;  // each as often as it was sampled
+  std::uint64_t frames = 0;  // each counts as often as it was sampled
   std::uint64_t nameless = 0;
   std::string why;
 };
@@ -24,7 +24,7 @@ struct File {
 }  // namespace
 
 std::vector<std::string> missing_names(const Profile& profile) {
-  std::map<std::string, File> files;  // modules of several processes are one file
+  std::map<std::string, File> files;  // modules of one file in several processes are one entry
   std::uint64_t frames = 0;
   std::uint64_t nameless = 0;
   for (const SampleRow& row : profile.rows) {

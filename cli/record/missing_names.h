@@ -1,4 +1,4 @@
-// Which files left frames without names, and why: for the end of a recording.
+// Reports, at the end of a recording, which files left frames without names, and why.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace labelscope::cli {
 
 // Lines for people: how many frames have a name, then the files that lack most of them, each with
-// the reason and what would help. Empty where nearly all have one.
+// the reason and what would help. Empty if nearly all have one.
 std::vector<std::string> missing_names(const Profile& profile);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// RecordReport: everything here is for people, but the files.
+// Everything that is printed here is for people; the files are for programs.
 #include "cli/record/report.h"
 
 #include <unistd.h>
@@ -29,7 +29,7 @@ std::uint64_t conflicts(const Profile& profile) {
 
 }  // namespace
 
-// Where there are none, nothing is known of their labels.
+// Without samples nothing is known about labels.
 void RecordReport::say_problems_of_samples() const {
   if (profile().ledger.written == 0) return;
   say_missing_keys();
@@ -64,7 +64,7 @@ void RecordReport::say_problems() const {
   for (const std::string& line : missing_names(profile())) log::info(line);
 }
 
-// They were found, so that nothing else tells why their labels are not there.
+// These variables were found, so no other message explains why their labels are missing.
 void RecordReport::say_variables_without_value() const {
   const auto& variables = options_.unpublished.variables;
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -83,7 +83,7 @@ void RecordReport::say_variables_without_value() const {
   }
 }
 
-// In one sentence for all processes.
+// One sentence covers all processes.
 std::string RecordReport::why_no_labels() const {
   const auto& processes = recorder_.processes();
   const auto publishing = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
@@ -104,7 +104,8 @@ std::string RecordReport::why_no_labels() const {
          " processes set no labels that labelscope knows" + advice;
 }
 
-// That there are none was said: why, and what tells samples apart all the same.
+// The absence of labels has been reported. This adds the reason, and what distinguishes samples all
+// the same.
 void RecordReport::explain_missing_labels() const {
   if (profile().ledger.outcomes[LS_LABELLED] > 0 || recorder_.processes().empty()) return;
   log::info("  " + why_no_labels());
@@ -118,7 +119,7 @@ void RecordReport::explain_missing_labels() const {
 bool RecordReport::show_labels(const Outputs& outputs) {
   const bool written = show_summary(outputs.take_stdout());
   if (quiet_) return written;
-  // A stderr that cannot be written to has nobody to tell.
+  // If stderr cannot be written to, there is no way to report that.
   static_cast<void>(show_keys(std::cerr, STDERR_FILENO));
   explain_missing_labels();
   return written;

@@ -1,4 +1,4 @@
-// BPF where it can be had, because it stops nothing; ptrace otherwise.
+// Samples by BPF if it is available, because it stops nothing; otherwise by ptrace.
 #include "cli/record/samplers.h"
 
 #include "bpf/load/kernel.h"
@@ -80,7 +80,8 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& t
   std::shared_ptr<TableWorker> tables;
   if (sampling.stacks) {
     tables = std::make_shared<TableWorker>();
-    // Its sampler builds them itself, and so nobody takes a Ctrl-C meanwhile.
+    // The ptrace sampler builds tables itself, and no signal is handled meanwhile. So building
+    // looks for Ctrl-C.
     tables->set_unwanted(Signals::stop_is_pending);
     sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
   }
@@ -115,7 +116,7 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
     message = missing->message;
   }
   if (why_not.empty()) {
-    // A number that was mistyped is no reason to stop threads instead, and that fast.
+    // A wrong number is an error. It must not lead to ptrace, which would stop threads that often.
     if (Status status = check_frequency(options.frequency_hz); !status) {
       return std::move(status).error();
     }
@@ -136,7 +137,7 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
     opened->why_not_bpf = why_not;
     return opened;
   }
-  // Neither: what BPF needs covers both.
+  // Neither is possible. What BPF needs would be enough for both.
   return message.empty() ? std::move(opened) : Error{ErrorCode::kPermission, message};
 }
 

@@ -1,5 +1,5 @@
-// A chain of frame pointers does not tell why it ended: code that keeps something else in that
-// register ends it as the last caller does. So the function in which it ended tells.
+// A chain of frame pointers does not show why it ended: code that keeps something else in that
+// register ends it as the outermost caller does. So the function in which it ended decides.
 #include "cli/record/stack_ends.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct EndWords {
 #define LS_STACK_END_WORDS(end, name, does) {end, name, does},
 constexpr EndWords kEnds[] = {LS_STACK_ENDS(LS_STACK_END_WORDS)};
 
-// Where threads begin: programs; glibc, before and in the function that calls main; its threads;
-// musl and its threads; Go's threads and goroutines.
+// The functions in which threads begin: those of programs; of glibc, before and in the function
+// that calls main; of its threads; of musl and its threads; of Go's threads and goroutines.
 constexpr std::string_view kStarts[] = {"_start",
                                         "__libc_start_main",
                                         "__libc_start_main_impl",
@@ -50,7 +50,8 @@ bool starts_thread(const Location& location) {
          std::end(kStarts);
 }
 
-// A chain of frame pointers that ended, and one of exactly as many frames as are kept.
+// Whether the stack is a chain of frame pointers that ended, or one of exactly as many frames as
+// are kept.
 bool only_names_tell(const Stack& stack) {
   return !stack.frames.empty() &&
          (stack.end == LS_STACK_CHAIN_ENDED || stack.end == LS_STACK_TOO_DEEP);

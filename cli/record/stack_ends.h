@@ -1,5 +1,5 @@
-// The ledger of stacks: samples = complete + incomplete (by reason). Complete is only what reached
-// the start of its thread.
+// The ledger of stacks: samples = complete + incomplete (by reason). A stack is complete only if it
+// reached the start of its thread.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace labelscope::cli {
 
-// In a profile whose addresses are named: settles the ends that only names tell, and counts the
-// stacks by their ends. The ledger gets a counter for each end ("stacks-complete", for example).
+// Settles the ends that only names can decide, in a profile whose addresses are named, and counts
+// the stacks by their ends. The ledger gets a counter for each end (for example "stacks-complete").
 void count_stack_ends(Profile& profile);
 // Whether a counter of a ledger is one of these.
 bool counts_stacks(std::string_view counter);
 
-// Which share of the stacks reached the start of their thread, where it is worth a word: more than
-// a tenth did not. Empty otherwise, and where no stacks were asked for.
+// The sentence on how many stacks reached the start of their thread, if more than a tenth did not.
+// Empty otherwise, and if no stacks were asked for.
 std::string stack_ends_text(const Profile& profile);
 
 }  // namespace labelscope::cli

@@ -99,7 +99,7 @@ void ProfileReport::say_label_sets() const {
                ", or put its values into 256 groups with --label-hash " + key);
 }
 
-// What to do next; empty where nothing is known to help.
+// What to do next; empty if nothing is known to help.
 std::string ProfileReport::next_step() const {
   const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
     return file.format == Format::kPprof && file.path != "-";
@@ -110,7 +110,7 @@ std::string ProfileReport::next_step() const {
   if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
   if (pprof == written_.end()) return {};
   std::string key = options_.group_by.empty() ? telling_key(profile_) : std::string();
-  // A key comes from the target, and this line is there to be pasted into a shell.
+  // A key comes from the target, and users paste this line into a shell.
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";
   if (key.find_first_not_of(kPlain) != std::string::npos) key.clear();

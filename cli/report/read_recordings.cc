@@ -39,7 +39,7 @@ void add(std::vector<SeenValues>& all, std::vector<SeenValues> seen) {
   }
 }
 
-// Two files that say the same of when and how.
+// Two files with the same identity hold the same recording.
 using Identity = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string, std::string>;
 Identity identity_of(const Profile& profile) {
   return {profile.start_unix_ns, profile.start_monotonic_ns, profile.duration_ns,

@@ -10,7 +10,8 @@ namespace {
 
 // So many jumps are remembered between two changes. Each counts once, however often it is taken.
 constexpr std::size_t kMaxJumps = 64;
-// Signal handlers within signal handlers. A handler that leaves by longjmp() counts for ever.
+// The depth of signal handlers within signal handlers. A handler that leaves by longjmp() counts
+// for ever.
 constexpr std::size_t kMaxInterruptions = 16;
 constexpr std::size_t kMaxDepth = 4096;
 // After so many writes to watched words that changed no labels, only the variable is watched.
@@ -142,7 +143,7 @@ void ThreadStepper::end_region() {
 
 void ThreadStepper::at_watchpoint(const Position& position) {
   if (is_stepping()) return;
-  // If the trap comes after the instruction, one byte back is within it.
+  // If the trap comes after the instruction, the address one byte back is within it.
   const Address writer = kWatchTrapsBefore ? position.pc : position.pc - 1;
   const auto function = process_.code().function_at(writer);
   const bool known = function && (process_.triggers().at(function->start) & kWriterTrigger) != 0;
@@ -182,7 +183,8 @@ bool ThreadStepper::look_after_run() {
   if (!labels_.look_after_run()) return false;
   if (process_.suspects().active()) {
     process_.suspects().suspect_again();
-    // The function did it that runs freely, or another that it called and that is let go.
+    // The change is from the function that runs freely, or from one that it called and that is let
+    // go.
     if (!calls_.empty() && calls_.back().free) learn(calls_.back().entry, /*changed=*/true);
   }
   return true;
@@ -207,7 +209,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
   follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
   if (!is_stepping()) {
-    // The thread's first labels: its caller was no suspect before.
+    // These are the thread's first labels: its caller was no suspect before.
     const bool has_first_labels = process_.suspects().active() && calls_.empty() &&
                                   interrupted_.empty() && !had_labels_ && labels_.has_labels();
     had_labels_ = true;
@@ -241,8 +243,8 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
   }
 }
 
-// The thread goes on without being stepped. A signal handler may have come in the middle of an
-// update, which goes on when it has returned.
+// The thread continues without being stepped. If a signal handler came in the middle of an update,
+// the update continues when the handler has returned.
 void ThreadStepper::finish_unless_interrupted() {
   if (calls_.empty() && !interrupted_.empty()) return;
   since_.ran_free = true;
@@ -333,7 +335,8 @@ std::vector<Address> ThreadStepper::words_to_watch() {
 
 void ThreadStepper::end() {
   abandon();
-  // Updates that a signal handler interrupted, if it never returned or we did not see it return.
+  // These are updates that a signal handler interrupted, if it never returned or its return was not
+  // seen.
   for (const Interruption& interruption : interrupted_) {
     if (interruption.region != 0) ++record_.unended_regions;
   }

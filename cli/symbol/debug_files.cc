@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kSystem = "/usr/lib/debug";
 
-// The name of a file in a folder, and nothing else.
+// Whether the text is only the name of a file in a folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= NAME_MAX &&
          name.find('/') == std::string::npos;
@@ -30,8 +30,8 @@ bool is_plain_path(const std::string& path) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// A path that goes through no symbolic link; -1 if it does, or where the kernel cannot tell (before
-// Linux 5.6).
+// Opens a path that goes through no symbolic link. Fails if it does, or if the kernel cannot check
+// that (before Linux 5.6).
 UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags) {
   open_how how{};
   how.flags = flags | O_CLOEXEC;
@@ -39,7 +39,7 @@ UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags) {
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
 
-// Nobody but root and the user of labelscope can put another file there.
+// Whether only root and the user of labelscope can put another file there.
 bool is_trusted(const UniqueFd& folder) {
   struct stat status {};
   return ::fstat(folder.get(), &status) == 0 &&
@@ -47,7 +47,7 @@ bool is_trusted(const UniqueFd& folder) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// False: go on looking.
+// Returns false if the search must go on.
 bool take(Result<UniqueFd> opened, const std::string& path, DebugFiles::Found& found) {
   if (opened) {
     found = {*std::move(opened), {}};
@@ -96,7 +96,7 @@ DebugFiles::Found DebugFiles::by_build_id(const std::string& build_id) const {
   return found;
 }
 
-// As gdb(1) does it: where the file itself was found, and in a copy of the tree of folders.
+// Searches as gdb(1) does: in the folder of the file itself, and in a copy of the tree of folders.
 DebugFiles::Found DebugFiles::by_name(const std::string& name, const std::string& path) const {
   Found found;
   if (!is_plain_name(name)) return found;
@@ -145,7 +145,7 @@ std::string DebugFiles::remedy(const std::string& build_id, const std::string& p
 DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path) {
   Found found = by_build_id(wanted.build_id);
   if (found.file.valid()) return found;
-  // Where the file names none, it has this name by custom.
+  // If the file names none, the debug file has this name by custom.
   const std::string name =
       wanted.link.empty() ? std::string(base_name(path)) + ".debug" : wanted.link;
   Found other = wanted.alternate ? shared_by_name(wanted.link) : by_name(name, path);

@@ -1,8 +1,8 @@
-// Opens debug files for the worker: where the user or the distribution has put them, and nowhere
-// else.
+// Opens debug files for the worker: only those that the user or the distribution has installed.
 //
-// The name and the build ID of a debug file are chosen by whoever made the program, and so may be the
-// folder of the program. So labelscope, which may be root, opens no path that it is told, but these:
+// The author of a program chose the name and the build ID of its debug file, and perhaps the folder
+// of the program. So labelscope, which may be root, does not open the paths in these names, but
+// only:
 //
 //   by build ID   in --debug-dir, below /usr/lib/debug
 //   by name       in --debug-dir, and below it or /usr/lib/debug in a folder like the program's
@@ -10,8 +10,8 @@
 //                 change, and not through a link
 //   by build ID   from debuginfod's servers, if the user has set DEBUGINFOD_URLS
 //
-// Only regular files are opened (elf/regular_file.h). Whether it is the right one, the worker
-// checks.
+// Only regular files are opened (elf/regular_file.h). The worker checks whether it is the right
+// one.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ namespace labelscope::cli {
 
 class DebugFiles {
  public:
-  // Of the file at this path, this much has come from a server: bytes, and of how many (0: not
-  // known yet). Called about twenty times a second while a server is asked.
+  // Receives how much of the file at this path has come from a server: bytes, and of how many (0:
+  // not known yet). Called about twenty times a second while a server is asked.
   using Downloading =
       std::function<void(const std::string& path, std::size_t done, std::size_t all)>;
 
@@ -39,11 +39,12 @@ class DebugFiles {
 
   struct Found {
     UniqueFd file;
-    std::string why_not;  // where more is to be said than that there is none
+    std::string why_not;  // why there is none; empty if it simply was not found
   };
-  // For the program or library at `path`, as its process names it.
+  // Finds a file for the program or library at `path`, as its process names it.
   Found find(const WantedDebugFile& wanted, const std::string& path);
-  // Of a file that has none: where it was looked for, and what would bring it. A sentence.
+  // A sentence about a file without debug information: where that was looked for, and what would
+  // help.
   std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);
 
  private:
@@ -51,8 +52,8 @@ class DebugFiles {
   Found by_name(const std::string& name, const std::string& path) const;
   Found shared_by_name(const std::string& name) const;
 
-  std::vector<std::string> given_;    // --debug-dir
-  std::vector<std::string> folders_;  // and the system's
+  std::vector<std::string> given_;    // those of --debug-dir
+  std::vector<std::string> folders_;  // and those of the system
   Debuginfod debuginfod_;
   Downloading downloading_;
   DebugPackages packages_;

@@ -1,7 +1,7 @@
-// libdebuginfod is loaded at run time, if it is installed and wanted: with it come thirty libraries.
+// libdebuginfod is loaded at run time, if it is installed and wanted: it needs thirty libraries.
 //
-// It waits for a server a second at a time, and looks at nothing else meanwhile. So a thread of its
-// own waits for it, and labelscope for that thread; when the user gives up, the thread is left
+// It waits for a server a second at a time, and checks nothing else meanwhile. So a thread of its
+// own waits for it, and labelscope for that thread. When the user gives up, the thread is left
 // behind, and ends as soon as the library asks it whether to go on.
 #include "cli/symbol/debuginfod.h"
 
@@ -26,10 +26,11 @@ using Clock = std::chrono::steady_clock;
 // its connections time out one after the other, a minute and a half for each module.
 constexpr std::chrono::seconds kMaxDownloadTime{120};
 constexpr std::chrono::milliseconds kBetweenAsking{50};
-// At the end, for threads that are still in the library: it asks every second.
+// At the end labelscope waits so long for threads that are still in the library, which asks every
+// second.
 constexpr std::chrono::seconds kMostLeaving{3};
 
-struct Client;  // debuginfod_client
+struct Client;  // the library's debuginfod_client
 
 struct Api {
   Client* (*begin)() = nullptr;
@@ -68,7 +69,7 @@ bool Debuginfod::has_servers() {
   return urls != nullptr && *urls != '\0';
 }
 
-// Of the thread and of whoever waits for it.
+// What the thread and its caller share.
 struct Download {
   std::string build_id;
   std::atomic<bool> given_up{false};
@@ -78,13 +79,13 @@ struct Download {
   std::condition_variable over;
   bool is_over = false;
   UniqueFd file;
-  int error = 0;  // why there is none
+  int error = 0;  // why there is no file
 };
 
 namespace {
 
-// Called about once a second while a server is asked; anything but 0 gives up this download. Before
-// the size is known, `done` counts calls.
+// Called about once a second while a server is asked; any result but 0 gives up this download.
+// Before the size is known, `done` counts calls.
 int on_progress(Client* client, long done, long all) {
   auto* work = static_cast<Download*>(api()->user_data(client));
   if (done >= 0 && all > 0) {
@@ -99,7 +100,7 @@ void download(const std::shared_ptr<Download>& download) {
   if (Client* client = api()->begin(); client != nullptr) {
     api()->set_user_data(client, download.get());
     api()->set_progress(client, on_progress);
-    // A length of 0: in hexadecimal.
+    // A length of 0 means that the build ID is in hexadecimal.
     fd = api()->find(client, reinterpret_cast<const unsigned char*>(download->build_id.c_str()), 0,
                      nullptr);
     api()->end(client);
@@ -148,7 +149,7 @@ Debuginfod::Found Debuginfod::find(const std::string& build_id,
   }
   waited_ += Clock::now() - start;
   found.file = std::move(work->file);
-  // That no server has it is no trouble.
+  // It is no problem if no server has it.
   if (work->is_over && work->error != 0 && work->error != ENOENT) {
     found.why_not = "its debug file was not fetched from DEBUGINFOD_URLS: " +
                     system_error(work->error, "debuginfod").context;

@@ -16,14 +16,16 @@ namespace {
 using Kind = Worker::Outcome::Kind;
 using std::chrono::milliseconds;
 
-// Twice what an address costs in the largest programs.
+// This is twice what an address takes in the largest programs.
 constexpr std::chrono::milliseconds kTimeForEachAddress{1};
-// A debug file and one that several share; again, where the worker got more memory for them.
+// The worker may ask for a debug file and one that several share, and again if it got more memory
+// for them.
 constexpr unsigned kMostQuestions = 6;
 constexpr unsigned kMostLargerWorkers = 2;
-// Files up to this size fit into what a worker has anyway.
+// Files up to this size fit into the usual memory of a worker.
 constexpr off_t kSmall = off_t{256} << 20;
-// Larger ones give the worker as much more as they have on the disk, up to here; holes do not count.
+// For larger files the worker gets as much more as they have on the disk, up to this; holes do not
+// count.
 constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
 
 std::uint64_t memory_of_machine() {
@@ -63,7 +65,7 @@ FileNamer::FileNamer(Options options)
 
 FileNamer::~FileNamer() = default;
 
-// The time is that of the file and that of all files.
+// Both the time of the file and that of all files limit it.
 Worker::Outcome FileNamer::ask(Worker::Request request, Duration& left) {
   if (left_ <= Duration::zero()) {
     return {Kind::kNoWorker, "the files before it took more than " + seconds(options_.most_of_all)};
@@ -143,7 +145,7 @@ NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::s
 }
 
 NamedFile::~NamedFile() {
-  // The worker's memory of the file goes with its next question, or with the worker.
+  // There is nothing to close if the worker that had the file has ended, or is about to.
   if (!opened_ || unusable_ || known_to_ != namer_.worker_.generation() || namer_.cancelled()) {
     return;
   }
@@ -180,7 +182,7 @@ std::vector<std::vector<SourceLine>> NamedFile::find(std::span<const Address> ad
   return names;
 }
 
-// False: ask again, unless it is unusable now or labelscope was told to stop.
+// Returns false if it must be asked again, unless the file is unusable now or labelscope must stop.
 bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
                     std::vector<std::vector<SourceLine>>& names) {
   NamesRequest asked;
@@ -194,7 +196,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   request.memory = memory_;
   request.on_reply = [&](std::string_view body) { return reader.take(body); };
   request.on_ask = [this](std::string_view body) { return give(body); };
-  // A worker may have ended since; the next one has no files.
+  // The worker may have ended since; the next one has no files.
   if (known_to_ != namer_.worker_.generation() || known_to_ == 0 || !namer_.worker_.is_running()) {
     asked.open = true;
     questions_ = 0;
@@ -239,7 +241,7 @@ std::string NamedFile::nameless() const {
 
 void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   if (outcome.kind == Kind::kCancelled) return;
-  if (wants_more_memory_) return;  // and so it gets another worker
+  if (wants_more_memory_) return;  // the next request has another worker
   if (outcome.kind == Kind::kNoAnswer) {
     unusable_ = true;
     problem_ = "the file cannot be used: " + outcome.why;
@@ -270,7 +272,7 @@ void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   namer_.troubles_[key_] = {!unusable_, problem_};
 }
 
-// The worker's question, which is foreign bytes like its answers.
+// Handles the worker's question, which is foreign bytes like its answers.
 Result<Message> NamedFile::give(std::string_view body) {
   Result<WantedDebugFile> wanted = decode_wanted_debug_file(body);
   if (!wanted) return wanted.error();

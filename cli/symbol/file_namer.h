@@ -1,5 +1,5 @@
-// Names for the addresses of files, asked of the worker: what labelscope itself knows of a foreign
-// file is its descriptor and what the worker says.
+// Names for the addresses of files, which the worker finds: of a foreign file labelscope itself has
+// only the descriptor and the answers of the worker.
 //
 //   labelscope                                worker
 //     number, descriptor, 512 addresses ---->  opens the file (elf_symbols.h)
@@ -9,7 +9,7 @@
 //       <------------------------------------  names, remarks
 //     the same number, more addresses ------>  ...
 //
-// A file that kills the worker, or takes too long, is asked about once more without its debug
+// If a file kills the worker, or takes too long, it is read once more without its debug
 // information, and then never again. All this takes a bounded time, for each file and for all.
 #pragma once
 
@@ -37,12 +37,12 @@ class FileNamer {
   using Duration = Worker::Clock::duration;
   struct Options {
     Launcher launch = launch_own_worker;
-    std::vector<std::string> debug_folders = {};  // --debug-dir
-    // True ends the work soon. May be empty.
+    std::vector<std::string> debug_folders = {};  // folders of --debug-dir
+    // Ends the work soon when it returns true. May be empty.
     std::function<bool()> cancelled = {};
     // May be empty, too.
     DebugFiles::Downloading downloading = {};
-    // For one file, and for all: beside a moment for each address.
+    // The limits for one file, and for all files. Each address adds a moment.
     Duration most_of_a_file = std::chrono::seconds(30);
     Duration most_of_all = std::chrono::seconds(120);
   };
@@ -53,27 +53,28 @@ class FileNamer {
 
   // Starts the worker's process, if there is none, and does not wait for it.
   void begin() { worker_.begin(); }
-  // Ends it. The next question has a new one.
+  // Ends the worker. The next request has a new one.
   void end() { worker_.end(); }
-  // Before the first question.
+  // Call it before the first request.
   void set_cancelled(std::function<bool()> cancelled) { options_.cancelled = std::move(cancelled); }
 
-  // As read_functions() and demangle(), by the worker. Without one a name stays as it is.
+  // These do what read_functions() and demangle() do, in the worker. Without a worker a name stays
+  // as it is.
   Result<std::vector<FunctionSymbol>> functions(const UniqueFd& file);
   std::string demangled(const std::string& name);
 
-  // Why functions() had none of a file, where that is not the fault of the file; the first time.
+  // The first reason why functions() failed for a file that was not to blame.
   const std::string& trouble() const { return trouble_; }
-  // What the worker could not give up here; for whoever wants to know all.
+  // The protections that the worker could not have on this machine, for verbose output.
   const std::string& not_given_up() const { return worker_.not_given_up(); }
 
  private:
   friend class NamedFile;
-  // Device, inode, and when it was changed last: a file that is written anew is another one. By the
-  // kernel's account (ctime), since an owner may give a file any mtime.
+  // Device, inode, and time of the last change: a file that is written anew is another one. The
+  // time is the kernel's own (ctime), since an owner may give a file any mtime.
   using FileKey = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
   struct Trouble {
-    bool without_debug = false;  // not tried yet, or it has worked
+    bool without_debug = false;  // it was not tried yet, or it has worked
     std::string why;
   };
   Worker::Outcome ask(Worker::Request request, Duration& left);
@@ -88,7 +89,7 @@ class FileNamer {
   std::string trouble_;
 };
 
-// One file. `file` is kept open. `task`: the worker's, who reads files of this kind.
+// One file, which is kept open. `task` is the worker's task for this kind of file.
 class NamedFile {
  public:
   NamedFile(FileNamer& namer, ModuleFile file, std::string path,
@@ -97,13 +98,15 @@ class NamedFile {
   NamedFile& operator=(const NamedFile&) = delete;
   ~NamedFile();
 
-  // Whether it can be used at all; otherwise problem() tells why. What follows asks this first.
+  // Whether the file can be used at all; otherwise problem() has the reason. The functions below
+  // call it first.
   bool open();
-  // The lines of each address (link-time), innermost first; empty where nothing is known. What
-  // cannot be had has no lines, and problem() tells why. At most kMaxAddresses.
+  // Returns the lines of each address (link-time), innermost first; empty if nothing is known. If
+  // the file cannot be used there are no lines, and problem() has the reason. Takes at most
+  // kMaxAddresses.
   std::vector<std::vector<SourceLine>> find(std::span<const Address> addresses, bool inlined);
 
-  // It was, and is still.
+  // Whether open() succeeded, and nothing has failed since.
   bool is_usable() const { return opened_ && !unusable_; }
   const std::string& build_id() const { return remarks_.build_id; }
   Address first_address() const { return remarks_.first_address; }
@@ -125,7 +128,7 @@ class NamedFile {
   std::string_view task_;
   FileNamer::FileKey key_;
   std::uint64_t number_;
-  unsigned known_to_ = 0;  // generation of the worker
+  unsigned known_to_ = 0;  // the worker's generation when it opened the file
   bool opened_ = false;
   bool unusable_ = false;
   bool symbols_only_ = false;

@@ -1,4 +1,4 @@
-// The symbolizer: groups the locations of a profile, and looks up each group in one go.
+// The symbolizer: groups the locations of a profile, and looks up each group at once.
 //
 //   location = address in a module        source of the module's names
 //     [kernel] ------------------------->  /proc/kallsyms, parsed in another thread meanwhile
@@ -38,14 +38,14 @@ namespace {
 
 constexpr const char* kTooMuchText = "the names of all addresses together are too long to keep";
 constexpr std::string_view kVdsoName = "[vdso]";
-// All names and paths of a profile: this, and so much for each location. C++ with many templates has
-// a quarter; a file may have a name of 64 KiB for each function.
+// The bound of all names and paths of a profile: this, and as much for each location. C++ with many
+// templates has a quarter of it; a file may have a name of 64 KiB for each function.
 constexpr std::size_t kMaxText = std::size_t{32} << 20;
 constexpr std::size_t kMaxTextOfLocation = 2048;
-// How long anything may be waited for before the user is asked whether to go on.
+// While labelscope waits, it checks this often whether the user has cancelled.
 constexpr std::chrono::milliseconds kBetweenAsking{20};
 
-// Where names come from. Locations of the same source are one group.
+// The source of names. Locations of the same source are one group.
 struct Source {
   enum class Kind { kNone, kFile, kPerfMap, kVdso, kKernel };
   Kind kind = Kind::kNone;
@@ -74,7 +74,7 @@ std::span<const std::byte> own_vdso() {
   return {bytes, size};
 }
 
-// The same image as a file, which the worker reads like any other.
+// Makes a file of the image, which the worker reads like any other.
 ModuleFile file_with(std::span<const std::byte> image) {
   auto file = std::make_shared<UniqueFd>(::memfd_create("vdso", MFD_CLOEXEC));
   const ssize_t written = ::write(file->get(), image.data(), image.size());
@@ -109,7 +109,7 @@ class Run {
     }
     text_left_ = kMaxText + kMaxTextOfLocation * profile_.locations.size();
     if (needs_worker(groups)) namer_.begin();
-    // Runs beside the files, unless it has begun already.
+    // Reading the kernel's names runs beside the files, unless it has begun already.
     if (groups.contains({Source::Kind::kKernel})) {
       kernel_ = options_.kernel.valid() ? options_.kernel : begin_reading_kernel_symbols();
     }
@@ -223,7 +223,7 @@ class Run {
     if (!problem.empty()) note(locations, problem);
     if (std::all_of(locations.begin(), locations.end(),
                     [this](Index i) { return profile_.locations[i].has_name(); })) {
-      return;  // what would bring names is not looked for in vain
+      return;  // remedies are not looked for in vain
     }
     const bool both = file.is_usable() && !problem.empty();
     remember(locations, both              ? file.nameless() + "; " + problem
@@ -231,7 +231,7 @@ class Run {
                                           : problem);
   }
 
-  // Each address once, many at a time.
+  // Looks up each address once, many at a time.
   template <class AddressOf>
   void name_all(NamedFile& file, const std::vector<Index>& locations, AddressOf address_of) {
     std::vector<Address> addresses;
@@ -274,7 +274,7 @@ class Run {
   void keep(Index i, std::vector<SourceLine> lines) {
     Location& location = profile_.locations[i];
     if (!lines.empty() && lines.back().system_name.empty() && !lines.back().function.empty()) {
-      // The file does not know what it is called.
+      // The worker does not know the name of the file.
       lines.back().function.insert(0, base_name(profile_.modules[location.module].path));
     }
     const std::size_t text = text_of(lines);
@@ -292,12 +292,13 @@ class Run {
     return size;
   }
 
-  // Something is missing even where all have names: lines, inlined calls.
+  // Notes what is missing even if all have names, such as lines or inlined calls.
   void note(const std::vector<Index>& locations, const std::string& what) {
     for (const Index i : locations) notes_.try_emplace(profile_.locations[i].module, what);
   }
 
-  // Keeps why locations of these modules have no name. The first reason of a module stays.
+  // Keeps the reason why locations of these modules have no name. The first reason of a module
+  // stays.
   void remember(const std::vector<Index>& locations, const std::string& why) {
     for (Index i : locations) reasons_.try_emplace(profile_.locations[i].module, why);
   }

@@ -1,4 +1,4 @@
-// Rounding, in integers as far as it must be exact.
+// Rounds numbers, with integers as far as the result must be exact.
 #include "cli/text/shares.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::string time_text(std::uint64_t ns) {
   auto value = static_cast<double>(ns);
   constexpr std::array<std::string_view, 4> kUnits{" ns", " us", " ms", " s"};
   std::size_t unit = 0;
-  // 999.5 would round to the four digits "1000".
+  // A value of 999.5 would round to the four digits "1000".
   while (unit + 1 < kUnits.size() && value >= 999.5) {
     value /= 1000;
     ++unit;

@@ -7,8 +7,9 @@
 namespace labelscope::cli {
 namespace {
 
-// Without what is in such brackets, outermost ones; unchanged if one of these belongs to the name
-// itself: "operator<", "<impl as Trait>", "main.(*S).Run", "ArrayList.<init>", "decltype(auto) f".
+// Removes outermost brackets of this kind with their contents. Returns the name unchanged if such a
+// bracket belongs to the name itself: "operator<", "<impl as Trait>", "main.(*S).Run",
+// "ArrayList.<init>", "decltype(auto) f".
 std::string without(const std::string& name, char open, char close) {
   std::string out;
   std::size_t depth = 0;

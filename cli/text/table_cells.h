@@ -1,4 +1,4 @@
-// What tables on a terminal are made of.
+// The cells of tables on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace labelscope::cli {
 
-// A label's value, escaped. Rows of our own are in parentheses, those of functions begin with
-// spaces. A value that looks like one is put in quotes.
+// A label's value, escaped. Our own rows are in parentheses, those of functions begin with spaces.
+// A value that looks like one of these is put in quotes.
 std::string shown_value(std::string_view value);
 
-// Names of functions without what makes them long: arguments, template arguments, "(anonymous
-// namespace)::"; whole where two of them would look the same.
+// Names of functions without the parts that make them long: arguments, template arguments,
+// "(anonymous namespace)::". They stay whole if two of them would look the same.
 class ShortNames {
  public:
   void add(const std::string& name);
@@ -21,10 +21,10 @@ class ShortNames {
 
  private:
   std::map<std::string, std::string> short_;         // by the whole name
-  std::map<std::string, std::size_t> how_many_are_;  // by the short one
+  std::map<std::string, std::size_t> how_many_are_;  // by the short name
 };
 
-// Cut or filled up to `width` columns.
+// Cuts or fills text to `width` columns.
 std::string cell(std::string_view text, std::size_t width, bool unicode);
 std::string right(std::string_view text, std::size_t width);
 

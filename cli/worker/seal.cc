@@ -25,9 +25,9 @@ namespace {
 
 // "nobody" in all distributions; it owns nothing.
 constexpr unsigned kNobody = 65534;
-// The last line: labelscope ends a worker long before. For all files of a run together.
+// The last limit: labelscope ends a worker long before. It is for all files of a run together.
 constexpr rlim_t kMostProcessorSeconds = 1800;
-// `check --step` keeps as many files open as a process has loaded.
+// `check --step` keeps each file open that a process has loaded.
 constexpr rlim_t kMostFiles = 4096;
 
 // A sanitizer reserves terabytes of addresses, and asks the kernel for more than the program does.
@@ -54,7 +54,8 @@ class Remarks {
   std::vector<std::string> remarks_;
 };
 
-// `grace`: so much more until the kernel does not say why any more (of processor time, SIGXCPU).
+// After `most` the kernel sends a signal that shows the reason (SIGXCPU for processor time); after
+// `grace` more it kills.
 bool limit(int resource, rlim_t most, rlim_t grace = 0) {
   rlimit now{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return false;
@@ -71,7 +72,7 @@ bool be_first_when_memory_is_short() {
 void give_up_rights(Remarks& remarks) {
   remarks.unless(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "NoNewPrivs");
   if (::geteuid() == 0) {
-    // In a user namespace that has no such user, it stays who it is.
+    // In a user namespace that has no such user, the process keeps its user.
     capng_clear(CAPNG_SELECT_BOUNDS);
     remarks.unless(capng_apply(CAPNG_SELECT_BOUNDS) == 0, "capabilities that may come back");
     remarks.unless(::setgroups(0, nullptr) == 0, "groups");
@@ -93,8 +94,8 @@ void limit_resources(std::uint64_t most_memory, Remarks& remarks) {
   remarks.unless(limit(RLIMIT_MEMLOCK, 0), "a limit of locked memory");
 }
 
-// What Landlock's first two versions forbid about files, and then nothing allowed. What later ones
-// add, seccomp keeps from the worker.
+// Forbids all access to files that Landlock's first two versions know, and allows none. seccomp
+// forbids what later versions add.
 bool forbid_files() {
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -107,8 +108,8 @@ bool forbid_files() {
   return rules.valid() && ::syscall(SYS_landlock_restrict_self, rules.get(), 0) == 0;
 }
 
-// The calls that remain. Those that libdw makes to look for files, and those with which libc says
-// what it dies of, fail, and it goes on. Any other ends the process.
+// Lists the calls that remain. Calls with which libdw looks for files, and with which libc prints
+// why it dies, fail, and the worker continues. Any other call ends the process.
 Status forbid_calls() {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(
       seccomp_init(kSanitized ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS), seccomp_release);
@@ -155,20 +156,21 @@ Status forbid_calls() {
                               SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
                               SCMP_SYS(write),    SCMP_SYS(writev)};
   for (const int call : kRefused) rule(SCMP_ACT_ERRNO(EACCES), call);
-  // fstat() of glibc 2.33 and later. seccomp cannot see that the path is empty, and Landlock keeps
-  // nobody from asking whether there is a file. So that is what the worker can: docs/security.md.
+  // fstat() of glibc 2.33 and later makes this call. seccomp cannot see that the path is empty, and
+  // Landlock does not forbid to ask whether a file exists. So the worker can do that:
+  // docs/security.md.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), where(3, SCMP_CMP_EQ, AT_EMPTY_PATH));
   rule(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(newfstatat), where(3, SCMP_CMP_NE, AT_EMPTY_PATH));
-  // libelf asks whether a descriptor is open; an unwind table is built over copies of one.
+  // libelf checks whether a descriptor is open; an unwind table is built with copies of one.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_GETFD));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_GETFL));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), where(1, SCMP_CMP_EQ, F_DUPFD_CLOEXEC));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-  // abort(): so that it says how it died.
+  // abort() needs it to end with SIGABRT.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(tgkill),
        where(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid())));
-  // It gives back the precedence over other programs that it has at first (own_process.h).
+  // The worker starts with precedence over other programs, and gives it back (own_process.h).
   rule(SCMP_ACT_ALLOW, SCMP_SYS(getpriority), where(1, SCMP_CMP_EQ, 0));
   rule(SCMP_ACT_ALLOW, SCMP_SYS(setpriority), where(1, SCMP_CMP_EQ, 0));
   if (kSanitized) {
@@ -190,7 +192,7 @@ Result<std::vector<std::string>> seal_this_process(std::uint64_t most_memory) {
   remarks.unless(be_first_when_memory_is_short(), "being the first to go when memory is short");
   give_up_rights(remarks);
   remarks.unless(forbid_files(), "Landlock");
-  // Both are lost by changing the user.
+  // Changing the user resets both, so set them afterwards.
   remarks.unless(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "being closed to debuggers");
   remarks.unless(::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "ending with labelscope");
   limit_resources(most_memory, remarks);

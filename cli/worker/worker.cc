@@ -16,11 +16,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long the worker may be waited for before the user is asked whether to go on.
+// While labelscope waits for the worker, it checks this often whether the user has cancelled.
 constexpr milliseconds kBetweenAsking{20};
-// On a machine that is very busy, and with programs from a slow disk.
+// A very busy machine, or a slow disk with the programs, needs this long.
 constexpr std::chrono::seconds kMostStarting{20};
-// The kernel takes a moment to give back a gigabyte.
+// The kernel takes a moment to free a gigabyte.
 constexpr std::chrono::seconds kMostEnding{2};
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -60,9 +60,9 @@ void Worker::end() {
   channel_.reset();
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
-  // Somebody else may have collected it: then there is no such child. It may be waiting for a disk
-  // that never answers, or the user waits for labelscope: then it is left behind, and dies when the
-  // kernel has come to that.
+  // Other code may have collected it: then there is no such child. If it waits for a disk that
+  // never answers, or the user waits for labelscope, it is left behind, and dies when the kernel
+  // gets to it.
   collect(nullptr);
   pid_ = 0;
 }
@@ -70,8 +70,8 @@ void Worker::end() {
 pid_t Worker::collect(int* status) const {
   const auto since = Clock::now();
   pid_t collected = 0;
-  // On a busy machine its memory is given back only when it gets a processor, and whoever has
-  // pressed Ctrl-C would wait for that.
+  // On a busy machine its memory is freed only when it gets a processor. After Ctrl-C the user does
+  // not wait for that.
   while ((collected = ::waitpid(pid_, status, WNOHANG)) == 0 && !stopped() &&
          Clock::now() - since < kMostEnding) {
     std::this_thread::sleep_for(milliseconds(1));
@@ -103,12 +103,12 @@ Worker::Outcome Worker::ended(Kind kind, std::string why) {
   return {kind, std::move(why)};
 }
 
-// The connection is closed: how did it end?
+// The connection is closed. This finds out how the worker ended.
 Worker::Outcome Worker::died() {
   int status = 0;
   const pid_t collected = collect(&status);
   if (collected == 0) return ended(Kind::kDied, "it closed the connection");
-  pid_ = 0;  // the number may be another process's by now
+  pid_ = 0;  // the number may belong to another process by now
   if (collected < 0) return ended(Kind::kDied, "it is gone");
   return ended(Kind::kDied, end_of(status, memory_));
 }
@@ -127,7 +127,7 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
       ready_ = true;
       return std::nullopt;
     }
-    // It would be the same with the next one.
+    // The next one would fail in the same way.
     unusable_ = "the process that looks at foreign files cannot be used: ";
     if (!message) {
       unusable_ += died().why;

@@ -1,9 +1,10 @@
-// labelscope's side of the worker: asks, waits with a limit, and survives whatever becomes of it.
+// labelscope's side of the worker: sends requests, waits with a limit, and survives any failure of
+// it.
 //
-// The worker reads files that a target chose, so each request may be its last: it may die (of
-// memory, of a signal, of a forbidden call), hang, or be taken over by whoever made the file, and
-// then send anything. Each of these ends this one request with a sentence; the next one has a new
-// worker. What comes is bounded here (time, packets) and checked by whoever asked (replies).
+// The worker reads files that a target chose, so each request may be its last: it may die (for want
+// of memory, by a signal, by a forbidden call), hang, or be controlled by a file, and then send
+// anything. Each of these ends this one request with a sentence; the next one has a new worker.
+// Time and packets are bounded here; the code that sends a request checks its replies.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,7 @@
 
 namespace labelscope::cli {
 
-// What a worker may have if nobody needs more: libdw's tables of all lines and functions of a large
-// program fit.
+// The usual memory of a worker: libdw's tables of all lines and functions of a large program fit.
 inline constexpr std::uint64_t kWorkerMemory = std::uint64_t{1} << 30;
 
 class Worker {
@@ -30,46 +30,50 @@ class Worker {
     std::string_view task;
     std::string body;
     std::vector<UniqueFd> files;
-    std::uint64_t memory = kWorkerMemory;  // needs a worker that may have so much
-    Clock::time_point deadline;            // the time for on_ask does not count
-    // Takes a part of the answer. An error: it is not what was asked for, so the worker is ended.
+    std::uint64_t memory = kWorkerMemory;  // the worker needs this much memory
+    Clock::time_point deadline;            // the time in on_ask does not count
+    // Takes a part of the answer. If it fails, this was no answer to the request, and the worker is
+    // ended.
     std::function<Status(std::string_view body)> on_reply;
-    // Gives the worker what it needs to go on. An error ends the worker, too. May be empty.
+    // Gives the worker what it needs to continue. If it fails, the worker is ended, too. May be
+    // empty.
     std::function<Result<Message>(std::string_view body)> on_ask;
   };
   struct Outcome {
     enum class Kind {
       kAnswered,
-      kNoAnswer,  // the task cannot; the worker goes on. In what follows it does not:
+      kNoAnswer,  // the task cannot answer; the worker continues. After all the others it does not:
       kDied,
-      kLate,       // the deadline
-      kGarbage,    // it sent what it must not
-      kCancelled,  // labelscope was told to stop
-      kNoWorker,   // none can be started here
+      kLate,       // the deadline has passed
+      kGarbage,    // it sent something that no worker may send
+      kCancelled,  // the user has stopped labelscope
+      kNoWorker,   // no worker can be started here
     };
     Kind kind = Kind::kAnswered;
     std::string why;  // a clause; empty for kAnswered
   };
 
-  // `cancelled` is asked at least fifty times a second while there is a request; may be empty. Once
-  // it is true, nobody waits for a worker that was killed: that may live for a moment longer.
+  // `cancelled` is called at least fifty times a second while there is a request; it may be empty.
+  // Once it returns true, a worker that was killed is not waited for, and may live for a moment
+  // longer.
   explicit Worker(Launcher launch, std::function<bool()> cancelled = {})
       : launch_(std::move(launch)), cancelled_(std::move(cancelled)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() { end(); }
 
-  // Starts the process and does not wait for it: labelscope can do something else meanwhile.
+  // Starts the process and does not wait for it: labelscope can do other work meanwhile.
   void begin();
   Outcome ask(Request request);
-  // The next request has another process.
+  // Ends the process. The next request has another one.
   void end();
 
   bool is_running() const { return channel_.has_value(); }
   pid_t pid() const { return pid_; }
-  // Which process this is: the first is 1. What a worker remembers is gone with the next one.
+  // The number of this process: the first is 1. The next process has none of the files of this one.
   unsigned generation() const { return generation_; }
-  // What the worker could not give up here (seal.h); empty if all, or if there was none yet.
+  // The protections that the worker could not have on this machine (seal.h); empty if it has all,
+  // or if there was none yet.
   const std::string& not_given_up() const { return not_given_up_; }
 
  private:
@@ -78,7 +82,8 @@ class Worker {
   std::optional<Outcome> wait_until_ready();
   Outcome converse(Request& request);
   Outcome died();
-  // 0: it has not ended, or labelscope was told to stop. Less: somebody else has collected it.
+  // Returns 0 if it has not ended, or the user has stopped labelscope, and less if other code has
+  // collected it.
   pid_t collect(int* status) const;
   Outcome ended(Kind kind, std::string why);
   bool stopped() const { return cancelled_ && cancelled_(); }
@@ -91,7 +96,7 @@ class Worker {
   bool ready_ = false;
   unsigned generation_ = 0;
   std::string not_given_up_;
-  std::string unusable_;  // why no worker can be had
+  std::string unusable_;  // why no worker can be started
 };
 
 }  // namespace labelscope::cli

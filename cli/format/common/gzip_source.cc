@@ -1,4 +1,4 @@
-// zlib's streaming inflate, member by member.
+// Uses zlib's streaming inflate, one gzip member after the other.
 #include "cli/format/common/gzip_source.h"
 
 namespace labelscope::cli {
@@ -27,7 +27,7 @@ GzipSource::int_type GzipSource::underflow() {
   return egptr() == begin ? traits_type::eof() : traits_type::to_int_type(*begin);
 }
 
-// False where the file ends.
+// Returns false at the end of the file.
 bool GzipSource::fill() {
   if (zlib_.avail_in > 0) return true;
   in_.read(packed_.data(), static_cast<std::streamsize>(packed_.size()));

@@ -1,4 +1,4 @@
-// Unpacks while it is read: so a large recording is never in memory as a whole.
+// Unpacks gzip while it is read, so that a large recording is never in memory as a whole.
 #pragma once
 
 #include <zlib.h>
@@ -10,8 +10,8 @@
 
 namespace labelscope::cli {
 
-// What a gzip file holds, one after the other if it holds several. Where the file is cut short or
-// damaged it ends, and `problem` says so.
+// The contents of a gzip file, of all its members if it has several. If the file is cut short or
+// damaged, the stream ends there and `problem` has the reason.
 class GzipSource : public std::streambuf {
  public:
   explicit GzipSource(std::istream& in);
@@ -19,7 +19,7 @@ class GzipSource : public std::streambuf {
   GzipSource(const GzipSource&) = delete;
   GzipSource& operator=(const GzipSource&) = delete;
 
-  // Empty: everything was there.
+  // Empty: the file was whole.
   const std::string& problem() const { return problem_; }
 
  protected:

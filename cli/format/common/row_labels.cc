@@ -1,4 +1,4 @@
-// Lookups by row, and the names of flags.
+// Looks up labels by row, and names flags.
 #include "cli/format/common/row_labels.h"
 
 #include <algorithm>
@@ -175,9 +175,9 @@ std::vector<TextLabel> RowLabels::all(const SampleRow& row,
     } else if (!disputed && known->value == value) {
       continue;  // another publisher has the same label
     }
-    // A key with its publisher's name, in two cases. The value is disputed: then every publisher's
-    // label gets one, also the first's, which has the plain key as well. Or another key escapes to
-    // the same text.
+    // A key gets its publisher's name in two cases. If the value is disputed, every publisher's
+    // label gets one, also the first's, which keeps the plain key as well. The other case is that
+    // another key escapes to the same text.
     const std::string with_publisher =
         key + '@' + escape_terminal(publisher_name(process(row), label.publisher));
     std::string unique = with_publisher;

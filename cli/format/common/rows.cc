@@ -1,4 +1,5 @@
-// Checking indices, and adding up by one flat sort over small records (no strings, no hash tables).
+// Checks indices, and adds rows up by one flat sort over small records (no strings, no hash
+// tables).
 #include "cli/format/common/rows.h"
 
 #include <algorithm>
@@ -15,10 +16,10 @@ auto identity(const SampleRow& row) {
   return std::tie(row.label_set, row.thread, row.stack, row.flags, row.outcome);
 }
 
-// Keeps the first thing that is wrong.
+// Keeps the first fault that it finds.
 class TableCheck {
  public:
-  // What is at `position` of its table refers to `index` of another one, or to nothing.
+  // The entry at `position` of its table refers to `index` of another one, or to nothing.
   void refers(std::string_view what, std::size_t position, std::string_view table, Index index,
               std::size_t table_size) {
     if (index == kNoIndex || index < table_size) return;

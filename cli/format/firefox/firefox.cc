@@ -11,13 +11,13 @@
 //   http.route  |- /pay -|-- /list --|      |/pay|
 //   samples     s    s   s    s      s       s    s
 //
-// The viewer's search takes "tenant:42" and "http_route:/pay", and its "drop samples outside of markers matching" keeps
-// the samples at or behind the start of a marker and before its end. So a marker begins at its
-// first sample and ends at the next sample of the thread, or a period behind its last one if
-// nothing comes before.
+// The viewer's search takes "tenant:42" and "http_route:/pay", and its "drop samples outside of
+// markers matching" keeps the samples at or after the start of a marker and before its end. So a
+// marker begins at its first sample and ends at the next sample of the thread, or a period after
+// its last one if no sample comes before that.
 //
-// Rows without a time (later ones of a long recording) are on a track of their own, one behind the
-// other as long as they took: its name says so.
+// Rows without a time (later ones of a long recording) are on a track of their own, whose name says
+// so. They follow one another there, each as long as its weight.
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -45,8 +45,8 @@ constexpr int kVersion = 60;
 constexpr std::string_view kOutcomeKey = "labels unreadable";
 
 // The field of a label's marker. The viewer's search takes only letters, digits and "_" in front of
-// ":", and no capitals; labels of markers refer to fields by name. Each key has markers of a type of
-// its own, so keys that look the same here are still told apart.
+// ":", and no capitals; labels of markers refer to fields by name. Each key has its own type of
+// marker, so keys that look the same here still differ.
 std::string field_name(const std::string& key) {
   std::string name;
   for (const char c : key) {
@@ -54,12 +54,12 @@ std::string field_name(const std::string& key) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     name += upper ? static_cast<char>(c - 'A' + 'a') : plain ? c : '_';
   }
-  // These mean something to the viewer.
+  // The viewer gives these names a meaning of their own.
   return name == "type" || name == "cause" ? "label_" + name : name;
 }
 
-// Of a recording that has more, the later ones without their times, and equal ones as one: just as
-// the recorder leaves them where no other format wants more.
+// Later rows of a recording that has more lose their times, and equal ones are merged. The recorder
+// does the same if no other format wants more.
 std::vector<SampleRow> rows_of(const Profile& profile) {
   std::vector<SampleRow> rows;
   IndexTable untimed;
@@ -90,9 +90,9 @@ struct Marker {
 struct Track {
   Index thread = kNoIndex;
   bool timed = true;
-  // time_ns is since the start of the recording, and each is later than the one before.
+  // Times are since the start of the recording, and each is later than the one before.
   std::vector<SampleRow> rows;
-  std::vector<std::uint32_t> stacks;  // of the stack table, by row
+  std::vector<std::uint32_t> stacks;  // numbers of the stack table, by row
   std::vector<Marker> markers;
 };
 
@@ -139,7 +139,7 @@ class FirefoxRenderer {
       for (SampleRow& row : track.rows) {
         const std::uint64_t since =
             row.time_ns - std::min(row.time_ns, profile_.start_monotonic_ns);
-        // Two at one moment could not be told apart by an interval.
+        // No interval could separate two samples of one moment.
         row.time_ns = std::max(next_ns, track.timed ? since : 0);
         next_ns = row.time_ns + std::max<std::uint64_t>(1, track.timed ? 1 : row.weight_ns);
       }
@@ -153,7 +153,7 @@ class FirefoxRenderer {
     }
   }
 
-  // The labels of a row, and the reason if there are none because they could not be read.
+  // The labels of a row. If they could not be read, the reason is there instead.
   std::map<std::string, std::string> labels_of(const SampleRow& row) {
     std::map<std::string, std::string> labels;
     for (const Label& label : shown_.rows().label_set(row)) {
@@ -225,7 +225,7 @@ class FirefoxRenderer {
       if (value.empty()) continue;
       extra.push_back({{"label", label}, {"format", "string"}, {"value", escape_terminal(value)}});
     }
-    return {{"version", 24},  // of Firefox's own format: not looked at
+    return {{"version", 24},  // version of Gecko's own format, which viewers ignore here
             {"preprocessedProfileVersion", kVersion},
             {"product", "labelscope"},
             {"importedFrom", escape_terminal("labelscope " + profile_.tool_version)},
@@ -250,7 +250,7 @@ class FirefoxRenderer {
             {"extra", Json::array({{{"label", "Recording"}, {"entries", std::move(extra)}}})}};
   }
 
-  // What the viewer knows: times, bytes, and numbers of something.
+  // The viewer knows times, bytes, and numbers of things.
   std::string_view weight_type() const {
     if (values_.is_time()) return "tracing-ms";
     return values_.unit == "bytes" ? "bytes" : "samples";
@@ -304,7 +304,7 @@ class FirefoxRenderer {
                  [&](std::size_t i) { return ms_text(track.markers[i].start_ns); });
     append_array(text, "endTime", markers,
                  [&](std::size_t i) { return ms_text(track.markers[i].end_ns); });
-    append_array(text, "phase", markers, [](std::size_t) { return "1"; });  // an interval
+    append_array(text, "phase", markers, [](std::size_t) { return "1"; });  // 1: an interval
     append_array(text, "category", markers,
                  [](std::size_t) { return std::to_string(FirefoxTables::kOther); });
     append_array(text, "data", markers, [&](std::size_t i) {

@@ -1,8 +1,8 @@
-// The lossless recording, one JSON object a line: docs/schema/recording-format.md says what each
-// line means.
+// The lossless recording, one JSON object on each line: docs/schema/recording-format.md describes
+// each line.
 //
-// nlohmann's JSON writes every line that holds strings. Sample lines hold only numbers and come in
-// millions: those are put together here.
+// nlohmann's JSON writes every line that holds strings. Sample lines hold only numbers, and there
+// are millions of them: those are composed here.
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -117,7 +117,7 @@ void append_sample(std::string& out, const SampleRow& row) {
   out += "}\n";
 }
 
-// A line for each entry, by whose number the others refer to it.
+// Writes a line for each entry; other entries refer to it by its number.
 template <class Table, class Fields>
 void write_table(std::ostream& out, const char* type, const Table& table, Fields fields_of) {
   for (std::size_t id = 0; id < table.size() && out; ++id) {

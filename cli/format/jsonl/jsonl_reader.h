@@ -1,5 +1,5 @@
-// Back from a .jsonl recording (docs/schema/recording-format.md). A line that cannot be read costs
-// itself: lines are numbered, so the others keep their places.
+// Reads a .jsonl recording (docs/schema/recording-format.md). A line that cannot be read is lost
+// alone: lines are numbered, so the others keep their places.
 #pragma once
 
 #include <iosfwd>

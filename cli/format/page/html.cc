@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a policy calls a hash: base64 of its bytes.
+// The form of a hash in a policy: base64 of its bytes.
 std::string policy_hash(std::string_view hex_digits) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < hex_digits.size(); i += 2) {
@@ -47,7 +47,7 @@ std::string policy() {
          "trusted-types 'none'";
 }
 
-// How many of the samples with a stack have a complete one, by the counters "stacks-*".
+// Counts how many of the samples with a stack have a complete one, by the counters "stacks-*".
 Json stacks_json(const Ledger& ledger) {
   std::uint64_t all = 0;
   std::uint64_t complete = 0;
@@ -63,7 +63,7 @@ Json stacks_json(const Ledger& ledger) {
                   : Json{{"all", all}, {"complete", complete}, {"ends", std::move(ends)}};
 }
 
-// What processes have published of themselves.
+// The facts that processes have published about themselves.
 Json processes_json(const Profile& profile) {
   Json processes = Json::array();
   for (const Process& process : profile.processes) {
@@ -88,7 +88,8 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   for (const auto& [name, count] : ledger.counters) counters[escape_terminal(name)] = count;
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"command", escape_terminal(profile.command_line)},
-              // A recording of labelscope's says what it is of, and where it lies is no part of it.
+              // A recording of labelscope has its command, so the place of the file does not belong
+              // to it.
               {"source", profile.tool_version.empty() ? escape_terminal(options.source) : ""},
               {"event", escape_terminal(profile.event)},
               {"mode", escape_terminal(values.type)},
@@ -116,7 +117,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"compare_by", escape_terminal(options.compare_by)}};
 }
 
-// JSON inside of an element: nothing in it looks like the element's end, or like a comment.
+// JSON inside of an element: nothing in it may look like the element's end, or like a comment.
 std::string json_block(const Json& json) {
   std::string text;
   for (const char c : json.dump()) {

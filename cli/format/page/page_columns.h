@@ -9,9 +9,9 @@
 namespace labelscope::cli {
 
 struct PageColumns {
-  std::string bytes;          // what page_columns.cc describes; not compressed
+  std::string bytes;          // as page_columns.cc describes them; not compressed
   std::uint64_t tick_ns = 0;  // unit of the column sample.time; 0: no sample has a time
-  std::uint64_t rows = 0;     // in the columns of samples, which equal samples share
+  std::uint64_t rows = 0;     // number of rows in the columns of samples; equal samples share one
 };
 
 // The profile must pass check_tables().

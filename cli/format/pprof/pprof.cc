@@ -30,7 +30,7 @@ using protozero::pbf_builder;
 std::string ledger_text(const Ledger& ledger) {
   std::string text = "taken " + std::to_string(ledger.taken);
   for (unsigned outcome = 0; outcome < LS_OUTCOME_COUNT; ++outcome) {
-    // Labelled and unlabelled are always told, a reason of unreadable samples only if it occurs.
+    // Labelled and unlabelled are always listed, a reason of unreadable samples only if it occurs.
     if (outcome > LS_UNLABELLED && ledger.outcomes[outcome] == 0) continue;
     text += outcome == 0 ? " = " : " + ";
     text += outcome_name(outcome);
@@ -126,7 +126,7 @@ class PprofRenderer {
     }
   }
 
-  // A location without code, only a name: numbered after all real ones.
+  // A location without code, only a name; such locations are numbered after all real ones.
   std::uint64_t pseudo_location(const std::string& name) {
     auto [entry, added] = pseudo_locations_.try_emplace(name, 0);
     if (added) entry->second = profile_.locations.size() + pseudo_locations_.size();
@@ -229,7 +229,7 @@ class PprofRenderer {
     add_message(ProfileField::kMapping, message);
   }
 
-  // What pprof has no field for (`go tool pprof -comments`).
+  // Comments hold what pprof has no field for (`go tool pprof -comments`).
   void add_comments() {
     add_comment("labelscope", profile_.tool_version);
     add_comment("command", profile_.command_line);
@@ -269,7 +269,7 @@ class PprofRenderer {
   pbf_builder<ProfileField> top_{encoded_};
   std::unordered_map<std::string, std::uint64_t> pseudo_locations_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::uint64_t> functions_;
-  // Which names of each module we have. pprof itself looks for symbols where there are none.
+  // The kinds of names that a module has. pprof itself looks for symbols if there are none.
   enum : unsigned { kFunctions = 1, kFiles = 2, kLines = 4, kInlined = 8 };
   std::vector<unsigned> module_names_;
 };

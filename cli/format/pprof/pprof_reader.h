@@ -1,4 +1,4 @@
-// Back from a pprof file (profile.proto of google/pprof), unpacked.
+// Reads an unpacked pprof file (profile.proto of google/pprof).
 #pragma once
 
 #include <string_view>
