@@ -1,2 +1,2 @@
-// What carries the precompiled header of the tests (tests/CMakeLists.txt), and is nothing else.
+// This file only carries the precompiled header of the tests (tests/CMakeLists.txt).
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// The one translation unit that pays for Catch2's main().
+// The only translation unit that compiles Catch2's main().
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #else
@@ -18,7 +18,8 @@ void skip_test(const std::string& reason) {
   std::_Exit(77);
 }
 
-// No kernel lacks the call: of a process that there cannot be it says that there is none.
+// Every kernel has this call, and reports for an impossible process that there is none. An emulator
+// reports something else.
 void skip_in_user_mode_emulation() {
   if (::ptrace(PTRACE_CONT, -1, nullptr, nullptr) == -1 && errno == ENOSYS) {
     skip_test("an emulator of user mode has neither ptrace nor a process of its own here");

@@ -1,5 +1,5 @@
-// Memory made by a test: pages with holes between them. Reads are counted, since a walk is judged
-// by how many it takes.
+// Memory made by a test: pages with holes between them. Reads are counted, since walks are judged
+// by their number.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class FakeMemory final : public MemorySource {
  public:
   static constexpr Address kPage = 4096;
 
-  // Makes the pages of [address, address + size) exist, filled with zeros where they are new.
+  // Maps the pages of [address, address + size). New ones are filled with zeros.
   void map(Address address, std::size_t size) {
     if (size == 0) return;
     for (Address page = page_of(address);; page += kPage) {
@@ -30,7 +30,7 @@ class FakeMemory final : public MemorySource {
   }
   void unmap_page(Address address) { pages_.erase(page_of(address)); }
 
-  // Writes map what they write to.
+  // A write maps the pages that it needs.
   void put_bytes(Address address, std::span<const std::byte> bytes) {
     map(address, bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i, ++address) {
@@ -58,7 +58,7 @@ class FakeMemory final : public MemorySource {
     }
     return {};
   }
-  // Whose pointers these are; without it, this machine's.
+  // Says to which processor pointers belong; the default is this machine's.
   void set_machine(Machine machine) { machine_ = machine; }
   Address untagged(Address pointer) const override { return pointer & address_bits(machine_); }
   std::size_t reads() const { return reads_; }

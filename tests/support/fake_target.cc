@@ -1,4 +1,4 @@
-// FakeTarget: segments into mappings and memory.
+// FakeTarget turns segments into mappings and memory.
 #include "support/fake_target.h"
 
 #include <sys/mman.h>

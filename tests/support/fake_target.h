@@ -1,5 +1,5 @@
-// A process made by a test: ELF files laid out in fake memory as a loader does it before it
-// relocates them. What the loader would write, the test writes.
+// A process made by a test: ELF files laid out in fake memory like a loader's before relocation.
+// The test writes what the loader would write.
 #pragma once
 
 #include <elf.h>
@@ -20,12 +20,12 @@ class FakeTarget : public Target {
   // Maps the PT_LOAD segments of a well-formed 64-bit file. The first segment of the file starts at
   // link-time address 0 or at its own; `bias` is added.
   void load(const std::string& path, const std::string& file, Address bias, bool main = false);
-  // Maps the first bytes of a file that was loaded, or of another one, as they are.
+  // Maps the first bytes of a file as they are. The file may be loaded already.
   void map_bytes(const std::string& path, const std::string& file, Address start,
                  std::uint64_t size, bool executable);
   // Splits the mapping that has these pages.
   void protect(Address start, Address end, bool executable);
-  // Files that cannot be opened any more.
+  // Makes a file impossible to open from now on.
   void lose_file(const std::string& path) { lost_.push_back(path); }
 
   Result<std::vector<Mapping>> mappings() const override { return mappings_; }
@@ -34,7 +34,7 @@ class FakeTarget : public Target {
   std::optional<Address> program_headers_address() const override { return headers_; }
 
   FakeMemory& fake_memory() { return memory_; }
-  // How often the file was opened.
+  // Returns how often the file was opened.
   int opened(const std::string& path) const;
 
  private:
@@ -53,7 +53,7 @@ class FakeTarget : public Target {
   mutable std::map<std::string, int> opened_;
 };
 
-// An unnamed file with these bytes, open for reading from its start.
+// Opens an unnamed file with these bytes, for reading from its start.
 UniqueFd open_bytes(const std::string& bytes);
 
 }  // namespace labelscope::test

@@ -1,5 +1,5 @@
-// Workers for tests: a fork of the test instead of another program, and doubles that misbehave. It
-// gives up no rights, so it also runs where those cannot be given up (an emulator of user mode).
+// Workers for tests: a fork of the test instead of another program, and workers that misbehave.
+// They give up no rights, so they also run where that is not possible (in a user-mode emulator).
 #pragma once
 
 #include <sys/prctl.h>
@@ -16,7 +16,7 @@
 
 namespace labelscope::cli {
 
-// A worker that does this and ends.
+// Launches a worker that calls `act` and ends.
 inline Launcher forked_worker(std::function<void(Channel&)> act) {
   return [act = std::move(act)](std::uint64_t /*most_memory*/) -> Result<Launched> {
     int sockets[2];
@@ -28,7 +28,7 @@ inline Launcher forked_worker(std::function<void(Channel&)> act) {
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // Catch2 would report the worker's death as that of the test.
+      // Otherwise Catch2 would report the worker's death as that of the test.
       for (const int signal : {SIGSEGV, SIGABRT, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
       ours.reset();
       Channel channel(std::move(theirs), Channel::Files::kTaken);
@@ -43,7 +43,7 @@ inline void say_ready(Channel& channel) {
   (void)channel.send({Message::Kind::kReady, {}, {}}, std::chrono::seconds(10));
 }
 
-// The real one, but for its rights.
+// Launches the real worker, which keeps its rights.
 inline Launcher honest_worker() {
   return forked_worker([](Channel& channel) {
     say_ready(channel);

@@ -1,4 +1,4 @@
-// OpenTelemetry's records and process contexts as bytes, put together by hand: records of OTEP 4947,
+// OpenTelemetry's records and process contexts as bytes, made by hand: records of OTEP 4947,
 // messages in protobuf's wire format, and the header of OTEP 4719 in made-up memory.
 #pragma once
 
@@ -68,7 +68,7 @@ struct Record {
   std::string span = std::string(8, '\x22');
   std::uint8_t valid = 1;
   std::string attributes;
-  int size = -1;  // that it claims; -1: the true one
+  int size = -1;  // the claimed size; -1 for the true one
 
   Record& add(std::uint8_t key, std::string_view value) {
     attributes += static_cast<char>(key);

@@ -1,6 +1,7 @@
-// Where the build has put the programs and files that tests use. labelscope_test_paths() (tests/CMakeLists.txt) defines
-// those of a test in a source of its own: they name the folder of the build, and as macros they would make every object
-// of the test another one in another folder, which no compiler cache finds again.
+// Where the build has put the programs and files that tests use. labelscope_test_paths()
+// (tests/CMakeLists.txt) defines the paths of each test in a source file of its own, because they
+// name the folder of the build. As macros they would make every object of the test differ between
+// folders, and a compiler cache would find none of them.
 #pragma once
 
 namespace paths {

@@ -13,7 +13,7 @@
 namespace labelscope::test {
 namespace {
 
-// PROC_USER_INIT_INO of the kernel: the inode number of the initial user namespace.
+// This is PROC_USER_INIT_INO of the kernel: the inode number of the initial user namespace.
 constexpr ino_t kInitialUserNamespace = 0xEFFFFFFD;
 
 bool holds(int capability) {
@@ -31,7 +31,7 @@ bool holds(int capability) {
 
 void skip_without_bpf() {
   struct stat own {};
-  // Elsewhere capabilities are held over that namespace alone.
+  // In another namespace, capabilities apply to that namespace only.
   if (stat("/proc/self/ns/user", &own) != 0 || own.st_ino != kInitialUserNamespace) {
     skip_test("BPF programs are loaded from the initial user namespace alone");
   }

@@ -1,4 +1,4 @@
-// Rivals: started, planned, and told apart by address.
+// Starts rivals, plans them, and distinguishes them by address.
 #include "support/rivals.h"
 
 #include <algorithm>

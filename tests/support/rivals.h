@@ -10,8 +10,8 @@
 
 namespace labelscope::test {
 
-// An executable, a library beside it, and a copy of that library in a namespace of its own; or the
-// executable and two such copies.
+// The set is an executable, a library beside it, and a copy of that library in a namespace of its
+// own; or the executable and two such copies.
 enum class RivalSet { kLibraryAndCopy, kTwoCopies };
 TargetProcess start_rivals(RivalSet set);
 
@@ -20,11 +20,12 @@ struct RivalPlan {
   std::vector<ls_tls_recipe> recipes;
 };
 // Requires a publisher for each of the target's variables. Skips the test where the process may not
-// be looked at.
+// be read.
 RivalPlan plan_rivals(const TargetProcess& target);
 
-// The labels of one thread by the target's own words: those of every publisher in the plan's order,
-// a pair that an earlier one has too left out. Which publisher is which the addresses tell.
+// Returns the labels of one thread by the target's own words: those of every publisher in the
+// plan's order, without pairs that an earlier one has, too. The addresses show which publisher is
+// which.
 LabelSet rival_labels(const TargetProcess& target, const RivalPlan& plan, const TruthThread& truth);
 
 }  // namespace labelscope::test

@@ -1,5 +1,6 @@
-// Starting, hearing and ending a program under test. Its output is trusted as a test's own is, but
-// a line that is not JSON must fail the test with a sentence, and nothing may wait for ever.
+// Starts a program under test, receives its output and ends it. The output is trusted like the test
+// itself, but a line that is not JSON must fail the test with a sentence, and no wait may last for
+// ever.
 #include "support/target_process.h"
 
 #include <fcntl.h>
@@ -31,7 +32,7 @@ int remaining_ms(Clock::time_point deadline) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-// False: the time is over.
+// Returns false after the deadline.
 bool wait_readable(int fd, Clock::time_point deadline) {
   for (;;) {
     pollfd entry{fd, POLLIN, 0};
@@ -42,7 +43,7 @@ bool wait_readable(int fd, Clock::time_point deadline) {
   }
 }
 
-// Everything that allocates is done before the fork: the test may have threads.
+// Everything that allocates memory happens before the fork, since the test may have threads.
 [[noreturn]] void run_child(char* const* argv, char* const* envp, int in, int out, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(126);
@@ -59,7 +60,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// The test's environment with `added` taking the place of variables of the same name.
+// Returns the test's environment, in which `added` replaces variables of the same name.
 std::vector<std::string> merged_environment(const std::vector<std::string>& added) {
   std::vector<std::string> result = added;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -90,7 +91,7 @@ Result<TargetProcess> TargetProcess::spawn(const TargetOptions& options) {
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> envp = pointers(settings);
   const pid_t parent = ::getpid();
-  // The thread sanitizer writes out what is buffered even at _exit, and that would be the child's.
+  // The thread sanitizer flushes buffers even at _exit, and the child would print this one's.
   std::cout.flush();
   std::fflush(nullptr);
   const pid_t child = ::fork();
@@ -166,7 +167,7 @@ bool TargetProcess::reap(milliseconds timeout) {
 Status TargetProcess::send(std::string_view line) {
   std::string text(line);
   text.push_back('\n');
-  // A target that is gone must be an error here, not a SIGPIPE that ends the test.
+  // If the target is gone, this must be an error, not a SIGPIPE that ends the test.
   sigset_t pipe_signal;
   sigset_t before;
   ::sigemptyset(&pipe_signal);

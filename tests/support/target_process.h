@@ -1,6 +1,6 @@
 // A program under test. The program prints its own truth (thread pointers, addresses, labels) as
-// JSON, one object a line, then the line "ready"; a test holds what labelscope read against it. The
-// process ends when the TargetProcess does, also when the test is killed.
+// JSON, one object a line, and then the line "ready"; a test compares what labelscope read with it.
+// The process ends when the TargetProcess does, even if the test is killed.
 #pragma once
 
 #include <chrono>
@@ -26,27 +26,27 @@ struct TargetOptions {
 
 class TargetProcess {
  public:
-  // Starts the program and waits for "ready". kVanished: it ended before; the context has the exit
-  // status and, where the program gave one in {"cannot": "..."}, the reason. kLimit: not ready in
-  // time. Call it on a thread that outlives the target: the kernel ends the target with that
-  // thread.
+  // Starts the program and waits for "ready". Fails with kVanished if it ended before: the context
+  // has the exit status and, if the program gave one in {"cannot": "..."}, the reason. Fails with
+  // kLimit if it was not ready in time. The calling thread must outlive the target, since the
+  // kernel ends the target with that thread.
   static Result<TargetProcess> spawn(const TargetOptions& options);
 
   TargetProcess(TargetProcess&& other) noexcept;
   TargetProcess& operator=(TargetProcess&& other) noexcept;
-  // Closes the target's stdin, waits a little, then kills it. Always reaps it.
+  // Closes the target's stdin, waits a little, and then kills it. It always reaps it.
   ~TargetProcess();
 
   Pid pid() const { return pid_; }
-  // Lines with a "tid", parsed.
+  // Returns the lines with a "tid", parsed.
   const std::vector<TruthThread>& threads() const { return threads_; }
-  // Every JSON line so far, those of threads() included.
+  // Returns every JSON line so far, including those of threads().
   const std::vector<nlohmann::json>& lines() const { return lines_; }
 
-  // For targets that take commands: one line to its stdin, and the wait for its next "ready".
+  // These are for targets that take commands: one line to stdin, and the wait for the next "ready".
   Status send(std::string_view line);
   Status wait_ready(std::chrono::milliseconds timeout);
-  // Closes stdin and waits for the end: the status as waitpid() gives it.
+  // Closes stdin and waits for the end. Returns the status as waitpid() does.
   Result<int> finish(std::chrono::milliseconds timeout);
 
  private:
@@ -61,7 +61,7 @@ class TargetProcess {
   UniqueFd to_stdin_;
   UniqueFd from_stdout_;
   std::string program_;
-  std::string pending_;  // bytes read past the last whole line
+  std::string pending_;  // bytes after the last whole line
   std::optional<int> wait_status_;
   std::vector<TruthThread> threads_;
   std::vector<nlohmann::json> lines_;

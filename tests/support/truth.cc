@@ -1,4 +1,4 @@
-// Reading the truth lines of a target.
+// Reads the truth lines of a target.
 #include "support/truth.h"
 
 #include <utility>

@@ -15,7 +15,7 @@ namespace labelscope::test {
 // One publisher's variable as one thread sees it.
 struct TruthVariable {
   std::string module;              // the file name of the publisher, without its directory
-  std::optional<Address> address;  // none: not touched yet, and asking would change that
+  std::optional<Address> address;  // none if not touched yet, which asking would change
   LabelSet labels;                 // what a reader must show: first of equal keys, no null keys
 };
 
@@ -26,7 +26,7 @@ struct TruthThread {
   std::vector<TruthVariable> variables;
 };
 
-// kMalformed: not the line of a thread.
+// Fails with kMalformed if this is not the line of a thread.
 Result<TruthThread> parse_truth_thread(const nlohmann::json& line);
 
 }  // namespace labelscope::test

@@ -1,5 +1,5 @@
-// For tests of threads that wait in the kernel and cannot be stopped: the parent of a vfork() does,
-// until its child executes a program or ends.
+// For tests of threads that wait in the kernel and cannot be stopped. The parent of a vfork() waits
+// like that until its child executes a program or ends.
 #pragma once
 
 #include "support/catch.h"

@@ -1,16 +1,16 @@
 // A thread that stands at the end of a known chain of calls, in code without frame pointers:
-// through the program and a library, and as asked through libc and signal handlers. It prints
-// {"chain":[...]}: return addresses, the innermost first, and "ready"; then it waits for its stdin
-// to close.
+// through the program and a library, and on request through libc and signal handlers. It prints
+// {"chain":[...]} with return addresses, the innermost first, and "ready"; then it waits for its
+// stdin to close.
 //
-//   chain [sort] [raise] [fault] [null] [deep] [spin]
+//  chain [sort] [raise] [fault] [null] [deep] [spin]
 //
-//     sort     qsort() calls back
-//     raise    raise() calls a signal handler
-//     fault    a store to unmapped memory does
-//     null     a call to address 0 does
-//     deep     2,000 frames more
-//     spin     computes until it is killed
+//    sort     qsort() calls back
+//    raise    raise() calls a signal handler
+//    fault    a store to unmapped memory calls a signal handler
+//    null     a call to address 0 calls a signal handler
+//    deep     the chain has 2,000 frames more
+//    spin     the program computes until it is killed
 #include "chain.h"
 
 #include <signal.h>
@@ -55,7 +55,7 @@ __attribute__((noipa)) static void on_signal(int number) {
   (void)result;
 }
 
-/* The fault is meant, and no sanitizer's to find. */
+/* The fault is intended, and sanitizers must not report it. */
 __attribute__((noipa, no_sanitize("undefined", "address"))) static int interrupted(int argument) {
   CHAIN_NOTE();
   if (use_null) return nowhere(argument) + 1;

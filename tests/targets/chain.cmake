@@ -1,8 +1,8 @@
 # A known chain of calls, in code without frame pointers (chain.c): as a program with a library, and
-# as a static program of musl, which describes neither its functions nor where signal handlers
-# return to.
+# as a static program of musl, which describes neither its functions nor the code to which signal
+# handlers return.
 set(chain_flags -O2 -fomit-frame-pointer)
-# With signed return addresses, where there are any; the static one is without.
+# Return addresses are signed where that exists; those of the static program are not.
 set(protected_flags)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(protected_flags -mbranch-protection=standard)
@@ -12,7 +12,7 @@ add_library(labelscope-chain-library SHARED chain_library.c)
 # Options of a file come last, behind those of labelscope_flags, which keep frame pointers.
 set_source_files_properties(chain.c chain_library.c PROPERTIES
   COMPILE_OPTIONS "${chain_flags};${protected_flags}")
-# It notes its calls in the program.
+# The library calls a function of the program.
 target_link_options(labelscope-chain-library PRIVATE -Wl,--unresolved-symbols=ignore-all)
 target_link_libraries(labelscope-chain-library PRIVATE labelscope_flags)
 add_executable(labelscope-chain chain.c)

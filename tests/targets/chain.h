@@ -1,9 +1,9 @@
-// What the parts of the chain target share. Each function of the chain notes where it will return
-// to: those addresses, in order, are what a stack must contain.
+// Shared by the parts of the chain target. Each function of the chain notes where it will return
+// to. A stack must contain those addresses, in order.
 #ifndef LABELSCOPE_TESTS_TARGETS_CHAIN_H
 #define LABELSCOPE_TESTS_TARGETS_CHAIN_H
 
-// Once for each function of the chain, the outermost first.
+// Each function of the chain calls this once, the outermost first.
 void chain_note(void* return_address);
 #define CHAIN_NOTE() chain_note(__builtin_return_address(0))
 

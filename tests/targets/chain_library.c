@@ -4,7 +4,7 @@ __attribute__((noipa)) static int inner(int (*next)(int), int argument) {
   CHAIN_NOTE();
   volatile int room[100];
   room[argument] = argument;
-  return next(room[argument]) + 1;  // something to do afterwards: no tail call
+  return next(room[argument]) + 1;  // not a tail call, since something follows it
 }
 
 __attribute__((noipa)) int chain_in_library(int (*next)(int), int argument) {

@@ -1,9 +1,9 @@
-// A process whose work can be watched from outside: each thread counts in a file that is mapped, so
-// that whoever stops, kills or forgets it is found out.
+// A process whose work can be watched from outside: each thread counts in a mapped file, so that a
+// test notices if labelscope stops or kills the process, or leaves it stopped.
 //
-//   counting FILE COMPUTING SLEEPING
-//     FILE: created, 8 bytes a thread   COMPUTING: threads that never wait
-//     SLEEPING: threads that sleep for a millisecond, count once, and so on
+//  counting FILE COMPUTING SLEEPING
+//    FILE: created, 8 bytes a thread   COMPUTING: threads that never wait
+//    SLEEPING: threads that sleep for a millisecond, count once, and so on
 // It prints "ready" when every thread has counted, and runs until its stdin closes.
 #include <fcntl.h>
 #include <pthread.h>

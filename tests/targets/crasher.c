@@ -1,16 +1,16 @@
-/* A program that dies and leaves a core file: every thread with labels of its own, set through the
- * writer library, as a service has them that is in the middle of several requests.
+/* A program that dies and leaves a core file. Every thread has labels of its own, set through the
+ * writer library, like a service in the middle of several requests.
  *
  *   crasher FOLDER segv|fault|update
  *
  * Cores go to FOLDER, its working directory. At the first byte from stdin:
  * - segv: one worker writes to address 16;
- * - fault: one worker sets a label whose value leads into memory that is not there, so that the
- *   writer library itself is hit in the middle of an update: the thread has its old labels;
- * - update: nothing; but from the beginning one worker changes its labels without a pause, so that
- *   whoever kills the process most likely hits it in an update. Its truth is two lines: it has the
- *   labels of the one or the other (kind "alternative"), never some of each.
- * Another worker has labelled itself and taken the labels back (kind "unset"). */
+ * - fault: one worker sets a label whose value leads into unmapped memory, so that the writer
+ *   library itself crashes in the middle of an update: the thread has its old labels;
+ * - update: nothing happens. But from the beginning one worker changes its labels without a pause,
+ *   so that a kill most likely interrupts an update. Its truth is two lines: it has the labels of
+ *   one or of the other (kind "alternative"), never some of each.
+ * Another worker has labelled itself and removed the labels (kind "unset"). */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static void label_thread(int index) {
   }
 }
 
-/* Two sets that share no byte of their values, so that a mixture of them is seen. */
+/* The two sets share no byte of their values, so that a mixture of them is noticed. */
 static void label_alternatives(void) {
   for (int i = 0; i < 2; i++) {
     memset(long_values[i], 'a' + i, kLongValue);
@@ -84,7 +84,7 @@ static void label_alternatives(void) {
   }
 }
 
-/* The value's last bytes would be in a page that is not there. */
+/* The value's last bytes would be in an unmapped page. */
 static void label_with_bad_value(void) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char* pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

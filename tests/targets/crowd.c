@@ -3,10 +3,10 @@
  *   crowd [--threads N] [--stay pause|work|burn] [--churn N] [--counters FILE]
  *
  * Each of N threads labels itself, prints its truth and stays: asleep, or counting every fifth of a
- * millisecond, or without a pause. --churn: so many more threads start short-lived labelled ones,
- * one after the other, without end. --counters: the counts, 8 bytes for each thread in the order of
- * the truth, live in this file, so that anybody can see whether a thread works. Ends when stdin
- * closes. */
+ * millisecond, or without a pause. With --churn this number of further threads start short-lived
+ * labelled ones, one after the other, without end. With --counters the counts, 8 bytes for each
+ * thread in the order of the truth, are in this file, so that a test can see whether a thread
+ * works. It ends when stdin closes. */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
-# Many threads with labels of their own, and threads that come and go (crowd.c). Built without the flags of the
-# tree: a sanitizer's run time has threads of its own, and makes a thousand slow.
+# Many threads with labels of their own, and threads that come and go (crowd.c). They are built
+# without the flags of the tree: a sanitizer's run time has threads of its own, and makes a thousand
+# of them slow.
 set(crowd ${CMAKE_CURRENT_BINARY_DIR}/crowd)
 add_custom_command(OUTPUT ${crowd}
   COMMAND ${gcc} ${compile_flags} -fPIE -pie -rdynamic -pthread ${CMAKE_CURRENT_SOURCE_DIR}/crowd.c

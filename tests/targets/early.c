@@ -1,5 +1,5 @@
-// A program that has a label from its first moment on, and makes no system call after it: whoever
-// wants to know its thread pointer cannot wait for it to sleep.
+// A program that has a label from its first moment on, and makes no system call after it. A reader
+// that wants to know its thread pointer cannot wait for it to sleep.
 #include <stdint.h>
 
 #include "customlabels/label_abi.h"
@@ -14,7 +14,7 @@ static custom_labels_label_t bird = {{5, text}, {4, text + 5}};
 static custom_labels_labelset_t set = {&bird, 1, 1};
 
 int main(void) {
-  // Each page that has a part of it is in memory before it is published.
+  // This brings every page with a part of the set into memory before it is published.
   *(unsigned char* volatile*)&bird.key.buf = text;
   *(volatile size_t*)&set.capacity = 1;
   *(volatile unsigned char*)text = 'e';

@@ -1,11 +1,11 @@
-# A program with a label from the start (early.c), started by each kind of loader. Built without the flags of the
-# tree: sanitizers make system calls.
+# A program with a label from the start (early.c), started by each kind of loader. It is built
+# without the flags of the tree, since sanitizers make system calls.
 set(early_folder ${CMAKE_CURRENT_BINARY_DIR}/early)
 file(MAKE_DIRECTORY ${early_folder})
 set(early_source ${CMAKE_CURRENT_SOURCE_DIR}/early.c)
 set(early_flags -O2 -Wall -Wextra -I ${PROJECT_SOURCE_DIR}/writer-lib/include)
 set(early_programs)
-# labelscope_add_early(<name> <compiler> [flags...])
+# labelscope_add_early(<name> <compiler> [flags...]) builds one program.
 function(labelscope_add_early name compiler)
   set(program ${early_folder}/${name})
   add_custom_command(OUTPUT ${program}

@@ -1,4 +1,4 @@
-/* A program of C that loads the library made of go_labels/main.go, and lets it run. */
+/* A program of C that loads the library made of go_labels/main.go, and runs it. */
 #include <dlfcn.h>
 #include <stdio.h>
 

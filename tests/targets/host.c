@@ -28,7 +28,7 @@
 
 enum {
   kMaxThreads = 6,
-  /* More than the 14 entries that glibc keeps in reserve. */
+  /* These are more than the 14 entries that glibc keeps in reserve. */
   kCrowd = 24
 };
 
@@ -59,8 +59,8 @@ static pthread_barrier_t reload_ends;
 static pthread_barrier_t loaded;   /* every publisher is there */
 static pthread_barrier_t labelled; /* every thread's truth is complete */
 
-/* Two functions of different names, so that a stack tells which kind of work a sample hit; and of
- * different bodies, since gcc folds equal ones into one. */
+/* Two functions of different names, so that a stack shows which kind of work a sample hit. Their
+ * bodies differ, since gcc folds equal ones into one. */
 __attribute__((noinline)) static void labelled_work(void) {
   for (volatile unsigned i = 0; i < 1u << 16; i++) {
   }
@@ -71,11 +71,11 @@ __attribute__((noinline)) static void unlabelled_work(void) {
   }
 }
 
-/* The calling thread's part in publisher number `i`. */
+/* Does the calling thread's part in publisher number `i`. */
 static void publish(struct truth* truth, int index, int i) {
   custom_labels_labelset_t** variable = variables[i]();
   for (int other = 0; other < i; other++) {
-    /* The loader bound both publishers to one variable: both show what the first one set. */
+    /* The loader bound both publishers to one variable, so both show what the first one set. */
     if (truth->variables[other].address != variable) continue;
     truth->variables[i] = truth->variables[other];
     return;
@@ -89,7 +89,7 @@ static void publish(struct truth* truth, int index, int i) {
   *variable = &truth->variables[i].set;
 }
 
-/* Labels that nobody may see once the library that held the variable is gone. */
+/* No reader may see these labels after the library that held the variable is unloaded. */
 static custom_labels_label_t stale_labels[] = {
     {{5, (const unsigned char*)"stale"}, {5, (const unsigned char*)"label"}}};
 static custom_labels_labelset_t stale_set = {stale_labels, 1, 1};
@@ -170,7 +170,7 @@ static void load_and_unload(const char* path) {
   dlclose(library);
 }
 
-/* Copies in memory: each is a file of its own to the loader. */
+/* The copies are in memory; each is a file of its own to the loader. */
 static void load_crowd(const char* path) {
   static char bytes[1 << 20];
   FILE* file = fopen(path, "rb");

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Writes the combinations of the resolver matrix that this machine cannot build or load, each with the
-# toolchain's or the loader's own words:
-#   list_unbuildable.sh CASES OUTPUT run|no-run [EMULATOR...]
-# CASES is what matrix.cmake writes (its head tells the fields). OUTPUT has lines of
-# "name<TAB>class<TAB>reason"; class: missing (a tool is not installed), link, shape, load. Programs for another
-# processor are loaded by EMULATOR.
+# Writes the combinations of the resolver matrix that this machine cannot build or load, each with
+# the toolchain's or the loader's own words:
+#  list_unbuildable.sh CASES OUTPUT run|no-run [EMULATOR...]
+# CASES is what matrix.cmake writes (its head describes the fields). OUTPUT has lines of
+# "name<TAB>class<TAB>reason"; the classes are missing (a tool is not installed), link, shape, load.
+# EMULATOR loads programs for another processor.
 set -u
 cases=$1 output=$2 run=$3
 shift 3
@@ -23,7 +23,7 @@ reason_of() {
   done
   [ "$run" = run ] || return
   for file in $libraries; do options="$options --dlopen ./$file"; done
-  # Word splitting is meant: neither names nor settings hold spaces.
+  # Words are split on purpose: neither names nor settings have spaces.
   # shellcheck disable=SC2086
   said=$(env $environment timeout 10 "$@" "./$program" --threads one $options </dev/null 2>&1)
   status=$?

@@ -1,4 +1,4 @@
-/* A process that maps more code than anybody can keep track of.
+/* A process that maps more code than a profiler can keep track of.
  *
  *   mapper flood            a page of its own file, executable, at one new place after the other
  *   mapper many N FOLDER    a page of each of N files, executable, which it makes in this folder
@@ -32,7 +32,7 @@ static int fail(const char* what) {
 }
 
 static int flood(int file) {
-  /* Far from what is mapped, and enough room for a day. */
+  /* This is far from other mappings, and has room enough for a day. */
   char* place = (char*)0x100000000000;
   for (unsigned long n = 0; n % 1000 != 0 || !input_is_closed(); n++, place += 2 * kPage) {
     char* at = mmap(place, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0);

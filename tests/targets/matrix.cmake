@@ -32,15 +32,17 @@ set(package_lld "ld.lld is not installed (Debian package lld)")
 set(package_gold "ld.gold is not installed (Debian package binutils)")
 
 set(dialect_ie -ftls-model=initial-exec)
-# What must be left in a library for it to be a test of that dialect.
+# The relocation that must be left in a library for it to be a test of that dialect.
 set(relocation_gnu DTPMOD)
 set(relocation_gnu2 TLSDESC)
 set(relocation_ie TPOFF|TPREL)
 
-# `why` says which tool is missing, if one is: then nothing is built, and the cases are listed with the reason.
+# `why` names the missing tool, if there is one. Then nothing is built, and the cases are listed
+# with the reason.
 set(why "")
 
-# matrix_build(<output> <kind> <command>...): an output of try_build.sh; inputs are the command's own files.
+# matrix_build(<output> <kind> <command>...): builds an output by try_build.sh. Its inputs are the
+# command's own files.
 function(matrix_build output kind)
   if(why)
     return()
@@ -95,7 +97,8 @@ foreach(libc glibc musl)
     -o ${dir}/${libc}-filler.o)
   foreach(dialect gnu gnu2 ie)
     foreach(variant ${publisher_variants})
-      # Position-independent everywhere: it is the linker that turns it into local exec in an executable.
+      # The object is position-independent in every case: the linker makes it local exec in an
+      # executable.
       set(object ${libc}-${dialect}-${variant}.o)
       matrix_build(${object} object ${compile} -fPIC ${dialect_${dialect}} ${define_${variant}}
         ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c -o ${dir}/${object})
@@ -103,7 +106,7 @@ foreach(libc glibc musl)
   endforeach()
 endforeach()
 
-# In the scope of one libc, linker and dialect: an executable whose publisher is in it.
+# Used in the scope of one libc, linker and dialect: makes an executable with the publisher in it.
 macro(matrix_executable shape variant kind)
   set(host_object ${kind})
   set(before "")
@@ -115,7 +118,7 @@ macro(matrix_executable shape variant kind)
   elseif(${kind} STREQUAL "static")
     set(host_object nopie)
     set(flags -static)
-    # musl-gcc always names an interpreter, and lld believes it also in a static link.
+    # musl-gcc always names an interpreter, and lld then uses one in a static link, too.
     if(${libc} STREQUAL "musl" AND NOT ${linker} STREQUAL "gold")
       list(APPEND flags -Wl,--no-dynamic-linker)
     endif()
@@ -123,7 +126,7 @@ macro(matrix_executable shape variant kind)
     set(host_object pie)
     set(flags -static-pie)
     if(${libc} STREQUAL "musl")
-      # musl-gcc does not know static PIE: its start files are those of a dynamic executable.
+      # musl-gcc does not know static PIE: it uses the start files of a dynamic executable.
       set(flags -static -Wl,-pie -Wl,-z,text -nostartfiles)
       if(NOT ${linker} STREQUAL "gold")
         list(APPEND flags -Wl,--no-dynamic-linker)
@@ -138,13 +141,13 @@ macro(matrix_executable shape variant kind)
   matrix_case(${program} PROGRAM ${program})
 endmacro()
 
-# A library, and optionally extra linker flags.
+# Makes a library, optionally with extra linker flags.
 macro(matrix_library name variant)
   matrix_build(${name} library:${relocation_${dialect}} ${link} -shared -Wl,-soname,${name} ${bind} ${ARGN}
     ${dir}/${libc}-${dialect}-${variant}.o -o ${dir}/${name})
 endmacro()
 
-# A program that has `library` from the start.
+# Makes a program that has `library` from the start.
 macro(matrix_start shape library)
   set(program ${prefix}-${shape})
   matrix_build(${program} pie ${link} -pie ${dir}/${libc}-pie.o ${dir}/${libc}-truth.o -Wl,--no-as-needed
@@ -152,7 +155,7 @@ macro(matrix_start shape library)
   matrix_case(${program} PROGRAM ${program} MODULE ${library})
 endmacro()
 
-# What virtual machines run of it (tests/vm/quick.txt) takes half as long to build.
+# Virtual machines run only a part (tests/vm/quick.txt), which takes half as long to build.
 set(linkers bfd lld gold)
 set(dialects gnu gnu2 ie)
 set(dialects_lld ${dialects})
@@ -215,7 +218,7 @@ add_custom_command(OUTPUT ${dir}/unbuildable.txt
   COMMENT "Listing what the resolver matrix cannot have here" VERBATIM)
 add_custom_target(labelscope_matrix ALL DEPENDS ${dir}/unbuildable.txt)
 
-# For tests/process: the names, and where the built targets are.
+# These are for tests/process: the names, and the places of the built targets.
 string(REGEX MATCHALL "[^\n]+" lines "${cases}")
 list(TRANSFORM lines REPLACE "\\|.*" "" OUTPUT_VARIABLE names)
 set_property(GLOBAL PROPERTY LABELSCOPE_MATRIX_CASES ${names})

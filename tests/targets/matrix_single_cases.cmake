@@ -1,8 +1,8 @@
-# Cases beside the cross product, in the scope of one libc, linker and dialect (matrix.cmake). Each is what
-# one known reader gets wrong.
+# Cases beside the cross product, in the scope of one libc, linker and dialect (matrix.cmake). One
+# known reader gets each of them wrong.
 
-# The variable behind others in its TLS block: a reader that drops an addend finds another variable. With
-# lld -Bsymbolic the relocation has no symbol and the offset is its addend.
+# The variable is behind others in its TLS block: a reader that drops an addend finds another
+# variable. With lld -Bsymbolic the relocation has no symbol, and the offset is its addend.
 if(NOT linker STREQUAL "gold")
   matrix_library(libcustomlabels-${prefix}-offset.so offset)
   matrix_start(offset-start libcustomlabels-${prefix}-offset.so)
@@ -14,7 +14,7 @@ if(NOT linker STREQUAL "gold")
   endif()
 endif()
 
-# Protected visibility: symbol-less relocations without -Bsymbolic.
+# Protected visibility gives relocations without a symbol, even without -Bsymbolic.
 if(NOT linker STREQUAL "gold" AND NOT dialect STREQUAL "ie")
   set(bind_before ${bind})
   set(bind "")
@@ -24,7 +24,7 @@ if(NOT linker STREQUAL "gold" AND NOT dialect STREQUAL "ie")
   matrix_case(${prefix}-protected-dlopen PROGRAM ${loader} LIBRARIES libcustomlabels-${prefix}-protected.so)
 endif()
 
-# A TLS block of 64-byte alignment: its place depends on p_align, not on its size alone.
+# The place of a TLS block with 64-byte alignment depends on p_align, not on its size alone.
 if(dialect STREQUAL "gnu")
   foreach(kind pie nopie static static-pie)
     matrix_executable(aligned-${kind} aligned ${kind})
@@ -34,14 +34,15 @@ if(dialect STREQUAL "gnu")
   matrix_case(${prefix}-aligned-dlopen PROGRAM ${loader} LIBRARIES libcustomlabels-${prefix}-aligned.so)
 endif()
 
-# Two libraries at once, each with its own variable.
+# Two libraries are loaded at once, each with its own variable.
 if(NOT linker STREQUAL "gold" AND NOT dialect STREQUAL "ie")
   matrix_library(libcustomlabels-${prefix}-second.so 64k)
   matrix_case(${prefix}-two-libraries PROGRAM ${loader} LIBRARIES ${library} libcustomlabels-${prefix}-second.so)
 endif()
 
-# A publisher in the executable and one in a library: with -Bsymbolic two variables; without, the loader
-# binds the library to the executable's, and the library's own TLS block stays unused.
+# One publisher is in the executable and one in a library. With -Bsymbolic there are two variables.
+# Without, the loader binds the library to the executable's, and the library's own TLS block stays
+# unused.
 if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
   set(program ${prefix}-both)
   matrix_build(${program} pie ${link} -pie -rdynamic ${dir}/${libc}-both.o ${dir}/${libc}-truth.o
@@ -51,7 +52,7 @@ if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
   matrix_case(${prefix}-interposed PROGRAM ${program} LIBRARIES ${library})
 endif()
 
-# Symbols: an executable that exports nothing (.symtab alone), and files without .symtab.
+# An executable exports nothing (.symtab alone), and files have no .symtab.
 if(linker STREQUAL "bfd" AND dialect STREQUAL "gnu2")
   matrix_executable(unexported plain pie -Wl,--no-export-dynamic)
   matrix_executable(stripped-pie plain pie -s)
@@ -59,8 +60,8 @@ if(linker STREQUAL "bfd" AND dialect STREQUAL "gnu2")
   matrix_start(stripped-start libcustomlabels-${prefix}-stripped.so)
 endif()
 
-# DTVs of threads that live on: the module ID is past the end of the DTV, or the entry is what a library left
-# that is gone (musl never unloads one).
+# DTVs of threads that live on: the module ID is past the end of the DTV, or an unloaded library has
+# left the entry (musl never unloads one).
 if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
   matrix_library(libcustomlabels-${prefix}-first.so 64k)
   matrix_build(libfiller-${prefix}.so library ${link} -shared ${dir}/${libc}-filler.o

@@ -69,7 +69,7 @@ struct Turn {
   Tally* tally = nullptr;
 };
 
-// Another thread that sends back what it gets.
+// Another thread, which sends back what it gets.
 class Echo {
  public:
   Echo() {
@@ -94,7 +94,7 @@ void pass_a_byte() {
   echo.pass();
 }
 
-// CPU time, not time: a turn is as long on a busy machine.
+// A turn lasts for an amount of CPU time, so that it is as long on a busy machine.
 void work(const Turn& turn, std::mt19937& random) {
   double ms = turn.ms;
   if (turn.random) ms *= -std::log(1 - std::uniform_real_distribution<double>(0, 1)(random));
@@ -104,8 +104,9 @@ void work(const Turn& turn, std::mt19937& random) {
   std::int64_t at = start;
   std::int64_t next_pass = start;
   while (at < end) {
-    // Not all of the time: in a system call that waits nobody can tell by ptrace whether a thread
-    // works or waits, and where processors switch slowly most of the time would be there.
+    // The byte is not passed all the time: by ptrace a thread that works cannot be distinguished
+    // from one that waits in a system call, and on processors that switch slowly most of the time
+    // would be in there.
     if (turn.passing && at >= next_pass) {
       pass_a_byte();
       next_pass = now(CLOCK_THREAD_CPUTIME_ID) + 100'000;

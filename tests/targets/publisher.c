@@ -1,9 +1,9 @@
 /* A publisher of ABI v1 with no writer library behind it: the two symbols, and a function that
- * gives the calling thread's variable. Built many times: as part of executables and as libraries,
- * in every access model (matrix.cmake). The build may set:
+ * returns the calling thread's variable. It is built many times, as part of executables and as
+ * libraries, in every access model (matrix.cmake). The build may set:
  * - TLS_BEFORE: bytes of TLS ahead of the variable, which is then not at offset 0 of its block;
  * - TLS_AFTER: bytes of TLS behind it, so that the block does not fit into the static surplus;
- * - TLS_ALIGN: alignment of the block, of which its size is no multiple;
+ * - TLS_ALIGN: alignment of the block, whose size is no multiple of it;
  * - PROTECTED: the variable cannot be interposed, and lld writes relocations without a symbol. */
 #include "publisher.h"
 

@@ -1,10 +1,10 @@
-/* The bundled writer, all its calls that publish, on several threads at once: what `labelscope
- * check --strict` must find clean in a library and in an executable.
+/* The bundled writer with all its calls that publish, on several threads at once. `labelscope check
+ * --strict` must find it clean in a library and in an executable.
  *
  *   self_check [--threads N] [--ms MILLISECONDS] [--updates N]
  *
- * Each thread goes on until the time is over and has made at least N updates; with neither it makes
- * one round. Ends with status 0 if every call did what it says. */
+ * Each thread runs until the time is over and it has made at least N updates; with neither option
+ * it makes one round. The program ends with status 0 if every call did what it should. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The calling thread's own labels: 12 updates. */
+/* Sets the calling thread's own labels, in 12 updates. */
 static void use_thread_labels(const char* value) {
   const custom_labels_label_t two[] = {label("tenant", value), label("http.route", "/pay")};
   custom_labels_saved_t saved;
@@ -58,7 +58,7 @@ static void* within(void* set) {
   return set;
 }
 
-/* Sets of labels as objects: 14 updates. */
+/* Uses sets of labels as objects, in 14 updates. */
 static void use_sets(const char* value) {
   custom_labels_labelset_t* set = custom_labels_new(1);
   custom_labels_label_t three[] = {label("a", value), label("b", "2"), label("c", "")};

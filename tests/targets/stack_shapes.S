@@ -1,4 +1,4 @@
-/* Frames as assembly makes them, and says so (x86-64). */
+/* Frames as assembly code makes and describes them (x86-64). */
   .text
 
 /* int shape_pushes(int (*next)(int), int argument): the stack pointer moves in the middle of the
@@ -83,8 +83,8 @@ shape_register_frame:
   .cfi_endproc
   .size shape_register_frame, . - shape_register_frame
 
-/* void shape_undefined_first(void): a signal comes at its first byte, in front of which is no
-   function's code. The handler leaves the instruction out. */
+/* void shape_undefined_first(void): a signal comes at its first byte, and the bytes before it
+ * belong to no function. The handler skips the instruction. */
   .globl shape_undefined_first
   .type shape_undefined_first, @function
   .balign 16

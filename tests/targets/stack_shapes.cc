@@ -1,8 +1,8 @@
 // Calls of every shape that compilers, assemblers and the kernel leave on a stack, one after the
-// other, between two breakpoint instructions: a test steps from the first one to the second and
-// unwinds everywhere (process/stepped_unwind_test.cc). Before the first it prints
-// {"shapes":{"name":address,...}}, of which each must be on a stack, and where the test can call
-// libgcc's unwinder, within this process:
+// other, between two breakpoint instructions. A test steps from the first one to the second and
+// unwinds at every instruction (process/stepped_unwind_test.cc). Before the first it prints
+// {"shapes":{"name":address,...}}, each of which must be on a stack, and the places where the test
+// can call libgcc's unwinder within this process:
 //
 //   {"libgcc":{"handler":...}}   handler of SIGUSR1: walks the stack that it has interrupted, and
 //   {"frames":address}           leaves the count and the frames there, and stops.
@@ -20,7 +20,7 @@
 #include <cstring>
 
 extern "C" {
-// stack_shapes.S
+// These are in stack_shapes.S.
 int shape_pushes(int (*next)(int), int argument);
 int shape_return_in_register(int argument);
 int shape_register_frame(int (*next)(int), int argument);
@@ -42,7 +42,7 @@ struct {
 _Unwind_Reason_Code note_frame(_Unwind_Context* context, void*) {
   int before_instruction = 0;
   const std::uint64_t address = _Unwind_GetIPInfo(context, &before_instruction);
-  // After the root libgcc tells of one more: of address 0.
+  // After the root libgcc reports one more frame, at address 0.
   if (address == 0) return _URC_NORMAL_STOP;
   if (noted.count == kMostFrames) return _URC_NORMAL_STOP;
   noted.frames[noted.count++] = address - (before_instruction == 0 ? 1 : 0);
@@ -115,7 +115,7 @@ SHAPE int catches(int argument) {
 }
 
 SHAPE int calls_lazily(int argument) {
-  // The first call of it in this process: the dynamic linker binds it.
+  // This is the first call of getsid() in this process, so the dynamic linker binds it.
   return static_cast<int>(getsid(0)) + argument + 1;
 }
 
@@ -135,7 +135,7 @@ SHAPE int asks_kernel(int argument) {
 
 void on_signal(int) { leaf(1); }
 
-// The handler goes on behind the instruction that no processor has.
+// Continues behind the instruction, which no processor has.
 void on_fault(int, siginfo_t*, void* context) {
   leaf(2);
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 2;
@@ -175,7 +175,8 @@ void tell(const char* name, std::uint64_t address, const char* after) {
 }  // namespace
 
 int main() {
-  // Of the test's question, which may come at any instruction: on a stack of its own, and again.
+  // The test's question may come at any instruction, also in another handler, so it has a stack of
+  // its own and may nest.
   static char stack[256 << 10];
   stack_t alternative{};
   alternative.ss_sp = stack;
@@ -184,7 +185,7 @@ int main() {
   handle(SIGUSR1, SA_ONSTACK | SA_NODEFER, note_stack, nullptr);
   handle(SIGUSR2, 0, on_signal, nullptr);
   handle(SIGILL, SA_SIGINFO, nullptr, on_fault);
-  // What happens once in a process, and takes long: libgcc is loaded, names are bound.
+  // These do what happens once in a process and takes long: libgcc is loaded, names are bound.
   catches(3);
   raises(3);
 

@@ -1,5 +1,5 @@
-# Stacks of every shape (stack_shapes.cc). Without the flags of the tree: with sanitizers each step would take many.
-# Names are bound when they are first called.
+# Stacks of every shape (stack_shapes.cc). They are built without the flags of the tree: with
+# sanitizers each step would take many. Names are bound when they are first called.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   set(stack_shapes ${CMAKE_CURRENT_BINARY_DIR}/stack-shapes)
   add_custom_command(OUTPUT ${stack_shapes}

@@ -1,4 +1,4 @@
-/* Labels as ABI structures written by hand, and the JSON that tells a test what they are. */
+/* Labels as ABI structures written by hand, and the JSON that shows a test what they are. */
 #include "truth.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void truth_make_labels(struct truth_variable* variable, int index, int publisher
   variable->set.storage = variable->storage;
   variable->set.count = 0;
   variable->set.capacity = kMaxTruthLabels;
-  /* Two publishers of one process never use the same key here, so that each label names its source.
+  /* Two publishers of one process never use the same key here, so that each label shows its source.
    */
   snprintf(variable->text[0], sizeof variable->text[0], "thread.%d", publisher);
   snprintf(variable->text[1], sizeof variable->text[1], "number-%d", index);

@@ -1,4 +1,5 @@
-/* What one thread of a target knows about itself, and how it says so (format: tests/README.md). */
+/* What one thread of a target knows about itself, and how it prints that (format: tests/README.md).
+ */
 #pragma once
 
 #include <stddef.h>
@@ -24,13 +25,13 @@ struct truth {
   struct truth_variable variables[kMaxPublishers];
 };
 
-/* The calling thread's tid and thread pointer. */
+/* Fills in the calling thread's tid and thread pointer. */
 void truth_take_identity(struct truth* truth);
 /* Fills `set` with what thread number `index` publishes through publisher number `publisher`.
- * Thread 0 gets two plain labels; others also everything that the ABI allows and a reader may get
- * wrong. */
+ * Thread 0 gets two plain labels. Other threads also get everything that the ABI allows and a
+ * reader may get wrong. */
 void truth_make_labels(struct truth_variable* variable, int index, int publisher);
-/* One JSON line on stdout. `modules`: the publishers' file names. */
+/* Prints one JSON line on stdout. `modules` are the publishers' file names. */
 void truth_print(const struct truth* truth, const char* const* modules, int publishers);
-/* Says why the target cannot go on and ends it with status 3. */
+/* Prints why the target cannot continue, and ends it with status 3. */
 _Noreturn void truth_cannot(const char* what, const char* why);

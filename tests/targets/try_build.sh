@@ -1,10 +1,12 @@
 #!/bin/sh
-# Builds one object, library or executable of the resolver matrix, or says why it cannot be built:
-#   try_build.sh OUTPUT KIND COMMAND...
+# Builds one object, library or executable of the resolver matrix, or records why it cannot be
+# built:
+#  try_build.sh OUTPUT KIND COMMAND...
 # KIND is what the output must turn out to be: object, pie, nopie, static, static-pie, library or
-# library:RELOCATION (a TLS relocation that the access model must have left in it). A toolchain that fails
-# or makes something else leaves OUTPUT.unbuildable, "class<TAB>reason", and no OUTPUT; the status is 0 either
-# way, since a toolchain's limits must not stop the build. OUTPUT.tried is the stamp.
+# library:RELOCATION (a TLS relocation that the access model must have left in it). If the toolchain
+# fails or makes something else, there is OUTPUT.unbuildable, "class<TAB>reason", and no OUTPUT. The
+# status is 0 in both cases, since a toolchain's limits must not stop the build. OUTPUT.tried is the
+# stamp.
 set -u
 export LC_ALL=C
 output=$1 kind=$2
@@ -30,7 +32,7 @@ done
 if ! message=$("$@" 2>&1); then
   reason=$(printf '%s\n' "$message" | grep -m1 -iE 'error|unknown|cannot|incompatible|undefined|unrecognized' \
     || printf '%s\n' "$message" | head -n1)
-  # Without directories, so that the reason is the same on every machine.
+  # Directories are left out, so that the reason is the same on every machine.
   refuse link "$(printf '%s' "$reason" | sed -E 's|/[^ :]*/||g' | tr '\t' ' ')"
 fi
 
@@ -44,7 +46,7 @@ case $kind in
   nopie) wanted="EXEC yes" ;;
   static) wanted="EXEC no" ;;
   static-pie) wanted="DYN no" ;;
-  # musl-gcc names an interpreter for libraries too, and gold writes it down.
+  # musl-gcc names an interpreter for libraries, too, and gold writes it down.
   library*) wanted="DYN $interpreter" ;;
   *) echo "try_build.sh: no such kind: $kind" >&2; exit 2 ;;
 esac

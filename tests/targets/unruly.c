@@ -1,4 +1,4 @@
-/* A program that a checker has trouble with. Its executable publishes labels and is correct.
+/* A program that is difficult for a checker. Its executable publishes labels and is correct.
  *
  *   unruly WHAT [FILE]
  *
@@ -62,7 +62,7 @@ static void stay_behind(const char* file) {
   setsid();
   if (fork() != 0) _exit(0);
   signal(SIGTERM, SIG_IGN);
-  alarm(300); /* for the case that nobody ends it */
+  alarm(300); /* in case no test ends it */
   FILE* out = fopen(file, "w");
   if (out == NULL) _exit(3);
   fprintf(out, "%d\n", (int)getpid());

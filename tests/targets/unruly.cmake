@@ -1,4 +1,5 @@
-# A program that a checker has trouble with (unruly.c), and the bundled writer in all its calls (self_check.c).
+# A program that is difficult for a checker (unruly.c), and the bundled writer with all its calls
+# (self_check.c).
 set(unruly ${CMAKE_CURRENT_BINARY_DIR}/unruly)
 add_custom_command(OUTPUT ${unruly}
   COMMAND ${gcc} ${compile_flags} -DREST_MS=${rest_ms} -fPIE -pie -rdynamic ${CMAKE_CURRENT_SOURCE_DIR}/unruly.c -o ${unruly}

@@ -1,8 +1,10 @@
-# Programs whose labels do not show up, or only to us: program.c, built with publishers that have one flaw
-# each (flawed_publisher.c), or a good one in a way that other readers do not find. The tests of --explain
-# (process/explain_test.cc, cli/dump/dump_explain.sh) know what each must be told.
+# Programs whose labels are not shown, or by labelscope only: program.c, built with publishers that
+# have one flaw each (flawed_publisher.c), or with a good one in a way that other readers do not
+# find. The tests of --explain (process/explain_test.cc, cli/dump/dump_explain.sh) know what it must
+# say of each.
 #
-# Built without the flags of the tree, as the matrix is. A file is named after its set-up.
+# They are built without the flags of the tree, like the matrix. Each file is named after its
+# set-up.
 set(broken_dir ${CMAKE_CURRENT_BINARY_DIR}/broken)
 set(broken_source ${CMAKE_CURRENT_SOURCE_DIR}/broken)
 set(flawed ${broken_source}/flawed_publisher.c)
@@ -10,7 +12,7 @@ set(good ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c)
 file(MAKE_DIRECTORY ${broken_dir})
 set(broken_files "")
 
-# broken_file(<name> <gcc argument>...)
+# broken_file(<name> <gcc argument>...) builds one file.
 function(broken_file name)
   set(inputs ${ARGN})
   list(FILTER inputs INCLUDE REGEX "^/")
@@ -41,7 +43,7 @@ broken_file(liblabels-renamed.so ${good} ${library} ${dialect_gnu2})
 broken_file(libcustomlabels-gd.so ${good} ${library} ${dialect_gnu})
 broken_file(libcustomlabels-ie.so ${good} ${library} ${dialect_ie})
 broken_file(libhidden.so ${flawed} -DHIDDEN ${library} ${dialect_gnu2})
-# 64 KiB: more than the static surplus, so that each thread's block is allocated when it is touched.
+# 64 KiB are more than the static surplus, so each thread's block is allocated when it is touched.
 broken_file(libcustomlabels-large.so ${good} ${library} ${dialect_gnu2} -DTLS_AFTER=65536)
 foreach(number RANGE 1 7)
   broken_file(libcustomlabels-${number}.so ${good} ${library} ${dialect_gnu2})

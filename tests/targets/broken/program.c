@@ -1,11 +1,11 @@
-/* A program whose labels do not show up as they should: because of how it was built
+/* A program whose labels are not shown as they should be, because of how it was built
  * (flawed_publisher.c, broken.cmake), or because of what it does.
  *
  *   program [--write WHAT] [--dlopen PATH]...
  *
  * Main labels itself through the publisher that it was built with (unless NO_PUBLISHER), or through
  * each of those that it loads, prints its truth (tests/README.md) and stays until stdin closes.
- * WHAT:
+ * WHAT is:
  * - good: two labels (default);
  * - nothing: the variable is not even touched;
  * - null-pointer: the variable is touched and null;
@@ -25,7 +25,7 @@
 static struct truth truth = {.kind = "main"};
 static const char* modules[kMaxPublishers];
 static int publishers;
-/* What is published; truth.variables[i].set stays as it should be. */
+/* The sets that are published; truth.variables[i].set keeps the right one. */
 static custom_labels_labelset_t published[kMaxPublishers];
 
 static unsigned char* map_pages(size_t size) {
@@ -34,7 +34,7 @@ static unsigned char* map_pages(size_t size) {
   return pages;
 }
 
-/* An address that was memory once, with unmapped pages around it. */
+/* Returns an address that was mapped once, with unmapped pages around it. */
 static void* unmapped(void) {
   unsigned char* pages = map_pages(3 * 4096);
   munmap(pages, 3 * 4096);
@@ -51,7 +51,7 @@ static void hide(struct truth_variable* variable) {
   memset(variable->shown, 0, sizeof variable->shown);
 }
 
-/* The pointer that the variable gets, and in `shown` what a reader must show all the same. */
+/* Returns the pointer for the variable. `shown` gets what a reader must show all the same. */
 static custom_labels_labelset_t* make_set(struct truth_variable* variable,
                                           custom_labels_labelset_t* set, const char* what) {
   *set = (custom_labels_labelset_t){variable->storage, 2, kMaxTruthLabels};

@@ -27,7 +27,8 @@
 
 namespace {
 
-// Long enough to outweigh the scheduler's lock, short enough that the split holds within a second.
+// This is long enough to outweigh the scheduler's lock, and short enough for the split to hold
+// within a second.
 constexpr std::int64_t kRequestNs = 2'000'000;
 constexpr int kMaxSeconds = 86'400;
 constexpr int kMaxThreads = 256;
@@ -83,7 +84,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   return options;
 }
 
-// Work until the request has had its CPU time; the sum keeps the results from being optimized away.
+// Works until the request has had its CPU time. The sum keeps the results from being optimized
+// away.
 [[gnu::noinline]] std::uint64_t serve_request(const demo::Scheduler::Request& request,
                                               const std::atomic<bool>& stop) {
   const bool is_search = demo::kKinds[request.kind].route == "/search";
@@ -114,7 +116,7 @@ void run_worker(demo::Scheduler& scheduler, const Options& options, const std::a
   scheduler.add_thread(thread_cpu_ns());
 }
 
-// Until SIGINT, SIGTERM or the end of the time.
+// Waits for SIGINT, SIGTERM or the end of the time.
 void wait_for_end(const sigset_t& signals, int seconds) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -124,7 +126,7 @@ void wait_for_end(const sigset_t& signals, int seconds) {
     const std::int64_t left = end_ns - now_ns;
     const timespec timeout = {left / 1'000'000'000, left % 1'000'000'000};
     if (sigtimedwait(&signals, nullptr, &timeout) > 0) return;
-    // Another signal, or a stop and continue, ends the wait early: go on for the rest.
+    // Another signal, or a stop and continue, ends the wait early, so this waits for the rest.
     clock_gettime(CLOCK_MONOTONIC, &now);
     now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
   }
@@ -138,8 +140,8 @@ int main(int argc, char** argv) {
     std::fputs(kUsage, stderr);
     return kUsageError;
   }
-  // Before the workers start, so that they inherit the mask and only the wait below takes the
-  // signals.
+  // Signals are blocked before the workers start, so that they inherit the mask and only the wait
+  // below takes signals.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

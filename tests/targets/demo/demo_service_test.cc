@@ -1,5 +1,5 @@
-// The demo service keeps what it says: first a ready line, last its truth, split as planned, and it
-// goes when told.
+// The demo service keeps its promises: a ready line first, its truth last, split as planned, and an
+// end at the signal.
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -12,7 +12,8 @@
 
 namespace {
 
-// Of a share. One request is a thousandth of the run, so a scheduler that works is far closer.
+// This is the margin of a share. One request is a thousandth of the run, so a scheduler that works
+// is far closer.
 constexpr double kMargin = 0.02;
 
 class Service {
@@ -43,7 +44,7 @@ class Service {
   std::FILE* output_;
 };
 
-// The number behind "name": in the truth; no name there is in another or twice.
+// Returns the number behind "name": in the truth. No name is part of another, or there twice.
 double number(const std::string& truth, const std::string& name) {
   const std::string quoted = "\"" + name + "\": ";
   const std::size_t at = truth.find(quoted);

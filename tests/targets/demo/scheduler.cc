@@ -1,4 +1,4 @@
-// Largest deficit first, and the sums by label.
+// Chooses the largest deficit first, and sums up by label.
 #include "scheduler.h"
 
 #include <map>
@@ -9,7 +9,7 @@ Scheduler::Request Scheduler::begin() {
   const std::lock_guard<std::mutex> lock(mutex_);
   double total = 0;
   for (const std::int64_t ns : charged_ns_) total += static_cast<double>(ns);
-  // The first requests have nothing to go by; any positive total orders them by share.
+  // At first there are no measurements; any positive total orders the requests by share.
   if (total == 0) total = 1;
   std::size_t next = 0;
   double largest = 0;
@@ -38,7 +38,7 @@ void Scheduler::add_thread(std::int64_t cpu_ns) {
 }
 
 namespace {
-// The names are our own constants: nothing in them needs escaping.
+// The names are our own constants, so nothing in them needs escaping.
 std::string object(const std::map<std::string_view, std::int64_t>& values) {
   std::string text = "{";
   for (const auto& [name, ns] : values) {

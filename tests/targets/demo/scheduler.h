@@ -1,5 +1,5 @@
 // Hands out the demo service's work so that CPU time splits as planned, and keeps the truth about
-// it. The split is held in measured CPU time, not in numbers of requests: whoever is furthest
+// it. The split is of measured CPU time, not of numbers of requests: the kind that is furthest
 // behind its share comes next.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Kind {
   double share;  // of all CPU time that is spent on requests
 };
 
-// Three tenants at 60, 30 and 10 %; for each, 70 % searches and 30 % checkouts.
+// The kinds are three tenants at 60, 30 and 10 %, each with 70 % searches and 30 % checkouts.
 inline constexpr std::array<Kind, 6> kKinds = {{
     {"acme", "/search", 0.42},
     {"acme", "/checkout", 0.18},
@@ -38,16 +38,16 @@ class Scheduler {
 
   Request begin();
   void finish(const Request& request, std::int64_t cpu_ns);
-  // What a worker's thread used in all, at its end.
+  // Adds the whole time of a worker's thread, at its end.
   void add_thread(std::int64_t cpu_ns);
 
-  // One line of JSON: the CPU time by label as the threads' own clocks measured it.
+  // Returns one line of JSON: the CPU time by label, measured by the threads' own clocks.
   std::string truth() const;
 
  private:
   mutable std::mutex mutex_;
   std::array<std::int64_t, kKinds.size()>
-      charged_ns_{};  // finished, and what is expected of those under way
+      charged_ns_{};  // finished requests, and the expected time of those under way
   std::array<std::int64_t, kKinds.size()> measured_ns_{};
   std::array<std::int64_t, kKinds.size()> last_ns_{};
   std::int64_t threads_ns_ = 0;

@@ -1,4 +1,4 @@
-// The two routes, in functions that stay functions (noinline), so that stacks show them.
+// The two routes. Their functions are never inlined (noinline), so that stacks show them.
 #include "work.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ DEMO_NOINLINE std::string write_order(Random& random) {
   return text;
 }
 
-// The number behind `name=`, and moves on behind it.
+// Returns the number behind `name=`, and moves the line on behind it.
 std::uint64_t parse_field(std::string_view& line, std::string_view name) {
   line.remove_prefix(std::min(line.find(name), line.size()));
   line.remove_prefix(std::min(name.size() + 1, line.size()));
@@ -119,7 +119,7 @@ DEMO_NOINLINE std::uint64_t total_order(std::vector<OrderLine>& lines) {
   return cents;
 }
 
-// FNV-1a over the whole text, again and again: stands for a slow signature.
+// Computes FNV-1a over the whole text, again and again, in place of a slow signature.
 DEMO_NOINLINE std::uint64_t sign_order(std::string_view text, std::uint64_t key) {
   std::uint64_t hash = 0xcbf29ce484222325U ^ key;
   for (int round = 0; round < kSignatureRounds; ++round) {

@@ -1,4 +1,4 @@
-// What a request of the demo service does: real work in functions that a profile can name. Each
+// The work of the demo service's requests: real work in functions that a profile can name. Each
 // call takes some tenths of a millisecond of CPU time, and its result depends on all of it.
 #pragma once
 

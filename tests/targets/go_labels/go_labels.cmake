@@ -1,5 +1,5 @@
-# Go programs with labels of runtime/pprof (main.go), linked in each way that moves the place of the running goroutine.
-# Without Go there are none, and the test that wants them says so.
+# Go programs with labels of runtime/pprof (main.go), linked in each way that moves the place of the
+# running goroutine. Without Go there are none, and the test that needs them says so.
 find_program(LABELSCOPE_GO go)
 set(go_labels ${CMAKE_CURRENT_BINARY_DIR}/go_labels)
 set_property(GLOBAL PROPERTY LABELSCOPE_GO_LABELS ${go_labels})
@@ -11,7 +11,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(go_machine arm64)
 endif()
 
-# go_program(<output> <CGO_ENABLED> <go build option>...)
+# go_program(<output> <CGO_ENABLED> <go build option>...) builds one program.
 function(go_program output cgo)
   set(sources ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/main.go ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/with_cgo.go
     ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/without_cgo.go)
@@ -30,7 +30,7 @@ if(LABELSCOPE_GO)
   go_program(cgo 1 -ldflags=-linkmode=external)
   go_program(cgo_pie 1 -buildmode=pie -ldflags=-linkmode=external)
   go_program(shared.so 1 -buildmode=c-shared)
-  # To be read, not to be run.
+  # This one is only read, not run.
   set(go_machine arm64)
   go_program(aarch64 0)
 endif()

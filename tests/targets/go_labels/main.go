@@ -1,7 +1,7 @@
 // Goroutines that compute with labels of runtime/pprof, and know what they computed. Each works in
-// units of the same length, so the units tell how the time divides. The values name the goroutine,
-// so that a label in the wrong place shows. After each unit a goroutine lets others run, and goes on
-// in whichever thread is free.
+// units of the same length, so the units show how the time divides. The values name the goroutine,
+// so that a label in the wrong place is noticed. After each unit a goroutine lets others run, and
+// goes on in any thread that is free.
 //
 //	w0  tenant=acme: three goroutines
 //	w1  tenant=globex
@@ -10,7 +10,8 @@
 //	w4  values of 1 kB
 //	w5  9 to 64 labels: Go's map of labels grows
 //
-// "ready" when all of them compute; ends when stdin is closed, and then prints the units of each.
+// It prints "ready" when all of them compute. It ends when stdin closes, and then prints the units of
+// each.
 package main
 
 import (

@@ -6,7 +6,7 @@ package main
 #cgo LDFLAGS: -ldl
 #include <dlfcn.h>
 
-// As much thread-local data as other people's code has: then Go's slot is not at its usual place.
+// Other libraries may have this much thread-local data; then Go's slot is not at its usual place.
 static __thread int others[300] __attribute__((aligned(64)));
 static int touch(int i) { return others[i % 300] += i; }
 
@@ -39,7 +39,8 @@ func prepare() {
 	}
 }
 
-// beside computes in three goroutines that keep their threads, for which a library of C publishes, too: parts 1 to 3.
+// beside computes in three goroutines that keep their threads. A library of C publishes for these
+// threads, too: parts 1 to 3.
 func beside(library string) {
 	if C.load(C.CString(library)) == 0 {
 		os.Exit(2)

@@ -1,4 +1,5 @@
-# A Go program without symbols whose stacks are known. Without Go there is none, and the test that wants it says so.
+# A Go program without symbols whose stacks are known. Without Go there is none, and the test that
+# needs it says so.
 set(go_stacks ${CMAKE_CURRENT_BINARY_DIR}/go_stacks)
 set_property(GLOBAL PROPERTY LABELSCOPE_GO_STACKS ${go_stacks}/program)
 if(LABELSCOPE_GO)

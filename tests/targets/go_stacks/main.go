@@ -1,6 +1,6 @@
-// A program whose stacks are known: what allocates clears memory (runtime.memclrNoHeapPointers, which has
-// no frame, called by the allocator, which was called by clear), and what hashes does so in assembly that
-// has no frame pointer. "ready", then both in turn, until stdin is closed.
+// A program whose stacks are known. clear() allocates: the allocator then calls
+// runtime.memclrNoHeapPointers, which has no frame. hash() runs assembly that has no frame pointer.
+// The program prints "ready", and then does both in turn, until stdin closes.
 package main
 
 import (

@@ -1,5 +1,5 @@
-/* A program that labels itself, says so, and computes in hot(). What is hostile is what its file says about hot(): each
- * of the files beside this one is linked to it, and makes another program. */
+/* A program that labels itself, prints that, and computes in hot(). Hostile is what its file says
+ * about hot(): each of the files beside this one is linked to it, and makes another program. */
 #include <customlabels/writer.h>
 #include <unistd.h>
 

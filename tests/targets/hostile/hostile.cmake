@@ -1,11 +1,13 @@
-# Programs whose files are made to hurt whoever names their addresses (hostile.c): a kilobyte that becomes a gigabyte, work
-# without end, paths that must not be opened. Built without debug information of their own.
+# Programs whose files are made to harm a symbolizer (hostile.c): a kilobyte that becomes a
+# gigabyte, work without end, paths that must not be opened. They have no debug information of their
+# own.
 set(hostile_dir ${CMAKE_CURRENT_BINARY_DIR}/hostile)
 set(hostile_programs "")
 file(MAKE_DIRECTORY ${hostile_dir})
-# Compiled here as well: the library may be one with sanitizers.
+# The writer is compiled here as well, since the library may be one with sanitizers.
 file(GLOB hostile_writer CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
-# labelscope_add_hostile(<name> <source of its debug information, or ""> <how that is packed> <symbol=value>...)
+# labelscope_add_hostile(<name> <source of its debug information, or ""> <how that is packed>
+# <symbol=value>...) builds one program.
 function(labelscope_add_hostile name source packed)
   set(output ${hostile_dir}/${name})
   set(definitions "")

@@ -1,11 +1,11 @@
-/* A process that is awkward to look into. Prints "ready" and stays until it is killed.
+/* A process that is awkward to read. It prints "ready" and stays until it is killed.
  *
  *   awkward unsupplied | shared | keep PID | headless
  *
- * - unsupplied: the label pointer leads to memory that nobody supplies (userfaultfd): whoever reads
- *   it waits for ever, or until the last process that has the userfaultfd ends;
+ * - unsupplied: the label pointer leads to memory that is never supplied (userfaultfd): a reader
+ *   waits for ever, or until the last process that has the userfaultfd ends;
  * - shared: the same, and a child has the userfaultfd, too;
- * - keep: sets no labels, and has that of the process PID, too;
+ * - keep: sets no labels, and has the userfaultfd of the process PID, too;
  * - headless: its first thread has ended, another one runs on. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Computes without labels; after a line on stdin, loads the writer library, sets phase=late and goes on computing,
- * until stdin closes. Says "ready" and "labelled". */
+/* Computes without labels. After a line on stdin, it loads the writer library, sets phase=late and
+ * computes on, until stdin closes. It prints "ready" and "labelled". */
 #include <customlabels/writer.h>
 #include <dlfcn.h>
 #include <poll.h>
@@ -13,7 +13,7 @@ static void compute(void) {
   for (unsigned i = 0; i < 1u << 18; i++) sink += i;
 }
 
-/* 1: a line came; 0: nothing; -1: the end. */
+/* Returns 1 if a line came, 0 if there is nothing, and -1 at the end. */
 static int ask_stdin(void) {
   struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
   char line[64];

@@ -1,4 +1,5 @@
-/* Runs a program where a security policy forbids to look into processes, as some containers do.
+/* Runs a program under a security policy that forbids reading other processes, as some containers
+ * do.
  *
  *   refused COMMAND [ARGUMENT...] */
 #include <errno.h>

@@ -5,7 +5,7 @@ foreach(name awkward late_loader maker refused spinner)
 endforeach()
 target_link_libraries(awkward PRIVATE Threads::Threads)
 target_include_directories(awkward PRIVATE ${PROJECT_SOURCE_DIR}/writer-lib/include)
-# An exported pair of symbols: otherwise right.
+# The pair of symbols must be exported, as for a correct publisher.
 set_target_properties(awkward PROPERTIES ENABLE_EXPORTS ON)
 target_link_libraries(late_loader PRIVATE ${CMAKE_DL_LIBS})
 target_include_directories(late_loader PRIVATE ${PROJECT_SOURCE_DIR}/writer-lib/include)

@@ -1,5 +1,6 @@
-/* A program whose only thread labels itself, says so, and then computes without ever calling the kernel: on a processor
- * that has nothing else to do, no context switch stores that thread's registers. It ends when it is killed. */
+/* A program whose only thread labels itself, prints that, and then computes without ever calling
+ * the kernel. On a processor with nothing else to do, no context switch stores that thread's
+ * registers. It ends when it is killed. */
 #include <customlabels/writer.h>
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
 // A process with two label sources: the thread context of libthreadcontext.so and custom labels.
 //
-// Four threads that compute. They print their numbers, in this order:
-//   whole      a context with two tags, and the custom label tenant=acme
-//   plain      the custom label tenant=acme only
-//   none       neither
-//   torn       a context that stays half-written
-// Then "ready". Ends when its stdin closes.
+// It has four threads that compute. They print their numbers, in this order:
+//  whole      a context with two tags, and the custom label tenant=acme
+//  plain      the custom label tenant=acme only
+//  none       neither
+//  torn       a context that stays half-written
+// Then it prints "ready". It ends when its stdin closes.
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@ static void* work(void* argument) {
   const enum Part part = *(const enum Part*)argument;
   const uint32_t tags[] = {7, 0, 4294967295U};
   if (part == WHOLE || part == TORN) thread_context_put_all(0x2a, 0xfedcba9876543210U, tags, 3);
-  // As between the first and the last store of a write.
+  // The record looks as between the first and the last store of a write.
   if (part == TORN) __atomic_store_n(&context_tls_v1.checksum, 0, __ATOMIC_RELAXED);
   if (part == WHOLE || part == PLAIN) custom_labels_thread_set("tenant", 6, "acme", 4);
   printf("{\"tid\":%ld,\"part\":\"%s\"}\n", syscall(SYS_gettid), names[part]);

@@ -1,13 +1,14 @@
-// Publishes by every source of labels that C can have, of one part of a program:
+// Publishes through every source of labels that C can have, for one part of a program:
 //
-//   ABI v1                  which=v1-N, tenant=part-N
-//   otel_thread_ctx_v1      span_id of N, trace_id of N, which=otel-N
-//   Elastic APM's          transaction_id of N, trace_id of N
-//   context_tls_v1          span_id of 256 + N, root_span_id of N
-//   plain_number            a thread-local variable that nobody publishes: N
+//  ABI v1                  which=v1-N, tenant=part-N
+//  otel_thread_ctx_v1      span_id of N, trace_id of N, which=otel-N
+//  Elastic APM's          transaction_id of N, trace_id of N
+//  context_tls_v1          span_id of 256 + N, root_span_id of N
+//  plain_number            a thread-local variable without a publisher: N
 //
-// As a library, set_everything(N) does it for the calling thread. As a program (PROGRAM), three threads that compute
-// are the parts 1 to 3; it prints {"tid":...,"part":N} of each, then "ready", and ends when its stdin closes.
+// In a library, set_everything(N) does it for the calling thread. In a program (PROGRAM), three
+// threads that compute are the parts 1 to 3. It prints {"tid":...,"part":N} of each, then "ready",
+// and ends when its stdin closes.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

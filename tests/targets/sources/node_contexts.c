@@ -1,10 +1,12 @@
-// A program with OpenTelemetry's thread contexts of node, whose objects are made up here: the map of a
-// frame as V8 lays it out, and from an object to its record as one of the writers does.
+// A program with OpenTelemetry's thread contexts of node. Its objects are made up here: the map of
+// a frame as V8 lays it out, and the way from an object to its record as one of the writers has it.
 //
-//   node_contexts WRITER [quiet]      5.16, 5.17, 5.19, 5.20; quiet: no process context before "tell"
+//  node_contexts WRITER [quiet]      5.16, 5.17, 5.19, 5.20; quiet: no process context before
+//                                    "tell"
 //
-// Threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then "ready".
-// "tell" on stdin publishes the process context and prints "told". Ends when its stdin closes.
+// It has threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then it
+// prints "ready". After "tell" on stdin it publishes the process context and prints "told". It ends
+// when its stdin closes.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -45,7 +47,7 @@ static const char* const names[PARTS] = {"alone", "colliding", "absent",   "idle
 static uint64_t undefined_object[4];
 static uint64_t undefined_word;
 
-// As V8 has them: a pointer to an object, a small integer.
+// V8 has these forms of a pointer to an object and of a small integer.
 static uint64_t object(const void* at) { return (uint64_t)(uintptr_t)at + 1; }
 static uint64_t small(int32_t value) { return (uint64_t)(uint32_t)value << 32; }
 
@@ -62,7 +64,7 @@ static unsigned char* make_record(enum Part part) {
   return record;
 }
 
-// The object that stands for the record, and what is between.
+// Makes the object that stands for the record, and what is between them.
 static uint64_t* make_wrapper(unsigned char* record) {
   uint64_t* wrapper = calloc(8, sizeof *wrapper);
   if (writer == V16 || writer == V17) {
@@ -92,7 +94,7 @@ static uint64_t* make_map(enum Part part, uint64_t key, uint64_t value) {
   entries[3 * 1] = part == ABSENT || part == CIRCLE ? key + 64 : key;
   entries[3 * 1 + 1] = value;
   entries[3 * 1 + 2] = small(part == CIRCLE ? 2 : -1);
-  entries[3 * 2] = key + 128;  // somebody else's
+  entries[3 * 2] = key + 128;  // another key's entry
   entries[3 * 2 + 1] = object(undefined_object);
   entries[3 * 2 + 2] = small(1);
   if (part == BEYOND) heads[HASH % BUCKETS] = small(3);
@@ -116,7 +118,7 @@ static void* work(void* argument) {
   otel_thread_ctx_nodejs_v1.hash = HASH;
   otel_thread_ctx_nodejs_v1.record_offset = writer == V20 ? 32 : 0;
   undefined_word = object(undefined_object);
-  // Before 5.20: where it stands.
+  // Before 5.20 the writer publishes the address of the word.
   otel_thread_ctx_nodejs_v1.undefined =
       writer == V20 ? undefined_word : (uint64_t)(uintptr_t)&undefined_word;
   if (part != CLOSED) otel_thread_ctx_nodejs_v1.slot = frame;
@@ -132,7 +134,7 @@ static struct message payload(void) {
   const struct {
     const char* name;
     int64_t number;
-    int writers;  // a bit for each
+    int writers;  // a bit for each writer
   } numbers[] = {{"threadlocal.tagged_size", 8, 7},
                  {"threadlocal.wrapped_object_offset", 24, 3},
                  {"threadlocal.native_wrap_fields_offset", 0, 2},

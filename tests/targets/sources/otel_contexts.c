@@ -1,12 +1,13 @@
-// A program with OpenTelemetry's thread contexts (OTEP 4947) and a process context (OTEP 4719), written
-// here by the two documents.
+// A program with OpenTelemetry's thread contexts (OTEP 4947) and a process context (OTEP 4719),
+// written here by the two documents.
 //
-//   otel_contexts [fault]      a fault of the process context: version, size, garbage, pointer, changing
+//  otel_contexts [fault]      a fault of the process context: version, size, garbage, pointer,
+//                             changing
 //
-// Threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then "ready".
-// Lines on stdin: "grow" names the key 9, too, and prints "grown"; "fork" starts a child that has one
-// thread with a record and no process context of its own, and prints "forked PID". Ends when its
-// stdin closes.
+// It has threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then it
+// prints "ready". It takes lines on stdin: "grow" names the key 9, too, and prints "grown"; "fork"
+// starts a child that has one thread with a record and no process context of its own, and prints
+// "forked PID". It ends when its stdin closes.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

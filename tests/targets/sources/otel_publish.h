@@ -1,5 +1,5 @@
-// OpenTelemetry's process context (OTEP 4719) and record (OTEP 4947), written by the documents: for test
-// programs.
+// OpenTelemetry's process context (OTEP 4719) and record (OTEP 4947), written by the documents, for
+// test programs.
 #ifndef LABELSCOPE_TESTS_OTEL_PUBLISH_H
 #define LABELSCOPE_TESTS_OTEL_PUBLISH_H
 
@@ -25,7 +25,7 @@ struct header {
 };
 static struct header* context;
 
-// As large as the largest that a test needs.
+// This is the largest size that a test needs.
 struct otel_record {
   unsigned char trace[16];
   unsigned char span[8];
@@ -102,7 +102,7 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-// Replaces the context by this message, or begins it.
+// Replaces the context by this message, or makes the first one.
 static inline void publish(struct message message) {
   if (context == NULL) {
     const int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -1,9 +1,10 @@
 // A program that publishes OpenTelemetry's thread context and process context through
 // libotelcontext.so.
 //
-// Threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then "ready".
-// Lines on stdin: "fork" starts a child that has the context of the first part and publishes a
-// process context of its own, and prints "forked PID". Ends when its stdin closes.
+// It has threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then it
+// prints "ready". It takes lines on stdin: "fork" starts a child that has the context of the first
+// part and publishes a process context of its own, and prints "forked PID". It ends when its stdin
+// closes.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

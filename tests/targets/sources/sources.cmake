@@ -1,7 +1,7 @@
-# Programs that publish labels by sources other than ABI v1, or in variables of their own: each says what is true of its
-# threads (tests/README.md).
+# Programs that publish labels through sources other than ABI v1, or in variables of their own. Each
+# prints what is true of its threads (tests/README.md).
 set(sources_dir ${CMAKE_CURRENT_SOURCE_DIR}/sources)
-# labelscope_add_source_program(<name> <library...>): from <name>.c, with its symbols exported.
+# labelscope_add_source_program(<name> <library...>): builds <name>.c, with its symbols exported.
 function(labelscope_add_source_program name)
   add_executable(${name} ${sources_dir}/${name}.c)
   target_link_libraries(${name} PRIVATE labelscope_flags Threads::Threads ${ARGN})

@@ -1,6 +1,6 @@
-// A program that knows no label ABI: thread-local variables of its own and of a library that it
-// loads with dlopen(). Its threads compute; it prints "tid N" for each, in the order of their
-// numbers, 0 and 1, then "ready". Ends when its stdin closes.
+// A program that knows no label ABI, with thread-local variables of its own and of a library that
+// it loads with dlopen(). Its threads compute. It prints "tid N" for each, in the order of their
+// numbers, 0 and 1, then "ready". It ends when its stdin closes.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #define PREFIX exe_
 #include "variables.h"
 
-// With a name that another file has, too, and no thread-local one.
+// Another file has this name, too, for a variable that is thread-local.
 int not_thread_local = 1;
 
 // variables_twin.c has these names, too.

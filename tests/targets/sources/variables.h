@@ -1,5 +1,5 @@
-// Thread-local variables of each type, of a program and a library alike: included with PREFIX set.
-// Each thread sets its own by its number.
+// Thread-local variables of each type, for a program and for a library: each includes this with its
+// PREFIX. Each thread sets its own variables by its number.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ SCOPE __thread struct {
   size_t size;
 } NAME(slice);
 SCOPE __thread struct NAME(outer) * NAME(current);
-// The compiler would leave out a static variable that nobody reads.
+// The compiler would leave out a static variable that is never read.
 __attribute__((visibility("hidden"))) __thread int32_t NAME(hidden);
 static __thread volatile int64_t NAME(local);
 
@@ -54,7 +54,7 @@ static void NAME(set)(int number) {
   snprintf(NAME(buffer), sizeof NAME(buffer), "text %d", number);
   NAME(hidden) = -number;
   NAME(local) = 1000 + number;
-  if (number == 0) return;  // whose pointers stay null
+  if (number == 0) return;  // its pointers stay null
   NAME(text) = NAME(buffer);
   NAME(slice).start = NAME(buffer);
   NAME(slice).size = 4;

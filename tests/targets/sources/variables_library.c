@@ -1,4 +1,4 @@
-// A library with thread-local variables, hidden ones too; loaded with dlopen().
+// A library with thread-local variables, including hidden ones. It is loaded with dlopen().
 #define PREFIX lib_
 #include "variables.h"
 

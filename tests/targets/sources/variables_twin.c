@@ -1,6 +1,6 @@
-// Variables of variables.c's names, in another file of the program: static ones.
-static __thread volatile int exe_twin;      // there, too
-static __thread volatile int exe_shadowed;  // no thread-local one there
+// Static variables with the names of those in variables.c, in another file of the program.
+static __thread volatile int exe_twin;      // thread-local in both files
+static __thread volatile int exe_shadowed;  // not thread-local in variables.c
 
 void set_twins(int number);
 void set_twins(int number) {

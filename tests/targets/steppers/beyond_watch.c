@@ -1,5 +1,5 @@
-/* The value of the third label is overwritten where readers see it, by a function that nothing
- * connects with the variable, and whose words are more than watchpoints can watch. */
+/* The value of the third label is overwritten where readers see it. The function that does so has
+ * no connection with the variable, and its words are more than watchpoints can watch. */
 #include "publisher.h"
 
 #define LENGTH 24

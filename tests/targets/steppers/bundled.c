@@ -1,6 +1,6 @@
-/* The bundled writer, all its calls, on one thread or several. Arguments: turns, threads, and
- * "alarms" for signals at any instruction. Each turn makes kUpdatesInTurn changes of what a reader
- * sees. */
+/* The bundled writer with all its calls, on one thread or several. Its arguments are turns,
+ * threads, and "alarms" for signals at any instruction. Each turn makes kUpdatesInTurn changes of
+ * what a reader sees. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A writer that is right, in a program that behaves as programs do. The first argument says how. */
+/* A writer that is right, in a program that does what programs do. The first argument says what. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +55,8 @@ static int forks(void) {
   return ends_well(child) ? 0 : 1;
 }
 
-/* The child shares this process's memory, breakpoints included, until it executes the other program:
- * it sets labels in it. */
+/* Until it executes the other program, the child shares this process's memory, including
+ * breakpoints, and sets labels in it. */
 static int spawns(void) {
   char path[] = "/bin/true";
   char* arguments[] = {path, NULL};
@@ -108,14 +108,14 @@ static void set_in_handler(int signal) {
   handled = handled + 1;
 }
 
-/* One update, in the middle of which a handler sets labels, and puts back what was there. */
+/* One update. In its middle a handler sets labels, and then restores the former ones. */
 EXPORT NOINLINE void set_label_slowly(int turn) {
   raise(SIGUSR1);
   set_label(turn);
   __asm__ volatile("" ::: "memory");
 }
 
-/* For a pair of functions of which the second is not called. */
+/* This is for a pair of functions whose second one is never called. */
 EXPORT NOINLINE void end_slowly(void) { __asm__ volatile("" ::: "memory"); }
 
 static int takes_signals(void) {
@@ -148,7 +148,7 @@ static void count_only(int signal, siginfo_t* trap, void* context) {
   (void)signal;
   handled = handled + 1;
 #if defined(__aarch64__)
-  /* It would be executed again. */
+  /* Without this the breakpoint would be executed again. */
   if (trap->si_code == TRAP_BRKPT) ((ucontext_t*)context)->uc_mcontext.pc += 4;
 #else
   (void)trap;
@@ -156,7 +156,7 @@ static void count_only(int signal, siginfo_t* trap, void* context) {
 #endif
 }
 
-/* A trap of the program's own must reach it. */
+/* A trap of the program's own must reach the program. */
 static int traps(void) {
   struct sigaction action = {0};
   action.sa_sigaction = count_only;
@@ -169,7 +169,7 @@ static int traps(void) {
   __asm__ volatile("brk #1000"); /* as __builtin_trap() */
 #endif
   raise(SIGTRAP);
-  /* Nobody steps it after that. */
+  /* After this loop the thread is no longer stepped through. */
   for (volatile long i = 0; i < 100 * 1000; i++) continue;
   raise(SIGTRAP);
   raise(SIGTRAP);
@@ -206,7 +206,7 @@ static int has_locks(void) {
   return 0;
 }
 
-/* Some seconds of work if it were stepped. */
+/* This would take some seconds if it were stepped through. */
 static NOINLINE void work(void) {
   for (volatile long i = 0; i < 50 * 1000 * 1000; i++) continue;
 }
@@ -222,7 +222,7 @@ static int works(void) {
   return 0;
 }
 
-/* Its child is another program, which has children of its own. */
+/* The child is another program, which has children of its own. */
 static int runs_another(char* path) {
   char* arguments[] = {path, NULL};
   int status = 1;
@@ -259,7 +259,7 @@ static int naps(void) {
   return 0;
 }
 
-/* The same, but the sleep ends with a signal. */
+/* This is the same, but a signal ends the sleep. */
 static NOINLINE void doze_between(uint64_t from) {
   for (uint64_t i = 0; i < 3; i++) {
     const struct itimerval soon = {{0, 0}, {0, 20000}};
@@ -281,7 +281,7 @@ static int dozes(void) {
   return 0;
 }
 
-/* Changes a label through a pointer: nothing in its code tells that it does. */
+/* Changes a label through a pointer. Nothing in its code shows that. */
 EXPORT NOINLINE void scribble(uint64_t* where, uint64_t what) { STORE(*where, what); }
 
 static NOINLINE void clear_labels(void) { PUBLISH(NULL); }
@@ -293,14 +293,14 @@ static void* scribble_often(void* times) {
   return NULL;
 }
 
-/* On a thread, which nobody steps from its beginning. */
+/* Runs on a thread that is not stepped through from its beginning. */
 static int scribbles(int times) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, scribble_often, &times) != 0) return 1;
   return pthread_join(thread, NULL);
 }
 
-/* A function where stepping would begin, by its name, whose first instruction is a breakpoint. */
+/* Stepping would begin at this function by its name, and its first instruction is a breakpoint. */
 #if defined(__x86_64__)
 void custom_labels_own_trap(void);
 __asm__(
@@ -322,9 +322,9 @@ static int has_own_breakpoint(void) {
   return handled == 3 ? 0 : 1;
 }
 
-/* A wait whose next instruction is the first one of a function that changes a label: a look at the
- * waiting thread ends the wait, and finds the thread in front of that function's breakpoint. Returns
- * what the system call did. */
+/* A wait whose next instruction is the first one of a function that changes a label. A look at the
+ * waiting thread ends the wait, and finds the thread in front of that function's breakpoint.
+ * Returns the result of the system call. */
 long wait_and_scribble(int poll, struct epoll_event* events, int most, int milliseconds,
                        const sigset_t* mask, size_t mask_size, uint64_t* where, uint64_t what);
 #if defined(__x86_64__)
@@ -345,7 +345,7 @@ __asm__(
     ".size custom_labels_scribble, . - custom_labels_scribble\n");
 #endif
 
-/* Not to be stepped any longer when it comes to the waits. */
+/* The loop is long, so the thread is no longer stepped through when it comes to the waits. */
 static void* wait_before(void* result) {
   struct epoll_event event;
   const int poll = epoll_create1(EPOLL_CLOEXEC);
@@ -359,7 +359,7 @@ static void* wait_before(void* result) {
   return NULL;
 }
 
-/* On a thread, where nobody who is stepped calls it. */
+/* Runs on a thread, where no function that is stepped through calls it. */
 static int waits_before(void) {
   pthread_t thread;
   int result = 0;
@@ -368,7 +368,8 @@ static int waits_before(void) {
   return result;
 }
 
-/* A label changes after long work, in the function that works: nobody steps it by then. */
+/* A label changes after long work, in the function that works, which is no longer stepped through
+ * by then. */
 static void* work_and_change(void* unused) {
   publish_letters();
   for (volatile long i = 0; i < 100 * 1000; i++) continue;
@@ -384,15 +385,15 @@ static int changes_late(void) {
   return pthread_join(thread, NULL);
 }
 
-/* It does nothing for many calls, and then it changes a label, one half after the other. */
+/* This does nothing for many calls, and then it changes a label, one half after the other. */
 EXPORT NOINLINE void change_if(uint32_t* halves, int wanted) {
   for (int i = 0; wanted && i < 2; i++) STORE(halves[i], halves[i] + 0x01010101);
 }
 
-/* Where labels are looked at: it refers to the variable. */
+/* Labels are looked at here, since this refers to the variable. */
 static NOINLINE int has_labels(void) { return custom_labels_current_set != NULL; }
 
-/* Nobody steps it by then, so it is that function which must be. */
+/* This is no longer stepped through when labels change, so change_if() must be. */
 static void* change_rarely(void* unused) {
   publish_letters();
   for (volatile long i = 0; i < 100 * 1000; i++) continue;
@@ -408,8 +409,9 @@ static int changes_rarely(void) {
   return pthread_join(thread, NULL);
 }
 
-/* Labels change in functions that have worked before, one half after the other. Only work() does that for long: the two
- * others together take more instructions than a function may, and neither does alone. */
+/* Labels change in functions that have worked before, one half after the other. Only work() works
+ * for long: the two others together take more instructions than a function may, and neither does
+ * alone. */
 static NOINLINE void change_halves(uint32_t* halves) {
   for (volatile long i = 0; i < 2200; i++) continue;
   for (int i = 0; i < 2; i++) STORE(halves[i], halves[i] + 0x01010101);
@@ -430,7 +432,8 @@ static int prepares(void) {
   return 0;
 }
 
-/* It looks like a function that changes labels, and computes. On a thread, where nobody who is stepped calls it. */
+/* It looks like a function that changes labels, but computes. It runs on a thread, where no
+ * function that is stepped through calls it. */
 EXPORT void* ponder(void* labels) {
   unsigned sum = custom_labels_current_set != labels;
   for (unsigned i = 0; i < 100000; i++) sum = sum * 31 + i;
@@ -446,7 +449,8 @@ static int ponders(void) {
   return sum == NULL;
 }
 
-/* Whether nobody stops it while it changes labels. A thread that is stopped waits for its tracer. */
+/* Returns whether the thread was not stopped while it changed labels. (A thread that is stopped
+ * waits for its tracer.) */
 static int goes_on(void) {
   enum { kTimes = 1000 };
   struct rusage before;

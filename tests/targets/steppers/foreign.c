@@ -1,5 +1,5 @@
-/* Another program at the addresses at which conduct-static has its functions. Its child looks whether
- * its code is what it was. */
+/* Another program at the addresses at which conduct-static has its functions. Its child checks
+ * whether its code is unchanged. */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

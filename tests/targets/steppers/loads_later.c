@@ -1,5 +1,5 @@
-/* Loads the writers that its arguments name when it runs already, one after the other: each is called
- * and unloaded before the next one comes, mostly to the same addresses. */
+/* Loads the writers that its arguments name while it runs, one after the other. Each is called and
+ * unloaded before the next one is loaded, mostly to the same addresses. */
 #include <dlfcn.h>
 #include <stddef.h>
 

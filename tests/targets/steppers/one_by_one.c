@@ -1,5 +1,5 @@
-/* Right: labels set one after the other by a function that is inlined into a loop, and cleared in
- * the same breath. Each call is an update of its own. */
+/* Right: labels are set one after the other by a function that is inlined into a loop, and cleared
+ * at once. Each call is an update of its own. */
 #include "publisher.h"
 
 struct block {

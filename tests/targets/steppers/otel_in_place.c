@@ -1,4 +1,4 @@
-/* A span ID is overwritten in a record that counts. */
+/* A span ID is overwritten in a record that is valid. */
 #include "otel_record.h"
 
 static __thread struct otel_record record;

@@ -1,4 +1,4 @@
-/* A record is no record while it changes: the mark is 0. */
+/* A record is marked as invalid while it changes: the mark is 0. */
 #include "otel_record.h"
 
 static __thread struct otel_record record;

@@ -1,4 +1,5 @@
-/* OpenTelemetry's variable and record, in the file of the writer that includes this (built with -D_GNU_SOURCE). */
+/* OpenTelemetry's variable and record, in the file of the writer that includes this (built with
+ * -D_GNU_SOURCE). */
 #ifndef LABELSCOPE_STEPPER_OTEL_RECORD_H
 #define LABELSCOPE_STEPPER_OTEL_RECORD_H
 
@@ -17,7 +18,7 @@ EXPORT __thread struct otel_record* otel_thread_ctx_v1;
     __asm__ volatile("" ::: "memory"); \
   } while (0)
 
-/* Names and schema, which a process with records has. */
+/* A process with records has names and a schema. */
 __attribute__((constructor)) static void publish_process(void) {
   static const char* const names[] = {"key"};
   struct message message = {NULL, 0};

@@ -1,4 +1,5 @@
-/* Trace ID and span ID are each stored at one blow, one after the other, in a record that counts. */
+/* Trace ID and span ID are each stored by one store, one after the other, in a record that is
+ * valid. */
 #include "otel_record.h"
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));

@@ -1,5 +1,5 @@
-/* Asks the kernel for news in the middle of an update, and does not wait for any: what is seen there
- * was not meant to be. */
+/* Polls the kernel in the middle of an update, without waiting. The state at that moment is not
+ * meant to be seen. */
 #include <poll.h>
 
 #include "publisher.h"

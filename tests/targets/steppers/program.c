@@ -1,4 +1,5 @@
-/* The program around a writer: some turns on one thread, or on several. Arguments: turns, threads. */
+/* The program around a writer: some turns on one thread, or on several. Its arguments are turns and
+ * threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Runs a function with a label, and without it afterwards: right, whoever's function it is. */
+/* Runs a function with a label, and without it afterwards. That is right, whatever the function is.
+ */
 #include <stdlib.h>
 
 #include "publisher.h"

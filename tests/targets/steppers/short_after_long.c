@@ -1,4 +1,4 @@
-/* The length goes to zero while the value is made, with a helper that has run for long before. */
+/* The length is zero while the value is made, by a helper that has run for a long time before. */
 #include "publisher.h"
 
 static __thread char text[1];

@@ -13,10 +13,10 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NOINLINE __attribute__((noinline))
 
-/* A store that stays one store, at its place. */
+/* A store that stays a single store, in its place. */
 #define STORE(place, value) (*(volatile __typeof__(place)*)&(place) = (value))
 
-/* Everything that comes before in the source is done before, and nothing that comes after. */
+/* All stores that come before it in the source are done before it, and none that come after. */
 #define PUBLISH(set)                            \
   do {                                          \
     __asm__ volatile("" ::: "memory");          \
@@ -24,12 +24,12 @@
     __asm__ volatile("" ::: "memory");          \
   } while (0)
 
-/* What each writer defines: the calls of its interface. */
+/* Each writer defines these calls of its interface. */
 void stepper_begin(void);       /* once for each thread */
 void stepper_update(int turn);  /* the update that is tested, for turns 0, 1, 2, ... */
 void stepper_end(void);
 
-/* Calls that a program may define to declare an update. Here they are in the program. */
+/* A program may define these calls to declare an update. Here they are in the program. */
 void labelscope_update_begin(void);
 void labelscope_update_end(void);
 

@@ -1,5 +1,6 @@
-# Programs for `check --step` (stepper.h): each writer in the program and in a library, with and without
-# optimization. Built without the flags of the tree: what is tested is the code that a plain compiler makes of them.
+# Programs for `check --step` (stepper.h): each writer in the program and in a library, with and
+# without optimization. They are built without the flags of the tree, since the code that a plain
+# compiler makes of them is what is tested.
 set(stepper_folder ${CMAKE_CURRENT_BINARY_DIR}/steppers)
 file(MAKE_DIRECTORY ${stepper_folder})
 set(stepper_source ${CMAKE_CURRENT_SOURCE_DIR}/steppers)
@@ -9,7 +10,8 @@ set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu
   -fvisibility=hidden)
 set(stepper_outputs)
 
-# labelscope_add_stepper(<name> <source of the writer> [flags of the writer...])
+# labelscope_add_stepper(<name> <source of the writer> [flags of the writer...]) builds one writer
+# in all four ways.
 function(labelscope_add_stepper name writer)
   foreach(level O0 O2)
     set(program ${stepper_folder}/${name}-executable-${level})
@@ -32,7 +34,8 @@ function(labelscope_add_stepper name writer)
   set(stepper_outputs ${stepper_outputs} PARENT_SCOPE)
 endfunction()
 
-# The functions that a stepper calls must be visible in a library: no list of exports, one flag.
+# The functions that a stepper calls must be visible in a library. This flag is simpler than a list
+# of exports.
 list(REMOVE_ITEM stepper_library_flags -fvisibility=hidden)
 foreach(writer in_place copy_in_place length_first pointer_first count_first freed_first null_value two_labels
                duplicates_first one_by_one short_after_long beyond_watch
@@ -46,7 +49,7 @@ endforeach()
 
 labelscope_add_stepper(with_context with_context.c ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
 
-# The bundled writer from its sources, in the same four ways, and in a static program.
+# The bundled writer is built from its sources, in the same four ways, and into a static program.
 file(GLOB bundled_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
 list(REMOVE_ITEM bundled_sources ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
 set(bundled_flags ${stepper_flags} -fexceptions)
@@ -69,7 +72,7 @@ foreach(level O0 O2)
   list(APPEND stepper_outputs ${user} ${program})
 endforeach()
 
-# Programs that behave as programs do (conduct.c), with a writer that is right.
+# Programs that do what programs do (conduct.c), with a writer that is right.
 foreach(kind dynamic static)
   set(program ${stepper_folder}/conduct-${kind})
   set(kind_flags -fPIE -pie -rdynamic)
@@ -81,7 +84,7 @@ foreach(kind dynamic static)
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
-# Of its functions no symbol is left; of the first one's, no unwind table either.
+# The functions have no symbols; those of the second program have no unwind table either.
 foreach(kind stripped nameless)
   set(program ${stepper_folder}/conduct-${kind})
   set(kind_flags)
@@ -94,7 +97,7 @@ foreach(kind stripped nameless)
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
-# Not to be moved in memory, like conduct-static: it must lie where that does.
+# Like conduct-static it must not be moved in memory, since it must lie at the same addresses.
 set(program ${stepper_folder}/foreign)
 add_custom_command(OUTPUT ${program}
   COMMAND ${gcc} ${stepper_flags} -static ${stepper_source}/foreign.c -o ${program}
@@ -106,7 +109,7 @@ add_custom_command(OUTPUT ${program}
   COMMAND ${gcc} ${stepper_flags} ${stepper_source}/loads_later.c -ldl -o ${program}
   DEPENDS ${stepper_source}/loads_later.c ${stepper_headers} VERBATIM)
 list(APPEND stepper_outputs ${program})
-# Without optimization templates are functions of their own; with it this one would be a memset().
+# Without optimization templates are functions of their own. With it this one would be a memset().
 set(program ${stepper_folder}/template_in_place)
 add_custom_command(OUTPUT ${program}
   COMMAND ${CMAKE_CXX_COMPILER} -std=c++17 ${stepper_flags} -O0 -fPIE -pie -rdynamic

@@ -1,5 +1,5 @@
-/* Two labels that belong together are applied one by one, each rightly. DECLARED: the writer says
- * itself that they are one update. */
+/* Two labels that belong together are applied one by one, each rightly. With DECLARED the writer
+ * declares that they are one update. */
 #include "publisher.h"
 
 struct block {

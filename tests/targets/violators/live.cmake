@@ -1,7 +1,9 @@
-# What a label set breaks while the program runs: programs that are correct as files. In violators/live.
+# Rules that a label set breaks while the program runs. The programs in violators/live are correct
+# as files.
 set(live_source ${violators_source}/live)
 set(live_flags -O1 -g0 -fno-lto -DREST_MS=${rest_ms} -I${PROJECT_SOURCE_DIR}/writer-lib/include)
-# Code and constants are in pages of their own, so that a constant can be made writable (version_changes.c).
+# Code and constants are on pages of their own, so that a constant can be made writable
+# (version_changes.c).
 set(live_program ${live_flags} -fPIE -pie -Wl,-z,separate-code -Wl,--export-dynamic-symbol=custom_labels_abi_version
     -Wl,--export-dynamic-symbol=custom_labels_current_set)
 
@@ -33,7 +35,7 @@ foreach(flaw 210-UNMAPPED 211-ODD 212-MARK 213-NO_SPAN 214-FLAGS 215-PAST_END 21
   violator(live/LS${flaw} ${live_otel} -D${name})
 endforeach()
 
-# A library that is correct as a file: loaded later, and there from the start.
+# The library is correct as a file. It is loaded later, or there from the start.
 set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
 set(live_compilers ${gcc})
 if(musl_gcc)
@@ -55,5 +57,5 @@ foreach(compiler IN LISTS live_compilers)
   violator(${linked} reader ${compiler} ${live_flags} -fno-pie -no-pie ${live_source}/linked_reads.c
     ${violators_dir}/${linked}/libcustomlabels.so -Wl,-rpath,${violators_dir}/${linked})
 endforeach()
-# And a program that it can be preloaded into.
+# The library can be preloaded into this program.
 violator(live/good-preloaded program ${gcc} ${live_flags} ${live_source}/plain.c)

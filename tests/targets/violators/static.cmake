@@ -1,4 +1,5 @@
-# What a file alone breaks. Libraries are built as the ABI wants it but for the one thing, and so are programs.
+# Rules that a file alone breaks. Libraries and programs are as the ABI wants them, but for one
+# thing.
 set(static_source ${violators_source}/static)
 set(static_flags -O1 -g0 -fno-lto -I${static_source})
 set(static_library ${static_flags} -fPIC -shared -ftls-model=global-dynamic)
@@ -7,7 +8,7 @@ set(static_program ${static_flags} -fPIE -pie ${static_source}/main.c)
 set(static_export -Wl,--export-dynamic-symbol=custom_labels_abi_version
                 -Wl,--export-dynamic-symbol=custom_labels_current_set)
 
-# Correct ones, in each way that the ABI allows.
+# These are correct, in each way that the ABI allows.
 violator(static/good-library libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/good.c)
 violator(static/good-library-suffix libcustomlabels-of-mine.so ${gcc} ${static_descriptors} ${static_source}/good.c)
 violator(static/good-node-addon customlabels.node ${gcc} ${static_descriptors} ${static_source}/good.c)
@@ -15,7 +16,7 @@ violator(static/good-stripped libcustomlabels.so ${gcc} ${static_descriptors} -s
 violator(static/good-program program ${gcc} ${static_program} ${static_export} ${static_source}/good.c)
 violator(static/good-program-fixed program ${gcc} ${static_flags} -no-pie ${static_export} ${static_source}/main.c
   ${static_source}/good.c)
-# With a program that reads its version.
+# This one is for a program that reads its version.
 violator(static/good-reader libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/good.c)
 violator(static/good-reader reader ${gcc} ${static_flags} -fno-pie -no-pie ${static_source}/reads_version.c
   ${violators_dir}/static/good-reader/libcustomlabels.so)
@@ -55,14 +56,14 @@ violator(static/LS031-initial-exec libcustomlabels.so ${gcc} ${static_flags} -fP
   ${static_source}/good.c)
 violator(static/LS031-unused libcustomlabels.so ${gcc} ${static_descriptors} ${static_source}/current_set_unused.c)
 
-# Of the thread context.
+# These are flaws of the thread context.
 set(static_context libthreadcontext.so ${gcc} ${static_library} ${static_source}/context.c)
 violator(static/good-context ${static_context})
 violator(static/LS101-global ${static_context} -DGLOBAL)
 violator(static/LS102-pointer ${static_context} -DPOINTER)
 violator(static/LS103-unaligned ${static_context} -DUNALIGNED)
 
-# Of OpenTelemetry's thread context.
+# These are flaws of OpenTelemetry's thread context.
 set(static_otel libotel.so ${gcc} ${static_descriptors} ${static_source}/otel.c)
 violator(static/good-otel ${static_otel})
 violator(static/good-otel-program program ${gcc} ${static_program} -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
@@ -71,7 +72,7 @@ violator(static/LS201-program program ${gcc} ${static_program} ${static_source}/
 violator(static/LS202-global ${static_otel} -DGLOBAL)
 violator(static/LS203-inline ${static_otel} -DINLINE)
 violator(static/LS204-packed ${static_otel} -DPACKED)
-# gcc for aarch64 makes general dynamic of local dynamic.
+# gcc for aarch64 makes general dynamic code of local dynamic.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   violator(static/LS205-local-dynamic libotel.so ${gcc} ${static_flags} -fPIC -shared -ftls-model=local-dynamic
     -mtls-dialect=gnu ${static_source}/otel.c)
@@ -87,7 +88,7 @@ if(LABELSCOPE_LLD)
     ${static_source}/good.c)
 endif()
 
-# Other processors and other sizes: without their libc, so nothing but the compiler is needed.
+# These are for other processors and sizes. They need no libc, and so nothing but the compiler.
 find_program(LABELSCOPE_CLANG clang)
 if(LABELSCOPE_LLD AND LABELSCOPE_CLANG)
   set(static_other ${static_flags} -fPIC -shared -nostdlib -fuse-ld=lld)

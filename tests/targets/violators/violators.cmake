@@ -10,8 +10,8 @@ set(violators_dir ${CMAKE_CURRENT_BINARY_DIR}/violators)
 set(violators_source ${CMAKE_CURRENT_SOURCE_DIR}/violators)
 set(violators_files "")
 
-# violator(<writer> <file> <compiler> <argument>...): inputs are the absolute paths of sources and libraries among the arguments. Headers
-# next to the sources are depended on.
+# violator(<writer> <file> <compiler> <argument>...): its inputs are the absolute paths of sources
+# and libraries among the arguments. It depends on headers next to the sources, too.
 function(violator writer file compiler)
   set(inputs ${ARGN})
   list(FILTER inputs INCLUDE REGEX "^/.*\\.(c|cc|S|so)$")

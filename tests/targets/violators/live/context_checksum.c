@@ -1,4 +1,4 @@
-/* Another number than the checksum of the IDs, in a record that nobody is writing. */
+/* The number is not the checksum of the IDs, in a record that is not being written. */
 #include "customlabels/thread_context.h"
 
 #include "stay.h"

@@ -1,4 +1,5 @@
-/* The count is of another, longer storage: it ends with its page, the elements do not. */
+/* The count belongs to another, longer storage. This one ends with its page, before the elements
+ * do. */
 #include "writer.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-/* A key's bytes are given back while the label is there. */
+/* A key's bytes are unmapped while the label is there. */
 #include "writer.h"
 
 int main(int argc, char** argv) {

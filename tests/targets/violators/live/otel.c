@@ -1,5 +1,5 @@
-/* A writer of OpenTelemetry's thread context that keeps to OTEP 4947 and 4719; or with one flaw, which the build
- * names (live.cmake). */
+/* A writer of OpenTelemetry's thread context that keeps to OTEP 4947 and 4719, or has one flaw,
+ * which the build names (live.cmake). */
 #define _GNU_SOURCE
 #include "otel_publish.h"
 #include "stay.h"
@@ -10,7 +10,7 @@ __thread const void* volatile otel_thread_ctx_v1;
 
 static struct otel_record record __attribute__((aligned(64)));
 
-/* Two pages, of which the second is not there. */
+/* Returns the end of a page behind which nothing is mapped. */
 static unsigned char* before_hole(void) {
   unsigned char* start =
       mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

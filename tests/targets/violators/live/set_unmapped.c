@@ -1,4 +1,4 @@
-/* The memory of the set is given back, and the pointer still leads there. */
+/* The memory of the set is unmapped, and the pointer still leads there. */
 #include "writer.h"
 
 int main(int argc, char** argv) {

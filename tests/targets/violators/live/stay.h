@@ -3,7 +3,7 @@
  *   program          keeps its labels for REST_MS (tests/targets/CMakeLists.txt) and ends
  *   program stay     prints "ready" and keeps them until its stdin closes
  *
- * It ends here, within main(): a set on main's stack is there to the last look. */
+ * It ends here, within main(), so that a set on main's stack exists until the last look. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The storage is given back before the set is replaced. */
+/* The storage is unmapped before the set is replaced. */
 #include "writer.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-/* The file says version 1, and the running program another one. */
+/* The file says version 1, and the running program says another one. */
 #include "writer.h"
 
 int main(int argc, char** argv) {

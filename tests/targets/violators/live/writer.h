@@ -1,5 +1,5 @@
-/* The frame of a writer that breaks one rule of label sets: an executable that publishes by itself,
- * correct as a file. */
+/* The frame of a writer that breaks one rule of label sets. It is an executable that publishes by
+ * itself, and is correct as a file. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static inline custom_labels_label_t label(const char* key, const char* value) {
   return (custom_labels_label_t){text(key), text(value)};
 }
 
-/* `pages` pages of memory with one behind them that is not there. */
+/* Returns `pages` pages of memory behind which nothing is mapped. */
 static inline unsigned char* pages_before_hole(size_t pages) {
   unsigned char* start =
       mmap(NULL, (pages + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -30,5 +30,5 @@ static inline unsigned char* pages_before_hole(size_t pages) {
   return start;
 }
 
-/* An address where memory was once. */
+/* Returns an address that was mapped once. */
 static inline void* unmapped(void) { return pages_before_hole(1) + PAGE; }

@@ -1,4 +1,4 @@
-/* A thread context as its format wants it; or with one flaw, which the build names: GLOBAL, POINTER
+/* A thread context as its format wants it, or with one flaw, which the build names: GLOBAL, POINTER
  * or UNALIGNED. */
 struct record {
   unsigned long long span_id, root_span_id, checksum;

@@ -1,5 +1,5 @@
-/* A variable beyond the end of the program's thread-local block: what a symbol looks like whose
- * block was cut or laid out by something else than the linker. */
+/* A variable beyond the end of the program's thread-local block. A symbol looks like this if its
+ * block was cut, or laid out by another program than the linker. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version = 1;

@@ -1,5 +1,5 @@
-/* OpenTelemetry's thread context as OTEP 4947 wants the file; or with one flaw, which the build names: GLOBAL,
- * INLINE, PACKED or UNUSED. */
+/* OpenTelemetry's thread context as OTEP 4947 wants the file, or with one flaw, which the build
+ * names: GLOBAL, INLINE, PACKED or UNUSED. */
 typedef const void* pointer;
 typedef const void* packed_pointer __attribute__((aligned(1)));
 

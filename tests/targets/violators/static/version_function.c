@@ -1,4 +1,4 @@
-/* A version that has to be asked for. */
+/* A version that a function returns. */
 #include "writer.h"
 
 unsigned custom_labels_abi_version(void) { return 1; }

@@ -1,4 +1,4 @@
-/* A version that was forgotten to be initialized. */
+/* A version that the writer forgot to initialize. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version;

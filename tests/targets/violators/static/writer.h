@@ -1,5 +1,5 @@
-/* What all static violators share. No system header: they are compiled for other processors, too.
- */
+/* Shared by all static violators. It includes no system header, since they are compiled for other
+ * processors, too. */
 #ifndef LABELSCOPE_TESTS_TARGETS_VIOLATORS_STATIC_WRITER_H
 #define LABELSCOPE_TESTS_TARGETS_VIOLATORS_STATIC_WRITER_H
 
