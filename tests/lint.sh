@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a reader of the tree may rely on and no compiler checks: who may include whom, who may print, and
-# names of tests that ctest can find.
+# Checks what a reader of the tree may rely on and no compiler checks: which files may include or
+# print what, and names of tests that ctest can find.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 failed=0
@@ -71,7 +71,8 @@ for file in "${order[@]}"; do
   done
 done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
-# The rooms of bpf, likewise (bpf/README.md). The programs share the wire with the rooms of user space, and nothing else.
+# The rooms of bpf, likewise (bpf/README.md). The programs share only the wire with the rooms of
+# user space.
 rooms=(wire programs load unwind sampling snapshot)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
@@ -93,7 +94,8 @@ for ((i = 0; i < ${#rooms[@]}; i++)); do
   forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \
     "#include \"cli/($usable)/" cli/"${rooms[i]}"
 done
-# Inside of formats: what they share, and rooms that do not know each other. OTLP is made of the same fields as pprof.
+# Inside of formats: what they share, and rooms that do not use each other. OTLP is made of the same
+# fields as pprof.
 forbid_but "cli/format/common knows no format" '#include "cli/format/' '#include "cli/format/(common/|format\.h)' cli/format/common
 for room in pprof jsonl otlp firefox page; do
   forbid_but "cli/format/$room uses another format" '#include "cli/format/' \
@@ -115,16 +117,16 @@ forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capston
 forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf \
   writer-lib/src
 forbid "formats are pure: they open no files and print nothing" 'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
-# cmake takes the name apart at a semicolon; both halves match nothing, and ctest calls that a success.
+# CMake splits the name at a semicolon. Both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
-# A header that is forgotten breaks programs that use the installation, and nothing here.
+# A header that is forgotten breaks only programs that use the installation.
 for header in reader/include/labelscope/*.h; do
   name=$(basename "$header")
   grep -Eq "[ /]${name//./\\.}([ ,)]|\$)" reader/cmake/package.cmake && continue
   echo "FAILED: reader/cmake/package.cmake does not install $name"
   failed=1
 done
-# Whoever meets a finding looks it up in the page, and whoever reads the page believes it.
+# The page must have exactly the findings of the code, since users look them up there.
 codes=$(sed -n '/kNames/,/^}/s/.*, "\(.*\)"}.*/\1/p' reader/src/findings/finding.cc | sort)
 told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 | sort)
 if [[ $codes != "$told" ]]; then
@@ -142,8 +144,9 @@ for extension in $(grep -o 'extension = "[^"]*"' <<<"$rows" | cut -d'"' -f2); do
   echo "FAILED: docs/man/labelscope-record.1 does not explain the files $extension of cli/format/format.h"
   failed=1
 done
-# Names of files in comments, pages and manual pages are names of files that there are, whole or from a folder on. What
-# stands behind a scheme, in <> or before a line's number is left out, and so is what others have or a build makes.
+# File names in comments, pages and manual pages must be those of existing files, whole or from a
+# folder on. What stands behind a scheme, in <> or before a line's number is left out, and so are
+# files of other projects and files that a build makes.
 theirs='^(include/(linux|uapi)|arch|fs|kernel|linux|asm|elfutils|nptl|sysdeps|src/internal|specs|docs-developer)/'
 theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|programs[.]sh|cmake/labelscopeConfig[.]cmake)$'
 files=$(find -- * -name build -prune -o -type f -print)
@@ -163,7 +166,7 @@ if [[ -n $missing ]]; then
   printf 'FAILED: comments and pages name files that are not there\n%s\n' "$missing"
   failed=1
 fi
-# Links between pages lead to a file, and to a heading of it.
+# Links between pages must lead to a file, and to a heading of it.
 headings() { sed -n 's/^#\+ //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'; }
 while IFS=: read -r page target; do
   to=$(dirname "$page")/${target%%#*}
@@ -172,7 +175,7 @@ while IFS=: read -r page target; do
   echo "FAILED: $page has a link to $target, which is not there"
   failed=1
 done < <(grep '\.md$' <<<"$files" | xargs grep -oHE '\]\([^) :]+\)' | sed 's/:\](/:/; s/)$//')
-# Manual pages are well-formed.
+# Manual pages must be well-formed.
 if command -v mandoc >/dev/null; then
   mandoc -T lint -W warning docs/man/* || { echo "FAILED: a manual page is not well-formed"; failed=1; }
 fi

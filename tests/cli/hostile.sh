@@ -1,9 +1,11 @@
-# For tests of programs whose files are made to hurt (sourced after lib.sh): what they may cost, and what they may not.
+# For tests of programs whose files are made to do harm (sourced after lib.sh): what these may cost,
+# and what they may not.
 #
-# From programs.sh: HOSTILE (folder of the programs, tests/targets/hostile).
+# It takes from programs.sh: HOSTILE (folder of the programs, tests/targets/hostile).
 # shellcheck shell=bash
 
-# start_hostile <program>: it labels itself and computes; its pid in $target.
+# start_hostile <program>: starts it and waits until it has labelled itself and computes. Its pid is
+# in $target.
 start_hostile() {
   rm -f "$work/ready"
   "$1" </dev/null >"$work/ready" 2>&1 &
@@ -14,8 +16,8 @@ start_hostile() {
 
 peak_of() { status_line "/proc/$1/status" VmHWM | tr -dc '0-9'; }
 
-# run_watched <argument...>: labelscope to its end, at most a minute; afterwards: $status, $seconds, and $peak, the most
-# memory that it had itself, in KiB.
+# run_watched <argument...>: runs labelscope to its end, for at most a minute, and sets $status,
+# $seconds, and $peak, the most memory that it had itself, in KiB.
 run_watched() {
   local from=$EPOCHREALTIME now
   peak=0
@@ -31,8 +33,9 @@ run_watched() {
   seconds=$((${EPOCHREALTIME%.*} - ${from%.*}))
 }
 
-# record_hostile <program> [argument...]: it is recorded for a second, and dumped; the recording is written, its labels are
-# right, and it costs labelscope no more than 64 MiB more than a harmless program does.
+# record_hostile <program> [argument...]: records it for a second, and dumps it. The recording is
+# written, its labels are right, and labelscope needs at most 64 MiB more than for a harmless
+# program.
 record_hostile() {
   local usual program=$1
   shift
@@ -56,7 +59,8 @@ record_hostile() {
   ((peak < usual + 65536)) || fail "dump needed $peak KiB"
 }
 
-# expect_labelled <recording>: each sample of the program's own code has the label file=hostile.
+# expect_labelled <recording>: checks that each sample of the program's own code has the label
+# file=hostile.
 expect_labelled() {
   jq -se '([.[] | select(.type == "labels") | select(any(.labels[]?; .key == "file" and .value == "hostile")) | .id]) as $sets
     | [.[] | select(.type == "sample")] as $samples
@@ -64,11 +68,11 @@ expect_labelled() {
     "$1" >/dev/null || fail "not every sample of $1 has its label"
 }
 
-# named_in <recording>: all names of functions, one a line.
+# named_in <recording>: prints all names of functions, one a line.
 named_in() {
   jq -r 'select(.type == "location") | .lines[]?.function' "$1" | sort -u
 }
-# problem_in <recording> <program>: why names or lines are missing.
+# problem_in <recording> <program>: prints why names or lines are missing.
 problem_in() {
   jq -r --arg path "$2" 'select(.type == "module" and .path == $path) | .symbol_problem' "$1"
 }

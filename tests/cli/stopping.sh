@@ -1,16 +1,16 @@
-# For tests of what stops a target's threads (sourced after lib.sh): a target whose work is watched, and the promise
-# that it goes on whatever becomes of labelscope.
+# For tests of stopping a target's threads (sourced after lib.sh): a target whose work is watched.
+# It must run on whatever happens to labelscope.
 #
-# From programs.sh: COUNTING_TARGET.
+# It takes from programs.sh: COUNTING_TARGET.
 # shellcheck shell=bash
 
-# Stopping processes that this shell has started: only where nothing forbids it.
+# Skips the test if processes that this shell has started cannot be stopped.
 need_ptrace() {
   ((EUID == 0)) || [[ $(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0) == 0 ]] ||
     skip_test "stopping other processes needs root, or kernel.yama.ptrace_scope=0"
 }
 
-# start_counting <computing threads> <sleeping threads>: its pid in $target.
+# start_counting <computing threads> <sleeping threads>: starts the target, with its pid in $target.
 start_counting() {
   : >"$work/counting_said"
   mkfifo "$work/counting_stdin"
@@ -21,10 +21,10 @@ start_counting() {
   wait_until "the counting target is ready" grep -q ready "$work/counting_said"
 }
 
-# All threads' counts, in one line.
+# Prints all threads' counts, in one line.
 counts() { od -An -v -w8 -tu8 "$work/counts" | tr -d ' ' | paste -sd ' '; }
 
-# Whether every thread has counted on since <counts>.
+# has_counted_since <counts>: succeeds if every thread has counted on since.
 has_counted_since() {
   local -a before now
   read -ra before <<<"$1"
@@ -35,7 +35,7 @@ has_counted_since() {
   done
 }
 
-# Threads that are traced or stopped.
+# Prints threads that are traced or stopped.
 stopped_threads() {
   local stat
   for stat in /proc/"$target"/task/*/stat; do

@@ -1,6 +1,6 @@
 # For tests of a target whose memory keeps a reader waiting for ever (sourced after lib.sh).
 #
-# From programs.sh: AWKWARD_TARGET.
+# It takes from programs.sh: AWKWARD_TARGET.
 # shellcheck shell=bash
 
 start_unsupplied() {

@@ -1,9 +1,10 @@
-# What cannot be checked has a clear reason and a status of its own, and does not keep the rest from being checked.
+# A file that cannot be checked has a clear reason and a status of its own, and the rest is checked
+# all the same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 good=$VIOLATORS/static/good-program/program
 library=$VIOLATORS/static/good-library/libcustomlabels.so
 
-# unchecked <what it says> <argument...>
+# unchecked <what it says> <argument...>: checks that nothing was checked, and why.
 unchecked() {
   local words=$1
   shift
@@ -23,7 +24,7 @@ mkfifo fifo
 unchecked 'fifo: is no regular file' fifo
 unchecked '/proc/self/status: .*kernel makes up' /proc/self/status
 
-# Cut anywhere: an answer or a reason, never an accident.
+# A file that is cut anywhere gives an answer or a reason, never a crash.
 size=$(stat -c %s "$library")
 for part in 1 8 20 64 200 1000 $((size / 3)) $((size / 2)) $((size - 100)); do
   head -c "$part" "$library" >libcustomlabels-cut.so
@@ -34,7 +35,8 @@ done
 head -c 200 "$library" >libcustomlabels-cut.so
 unchecked 'libcustomlabels-cut\.so: ' libcustomlabels-cut.so
 
-# Files of another kind that do not publish: byte 4 is the class, 5 the byte order, 18 the processor, 16 the type.
+# These are files of another kind that do not publish: byte 4 is the class, 5 the byte order, 18 the
+# processor, 16 the type.
 patched() { cp /bin/true "$1" && printf "$2" | dd of="$1" bs=1 seek="$3" conv=notrunc status=none; }
 patched bits32 '\1' 4
 unchecked 'bits32: ' bits32
@@ -42,51 +44,51 @@ patched big '\2' 5
 unchecked 'big: ' big
 patched sparc '\2' 18
 unchecked 'sparc: neither x86-64 nor aarch64' sparc
-# One that publishes is a violation: the writer should not be there.
+# One that publishes is a violation, since the writer should not be there.
 cp "$library" libcustomlabels-sparc.so && printf '\2' | dd of=libcustomlabels-sparc.so bs=1 seek=18 conv=notrunc status=none
 run check libcustomlabels-sparc.so
 expect_status "$exit_findings" "a publisher for another processor"
 expect_shown 'error LS001 platform: it is for sparc'
-# So is one for another system: byte 7.
+# One for another system is a violation, too: byte 7.
 cp "$library" libcustomlabels-bsd.so && printf '\11' | dd of=libcustomlabels-bsd.so bs=1 seek=7 conv=notrunc status=none
 run check libcustomlabels-bsd.so
 expect_status "$exit_findings" "a publisher for FreeBSD"
 expect_shown 'error LS001 platform: it is for .* FreeBSD'
 
-# Nothing to check is not clean.
+# If there is nothing to check, the result is not "clean".
 unchecked '/bin/true: publishes no labels' /bin/true
 unchecked '.*: publishes no labels' "$LINKED_WRITER_PROGRAM"
 mkdir nothing && cp /bin/true nothing/ && cp text nothing/
 unchecked 'nothing: no file below it publishes labels' nothing
-# Whatever else is named with it.
+# This is true whatever else is named with it.
 unchecked 'nothing: no file below it publishes labels' "$library" nothing
 expect_shown 'libcustomlabels\.so: [0-9]+ rules looked at, all met'
-# But a directory whose publisher was named as well, by any name, has one.
+# But if a publisher of the directory was named as well, by any name, the directory has one.
 mkdir something && ln -s "$library" something/libcustomlabels.so
 run check "$library" something something/.
 expect_status "$exit_ok" "a file, and its directory twice"
 [[ $(grep -c 'rules looked at, all met' "$work/stdout") == 1 ]] || fail "one file was checked more than once"
-# And a directory may have such files.
+# A directory may have such files.
 cp "$library" nothing/
 run check nothing
 expect_status "$exit_ok" "a directory with a publisher"
-# Damaged files in it are told, and do not fail it.
+# Damaged files in it are reported, and the check does not fail.
 head -c 300 "$library" >nothing/damaged
 run check nothing
 expect_status "$exit_ok" "a directory with a damaged file"
 expect_shown 'damaged was passed over: '
-# Unless they are called publishers.
+# They do fail it if they have a publisher's name.
 head -c 300 "$library" >nothing/libcustomlabels-damaged.so
 unchecked 'nothing/libcustomlabels-damaged\.so: ' nothing
 : >nothing/libcustomlabels-damaged.so
 unchecked 'nothing/libcustomlabels-damaged\.so: not an ELF file' nothing
 rm nothing/libcustomlabels-damaged.so
-# Those of other systems are none of ours.
+# Files of other systems are ignored.
 printf '\317\372\355\376\14' >nothing/customlabels.node
 run check nothing
 expect_status "$exit_ok" "a directory with a publisher for macOS"
 
-# A file that is written to all the time.
+# This file is written to all the time.
 cp "$library" libcustomlabels-busy.so
 (while :; do
   head -c "$((RANDOM % size))" "$library" >libcustomlabels-busy.so
@@ -115,14 +117,14 @@ elif command -v setpriv >/dev/null; then
   setpriv --reuid=65534 --regid=65534 --clear-groups "$LABELSCOPE" check secret \
     >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
-  # Where nobody may not run the program either, there is nothing to see.
+  # If the user may not run the program either, there is nothing to see.
   if ((status != 126 && status != 127)); then
     expect_status "$exit_unchecked" "a file that may not be read"
     expect_shown 'secret: .*Permission denied'
   fi
 fi
 
-# stdout that is full is an error, and so is a file that exists. Neither is a finding.
+# A full stdout is an error, and so is an existing file. Neither is a finding.
 "$LABELSCOPE" check "$good" >/dev/full 2>"$work/stderr"
 status=$?
 expect_status "$exit_unchecked" "a full disk"

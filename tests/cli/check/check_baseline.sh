@@ -1,4 +1,4 @@
-# What is known is accepted and said; what is new fails; what is mended is told.
+# Known findings are accepted and mentioned, new ones fail, and mended ones are reported.
 source "${BASH_SOURCE%/*}/../lib.sh"
 cp "$VIOLATORS/static/LS031-general-dynamic/libcustomlabels.so" libcustomlabels-a.so
 cp "$VIOLATORS/static/LS013-writable/libcustomlabels.so" libcustomlabels-b.so
@@ -11,7 +11,7 @@ expect_status "$exit_ok" "everything is known"
 expect_shown 'error LS031 \(accepted\)'
 expect_shown '^clean: .*2 findings accepted by the baseline'
 
-# The same mistake in another file is new; and so is another mistake in the same file.
+# The same error in another file is new, and so is another error in the same file.
 cp libcustomlabels-a.so libcustomlabels-c.so
 run check --baseline known.json libcustomlabels-a.so libcustomlabels-c.so
 expect_status "$exit_findings" "a new file"

@@ -1,5 +1,5 @@
-# check -- CMD: the verdict of what the program did, its own output apart, its own failure no success, and whatever goes
-# wrong with it said in words.
+# check -- CMD: the verdict on what the program did. Its own output is kept apart, its own failure
+# is no success, and every problem with it is reported in words.
 source "${BASH_SOURCE%/*}/../lib.sh"
 live=$VIOLATORS/live
 
@@ -11,7 +11,7 @@ expect_clean() {
 }
 with_enough_time 400 expect_clean
 
-# The program's output is its own, and a report that is data has a file of its own.
+# The program's output is its own, and a report in a data format has a file of its own.
 run check --format json -o report.json -- sh -c 'echo its own words; exec "$0"' "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value"
 [[ $(cat "$work/stdout") == "its own words" ]] || fail "something else on stdout"
@@ -27,7 +27,8 @@ jq -e '.runs[0].results | length == 1 and all(.[].locations[0];
   .physicalLocation.region.startLine == 1 and .logicalLocations[0].kind == "process")' "$work/stdout" >/dev/null ||
   fail "no place of the finding: $(cat "$work/stdout")"
 
-# An annotation begins a line, whatever the program left there; in a file there is nothing before it.
+# An annotation begins a line, even if the program left an open line. In a file there is nothing
+# before it.
 run check --format github -- sh -c 'printf "an open line"; exec "$0"' "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value as annotations"
 expect_shown '^an open line$'

@@ -1,8 +1,8 @@
-# Each format, as its consumers read it, over files with errors, with warnings and without either.
+# Each format, read like its consumers do, over files with errors, with warnings and without either.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 scripts=$SOURCE_DIR/../unit/check
-# Where the modules of the distribution's packages are.
+# This Python has the modules of the distribution's packages.
 python=$(PATH=/usr/bin:$PATH command -v python3) || skip_test "python3 is not installed"
 
 mkdir -p build/lib
@@ -18,7 +18,7 @@ jq -e '.format == "labelscope-check" and .version == 1 and .errors == 1 and .war
   "$work/stdout" >/dev/null || fail "not the JSON that is documented"
 expect_said '1 error, 1 warning'
 
-# Every field that is documented is there, and no other.
+# The output has every documented field, and no other.
 documented=$(sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/../../docs/schema/check-json.md" | tr -d '`,' | tr ' ' '\n' | sort -u)
 used=$(jq -r '[., .subjects[], .subjects[].diagnostics[], .effort] | map(keys[]) | unique[]' "$work/stdout")
 [[ "$(echo "$used" | sort -u)" == "$documented" ]] || fail "fields: $(diff <(echo "$used") <(echo "$documented"))"
@@ -27,7 +27,7 @@ run check --format junit "${files[@]}"
 expect_status "$exit_findings" "junit"
 "$python" "$scripts/read_junit.py" <"$work/stdout" >"$work/cases"
 ((PIPESTATUS[0] == 77)) && skip_test "$(cat "$work/cases")"
-# One case for each file and rule.
+# There is one case for each file and rule.
 [[ $(grep -c '^build/app|LS' "$work/cases") == 11 ]] || fail "not 11 cases: $(cat "$work/cases")"
 [[ $(cut -d '|' -f 1,2 "$work/cases" | sort | uniq -d) == "" ]] || fail "a case occurs twice"
 grep -Fq 'libcustomlabels-gd.so|LS031 library-tls-descriptor|failure' "$work/cases" || fail "no failure"
@@ -41,7 +41,7 @@ expect_status "$exit_findings" "sarif"
 }
 [[ $(cat "$work/results") == "LS013 warning build/lib/libcustomlabels.so 1 -
 LS031 error build/lib/libcustomlabels-gd.so 1 -" ]] || fail "not these results: $(cat "$work/results")"
-# The same from run to run, and however the file is named from here.
+# These stay the same from run to run, however the file is named.
 prints() { jq -c '[.runs[0].results[].partialFingerprints]' "$work/stdout"; }
 before=$(prints)
 run check --format sarif --strict build/app "$PWD/build/lib/libcustomlabels.so" build/lib/libcustomlabels-gd.so
@@ -53,7 +53,7 @@ expect_shown '^::error title=LS031 library-tls-descriptor,file=build/lib/libcust
 expect_shown '^::warning title=LS013 version-constant,file=build/lib/libcustomlabels\.so::'
 [[ $(grep -c '^::' "$work/stdout") == 2 ]] || fail "not two annotations"
 
-# A terminal's colors only where they are asked for.
+# The report has a terminal's colors only on request.
 run check "${files[@]}"
 if grep -q $'\e' "$work/stdout"; then fail "colors without a terminal"; fi
 run check --color always "${files[@]}"

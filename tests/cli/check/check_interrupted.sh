@@ -1,9 +1,9 @@
-# Ctrl-C ends a check: what was found so far and the verdict are shown, a program that check has started is gone, and a
-# process that was there before goes on.
+# Ctrl-C ends a check. The findings so far and the verdict are shown; a program that check has
+# started is gone, and a process that was there before runs on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 mark_processes
 
-# Wrong in every turn, for ever.
+# This writer is wrong in every turn, for ever.
 writer=$STEPPERS/length_first-executable-O2
 for depth in '' --step; do
   program=("$writer" 1000000000)

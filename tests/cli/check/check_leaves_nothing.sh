@@ -1,5 +1,5 @@
-# check -- CMD leaves nothing running: not after the timeout, not after Ctrl-C, not what the program has put aside, and
-# if labelscope is killed, not the program.
+# check -- CMD leaves no process running after the timeout or after Ctrl-C, including background
+# processes of the program. If labelscope is killed, the program is gone, too.
 source "${BASH_SOURCE%/*}/../lib.sh"
 
 mark_processes

@@ -1,8 +1,9 @@
-# A permission that is missing to look into a program has a status of its own, and the cause and what helps are said.
+# If the permission to read a program is missing, the status says so, and the message has the cause
+# and the fix.
 source "${BASH_SOURCE%/*}/../lib.sh"
 program=$VIOLATORS/live/good-linked/program
 
-# A security policy that forbids ptrace.
+# This is a security policy that forbids ptrace.
 for depth in '' --step; do
   # shellcheck disable=SC2086  # no word at all, or one
   timeout --signal=KILL 90 "$REFUSED" "$LABELSCOPE" check $depth -- "$program" >"$work/stdout" 2>"$work/stderr" </dev/null
@@ -14,7 +15,7 @@ for depth in '' --step; do
   expect_shown '^incomplete: '
 done
 
-# A program that its user may execute but not read.
+# The user may execute this program but not read it.
 ((EUID == 0)) || skip_test "becoming another user needs root"
 need_command setpriv
 chmod 755 "$work" && chmod 777 "$work/out"

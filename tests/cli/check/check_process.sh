@@ -1,4 +1,5 @@
-# check -p: a process that runs is checked and goes on; one that is not there, or ends meanwhile, is no success.
+# check -p checks a running process, which runs on. A process that does not exist, or ends
+# meanwhile, is no success.
 source "${BASH_SOURCE%/*}/../lib.sh"
 
 start_target "$VIOLATORS/live/LS044-value_null/program" stay
@@ -22,10 +23,10 @@ run check -p "$target"
 expect_status "$exit_unchecked" "a process that is gone"
 expect_shown "not checked +process $target: no process $target|not checked +process $target: process $target has ended"
 
-# It ends while it is checked: what was seen counts.
+# The process ends while it is checked, and what was seen counts.
 rm "$work/stdin"
 start_target "$VIOLATORS/live/good-linked/program" stay
-start check -p "$target" --samples 100000 8>&- # else it would keep the stdin of the target open
+start check -p "$target" --samples 100000 8>&- # otherwise it would keep the target's stdin open
 wait_until "labelscope looks at it" has_run_until "$recorder" 3
 exec 8>&-
 finish

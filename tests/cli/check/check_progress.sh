@@ -1,16 +1,17 @@
-# While a check of a process runs, a status line on a terminal says how far it is; nowhere else, and not if unwanted.
+# While a process is checked, a status line shows the progress, but only on a terminal, and not with
+# an option against it.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command script
 writer=$STEPPERS/conduct-dynamic
 
-# on_terminal <argument...>: labelscope with a terminal; what that shows, in $work/stdout.
+# on_terminal <argument...>: runs labelscope on a terminal, whose output goes to $work/stdout.
 on_terminal() {
   local line
   printf -v line '%q ' "$LABELSCOPE" "$@"
   TERM=xterm timeout --signal=KILL 90 script -qec "$line" /dev/null >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
 }
-# Until the first update is shown.
+# Waits until the first update is shown.
 expect_progress() {
   on_terminal check --timeout "$1ms" -- "$writer" forever
   expect_shown "[0-9.]+ of $(seconds_of "$1") s · [0-9,]+ label sets? · 1 thread · Ctrl-C"

@@ -1,9 +1,10 @@
-# Ctrl-\ (SIGQUIT) ends a check as Ctrl-C does: with a verdict, and with all that the program has put aside.
+# Ctrl-\ (SIGQUIT) ends a check like Ctrl-C, with a verdict, and ends the program's background
+# processes, too.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command setsid
 ulimit -c 0
 
-# Out of the process group, where no key of a terminal reaches it.
+# This process leaves the process group, so no key of a terminal reaches it.
 cat >program <<END
 setsid sh -c 'echo \$\$ >aside; exec sleep 600' &
 until [ -s aside ]; do sleep 0.02; done

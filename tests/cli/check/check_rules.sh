@@ -1,4 +1,4 @@
-# The list of rules, their explanations, and the manual pages, which say the same.
+# The list of rules, their explanations, and the manual pages, which must say the same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 man=$SOURCE_DIR/../../docs/man
 run check --rules
@@ -22,7 +22,7 @@ if command -v python3 >/dev/null; then
   diff "$man/labelscope-rules.7" "$work/page" ||
     fail "the manual page is not that of these rules: labelscope check --rules --format json | scripts/rules_page.py"
 fi
-# Codes that the manual of check speaks of are rules.
+# All codes in the manual of check are those of rules.
 while read -r code; do
   run check --rules "$code"
   expect_status "$exit_ok" "$code in the manual"

@@ -1,4 +1,5 @@
-# What labelscope starts itself it may check without privileges; another user's process needs them, and it says so.
+# labelscope may check without privileges what it starts itself. For another user's process it needs
+# them, and says so.
 source "${BASH_SOURCE%/*}/../lib.sh"
 ((EUID == 0)) || skip_test "becoming another user needs root"
 need_command setpriv

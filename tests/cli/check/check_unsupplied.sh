@@ -1,5 +1,6 @@
-# Memory that nobody supplies does not keep check waiting for ever: a process goes on, a program that check has started
-# is ended with all that it has started. Each takes the time after which labelscope gives up, so they run together.
+# Memory that is never supplied does not keep check waiting for ever. A process runs on; a program
+# that check has started is ended with all of its children. Each case takes the time after which
+# labelscope gives up, so they run together.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/unsupplied.sh"
 of_a_process() {
@@ -21,8 +22,8 @@ live() {
   expect_none_runs "$AWKWARD_TARGET" "live"
 }
 
-# A thread that is stepped waits for its tracer before it ends, and the tracer waits for the memory: only the end of
-# labelscope helps.
+# A thread that is stepped waits for its tracer before it ends, and the tracer waits for the memory.
+# Only the end of labelscope helps.
 step() {
   mark_processes step
   run check --step --timeout 1s -- "$AWKWARD_TARGET" shared
@@ -32,7 +33,7 @@ step() {
   expect_none_runs "$AWKWARD_TARGET" "step"
 }
 
-# Where it is in other hands, only the end of labelscope helps.
+# If another process holds the userfaultfd, only the end of labelscope helps.
 step_kept() {
   mark_processes step_kept
   start check --step --timeout 2s -- "$AWKWARD_TARGET" unsupplied

@@ -1,8 +1,10 @@
-# Every writer that breaks one rule in its file is found by that rule and by no other; correct ones are clean.
+# Every writer that breaks one rule in its file is found by that rule and by no other. Correct
+# writers are clean.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 
-# All that is asked of the output, in one line: the rules, whether each fails and has a fix, and the verdict.
+# One line has everything that is compared: the rules, whether each fails and has a fix, and the
+# verdict.
 summary='[([.subjects[].diagnostics[].rule] | join(" ")),
   ([.subjects[].diagnostics[] | .fails and (.fix | length > 0) and (.found | length > 0)] | all),
   .verdict, (.subjects | length), (.subjects[0].rules | length > 0)] | map(tostring) | join("|")'
@@ -23,20 +25,20 @@ for folder in "$VIOLATORS"/static/*/; do
 done
 ((count >= 30)) || fail "only $count writers"
 
-# Warnings fail only if that is asked for.
+# Warnings fail only with --strict.
 for writer in LS013-writable LS023-packed; do
   run check "$VIOLATORS/static/$writer/libcustomlabels.so"
   expect_status "$exit_ok" "$writer without --strict"
   expect_shown 'warning LS'
 done
 
-# What one writer does not break, an error does not hide: both are in one run.
+# An error in one writer does not hide what another one has: both are in one run.
 run check --format json "$VIOLATORS/static/LS012-two" "$VIOLATORS/static/good-library" "$VIOLATORS/static/LS003-other-name"
 expect_status "$exit_findings" "three folders"
 [[ $(jq -r '[.subjects[].diagnostics[].rule] | sort | join(" ")' "$work/stdout") == "LS003 LS012" ]] || fail "not both"
 [[ $(jq '.subjects | length' "$work/stdout") == 3 ]] || fail "not three subjects"
 
-# The bundled writer.
+# This is the bundled writer.
 run check --strict "$WRITER_LIBRARY" "$STATIC_WRITER_PROGRAM"
 expect_status "$exit_ok" "the bundled writer"
 expect_shown 'libcustomlabels\.so: 13 rules looked at, all met'

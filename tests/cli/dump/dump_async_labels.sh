@@ -1,5 +1,6 @@
-# An addon of node that keeps its labels in AsyncLocalStorage exports symbols that say so: whoever asks hears that they
-# cannot be read, and what to do. A library with these symbols is enough.
+# An addon of node that keeps its labels in AsyncLocalStorage exports symbols that show that.
+# labelscope then says that these labels cannot be read, and what to do. A library with the symbols
+# is enough for this test.
 source "${BASH_SOURCE%/*}/../lib.sh"
 cat >"$work/addon.c" <<'EOF'
 #include <stdint.h>

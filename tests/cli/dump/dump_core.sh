@@ -1,4 +1,4 @@
-# The threads of a core file, after the process is gone, with the labels that they had.
+# The threads of a core file with the labels that they had, after the process is gone.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command gcore
 start_target "$CROWD" --threads 5
@@ -18,20 +18,20 @@ expect_shown '^    run_worker \(crowd\.c:[0-9]+\)$'
 expect_said '^6 threads = 5 labelled \+ 1 unlabelled \+ 0 unreadable$'
 run dump --core "$core" --json
 expect_shown '"source":"core",.*"core":\{"path":'
-# Without its files: a place is an offset in one, not an address of memory.
+# Without the process's files a place is an offset in one of them, not an address of memory.
 mkdir "$work/empty"
 run dump --core "$core" --stacks --sysroot "$work/empty"
 expect_status "$exit_ok" "without the files"
 expect_shown '^    0x[0-9a-f]+ \([^ ()]+\+0x[0-9a-f]{1,7}\)$'
 ! grep -Eq '\([^ ()]+\+0x[0-9a-f]{8,}\)$' "$work/stdout" || fail "an address for an offset"
-# What is no core file.
+# These are no core files.
 run dump --core "$CROWD"
 expect_status "$exit_error" "a program"
 expect_said 'core'
 run dump --core "$work/nothing"
 expect_status "$exit_no_target" "no file"
 expect_said 'nothing'
-# What belongs to it is not where somebody says.
+# The process's files are not in the given places.
 for option in --exe --sysroot --files; do
   run dump --core "$core" "$option" "$work/mistyped"
   expect_status "$exit_usage" "$option with a name that nothing has"
@@ -40,7 +40,7 @@ for option in --exe --sysroot --files; do
 done
 run dump --core "$core" --sysroot "$core"
 expect_status "$exit_usage" "a file for a folder"
-# One that is cut short never passes for whole.
+# A core that is cut short never passes for whole.
 head -c "$(($(stat -c %s "$core") / 2))" "$core" >"$work/half"
 run dump --core "$work/half"
 # gdb puts the threads before the memory or behind it.

@@ -1,11 +1,13 @@
-# Programs whose labels do not show up, or only to us (targets/broken): dump --explain tells of each the right
-# reason and no other, in text and in JSON, and shows the labels that can be read all the same.
+# Programs whose labels are not shown, or by labelscope only (targets/broken): dump --explain gives
+# the right reason for each and no other, in text and in JSON, and shows the labels that can be read
+# all the same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 
 both='[{"key":"tenant","value":"acme"},{"key":"route","value":"/pay"}]'
 
-# explained <findings about the process> <about its thread> <labels as JSON> <program> <argument...>
+# explained <findings about the process> <about its thread> <labels as JSON> <program>
+# <argument...>: compares these with the explanation.
 explained() {
   local plan=$1 thread=$2 labels=$3 told
   shift 3
@@ -51,7 +53,7 @@ seven=()
 for number in {1..7}; do seven+=(--dlopen "$BROKEN_TARGETS/libcustomlabels-$number.so"); done
 explained too-many-publishers '' "$both" no-publisher "${seven[@]}"
 
-# In text: steps, findings and fixes.
+# The text has steps, findings and fixes.
 rm -f "$work/stdin"
 start_target "$BROKEN_TARGETS/not-exported"
 run dump --explain -p "$target"

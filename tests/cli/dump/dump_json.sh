@@ -1,4 +1,4 @@
-# A thousand threads as JSON, held against what each has told about itself, byte by byte.
+# A thousand threads as JSON, compared with what each has printed about itself, byte by byte.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command python3
 start_target "$CROWD" --threads 1000
@@ -32,11 +32,11 @@ totals = dump["totals"]
 assert totals["threads"] == 1001 and totals["stopped"] == 1001, totals
 assert totals["outcomes"]["labelled"] == 1000 and totals["outcomes"]["unlabelled"] == 1, totals
 held = sorted(thread["held_ns"] for thread in dump["threads"])
-# A stop that came too late is the longest of all, and no thread's own.
+# A stop that came too late is the longest of all, and belongs to no thread.
 assert totals["longest_stop_ns"] >= held[-1] and totals["median_stop_ns"] == held[500], totals
 END
 expect_said '^1,001 threads = 1,000 labelled'
-# With everything that there is.
+# This dump has all parts that a dump can have.
 run dump --json --stacks --explain -p "$target"
 expect_status "$exit_ok" "dump --json --stacks --explain"
 python3 - "$work/stdout" <<'END' || fail "fields are missing"

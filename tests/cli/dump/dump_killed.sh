@@ -1,16 +1,17 @@
-# labelscope dies by SIGKILL, again and again, at any moment of a dump: no thread of the target stays stopped or traced, and
-# each of them works on.
+# labelscope is killed by SIGKILL, again and again, at any moment of a dump. No thread of the target
+# stays stopped or traced, and each of them works on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CROWD" --threads 8 --stay work --counters "$work/counters"
 counters() { od -An -v -t u8 -w8 -N 64 "$work/counters"; }
-# Every one of the eight counts is larger than it was.
+# Succeeds if every one of the eight counts is larger than before.
 all_have_grown() {
   paste <(echo "$before") <(counters) | awk '$2 <= $1 { stuck = 1 } END { exit stuck }'
 }
 none_is_held() {
   ! grep -Eq '^State:[[:space:]]*[tT]|^TracerPid:[[:space:]]*[1-9]' /proc/"$target"/task/*/status
 }
-# How long one dump takes, in microseconds, in the middle of three: the kills are spread over a little more.
+# This is the time of one dump in microseconds, the middle of three. The kills are spread over a
+# little more.
 times=()
 for _ in 1 2 3; do
   start_time=${EPOCHREALTIME/[.,]/}

@@ -1,4 +1,4 @@
-# A process without labels is no error: its threads, and why there are no labels.
+# A process without labels is no error: dump shows its threads, and why there are no labels.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_busy_target
 run dump -p "$target"

@@ -1,4 +1,5 @@
-# A process that does not exist, has ended, or is a thread: exit 3, and the sentence names it.
+# If the process does not exist, has ended, or is a thread, the status is 3, and the sentence names
+# it.
 source "${BASH_SOURCE%/*}/../lib.sh"
 true &
 gone=$!
@@ -9,7 +10,7 @@ for pid in "$gone" 4194305; do
   expect_said "$pid"
   expect_no_stdout
 done
-# A child that has ended and waits for its parent, which does not wait.
+# The child has ended and is a zombie, because its parent does not wait for it.
 bash -c '(until [[ $(</proc/$$/comm) == sleep ]]; do :; done) & echo $! >pid; exec sleep 1000' </dev/null &
 children+=($!)
 wait_until "there is a child" test -s pid

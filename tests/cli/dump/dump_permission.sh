@@ -1,4 +1,5 @@
-# Another user's process, and no capability: exit 4, one message with what each way was refused for and what helps.
+# Another user's process, without capabilities: the status is 4, and one message says why each way
+# was refused, and what helps.
 source "${BASH_SOURCE%/*}/../lib.sh"
 ((EUID == 0)) || skip_test "becoming another user needs root"
 need_command setpriv
@@ -18,7 +19,7 @@ for backend in auto ptrace bpf; do
   expect_no_stdout
 done
 
-# Its first thread has ended, which is no reason to call the process gone.
+# Its first thread has ended, but the process is not gone.
 "$AWKWARD_TARGET" headless >"$work/awkward" &
 target=$!
 children+=("$target")

@@ -1,4 +1,5 @@
-# Several publishers: every label with its source, and no disagreement in silence. And one, whose program is none.
+# Several publishers: every label is shown with its source, and disagreements are reported. Then one
+# publisher whose program is none.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$RIVALS_PROGRAM" --dlopen "$RIVALS_LIBRARY"
 run dump -p "$target"
@@ -11,7 +12,7 @@ expect_shown '\(publishers disagree on .*tenant'
 exec 8>&-
 wait_until "the process ends" is_gone "$target"
 
-# It has a copy of the library's version, and is no publisher of its own that fails to be one.
+# The program has a copy of the library's version, but is not a publisher, not even a broken one.
 rm "$work/stdin"
 start_target "$VIOLATORS/live/good-linked/reader" stay
 run dump -p "$target" --json

@@ -1,4 +1,4 @@
-# Several processes: each one that is there is shown, and the status is that of the one that is not.
+# Several processes: each that exists is shown, and the status is that of the one that does not.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CROWD" --threads 2
 crowd=$target

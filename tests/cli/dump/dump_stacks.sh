@@ -1,7 +1,7 @@
-# Stacks, named: each worker rests where it serves, and the first thread waits.
+# Stacks with names: each worker rests where it serves, and the first thread waits.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CROWD" --threads 3
-# Whole stacks, however slow the machine is.
+# Stacks must be whole on a slow machine, too.
 run dump --stacks --max-stop 20s -p "$target"
 expect_status "$exit_ok" "dump --stacks"
 for tid in $(true_tids); do

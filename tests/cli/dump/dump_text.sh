@@ -1,4 +1,5 @@
-# Every thread on a line of its own, with its labels; numbers under it; and no byte of a label that a terminal obeys.
+# Every thread has a line with its labels, the numbers follow, and a terminal obeys no byte of a
+# label.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CROWD" --threads 6
 run dump -p "$target"
@@ -7,10 +8,10 @@ expect_shown "^Process $target: .*crowd --threads 6$"
 expect_shown '^  labels from /.*/crowd \('
 index=0
 for tid in $(true_tids); do
-  # On its way to sleep it may still be running.
+  # A thread on its way to sleep may still be running.
   grep -E "^Thread +$tid  (sleeping|running) +\"crowd-$index\"" "$work/stdout" >"$work/line" || fail "no line for thread $tid"
   grep -Eq "thread\.0=number-$index\b" "$work/line" || fail "the labels of thread $tid are wrong: $(<"$work/line")"
-  # Of equal keys the first counts; an element without a key is none.
+  # The first of equal keys counts, and an element without a key is no label.
   grep -Eq 'second of two|deleted' "$work/line" && fail "a label that is none: $(<"$work/line")"
   index=$((index + 1))
 done

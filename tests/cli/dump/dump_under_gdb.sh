@@ -1,4 +1,5 @@
-# A process that a debugger holds: BPF reads it and says so; without BPF one message names the debugger.
+# A debugger holds the process. BPF reads it and says so; without BPF, one message names the
+# debugger.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command gdb
 start_target "$CROWD" --threads 4
@@ -37,6 +38,6 @@ else
   expect_status "$exit_ok" "--stacks by BPF"
   expect_said 'no stacks'
 fi
-# It is gdb's as before.
+# The debugger still traces the process.
 is_traced || fail "the debugger has lost its process"
 echo 'detach' >&7

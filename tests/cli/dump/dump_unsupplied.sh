@@ -1,5 +1,5 @@
-# Memory that nobody supplies keeps dump waiting with a thread held: Ctrl-C ends it, and so do SIGTERM and SIGHUP; the
-# thread goes on.
+# Memory that is never supplied keeps dump waiting while it holds a thread. Ctrl-C ends that, and so
+# do SIGTERM and SIGHUP; the thread runs on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/unsupplied.sh"
 start_unsupplied

@@ -1,4 +1,4 @@
-# A debug file that becomes shorter while it is read. It is large, so that there is time for that.
+# A debug file becomes shorter while it is read. It is large, so that there is time for that.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

@@ -1,4 +1,4 @@
-# A hundred million entries, to be walked again for each function.
+# A hundred million entries must be walked again for each function.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

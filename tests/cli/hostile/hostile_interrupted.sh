@@ -1,5 +1,6 @@
-# The first Ctrl-C while addresses are named ends that within 200 ms, whatever the file is, and the recording is written.
-# A machine that has other things to do lets labelscope wait now and then, so the middle of five is judged.
+# The first Ctrl-C while addresses are named ends that within 200 ms, whatever the file is, and the
+# recording is written. A busy machine lets labelscope wait now and then, so the middle of five is
+# judged.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling
@@ -11,10 +12,10 @@ works() {
   [[ -n $worker ]] && (($(cpu_ticks "$worker") > 30))
 }
 works_or_over() { works || is_gone "$recorder"; }
-# Without a program that has to be started first, which takes its time on a busy machine.
+# This starts no other program, which would take its time on a busy machine.
 tells() { [[ $(<"$work/stderr") == *"gave up naming"* ]]; }
 
-# interrupted_after: how long naming went on after Ctrl-C, in $taken (ms).
+# interrupted_after: measures how long naming went on after Ctrl-C, in $taken (ms).
 interrupted_after() {
   local from i
   start record --call-graph fp -F 999 -d 0.5 -o out.jsonl --overwrite -p "$target"
@@ -31,7 +32,7 @@ interrupted_after() {
   finish
   expect_status 130 "Ctrl-C while addresses are named"
   expect_said 'gave up naming'
-  # It was killed, and ends when the kernel has taken back its memory.
+  # The worker was killed, and ends when the kernel has released its memory.
   wait_until "the worker is gone" is_gone "$worker"
   expect_labelled out.jsonl
   expect_ledger out.jsonl

@@ -1,10 +1,10 @@
-# In a cgroup of 64 MiB, a file whose line tables need gigabytes costs its own lines: labelscope and its workers stay below
-# that together, and the recording is written.
+# In a cgroup of 64 MiB, a file whose line tables need gigabytes loses only its own lines.
+# labelscope and its workers together stay below the limit, and the recording is written.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling
 need_command jq
-# A group below our own, in either version of cgroups.
+# This is a group below our own, in either version of cgroups.
 own=$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
 parent=/sys/fs/cgroup/memory$own limit=memory.limit_in_bytes
 if [[ -z $own ]]; then

@@ -1,4 +1,4 @@
-# A debug link that leads to a packed file, which would be half a gigabyte.
+# A debug link leads to a packed file, which would be half a gigabyte.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

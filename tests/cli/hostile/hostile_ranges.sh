@@ -1,4 +1,4 @@
-# 100,000 functions of a million empty ranges each.
+# There are 100,000 functions of a million empty ranges each.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

@@ -1,4 +1,5 @@
-# 20 million rows in 20 KB: no lines, but the name of the function, and the reason.
+# A file of 20 KB has 20 million rows. There are no lines then, but the name of the function, and
+# the reason.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

@@ -1,5 +1,5 @@
-# A file says that a part of its debug information is in a FIFO: nobody opens it. Where that part really is, only the user
-# can say.
+# A file says that a part of its debug information is in a FIFO, which must not be opened. Only the
+# user can say where that part really is.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/hostile.sh"
 need_sampling

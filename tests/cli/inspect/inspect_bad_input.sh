@@ -1,5 +1,5 @@
-# What is named and cannot be inspected: one clear message, the right status, and the other files are inspected all
-# the same.
+# A named file that cannot be inspected gives one clear message and the right status, and the other
+# files are inspected all the same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 good=$BROKEN_TARGETS/good-program
 
@@ -61,14 +61,14 @@ elif command -v setpriv >/dev/null; then
   setpriv --reuid=65534 --regid=65534 --clear-groups "$LABELSCOPE" inspect secret \
     >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
-  # Where nobody may not run the program either, there is nothing to see.
+  # If the user may not run the program either, there is nothing to see.
   ((status == 126 || status == 127)) || expect_status "$exit_permission" "a file that may not be read"
 fi
 
 run inspect --json --details "$good"
 expect_status "$exit_usage" "--json with --details"
 
-# stdout that is full is an error.
+# A full stdout is an error.
 "$LABELSCOPE" inspect "$good" >/dev/full 2>"$work/stderr"
 status=$?
 expect_status "$exit_error" "a full disk"

@@ -1,4 +1,5 @@
-# A directory is searched with all below it: each file once, loops and strangers in silence, problems named.
+# A directory is searched with all below it: each file once, loops and other files silently skipped,
+# problems named.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 mkdir -p tree/a/b tree/bin
@@ -41,14 +42,15 @@ run inspect none
 expect_status "$exit_error" "a tree without publishers"
 expect_no_stdout
 
-# What is named is told of, also where the directory has it, and under each of its names.
+# Named files are reported even if the directory has them, and under each of their names.
 run inspect --json tree tree/a/b/libcustomlabels.so tree/a/again.so
 expect_status "$exit_ok" "a directory and files of it"
 found=$(jq -r '.files[].path' "$work/stdout")
 expected=$'tree/a/b/libcustomlabels.so\ntree/a/again.so\ntree/a/wrong\ntree/bin/service'
 [[ $found == "$expected" ]] || fail "named and found: $found"
 
-# What the kernel makes up is neither opened nor listed: named, as a directory, or below one.
+# Files that the kernel makes up are neither opened nor listed, whether they are named, in a named
+# directory, or below one.
 run inspect /proc/version
 expect_status "$exit_error" "a file of /proc"
 expect_said '/proc/version: lies in a file system that the kernel makes up'

@@ -7,7 +7,8 @@ grep -q 'publishes labels as ABI v1 wants it' "$work/stdout" || fail "no verdict
 grep -Eq 'custom_labels_current_set$' "$work/stdout" || fail "no symbol in the details"
 grep -Eq 'access +local exec' "$work/stdout" || fail "no access model"
 
-# verdict_of <file> <verdict> <findings, or nothing> <status>
+# verdict_of <file> <verdict> <findings, or nothing> <status>: compares these with what inspect
+# says.
 verdict_of() {
   run inspect --json "$BROKEN_TARGETS/$1"
   expect_status "$4" "$1"
@@ -32,7 +33,7 @@ verdict_of only-version broken current-set-missing "$exit_error"
 verdict_of stripped-static nothing '' "$exit_error"
 verdict_of with-gd nothing '' "$exit_error"
 
-# A link's name is not the name that a process shows.
+# The name of a link is not the name that a process shows.
 cp "$BROKEN_TARGETS/libcustomlabels-large.so" libcustomlabels.so.1
 ln -s libcustomlabels.so.1 libcustomlabels.so
 run inspect libcustomlabels.so

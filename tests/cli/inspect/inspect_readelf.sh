@@ -1,4 +1,5 @@
-# Symbols and relocations as inspect tells them are those that readelf shows, of every file of the targets.
+# Symbols and relocations in the output of inspect are those of readelf, for every file of the
+# targets.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 need_command readelf
@@ -7,7 +8,8 @@ run inspect --json "${files[@]}"
 expect_status "$exit_ok" "the targets"
 mv "$work/stdout" all.json
 
-# "table name type binding visibility size value", as readelf has it: num value size type bind vis index name
+# Prints "table name type binding visibility size value" from readelf's columns: num value size type
+# bind vis index name.
 symbols_of() {
   readelf -sW "$1" 2>/dev/null | awk '
     /^Symbol table/ { gsub("\x27", "", $3); table = $3 }
@@ -22,8 +24,9 @@ told_symbols() {
     | "." + .key + " " + $name + " " + .value.type + " " + .value.binding + " " + .value.visibility + " "
       + (.value.size | tostring) + " " + .value.value' all.json | sort
 }
-# "type slot addend" of those that name the variable: offset info type symbol-value name + addend. A module ID's slot
-# is followed by that of its offset, which inspect does not list apart.
+# Prints "type slot addend" of relocations that name the variable, from readelf's columns: offset
+# info type symbol-value name + addend. The slot of a module ID is followed by that of its offset,
+# which inspect does not list separately.
 relocations_of() {
   readelf -rW "$1" 2>/dev/null | awk '
     $3 ~ /TLSDESC|DTPMOD|_TPOFF|_TPREL/ && $5 ~ /^custom_labels_current_set(@.*)?$/ {

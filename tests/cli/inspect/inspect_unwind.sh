@@ -1,5 +1,5 @@
-# What inspect --unwind says of assembly code that is described, badly described, and not described. The truth about
-# addresses is nm's.
+# inspect --unwind on assembly code that is described, badly described, and not described. The true
+# addresses are those of nm.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 need_command nm
@@ -57,7 +57,7 @@ link() { cc -shared -nostdlib -Wa,--noexecstack -o "$@" || skip_test "no compile
 link described.so described.S
 link odd.so described.S odd.S
 link framed.so described.S framed.S
-# range_of <file> <symbol>: as the JSON has it.
+# range_of <file> <symbol>: prints the range in the form of the JSON.
 range_of() { nm -S "$1" | awk -v name="$2" '$4 == name { print $1, $2 }' | while read -r start size; do
   printf '0x%x 0x%x\n' "0x$start" "$((16#$start + 16#$size))"; done; }
 
@@ -84,7 +84,7 @@ expect_status "$exit_ok" "frame pointers lead on"
 [[ $(jq -r '.files[0].gaps[] | "\(.kind) \(.function)"' "$work/stdout") == "frame-pointer framed" ]] ||
   fail "frame pointers are not told"
 
-# Linkers may put code into one segment with data: that is no gap.
+# Linkers may put code into one segment with data, which is no gap.
 cat >data.S <<'EOS'
         .section .rodata
         .zero 5000, 0x55
@@ -95,14 +95,14 @@ expect_status "$exit_ok" "code beside data"
 [[ $(jq -r '.files[0] | "\(.gap_count) \(.gap_bytes) \(.code_bytes < 100)"' "$work/stdout") == "0 0 true" ]] ||
   fail "data is taken for code: $(cat "$work/stdout")"
 
-# Names come from the file.
+# Names come from the file, and must be escaped.
 sed 's/bare/"ba\\033[31mre"/; s/\.globl.*//; s/\.type bare.*//' odd.S >hostile.S
 cc -shared -nostdlib -Wa,--noexecstack -o hostile.so hostile.S 2>/dev/null && {
   run inspect --unwind hostile.so
   grep -q $'\x1b' "$work/stdout" && fail "an escape sequence on the terminal"
 }
 
-# Several, and what is none.
+# These are several files, one of which is not ELF.
 mkdir all
 cp described.so odd.so all
 echo text >all/text

@@ -1,5 +1,5 @@
-# Without -o the profile and its page are named after the target and the time, and two recordings do not touch each
-# other.
+# Without -o the profile and its page are named after the target and the time, and two recordings
+# never share a name.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target
@@ -20,7 +20,7 @@ for page in "${pages[@]}"; do
   [[ -e ${page%.html}.pb.gz ]] || fail "$page has another name than its profile"
   grep -q 'id="profile">[A-Za-z0-9+/]' "$page" || fail "$page has no profile in it"
 done
-# Who names a format gets that alone.
+# If the user names a format, only that one is written.
 run record -d 1 -p "$target" -f folded
 expect_status "$exit_ok" "-f folded"
 folded=(labelscope-bash-"$target"-*.folded)

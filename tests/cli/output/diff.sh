@@ -1,4 +1,5 @@
-# Two recordings and what differs: nothing between a recording and itself, and what was taken out where something was.
+# Two recordings and their difference: none between a recording and itself, and what was taken out
+# of one where something was.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -17,12 +18,13 @@ jq -se --argjson samples "$samples" 'map(.by) == ["label", "function", "function
   and all(.[]; .a.samples == $samples and all(.rows[]; .difference == 0 and .noise))
   and (.[0].rows | map(.a.samples) | add) == $samples' "$work/stdout" >/dev/null || fail "a recording differs from itself"
 
-# Our pprof file of it is the same recording, but for times.
+# Our pprof file of it is the same recording, but for the times.
 run diff --json --summary comm,thread_id a.jsonl a.pb.gz
 expect_status "$exit_ok" "a recording and its pprof file"
 jq -se 'all(.[]; all(.rows[]; .a == .b))' "$work/stdout" >/dev/null || fail "a recording differs from its pprof file"
 
-# A recording without half of its samples, all of them of one half of the time: a true difference of amounts, not of shares.
+# Half of the samples are taken out, all of them from one half of the time: this is a true
+# difference of amounts, not of shares.
 run report a.jsonl --until 500ms -o half.jsonl
 run diff --json --summary comm a.jsonl half.jsonl
 jq -se '.[0] | .b.time_ns < .a.time_ns and .rows[0].difference == 0' "$work/stdout" >/dev/null || fail "a half is not a half"

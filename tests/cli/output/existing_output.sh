@@ -1,4 +1,4 @@
-# A file that is there already is never overwritten: exit 1 before sampling, the file as it was.
+# An existing file is never overwritten: the status is 1 before sampling, and the file is unchanged.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target

@@ -1,11 +1,11 @@
-# One recording in all formats: each has the same time by value of a label, that of who made the recording; and nothing
-# in the recording, however odd, breaks a format.
+# One recording in all formats. Each has the same time by value of a label, which made_recording.py
+# knows; and nothing in the recording, however odd, breaks a format.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command python3
 formats=$SOURCE_DIR/../formats
 python3 -B "$formats/made_recording.py" made.jsonl true.json || fail "no recording"
 extensions="pb.gz folded svg csv otlp speedscope.json firefox.json"
-# same_totals <file>
+# same_totals <file>: compares the times of a file with the right ones.
 same_totals() {
   python3 -B "$formats/read_format.py" "$1" tenant >"$work/totals" 2>"$work/stderr" || fail "$1 breaks a rule of its format"
   python3 -c 'import json, sys; a, b = (json.load(open(path)) for path in sys.argv[1:]); assert a == b, (
@@ -17,12 +17,12 @@ for extension in $extensions; do outputs+=(-o "grouped.$extension"); done
 run report made.jsonl --group-by tenant "${outputs[@]}"
 expect_status "$exit_ok" "all formats"
 for extension in $extensions; do same_totals "grouped.$extension"; done
-# Those that keep labels in any case.
+# These formats keep labels in any case.
 run report made.jsonl -o plain.pb.gz -o plain.csv -o plain.otlp -o plain.firefox.json -o plain.svg -o plain.speedscope.json
 expect_status "$exit_ok" "without groups"
 for extension in pb.gz csv otlp firefox.json; do same_totals "plain.$extension"; done
 
-# The table for programs has them, too.
+# The table for programs has the same times.
 run report made.jsonl --summary tenant --json
 python3 -c 'import json, sys; summary = json.loads(sys.stdin.read()); rest = sum(
     value["time_ns"] for value in summary["values"]) + summary["without"]["time_ns"] + summary["unreadable"]["time_ns"]
@@ -30,7 +30,7 @@ assert rest == summary["time_ns"] == sum(json.load(open("true.json")).values())
 assert len(summary["values"]) == len(json.load(open("true.json"))) - 2' <"$work/stdout" 2>"$work/stderr" ||
   fail "the summary has other totals"
 
-# Labels that are not wanted: said, counted, and the rest unchanged.
+# Labels that are left out are reported and counted, and the rest is unchanged.
 run report made.jsonl --label-deny trace_id,span_id -o denied.otlp
 expect_status "$exit_ok" "--label-deny"
 expect_said "left out by --label-deny or --label-allow: 102$"
@@ -43,13 +43,14 @@ expect_said "hashed by --label-hash: 60$"
 grep -vqE '^tenant=(#[0-9a-f][0-9a-f]|<none>|<unreadable>);' hashed.folded && fail "a value is not hashed"
 [[ $(awk '{ sum += $NF } END { print sum }' hashed.folded) == $(awk '{ sum += $NF } END { print sum }' grouped.folded) ]] ||
   fail "hashing changes the sum"
-# One file twice is wrong usage; a file that is there is not.
+# Naming one file twice is wrong usage; naming an existing one is not.
 run report made.jsonl -o twice.csv -o ./twice.csv
 expect_status "$exit_usage" "one file twice"
 run report made.jsonl -o denied.otlp
 expect_status "$exit_error" "a file that exists"
 
-# A key that no label has is said, a typing error or not; and a label that is left out cannot be shown.
+# A key that no label has is reported, whether or not it is a typing error; and a label that is left
+# out cannot be shown.
 run report made.jsonl --label-deny no_such_key,trace_id -o typo.csv
 expect_said 'warning: --label-deny no_such_key: no label has this key$'
 ! grep -q 'trace_id: no label' "$work/stderr" || fail "a key that labels have is said to be in none"
@@ -62,7 +63,8 @@ for wrong in "--label-deny a --label-allow a" "--label-hash a --label-deny b,a" 
   expect_status "$exit_usage" "$wrong"
 done
 
-# Too many label sets: which key it is, and what to do. Without it, rows are equal again.
+# With too many label sets, the message names the key and the fix. Without that label, rows are
+# equal again.
 python3 - <<'END'
 import json
 lines = open("made.jsonl").read().splitlines()

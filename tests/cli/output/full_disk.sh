@@ -1,4 +1,5 @@
-# A disk without room for all files: the recording is written first, and a file that fails gives its room back.
+# The disk has no room for all files: the recording is written first, and a file that fails releases
+# its room.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command unshare
@@ -6,7 +7,7 @@ need_command mount
 unshare --mount true 2>/dev/null || skip_test "a file system of its own needs CAP_SYS_ADMIN"
 start_busy_target
 mkdir "$work/small"
-# on_small_disk <KiB> <argument...>: as run, in a folder of so many KiB.
+# on_small_disk <KiB> <argument...>: like run, in a folder of this size.
 on_small_disk() {
   # shellcheck disable=SC2016  # the inner shell's
   timeout --signal=KILL 90 unshare --mount bash -c '
@@ -16,14 +17,14 @@ on_small_disk() {
     exit $status' on_small_disk "$1" "$work/small" "$LABELSCOPE" "${@:2}" >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
 }
-# Of half a second: a page has 100 KiB and more, the others some KiB.
+# For half a second, a page has at least 100 KiB, and the others some KiB.
 on_small_disk 64 record -d 500ms -p "$target" -o a.html -o b.jsonl -o c.folded
 expect_status "$exit_error" "no room for the page"
 expect_said 'cannot write a.html: No space left on device'
 expect_said '^Wrote b.jsonl'
 expect_said '^Wrote c.folded'
 [[ $(cat "$work/stdout") == $'b.jsonl\nc.folded' ]] || fail "not the two files that have room"
-# Alone, what is after the page has the room that the page gave back.
+# Without the recording, the file after the page gets the room that the page released.
 on_small_disk 64 record -d 500ms -p "$target" -o a.html -o c.folded
 expect_status "$exit_error" "no room for the page, again"
 [[ $(cat "$work/stdout") == c.folded ]] || fail "not the one file that has room"

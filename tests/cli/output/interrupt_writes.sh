@@ -1,4 +1,5 @@
-# Ctrl-C (SIGINT) ends a recording without a duration: the profile is written, exit 0, and the target goes on.
+# Ctrl-C (SIGINT) ends a recording without a duration: the profile is written, the status is 0, and
+# the target runs on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target

@@ -1,4 +1,5 @@
-# The page has the same time by label as the pprof file of the same recording: read by node and by go tool pprof.
+# The page has the same time by label as the pprof file of the same recording, read by node and by
+# go tool pprof.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command go

@@ -1,4 +1,5 @@
-# A recording, and what report makes of it: the same files as record, of all samples or of those that are wanted.
+# A recording, and the files that report makes of it: the same as those of record, of all samples or
+# of a selection.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -11,7 +12,7 @@ expect_status "$exit_ok" "the report"
 for extension in $extensions; do
   cmp a.$extension b.$extension || fail "the report's .$extension is not the recording's"
 done
-# Groups are of every format with stacks.
+# Every format with stacks has groups.
 run record -d 1 -F 499 -p "$target" --group-by comm,thread_id $(printf -- '-o g.%s ' $extensions)
 run report g.jsonl --group-by comm,thread_id $(printf -- '-o h.%s ' $extensions)
 for extension in $extensions; do
@@ -20,7 +21,7 @@ done
 samples() { jq -s 'map(select(.type == "sample").count) | add' "$1"; }
 all=$(samples a.jsonl)
 
-# What is told without any option, and with a label.
+# This is the output without any option, and with a label.
 run report a.jsonl
 expect_status "$exit_ok" "no option"
 [[ -s $work/stdout ]] || fail "nothing is told"
@@ -39,7 +40,7 @@ run report a.jsonl --until 500ms -o early.jsonl
 run report a.jsonl a.jsonl -o twice.jsonl
 (($(samples twice.jsonl) == 2 * all)) || fail "twice is not the double"
 
-# Nothing left; and recordings that are cut, damaged, none, of a later version, or not there.
+# No sample is left; then recordings that are cut, damaged, none, of a later version, or missing.
 run report a.jsonl --where "$key=$value" -o one.html -o one.svg -o one.pb.gz --overwrite
 grep -q "\"part\":\"only samples with $key=$value\"" one.html || fail "the page does not say that it is a part"
 grep -q "only samples with $key=$value: .* time in these samples" one.svg || fail "the picture does not say that it is a part"
@@ -104,7 +105,7 @@ expect_said 'give them as two files'
 run report a.jsonl -o one.folded
 cmp one.folded two.folded || fail "of two recordings in one file, not the first is read"
 
-# What stdout does not take is told.
+# It is reported if stdout does not take everything.
 for options in "--summary comm -q" "--summary comm --json -q" "-q"; do
   # shellcheck disable=SC2086
   timeout --signal=KILL 60 "$LABELSCOPE" report a.jsonl $options >/dev/full 2>"$work/stderr"
@@ -132,7 +133,7 @@ expect_status "$exit_error" "a compressed recording that is cut short"
 expect_said 'its compressed data end too early'
 [[ -s cut.gz.folded ]] || fail "what is there is not written"
 
-# pprof files: ours says the same again, and of one that is cut what can be read.
+# Of pprof files, ours give the same again, and one that is cut gives what can be read.
 run report a.pb.gz -o again.pb.gz --summary comm,thread_id
 expect_status "$exit_ok" "a pprof file"
 expect_shown "^$value  *100\.0%"

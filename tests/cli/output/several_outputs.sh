@@ -1,5 +1,5 @@
-# -o several times: one recording in every format, told by the extension; all hold the same samples and
-# the same time.
+# With several -o, one recording is written in every format, chosen by the extension. All have the
+# same samples and the same time.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command go
@@ -20,7 +20,7 @@ weight=$(jq -s 'map(select(.type == "sample").weight_ns) | add' c.jsonl)
 pprof -sample_index=cpu -unit=ns -top a.pb.gz >"$work/top" || fail "go tool pprof does not accept a.pb.gz"
 in_pprof=$(sed -n 's/.* of \([0-9]*\)ns total.*/\1/p' "$work/top")
 [[ $weight == "$in_pprof" ]] || fail "c.jsonl has $weight ns, a.pb.gz $in_pprof"
-# One file by two names is found out before anything is recorded.
+# One file with two names is noticed before anything is recorded.
 run record -o same.folded -o ./same.folded -- true
 expect_status "$exit_usage" "the same file twice"
 expect_said "same file twice"

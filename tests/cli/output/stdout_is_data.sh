@@ -1,4 +1,5 @@
-# stdout carries data only: nothing without --summary, the folded lines with -o -, and never an escape sequence.
+# stdout has data only: nothing without --summary, the folded lines with -o -, and never an escape
+# sequence.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target

@@ -1,12 +1,12 @@
-# Children that exist when the recording begins, and theirs, belong to the target by either backend, and the
-# announcement says how many there are; --no-children leaves them out.
+# Children that exist when the recording begins, and their children, belong to the target with
+# either backend, and the announcement has their number. --no-children leaves them out.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_sampling
 need_ptrace
 need_command jq
 loop='while :; do :; done'
-# The target waits, a child of it computes, and so does a child of another child.
+# The target waits. A child of it computes, and so does a child of another child.
 export work loop
 bash -c 'bash -c "$loop" child & echo $! >"$work/first"
   bash -c "bash -c \"\$loop\" grandchild & echo \$! >\"\$work/second\"; wait" between & wait' target </dev/null >/dev/null 2>&1 &

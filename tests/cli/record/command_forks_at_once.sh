@@ -1,5 +1,5 @@
-# A command that forks before labelscope has planned it: the child is planned all the same. A busy machine may let
-# labelscope wait for that once, so two of three recordings are enough.
+# A command forks before labelscope has planned it, and the child is planned all the same. A busy
+# machine may make labelscope wait for that once, so two of three recordings are enough.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 bad=0

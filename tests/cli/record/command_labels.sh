@@ -1,8 +1,8 @@
-# A command is recorded from its first instruction: its labels are there although it had loaded nothing when the
-# recording began.
+# A command is recorded from its first instruction: its labels are seen although it had loaded
+# nothing when the recording began.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
-# Until it has begun it has no labels, which is much of what a busy machine lets it run in two seconds.
+# Before it begins it has no labels. On a busy machine that may be much of its time in two seconds.
 expect_labelled() {
   local labelled taken
   run record -o out.jsonl --overwrite -- "$DEMO_SERVICE" --seconds $(($1 / 1000))

@@ -1,4 +1,5 @@
-# A command that does not exist: 127, as a shell has it; one that is no program: 126. Nothing is left behind.
+# For a command that does not exist the status is 127, as in a shell; for one that is no program it
+# is 126. Nothing is left behind.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 run record -- /no/such/program argument

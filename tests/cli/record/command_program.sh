@@ -1,5 +1,6 @@
-# A profile of a command is about the command's program, and about the one that this executes in the end: pprof takes
-# the first mapping for it. What labelscope had mapped before the exec is not there.
+# A profile of a command names the command's program first, or the one that this executes in the
+# end, because pprof takes the first mapping for it. What labelscope had mapped before the exec is
+# not there.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command go
 # The busy loop is bash, under another name.
@@ -9,7 +10,7 @@ for backend in bpf ptrace; do
   [[ $backend == ptrace ]] || need_sampling
   run record --backend "$backend" -o "$backend-one.pb.gz" -- "$work/first" -c "$loop"
   expect_status "$exit_ok" "one program, by $backend"
-  # Long enough that whoever looks ten times a second sees both.
+  # It runs so long that a look ten times a second sees both.
   run record --backend "$backend" -o "$backend-two.pb.gz" -- "$work/first" -c "$loop; exec $(printf %q "$work/second") -c '$loop; $loop'"
   expect_status "$exit_ok" "two programs, by $backend"
   for name in one two; do

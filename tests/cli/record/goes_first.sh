@@ -1,14 +1,15 @@
-# Among programs that want the same processors labelscope goes first where it may, and what it starts does not.
+# Among programs that want the same processors labelscope runs first where it may, and the programs
+# that it starts do not.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command setpriv
 (($(nice) == 0)) || skip_test "the test itself has the nice value $(nice)"
 ((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 23 & 1)) || skip_test "going first needs CAP_SYS_NICE"
-# Field 19 of proc(5).
+# This is field 19 of proc(5).
 nice_of() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $17 }'; }
 
 start_busy_target
-# expect_nice <expected> <when> <words before labelscope...>
+# expect_nice <expected> <when> <words before labelscope...>: checks the nice value.
 expect_nice() {
   local expected=$1 when=$2
   shift 2

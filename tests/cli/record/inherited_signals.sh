@@ -1,5 +1,5 @@
-# What labelscope inherits it neither trips over nor keeps from the command: SIGCHLD ignored (a status would be lost),
-# SIGHUP ignored (nohup), the limit of open files.
+# Inherited settings do not disturb labelscope, and the command inherits them: SIGCHLD ignored (a
+# status would be lost), SIGHUP ignored (nohup), the limit of open files.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command perl
@@ -17,7 +17,7 @@ run record -o out.pb.gz -- bash -c 'kill -HUP $PPID
 expect_status 7 "the command's own"
 expect_pprof out.pb.gz
 [[ $(<limit) == 256 ]] || fail "the command's limit of open files is $(<limit)"
-# Bits 0, 12 and 16: SIGHUP, SIGPIPE, SIGCHLD.
+# The bits 0, 12 and 16 are SIGHUP, SIGPIPE, SIGCHLD.
 grep -Eq '^SigBlk:\s+0+$' signals || fail "the command runs with blocked signals: $(<signals)"
 (((16#$(awk '/SigIgn/ { print $2 }' signals) & 0x1001) == 0x1001)) ||
   fail "the command ignores other signals than labelscope was given: $(<signals)"

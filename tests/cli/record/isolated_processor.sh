@@ -1,6 +1,7 @@
-# A thread that is never switched out: on aarch64 the kernel's copy of its thread pointer is that of the program before,
-# or none, until it is (docs/kernels.md). However labelscope meets such a thread, no sample has wrong labels, what could
-# not be read is told as such, and within a second of the start the labels are there.
+# A thread that is never switched out. On aarch64 the kernel's copy of its thread pointer is then
+# that of the program before, or none (docs/kernels.md). However labelscope meets such a thread, no
+# sample has wrong labels, unreadable ones are reported as such, and within a second of the start
+# the labels are seen.
 #
 # It takes a processor that has nothing else to do: tests/vm boots a guest with one.
 source "${BASH_SOURCE%/*}/../lib.sh"
@@ -11,7 +12,7 @@ cpu=$(cat /sys/devices/system/cpu/isolated 2>/dev/null)
 [[ -n $cpu ]] || skip_test "no processor is isolated here (isolcpus= on the kernel's command line)"
 cpu=${cpu%%[,-]*}
 
-# check_recording <what, in words>: of r.jsonl.
+# check_recording <what, in words>: checks r.jsonl.
 late_labels=()
 check_recording() {
   local counts wrong
@@ -19,8 +20,9 @@ check_recording() {
   wrong=$(jq -c 'select(.type == "labels") | .labels | map({key, value})
     | select(. != [] and . != [{"key": "spinner", "value": "yes"}])' r.jsonl)
   [[ -z $wrong ]] || fail "$1: wrong labels: $wrong"
-  # Milliseconds from when labels can be there (the first sample, or the last one before labelscope knew the program) to
-  # the first sample with labels, and the samples by outcome.
+  # This computes the milliseconds to the first sample with labels, and the samples by outcome. The
+  # time begins when labels can be there: at the first sample, or at the last one before labelscope
+  # knew the program.
   counts=$(jq -s -r '(map(select(.type == "header"))[0].outcomes) as $outcomes
     | map(select(.type == "sample")) as $samples
     | ($samples | map(select($outcomes[.outcome] == "labelled") | .time_ns) | min) as $labelled
@@ -37,7 +39,7 @@ check_recording() {
   ((delay <= 1000)) || late_labels+=("$1: labels came after $delay ms: $counts")
 }
 
-# Of two turns one may be late, when the machine has let labelscope wait.
+# One of two turns may be late, if the machine has made labelscope wait.
 for turn in 1 2; do
   # The command outlives its recording.
   start record -F 199 -d 3 --overwrite -o r.jsonl -- taskset -c "$cpu" "$SPINNER"
@@ -59,7 +61,7 @@ for turn in 1 2; do
     fail "dump does not show the spinner's labels"
   kill -KILL "$target"
 
-  # A shell that is sampled already becomes the spinner.
+  # A shell that is already sampled becomes the spinner.
   mkfifo "$work/go"
   taskset -c "$cpu" bash -c 'read -r _ <"$1"; exec "$2"' shell "$work/go" "$SPINNER" >"$work/spinner" &
   target=$!

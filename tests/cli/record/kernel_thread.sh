@@ -1,9 +1,10 @@
-# A number that is a kernel thread's or a zombie's: both are called what they are, by each command, with exit 3.
+# The process ID of a kernel thread or a zombie: each command names which of them it is, with status
+# 3.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
-# said <words>: as they are, on one of the streams.
+# said <words>: checks that one of the streams has exactly these words.
 said() { grep -qF -- "$1" "$work/stdout" "$work/stderr" || fail "nothing says: $1"; }
-# called <what> <pid>
+# called <what> <pid>: checks what each command calls the process.
 called() {
   for backend in bpf ptrace; do
     run record -d 1 --backend "$backend" -p "$2"
@@ -17,7 +18,8 @@ called() {
   expect_status "$exit_unchecked" "check -p $2"
   said "$1"
 }
-# Its parent collects no exit status: it executes another program while the child runs, and sleep knows of no child.
+# Its parent collects no exit status: it executes another program while the child runs, and sleep
+# does not know of a child.
 mkfifo "$work/gate"
 # shellcheck disable=SC2016  # the inner shell's
 bash -c 'cat "$0" & exec sleep 300' "$work/gate" </dev/null >/dev/null 2>&1 &
@@ -31,7 +33,7 @@ wait_until "the parent sleeps" is_sleep
 is_zombie() { [[ $(state_of "$zombie") == Z ]]; }
 wait_until "the child has ended" is_zombie
 called "process $zombie has ended; it is a zombie until its parent, process $parent (sleep), asks" "$zombie"
-# In a pid namespace of a container there is none.
+# The pid namespace of a container has no kernel threads.
 for thread in /proc/[0-9]*; do
   [[ $(status_line "$thread/status" Kthread) == 1 ]] || continue
   called "process ${thread#/proc/} ($(cat "$thread/comm")) is a kernel thread" "${thread#/proc/}"

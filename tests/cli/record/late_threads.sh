@@ -1,4 +1,5 @@
-# Threads that get no processor do not stop in time: BPF reads them where it may, and who is not read is counted.
+# Threads that get no processor do not stop in time. BPF reads them where it may, and threads that
+# are not read are counted.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_sampling
@@ -7,7 +8,8 @@ need_command jq
 need_command taskset
 need_command chrt
 start_counting 20 0
-# Of this policy they get a three-hundredth of what each of the others gets on the one processor for all.
+# With this policy they get a three-hundredth of each other thread's share, on one processor for
+# all.
 cpu=$(taskset -p -c $$ | sed 's/.*: //; s/[-,].*//')
 taskset -a -p -c "$cpu" "$target" >"$work/stdout" 2>&1 || skip_test "threads cannot be kept on one processor"
 for _ in 1 2 3; do
@@ -31,7 +33,7 @@ late=$(jq .late_by_bpf "$work/stdout")
 ((late > 0)) || fail "no thread was read by BPF"
 expect_said "^labelscope: warning: $late threads? waited for a processor .*read by BPF"
 
-# The same words in a recording.
+# A recording has the same words.
 run record --backend ptrace --mode wall -F 20 -d 1 -p "$target" -o late.pb.gz
 expect_said 'samples with neither labels nor stack: [0-9]+ \(the thread waited for a processor'
 grep -q 'waits in the kernel' "$work/stderr" && fail "a thread that can run is said to wait in the kernel"

@@ -1,6 +1,8 @@
-# Without privilege: exit 4, one message that names the missing capabilities and how to give them.
+# Without privilege the status is 4, and one message names the missing capabilities and how to give
+# them.
 source "${BASH_SOURCE%/*}/../lib.sh"
-# Another user reaches neither a private build folder nor a private temporary one: it gets a copy in a public one.
+# Another user reaches neither a private build folder nor a private temporary one, and so gets a
+# copy in a public one.
 if ((EUID == 0)); then
   need_command setpriv
   chmod 755 "$work" && chmod 777 "$work/out"

@@ -1,4 +1,5 @@
-# A target that never runs gives no sample: exit 5, and the answer says that it was idle or off-CPU.
+# A target that never runs gives no sample: the status is 5, and the answer says that it was idle or
+# off-CPU.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 sleep 3600 </dev/null >/dev/null 2>&1 &
@@ -11,7 +12,7 @@ expect_status "$exit_no_sample" "an idle target"
 expect_said 'no sample'
 expect_no_stdout
 expect_said 'did not run on a processor'
-# Stopped is not idle.
+# A stopped target is not idle.
 kill -STOP "$target"
 is_stopped() { [[ $(state_of "$target") == T ]]; }
 wait_until "the target is stopped" is_stopped
@@ -20,7 +21,7 @@ expect_status "$exit_no_sample" "a stopped target"
 expect_said "process $target is stopped"
 ! grep -q idle "$work/stderr" || fail "a stopped target is said to be idle"
 kill -KILL "$target"
-# Short bursts: it has run, and was never seen.
+# The target runs in short bursts: it has run, and was never seen.
 bash -c 'while :; do for ((i = 0; i < 3000; i++)); do :; done; sleep 0.1; done' \
   </dev/null >/dev/null 2>&1 &
 target=$!

@@ -1,17 +1,19 @@
-# Stacks of programs that nobody has built for profiling are whole: of the distribution's own ones, while they compute, at
-# most one of a thousand ends before the start of its thread. They have no frame pointers, and no debug symbols are needed.
-# (tests/bench/stacks.py has servers, too, and perf beside.)
+# Stacks of programs that were not built for profiling are whole. The programs are the
+# distribution's own, and compute; at most one stack of a thousand ends before the start of its
+# thread. They have no frame pointers, and no debug symbols are needed. (tests/bench/stacks.py has
+# servers, too, and compares with perf.)
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
 
 tried=0
-# A kernel lowers the rate where a sample takes long, as on an emulated processor.
+# The kernel lowers the rate where a sample takes long, as on an emulated processor.
 rate=997
 ticks=$(rounds 120 200)
-# There, sampling begins seconds after the recording, when the tables of the program are made.
+# There, sampling begins seconds after the recording, when the program's tables are built.
 [[ -z ${LABELSCOPE_EMULATED:-} ]] || { rate=199 && ticks=400; }
-# expect_whole <program> <argument...>: one that computes without end, on what it is given as standard input if anything.
+# expect_whole <program> <argument...>: records one that computes without end, on the given standard
+# input, if any.
 expect_whole() {
   local program name=${1##*/} complete all
   program=$(command -v "$1") || return 0
@@ -28,7 +30,8 @@ expect_whole() {
   read -r complete all < <(jq -sr '.[] | select(.type == "ledger") | .written as $all
     | ([.counters[] | select(.name == "stacks-complete" or .name == "stacks-at-entry") | .count] | add // 0)
     | "\(.) \($all)"' "$name.jsonl")
-  # On an emulated processor the tables of a program take longer than a recording waits for them.
+  # On an emulated processor building a program's tables takes longer than a recording waits for
+  # them.
   if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
     all=$((all - $(jq -sr '[.[] | select(.type == "ledger") | .counters[] | select(.name == "stacks-no-table") | .count] | add // 0' "$name.jsonl")))
   fi

@@ -1,8 +1,9 @@
-# A recording that is over before it has begun says so, and nothing of a target that computes all the time.
+# A recording that ends before it has begun says so, and says nothing of a target that computes all
+# the time.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target
-# Ctrl-C while labelscope starts: as soon as it keeps signals for itself.
+# Ctrl-C comes while labelscope starts, as soon as it keeps signals for itself.
 takes_signals() { ((16#$(status_line "/proc/$recorder/status" SigBlk) >> 1 & 1)); }
 for backend in bpf ptrace; do
   start record --backend "$backend" -F 1 -p "$target" -o out.pb.gz --summary tenant --env-label NO_SUCH_VARIABLE
@@ -21,7 +22,7 @@ for life in 0.02 0.1 0.3; do
   wait "$short"
   ! grep -Eq 'of 0 ms|after 0 ms|idle' "$work/stderr" || fail "a target that lived $life s: what is said makes no sense"
 done
-# One that sleeps: how to see where.
+# The target sleeps, and the message says how to see where.
 sleep 300 &
 children+=("$!")
 run record -p "$!" -d 300ms -o out.pb.gz --summary tenant --label-deny nothing

@@ -1,10 +1,11 @@
-# What labelscope may do is little once it records: the capabilities of the table in docs/security.md, and no way to more.
-# What it has to do it still can: follow processes and libraries that come later. A command keeps all that it has.
+# Once it records, labelscope has few rights: the capabilities of the table in docs/security.md, and
+# no way to more. It can still do its work: follow processes and libraries that come later. A
+# command keeps all of its rights.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_command jq
 own=$((16#$(status_line /proc/self/status CapEff)))
-# set_of <capability...>: of these those that we have ourselves, as a number.
+# set_of <capability...>: prints those of them that we have ourselves, as a number.
 set_of() {
   local one mask=0
   for one; do mask=$((mask | 1 << one)); done
@@ -12,12 +13,12 @@ set_of() {
 }
 readonly kill=5 override=1 read_search=2 fowner=3 ptrace=19 nice=23 syslog=34 bpf=39 restore=40
 
-# expect_rights <what> <capability...>: of each thread of $recorder.
+# expect_rights <what> <capability...>: checks the rights of each thread of $recorder.
 expect_rights() {
   local what=$1 task name lines
   shift
   for task in /proc/"$recorder"/task/*/status; do
-    # Threads end meanwhile: that which reads the kernel's symbols, for example.
+    # Threads may end meanwhile, for example the one that reads the kernel's symbols.
     lines=$(cat "$task" 2>/dev/null)
     [[ -n $lines ]] || continue
     for name in CapEff CapPrm; do
@@ -51,7 +52,7 @@ check_backend() {
   wait_until "labelscope has dropped its rights" has_dropped
   wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
   expect_rights "by $backend" "${expected[@]}"
-  # A library, and with it labels, that come after the drop.
+  # A library, and with it labels, come after the drop.
   echo go >&4
   wait_until "the target has loaded the library" grep -q labelled "$work/said"
   wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 100))
@@ -62,14 +63,14 @@ check_backend() {
   exec 4>&-
   rm "$work/orders"
 }
-# What only some kernels and processors need.
+# Only some kernels and processors need these.
 more=()
 [[ $(uname -m) == aarch64 ]] && more+=("$nice")
 ran=
 if (need_sampling) >/dev/null; then
   check_backend bpf "$bpf" "$ptrace" "$read_search" "$restore" "$syslog" ${more[@]+"${more[@]}"}
   ran=1
-  # New processes and programs, all of them after the drop.
+  # New processes and programs all come after the drop.
   # shellcheck disable=SC2016
   run record -F 499 --backend bpf -o command.jsonl -- bash -c \
     'grep -E "^(Cap|NoNew)" /proc/self/status >"$1"; for i in 1 2 3; do "$0" --threads 2 --ms 400; done' \
@@ -104,7 +105,8 @@ for command in inspect check; do
 done
 [[ -n $ran ]] || skip_test "neither BPF nor ptrace may be used"
 
-# The file's name is given at the end, in a folder where only its owner may write: for that alone two more stay.
+# The file is renamed at the end, in a folder where only its owner may write. Two more capabilities
+# stay for that.
 ((EUID == 0 && own >> override & 1)) || exit 0
 mkdir foreign && chown 65534:65534 foreign && chmod 755 foreign
 start_busy_target
@@ -114,7 +116,7 @@ expect_rights "with an output for another user" "$ptrace" "$nice" "$read_search"
 wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
 end_recording "into a folder of another user"
 expect_pprof foreign/out.pb.gz
-# In place of another user's file, which stays that user's.
+# The output replaces another user's file, which stays that user's.
 chown 65534:65534 foreign/out.pb.gz && chmod 600 foreign/out.pb.gz
 run record --backend ptrace --mode wall -d 0.5 -p "$target" -o foreign/out.pb.gz --overwrite
 expect_status "$exit_ok" "in place of another user's file"

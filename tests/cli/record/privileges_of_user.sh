@@ -1,9 +1,9 @@
-# --drop-to: labelscope becomes another user before it reads anything, and reads all the same. So does one that root never
-# started, but that has file capabilities.
+# --drop-to: labelscope becomes another user before it reads anything, and can read all the same.
+# The same is true if an ordinary user starts a labelscope with file capabilities.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_command jq
-# A name that cannot be meant is told before anything is done.
+# An impossible name is reported before anything is done.
 run record -d 1 --drop-to no-such-user-here -p $$ -o out.jsonl
 expect_status "$exit_usage" "an unknown user"
 expect_said 'drop-to no-such-user-here: there is no such user'
@@ -14,8 +14,8 @@ uid=$(id -u nobody)
 chmod 755 "$work" && chmod 1777 "$work/out"
 start_target "$CROWD" --threads 2 --stay burn
 tids=$(true_tids | jq -s .)
-# expect_labelled <file>: enough samples of the labelled threads have labels, and none says that there are none. (By ptrace
-# a thread may stop too late on a busy machine.)
+# expect_labelled <file>: checks that enough samples of the labelled threads have labels, and that
+# none says that there are none. (With ptrace a thread may stop too late on a busy machine.)
 expect_labelled() {
   jq -se --argjson tids "$tids" '([.[] | select(.type == "thread") | select(.tid as $one | $tids | index($one)) | .id])
       as $threads
@@ -41,10 +41,10 @@ for backend in "${backends[@]}"; do
   expect_status "$exit_ok" "as nobody, by $backend"
   expect_labelled "$backend.jsonl"
   expect_named "$backend.jsonl" "$target" "$CROWD"
-  # The files are that user's.
+  # The files belong to that user.
   [[ $(stat -c %u "$backend.jsonl") == "$uid" ]] || fail "$backend.jsonl belongs to $(stat -c %U "$backend.jsonl")"
 done
-# A number does as well; where that user may not write is said before anything is sampled.
+# A number works as well. If that user may not write somewhere, that is reported before sampling.
 mkdir "$work/private" && chmod 700 "$work/private"
 run record --drop-to "$uid" -d 1 -p "$target" -o "$work/private/out.jsonl"
 expect_status "$exit_error" "a folder that the user may not write to"
@@ -53,7 +53,7 @@ run dump --drop-to nobody -p "$target"
 expect_status "$exit_ok" "dump as nobody"
 expect_shown 'thread\.0=number-0'
 
-# Who is not root cannot become somebody else.
+# A user that is not root cannot become another one.
 cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 command -v setpriv >/dev/null && "${drop[@]}" test -x "$work/labelscope" || exit 0
@@ -63,7 +63,7 @@ status=$?
 expect_status "$exit_permission" "root, for nobody"
 expect_said 'CAP_SETUID'
 
-# With file capabilities: what they give is dropped likewise, and root's process is read.
+# With file capabilities their rights are dropped likewise, and root's process is read.
 command -v setcap >/dev/null && setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep "$work/labelscope" 2>"$work/stderr" ||
   exit 0
 for backend in "${backends[@]}"; do

@@ -1,4 +1,5 @@
-# A 32-bit program cannot have labels of ABI v1: its threads are unreadable, and the reason is told, by every way to look.
+# A 32-bit program cannot have labels of ABI v1: its threads are unreadable, and every way to read
+# gives the reason.
 source "${BASH_SOURCE%/*}/../lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip_test "a 32-bit program is made for x86-64 alone"
 need_command as

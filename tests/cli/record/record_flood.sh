@@ -1,5 +1,5 @@
-# Code that is mapped at one new place after the other costs no memory, and fills no file: only what has samples is kept.
-# What was forgotten is counted.
+# Code that is mapped at one new place after the other costs no memory, and fills no file: only code
+# with samples is kept. What was dropped is counted.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -12,7 +12,7 @@ wait_until "the flood has begun" grep -qs ready "$work/mapper_said"
 start record -p "$target" -o out.jsonl
 wait_for_samples
 peak() { status_line "/proc/$recorder/status" VmHWM | tr -dc 0-9; }
-# Until everything that is bounded is full: some tens of thousands of mappings.
+# By then everything that is bounded is full: there are some tens of thousands of mappings.
 wait_until "the target has run for two seconds" has_run_until "$target" $(($(cpu_ticks "$target") + 200))
 before=$(peak)
 wait_until "the target has run for eight more" has_run_until "$target" $(($(cpu_ticks "$target") + 800))

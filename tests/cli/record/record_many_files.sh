@@ -1,5 +1,5 @@
-# A process that maps more files than labelscope may open does not take them from another one: that one's labels and
-# names are there. Where there is no descriptor at all, the message says which limit it is.
+# A process that maps more files than labelscope may open does not take them from another one, whose
+# labels and names are there. If there is no descriptor at all, the message names the limit.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_command jq
@@ -15,7 +15,7 @@ cp "$CROWD" "$copy_of_crowd"
 start_target "$copy_of_crowd" --threads 2 --stay burn
 tids=$(true_tids | jq -s .)
 
-# with_files <limit> <argument...>: labelscope as run() does, with this hard limit on open files.
+# with_files <limit> <argument...>: runs labelscope like run(), with this hard limit on open files.
 with_files() {
   local limit=$1
   shift
@@ -43,7 +43,7 @@ check_backend() {
       and ([$samples[] | select(.outcome == 1)] | length) == 0' out.jsonl >/dev/null ||
     fail "by $1: samples of labelled threads have no labels"
   expect_named out.jsonl "$target" "$copy_of_crowd"
-  # A file that nobody was seen in is no part of a recording.
+  # A file without samples is no part of a recording.
   (($(grep -c '"type":"module"' out.jsonl) < 100)) || fail "$(grep -c '"type":"module"' out.jsonl) modules by $1"
 }
 backends=()
@@ -52,7 +52,7 @@ backends=()
 ((${#backends[@]})) || skip_test "neither BPF nor ptrace may be used"
 for backend in "${backends[@]}"; do check_backend "$backend"; done
 
-# So few that something must fail: it is named, and what lifts it.
+# With so few descriptors something must fail: the message names it, and what raises the limit.
 for limit in 5 8 12; do
   with_files "$limit" record --backend "${backends[-1]}" -d 0.2 -p "$target" -o "few-$limit.jsonl"
   [[ $status == 0 ]] && continue

@@ -1,8 +1,8 @@
-# What a recording says: which backend, the answer first, that there are no labels once and not for each process, one
-# hint on the last line, and nothing of a file that was not written.
+# The messages of a recording: the backend, the answer first, that there are no labels (once, not
+# for each process), one hint on the last line, and nothing about a file that was not written.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
-# Long enough to be found and looked at by ptrace on any machine.
+# This is long enough for ptrace to find and stop it on any machine.
 loop='end=$((${EPOCHREALTIME/./} + 1000000)); while ((${EPOCHREALTIME/./} < end)); do :; done'
 cat >"$work/children.sh" <<EOF
 for ((n = 0; n < 12; n++)); do bash -c '$loop' & done
@@ -23,7 +23,7 @@ for backend in bpf ptrace; do
   [[ ${ledger[0]} == *" $all written, "* ]] || fail "the stacks are not those of the samples written"
 done
 
-# A device that takes nothing: said once in the common words, with no hint to open it.
+# The device takes nothing: the common error is printed once, without a hint to open the file.
 start_busy_target
 run record -d 1 -p "$target" -f pprof -o /dev/full
 expect_status "$exit_error" "-o /dev/full"
@@ -40,7 +40,7 @@ expect_status "$exit_error" "--summary >/dev/full"
 expect_said '^labelscope: cannot write the summary to stdout: No space left on device$'
 expect_said '^next: go tool pprof'
 
-# Tables by several options, whole where nobody looks at a terminal, and as JSON.
+# Several options give tables, which are whole if stdout is no terminal, and JSON.
 need_command jq
 name=$(printf 'x%.0s' {1..200})
 run record -d 1 -p "$target" --overwrite -o t.pb.gz --summary pid --summary comm,thread_id
@@ -55,7 +55,7 @@ jq -se --arg pid "$target" --arg name "$name" 'length == 2 and .[0].key == "pid"
 run record -d 1 -p "$target" --json
 expect_status "$exit_usage" "--json without --summary"
 
-# Root without capabilities is root of a container, where sudo helps nobody.
+# Root without capabilities is root of a container, where sudo does not help.
 if ((EUID == 0)) && command -v setpriv >/dev/null; then
   timeout --signal=KILL 60 setpriv --bounding-set=-all --inh-caps=-all \
     "$LABELSCOPE" record -d 1 --backend bpf -p "$target" >"$work/stdout" 2>"$work/stderr"
@@ -65,7 +65,7 @@ if ((EUID == 0)) && command -v setpriv >/dev/null; then
   ! grep -q sudo "$work/stderr" || fail "root is told to use sudo"
 fi
 
-# Colours are for terminals that have them.
+# Only terminals that have colours get them.
 if command -v script >/dev/null; then
   for term in xterm dumb; do
     TERM=$term timeout --signal=KILL 60 script -qec \

@@ -1,5 +1,5 @@
-# --backend auto where BPF is refused: ptrace is taken, and the reason said. Where both are, one message names what is
-# missing.
+# With --backend auto, ptrace is used if BPF is refused, and the reason is reported. If both are
+# refused, one message names what is missing.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 ((EUID == 0)) || skip_test "only root has capabilities to drop"
@@ -24,7 +24,7 @@ status=$?
 expect_status "$exit_permission" "bpf without BPF"
 expect_said 'cap_bpf'
 
-# Traced by somebody else already: nobody can stop it.
+# Another tracer already has the target, so it cannot be stopped.
 if command -v gdb >/dev/null; then
   mkfifo "$work/gdb_stdin"
   gdb -q -nx -batch -p "$target" -ex 'shell read line' <"$work/gdb_stdin" >"$work/gdb_said" 2>&1 &
@@ -35,7 +35,7 @@ if command -v gdb >/dev/null; then
   run record -p "$target" --backend ptrace -d 1s -o traced.jsonl
   expect_status "$exit_permission" "a target under gdb"
   expect_said 'traced|gdb'
-  # The target could not even be killed under gdb: a tracer hears of that first.
+  # The target could not even be killed under gdb, because a tracer receives signals first.
   exec {gdb_stdin}>&-
   wait "$gdb"
   [[ ! -e traced.jsonl ]] || fail "a file was left"

@@ -1,4 +1,5 @@
-# A command is recorded by ptrace from its start to its end, with its own exit status; Ctrl-C writes what there is.
+# ptrace records a command from its start to its end, with the command's exit status. Ctrl-C writes
+# what there is.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace

@@ -1,4 +1,5 @@
-# --mode cpu counts CPU time: with three threads a processor that all compute, waiting for a processor is not sampled.
+# --mode cpu counts CPU time: of three threads on one processor, all of which compute, those that
+# wait for the processor are not sampled.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
@@ -16,9 +17,10 @@ finish
 at_last=$(cpu_ticks "$target")
 expect_status "$exit_ok" "many computing threads"
 expect_ledger cpu.jsonl
-# CPU time in ticks of 10 ms. The target runs before and after the recording, too, which on a busy machine is much: at most
-# as many samples are due as it has run from first to last, and at least as many as it has run while labelscope sampled.
-# Ticks that were skipped have no samples; counting all threads at each tick would give three times as many.
+# CPU time is in ticks of 10 ms. The target also runs before and after the recording, which is much
+# on a busy machine. So there may be at most as many samples as it has run from first to last, and
+# at least as many as it has run while labelscope sampled. Ticks that were skipped have no samples.
+# If all threads were counted at each tick, there would be three times as many.
 jq -se --argjson most $((at_last - at_first)) --argjson ran $((after - before)) --argjson hz "$hz" '(map(select(.type == "ledger"))[0]) as $ledger
   | ($ledger.counters | map({key: .name, value: .count}) | from_entries) as $counters
   | ($counters.ticks / ($counters.ticks + ($counters["ticks-skipped"] // 0))) as $kept

@@ -1,10 +1,10 @@
-# By ptrace, too, a target is followed when it loads a library, forks, executes another program and ends.
+# ptrace, too, follows a target that loads a library, forks, executes another program and ends.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
 need_command jq
 
-# A library that is loaded during the recording: its labels are read from then on.
+# A library is loaded during the recording, and its labels are read from then on.
 mkfifo "$work/orders"
 "$LATE_LOADER" "$WRITER_LIBRARY" <"$work/orders" >"$work/said" 2>&1 &
 target=$!
@@ -27,8 +27,9 @@ jq -se 'map(select(.type == "sample"))
   fail "not half a second of samples with and without labels"
 exec 4>&-
 
-# A child, another program in the same process, and the end of both: each is a program of its own name. It waits for a
-# file that appears: bash's read with a time-out drops the line that it has just read when the time is over by then.
+# A child, another program in the same process, and the end of both: each is a program with a name
+# of its own. It waits for a file, because bash's read with a time-out loses a line that it has just
+# read when the time is over.
 copy_of_bash second-program
 second=$copy
 copy_of_bash forked-child

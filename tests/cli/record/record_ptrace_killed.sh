@@ -1,5 +1,5 @@
-# labelscope is killed in the middle of recordings by ptrace, again and again at random moments: the target never stays
-# stopped, never dies, and all its threads go on working.
+# labelscope is killed in the middle of recordings by ptrace, again and again at random moments. The
+# target never stays stopped, never dies, and all its threads work on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
@@ -10,7 +10,7 @@ turns=$(rounds 24 200)
 for ((turn = 1; turn <= turns; turn++)); do
   "$LABELSCOPE" record -p "$target" --backend ptrace --mode wall -F 2000 -o - >/dev/null 2>"$work/stderr" </dev/null &
   recorder=$!
-  # Every fourth is killed while it starts, perhaps; the others a moment after they have begun.
+  # Every fourth recording may be killed while it starts, the others a moment after they have begun.
   if ((turn % 4)); then
     for ((i = 0; i < 20000; i++)); do
       has_begun && break

@@ -1,5 +1,5 @@
-# By ptrace, the demo service's split by tenant and route is the one that the service measured itself, the stacks are
-# whole, and the ledger adds up.
+# With ptrace, the demo service's split by tenant and route is the one that the service measured
+# itself, the stacks are whole, and the ledger adds up.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
@@ -10,14 +10,15 @@ target=$!
 children+=("$target")
 wait_until "the demo service is ready" grep -q '^ready' "$work/service"
 
-# As many samples as in demo_test.sh.
+# This takes as many samples as demo_test.sh.
 record_for 700 -F 199 -p "$target" --backend ptrace -o demo.jsonl --summary tenant,http.route
 expect_status "$exit_ok" "recording the demo service by ptrace"
 kill -TERM "$target"
 wait "$target" || fail "the demo service ended with status $?"
 tail -n 1 "$work/service" >"$work/truth"
 
-# Shares of the samples that were read: on a loaded machine some threads do not stop in time.
+# Shares are of the samples that were read, since on a loaded machine some threads do not stop in
+# time.
 for key in tenant http.route; do
   jq -sr --arg key "$key" --slurpfile truth "$work/truth" '
     (map(select(.type == "labels")) | map({key: (.id | tostring), value: .labels}) | from_entries) as $sets
@@ -34,8 +35,8 @@ done
 expect_ledger demo.jsonl
 jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace" and .call_graph == "dwarf" and .mode == "cpu"' demo.jsonl \
   >/dev/null || fail "the header does not say how it was recorded"
-# The service is compiled as it comes; its threads begin in start_thread() or clone3() of libc. Nine of ten stacks
-# that were not cut reach that.
+# The service is built with the default flags. Its threads begin in start_thread() or clone3() of
+# libc, which nine of ten stacks reach unless they were cut.
 jq -se '(map(select(.type == "location")) | map({key: (.id | tostring), value: (.lines | map(.function))}) | from_entries)
     as $names
   | (map(select(.type == "stack")) | map({key: (.id | tostring), value: .locations}) | from_entries) as $stacks

@@ -1,4 +1,4 @@
-# --max-stop: a stack that takes longer to unwind is cut and flagged; labels are read all the same.
+# --max-stop: a stack that takes longer to unwind is cut and flagged. Labels are read all the same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace

@@ -1,5 +1,5 @@
-# A program that publishes nothing is unlabelled from its first sample on by ptrace, whatever it executes and forks: what
-# was sampled before its files were looked at had no labels either.
+# With ptrace, a program that publishes nothing is unlabelled from its first sample on, whatever it
+# executes and forks: samples from before its files were read had no labels either.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace

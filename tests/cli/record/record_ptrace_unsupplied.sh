@@ -1,5 +1,5 @@
-# Memory that nobody supplies keeps a recording by ptrace waiting with a thread held: after some seconds labelscope says
-# so and ends, and the thread goes on.
+# Memory that is never supplied keeps a recording by ptrace waiting while it holds a thread. After
+# some seconds labelscope reports that and ends, and the thread runs on.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/unsupplied.sh"
 start_unsupplied

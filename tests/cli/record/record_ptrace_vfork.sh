@@ -1,5 +1,5 @@
-# A parent that waits in vfork cannot be stopped: its other threads are recorded by ptrace, and with --mode wall it is
-# there as unreadable and counted.
+# A parent that waits in vfork cannot be stopped. ptrace records its other threads; with --mode wall
+# it is there as unreadable, and counted.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace

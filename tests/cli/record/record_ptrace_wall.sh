@@ -1,16 +1,17 @@
-# --mode wall samples every thread at every tick, asleep or not; --mode cpu only those that run.
+# --mode wall samples every thread at every tick, asleep or not. --mode cpu samples only those that
+# run.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
 need_command jq
-# 1 computes, 3 doze, and the first one waits for its stdin.
+# One thread computes, three sleep and wake, and the first one waits for its stdin.
 start_counting 1 3
 run record -p "$target" --mode wall -d 3s -F 50 -o wall.jsonl
 expect_status "$exit_ok" "wall mode"
 expect_ledger wall.jsonl
 jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace" and .mode == "wall"' wall.jsonl >/dev/null ||
   fail "the header does not say how it was recorded"
-# Ticks that were skipped have no samples: for each tick that was kept there is one of every thread.
+# Ticks that were skipped have no samples. Each tick that was kept has one of every thread.
 jq -se '(map(select(.type == "ledger"))[0]) as $ledger
   | ($ledger.counters | map({key: .name, value: .count}) | from_entries) as $counters
   | $ledger.taken == 5 * $counters.ticks
@@ -20,14 +21,14 @@ expect_target_goes_on "after a recording"
 
 run record -p "$target" --backend ptrace --mode cpu -d 3s -F 50 -o cpu.jsonl
 expect_status "$exit_ok" "cpu mode"
-# Dozing takes a thread some microseconds in each millisecond, waiting for stdin nothing.
+# A dozing thread runs for some microseconds in each millisecond; waiting for stdin takes no time.
 jq -se --argjson pid "$target" '(map(select(.type == "thread")) | map({key: (.id | tostring), value: .tid}) | from_entries)
     as $tids
   | map(select(.type == "sample") | $tids[.thread | tostring]) as $samples
   | ($samples | group_by(.) | map(length) | max) >= 0.5 * ($samples | length)
     and all($samples[]; . != $pid)' cpu.jsonl >/dev/null || fail "cpu mode samples threads that do not run"
 
-# One that never runs: samples in wall mode, none in cpu mode.
+# A target that never runs has samples in wall mode, and none in cpu mode.
 sleep 300 &
 target=$!
 children+=("$target")

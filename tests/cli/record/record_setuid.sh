@@ -1,4 +1,5 @@
-# A set-user-ID program belongs to its file's owner: a user that records it hears that, and not that the kernel waits.
+# A set-user-ID program belongs to its file's owner. A user that records it gets that message, and
+# not one about a waiting kernel.
 source "${BASH_SOURCE%/*}/../lib.sh"
 ((EUID == 0)) || skip_test "a set-user-ID program of root needs root to be made"
 need_command setpriv

@@ -1,5 +1,5 @@
-# Unwind tables are built in a process without rights: it is there while labelscope records, and a file that gives
-# no table is named with the reason.
+# Unwind tables are built in a process without rights. It exists while labelscope records, and a
+# file that gives no table is named with the reason.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_sampling

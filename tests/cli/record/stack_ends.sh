@@ -1,7 +1,8 @@
-# How many stacks reach the start of their thread is counted, not guessed: of a program without frame pointers none do
-# along frame pointers, and all by call frame information, through BPF and through ptrace. Every sample is counted by its
-# stack's end. A command begins in the loader, which may have frame pointers: only stacks from the program's own code are
-# judged by what that code has.
+# The number of stacks that reach the start of their thread is counted, not estimated. For a program
+# without frame pointers none do along frame pointers, and all by call frame information, with BPF
+# and with ptrace. Every sample is counted by its stack's end. A command begins in the loader, which
+# may have frame pointers, so only stacks from the program's own code are judged by what that code
+# has.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -20,7 +21,7 @@ complete_counted_and_all() {
   jq -sr '.[] | select(.type == "ledger") | [.counters[] | select(.name | startswith("stacks-"))] as $ends
     | "\([$ends[] | select(.name == "stacks-complete") | .count] | add // 0) \([$ends[].count] | add // 0) \(.written)"' "$1"
 }
-# Samples of the program's own code, and those of them whose stack is complete.
+# Prints the samples of the program's own code, and how many of them have a complete stack.
 own_and_complete() {
   jq -sr --arg program "$work/busy" 'def of(what): map(select(.type == what));
     [of("module")[] | select(.path == $program) | .id] as $modules
@@ -29,7 +30,7 @@ own_and_complete() {
     | [of("sample")[] | .stack as $one | .count as $count | $stacks[] | select(.id == $one) | {"end": .end, count: $count}]
     | "\([.[].count] | add // 0) \([.[] | select(.end == "complete") | .count] | add // 0)"' "$1"
 }
-# The program ends by itself when it has used a processor for 1.2 s, however long that takes.
+# The program ends by itself after 1.2 s of CPU time, however long that takes.
 run record -F 499 --backend bpf --call-graph fp -o bpf.jsonl -- "$work/busy"
 expect_status "$exit_ok" "by frame pointers"
 read -r complete counted all < <(complete_counted_and_all bpf.jsonl)
@@ -37,7 +38,7 @@ read -r own whole < <(own_and_complete bpf.jsonl)
 ((own > 100)) || fail "only $own of $all samples are of the program's own code"
 ((whole == 0)) || fail "$whole of $own stacks without frame pointers are said to be complete"
 ((counted == all)) || fail "$counted of $all stacks by frame pointers have an end"
-# What is said of all stacks is what was counted.
+# The message about all stacks has the number that was counted.
 share=$(sed -n 's/^\([0-9.]*\)% of the stacks reach the start of their thread.*/\1/p' "$work/stderr")
 awk -v said="${share:-100}" -v complete="$complete" -v all="$counted" \
   'BEGIN { wrong = said - 100 * complete / all; exit !(wrong < 0.6 && wrong > -0.6) }' ||

@@ -1,5 +1,6 @@
-# Recording by ptrace and dump unwind by tables that a worker without rights has built. A
-# file that gives none is named with the reason, and so is one whose worker dies; labels are read all the same.
+# record by ptrace and dump unwind by tables that a worker without rights has built. A file that
+# gives none is named with the reason, and so is one whose worker dies. Labels are read all the
+# same.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
@@ -49,7 +50,8 @@ expect_status "$exit_ok" "dump"
 expect_shown '^    spin'
 expect_shown '^    main'
 
-# The file says no more where its call frame information is. The program runs on in another page of it.
+# The file no longer says where its call frame information is. The program runs on another page of
+# it.
 printf '\0\0' | dd of="$work/library.so" bs=1 seek=54 conv=notrunc status=none
 run dump --stacks --max-stop 20s -p "$target"
 expect_status "$exit_ok" "dump of a process with a damaged file"
@@ -66,7 +68,8 @@ jq -se 'map(select(.type == "ledger"))[0].counters | any(.name == "stacks-no-tab
 # Every worker is killed as soon as it is seen.
 cc -O2 -fomit-frame-pointer -fPIC -shared -o "$work/library.so" "$work/library.c" || fail "no library"
 start_host
-# With the shell's own commands: a worker may be done before another program has begun.
+# This uses only the shell's own commands, since a worker may be done before another program has
+# begun.
 without_workers() {
   local list child name state children_now
   start "$@"

@@ -1,9 +1,11 @@
-# A target that becomes another program during the recording is followed: one profile with both of them, exit 0.
+# A target that becomes another program during the recording is followed: one profile has both, and
+# the status is 0.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
 copy_of_bash second-program
-# A file that appears, no line to read: bash's read with a time-out drops a line when the time is over by then.
+# It waits for a file instead of a line, because bash's read with a time-out loses a line when the
+# time is over.
 bash -c 'until [[ -e $1 ]]; do for ((i = 0; i < 20000; i++)); do :; done; done
   exec "$2" -c "while :; do :; done"' first-program "$work/go" "$copy" </dev/null >/dev/null 2>&1 &
 target=$!

@@ -1,4 +1,4 @@
-# A target that ends, ends the recording: by itself, with its profile, exit 0.
+# A target that ends, ends the recording, which has its profile and status 0.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target

@@ -1,9 +1,11 @@
-# Labels of Go's runtime/pprof: programs linked in each way, that know what they computed with which labels.
+# Labels of Go's runtime/pprof, in programs that are linked in each way and know what they computed
+# with which labels.
 source "${BASH_SOURCE%/*}/../lib.sh"
 [[ -x $GO_LABELS/static ]] || need_command go
 [[ -x $GO_LABELS/static ]] || fail "the Go programs were not built: cmake --build ... --target labelscope_go_labels"
 
-# Each sample's labels are those of one goroutine, all of them; and the shares are what the goroutines computed.
+# Each sample must have all labels of one goroutine, and the shares must be those that the
+# goroutines computed.
 check_recording() {
   python3 - "$1" "$2" <<'PYTHON' || fail "$3"
 import json, os, sys
@@ -40,8 +42,8 @@ for worker, units in labelled.items():
     share = units / done
     error = 4 * (share * (1 - share) / found) ** 0.5 + 0.04
     if abs(seen.get(worker, 0) / found - share) > error: sys.exit(f"{worker} has {seen.get(worker, 0) / found:.3f} of the labelled samples, and {share:.3f} of the work")
-# An emulated processor without access flags of its own has pages that only a fault makes readable; kernels before 6.18
-# cannot ask for one.
+# On an emulated processor without access flags of its own, some pages become readable only by a
+# fault, which kernels before 6.18 cannot ask for.
 if unreadable * (10 if "LABELSCOPE_EMULATED" in os.environ else 50) > total: sys.exit(f"{unreadable} of {total} samples are unreadable")
 if max(len(each) for each in threads.values()) < 2: sys.exit("no goroutine was seen in two threads")
 enough = 2 if "LABELSCOPE_EMULATED" in os.environ else 3  # of a hundred samples
@@ -54,7 +56,7 @@ record_variant() {
   shift 2
   rm -f "$work/stdin"
   start_target "$@"
-  # What unshare has started is the program.
+  # The program is the child of unshare.
   [[ $1 == unshare ]] && target=$(pgrep -P "$target")
   record_for "$ticks" --backend "$backend" -F "$frequency" -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
@@ -64,16 +66,17 @@ record_variant() {
   check_recording "$work/$name.$backend.jsonl" "$work/truth" "$name by $backend"
 }
 load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
-# The library wants 1 KiB of static TLS, which glibc of aarch64 has only for what is there from the start.
+# The library wants 1 KiB of static TLS. glibc on aarch64 has that only for libraries that are there
+# from the start.
 [[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
-# An emulated processor takes so long for a sample that the kernel lowers what it allows.
+# Samples on an emulated processor take so long that the kernel lowers the highest rate.
 frequency=299
 ticks=$(rounds 150 800)
 variants=(static stripped pie cgo cgo_pie)
 if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
   frequency=99
   ticks=400
-  variants=(static cgo_pie)  # without thread-local storage, and with; how each is found, inspect says
+  variants=(static cgo_pie)  # without and with thread-local storage; inspect says how each is found
 fi
 backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
@@ -88,14 +91,14 @@ if unshare --pid --fork true 2>/dev/null; then
   done
 fi
 
-# Where the running goroutine is: without cgo, aarch64 has it in a register alone; thread-local data of C lies before the
-# thread pointer on x86-64, and behind it on aarch64.
+# The place of the running goroutine differs. Without cgo, aarch64 has it in a register only;
+# thread-local data of C lies before the thread pointer on x86-64, and behind it on aarch64.
 if [[ $(uname -m) == aarch64 ]]; then
   access=register slot='register x28' moved='plus 0x'
 else
   access='local exec' slot='TLS, the thread pointer minus 0x8' moved='minus 0x'
 fi
-# dump says the same of one moment, and how it got there.
+# dump says the same of one moment, and how it was found.
 rm -f "$work/stdin"
 start_target "$GO_LABELS/static"
 run dump -p "$target" --explain
@@ -114,7 +117,8 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
 fi
 exec 8>&-
 
-# The files alone. With cgo and much thread-local data of C, the slot is not where Go's linker would put it.
+# Now only the files are read. With cgo and much thread-local data of C, the slot is not where Go's
+# linker would put it.
 for name in static stripped pie cgo; do
   run inspect "$GO_LABELS/$name"
   expect_status "$exit_ok" "inspect $name"

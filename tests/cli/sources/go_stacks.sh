@@ -1,6 +1,6 @@
-# Stacks and names of a Go program without symbols and without call frame information: its runtime knows both. Functions
-# without a frame keep their direct caller (runtime.memclrNoHeapPointers), and assembly without frame pointers has
-# callers at all (SHA-256).
+# Stacks and names of a Go program without symbols and call frame information, whose runtime has
+# both. Functions without a frame keep their direct caller (runtime.memclrNoHeapPointers), and
+# assembly without frame pointers has callers (SHA-256).
 source "${BASH_SOURCE%/*}/../lib.sh"
 [[ -x $GO_STACKS ]] || need_command go
 [[ -x $GO_STACKS ]] || fail "the Go program was not built: cmake --build ... --target labelscope_go_stacks"

@@ -1,4 +1,5 @@
-# A library that is loaded during the recording: its labels are read from then on, with nothing to be done.
+# A library is loaded during the recording: its labels are read from then on, without any action of
+# the user.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 mkfifo "$work/orders"
@@ -18,7 +19,7 @@ finish
 expect_status "$exit_ok" "a target that loads a library"
 expect_pprof out.pb.gz
 expect_said "^  $target .*labels from .*libcustomlabels"
-# Half a second of CPU time on either side of the event, at 99 Hz.
+# There is half a second of CPU time on either side of the event, at 99 Hz.
 labelled=$(grep -Eo '[0-9,]+ labelled' "$work/stderr" | tail -1 | tr -dc '0-9')
 unlabelled=$(grep -Eo '[0-9,]+ unlabelled' "$work/stderr" | tail -1 | tr -dc '0-9')
 ((labelled >= 20)) || fail "only $labelled labelled samples after the library was loaded"

@@ -1,11 +1,13 @@
-# Variables that the user names, in a program that knows no label ABI: each type, in the program and in a library that it
-# has loaded with dlopen(), hidden ones, static ones; stripped; by every way of reading. Thread 0 has null pointers.
+# Variables that the user names, in a program that knows no label ABI: each type, in the program and
+# in a library that it has loaded with dlopen(), including hidden and static ones, and stripped,
+# with every way to read. Thread 0 has null pointers.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 start_target "$VARIABLES" "$VARIABLES_LIBRARY"
 read -r zero one < <(true_tids | tr '\n' ' ')
 
-# expect_threads <what> <labels of thread 0> <labels of thread 1>: as "key=value key=value", in any order.
+# expect_threads <what> <labels of thread 0> <labels of thread 1>: checks them as "key=value
+# key=value", in any order.
 expect_threads() {
   expect_status "$exit_ok" "$1"
   local tid labels
@@ -28,7 +30,7 @@ hidden_0='exe_hidden=0 lib_hidden=0 exe_local=1000 l=1000'
 hidden_1='exe_hidden=-1 lib_hidden=-1 exe_local=1001 l=1001'
 spaces() { sed -i 's/text 1/text_1/g' "$work/stdout"; }
 
-# all_of <what> <dump argument>...
+# all_of <what> <dump argument>...: checks all variables in the output.
 all_of() {
   local what=$1
   shift
@@ -49,7 +51,7 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
   all_of "a core" --core "$work/core.$target"
 fi
 
-# --- for people
+# --- the text for people
 run dump -p "$target" --tls exe_u8:u8 --tls lib_f64:f64
 expect_shown "^  labels from .*/$(basename "$VARIABLES") \\(exe_u8:u8, local exec\\) @$(basename "$VARIABLES"):exe_u8:u8\$"
 expect_shown "^Thread +$one .*exe_u8=201@$(basename "$VARIABLES"):exe_u8:u8"
@@ -60,7 +62,7 @@ expect_shown 'its text at 0x'
 expect_shown 'exe_current=text 1'
 expect_shown 'which is null: no label'
 
-# --- what is not there
+# --- missing variables
 run dump -p "$target" --explain --tls exe_u9:u8
 expect_status "$exit_ok" "a variable that is not there"
 expect_shown 'no-variable: no file that it has loaded has a thread-local variable exe_u9; of [0-9]+ that there are, these are closest: exe_u8 in '
@@ -83,7 +85,7 @@ expect_said 'put it all into quotes'
 run dump -p "$target" --tls exe_u8:int
 expect_status "$exit_usage" "an unknown type"
 expect_said 'there is no such type; the types are u8, '
-# A pointer that is none.
+# This is no pointer.
 run dump -p "$target" --explain --tls "exe_u64->:u8"
 expect_shown '^  bad-pointer: '
 
@@ -113,13 +115,13 @@ sys.exit(f"seen {seen}, not {expected}" if {t: seen.get(t) for t in expected} !=
 PYTHON
 }
 expect_recorded ptrace
-# It is there, and leads nowhere in every thread.
+# The variable is there, and leads nowhere in every thread.
 record_for 50 --backend ptrace -F 199 -p "$target" --tls "exe_u64->:u8" --tls "exe_u8:u8" -o "$work/nowhere.folded"
 expect_said '^--tls exe_u64->:u8: no sample has a value of it: .*labelscope dump --explain'
 ! grep -q 'exe_u8:u8: no sample' "$work/stderr" || fail "a variable with values is said to have none"
 if (need_sampling >/dev/null); then expect_recorded bpf; fi
 
-# --- stripped: what the dynamic symbols name is still there, the rest has no name
+# --- stripped: the variables of dynamic symbols are still there, the others have no names
 if command -v strip >/dev/null; then
   exec 8>&-
   wait_until "the target ends" is_gone "$target"
@@ -132,7 +134,7 @@ if command -v strip >/dev/null; then
   expect_threads "stripped" "$numbers_0" "$numbers_1"
   run dump -p "$target" --tls lib_hidden:i32
   expect_said 'no file that it has loaded has a thread-local variable lib_hidden; .*closest: '
-  # Another file in their places, as an upgrade leaves it: they are still meant by their names.
+  # Other files are in their places, as after an upgrade. The names still mean the old files.
   rm "$work/stripped" "$work/stripped.so"
   run dump --json -p "$target" --tls stripped:exe_u8:u8=a --tls stripped.so:lib_i16:i16=b
   expect_threads "deleted files" 'a=200 b=-300' 'a=201 b=-301'

@@ -1,5 +1,5 @@
-# OpenTelemetry's thread context of node, of a program that makes up node's objects: each of the four ways from an object
-# to its record, and what is wrong with a map, by each way to read it.
+# OpenTelemetry's thread context of node, in a program that makes up node's objects: each of the
+# four ways from an object to its record, and errors of a map, with each way to read.
 source "${BASH_SOURCE%/*}/../lib.sh"
 
 cat >"$work/expected.py" <<'PYTHON'
@@ -63,7 +63,8 @@ for writer in 5.16 5.17 5.19 5.20; do
   stop_target
 done
 
-# The process says later how its objects are laid out: until then samples tell that, and from then on have their labels.
+# The process says later how its objects are laid out. Until then samples report that this is
+# missing, and from then on they have labels.
 start_target "$NODE_CONTEXTS" 5.17 quiet
 run dump -p "$target" --explain
 expect_shown 'neither the entry nor the process context says where an object has its record'
@@ -74,7 +75,7 @@ wait_until "labelscope records" has_begun_or_ended
 wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo tell >&8
 wait_until "the process has told" grep -qsx told "$work/truth"
-let_look 6000  # the mappings are searched for a process context each five seconds
+let_look 6000  # labelscope looks for a process context every five seconds
 wait_until "there are samples after that" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 kill -INT "$recorder"
 finish

@@ -1,9 +1,9 @@
-# OpenTelemetry's thread context and process context, of a program that writes both by the documents: every record
-# of its threads, by each way to read them.
+# OpenTelemetry's thread context and process context, of a program that writes both by the
+# documents: every record of its threads, with each way to read.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$OTEL_CONTEXTS"
 
-# What each thread has, before and after the process names the key 9.
+# This is what each thread has, before and after the process names the key 9.
 cat >"$work/expected.py" <<'PYTHON'
 import json
 trace = "0102030405060708090a0b0c0d0e0f10"
@@ -27,7 +27,7 @@ def truth(path):
 attributes = [{"key": "service.name", "value": "shop"}, {"key": "service.version", "value": "1.2\x1b[31m"}]
 PYTHON
 
-# expect_dump <what> <grown: 0 or 1>: $work/stdout is the dump of every thread.
+# expect_dump <what> <grown: 0 or 1>: checks the dump of every thread in $work/stdout.
 expect_dump() {
   expect_status "$exit_ok" "$1"
   PYTHONPATH=$work python3 - "$work/stdout" "$work/truth" "$2" <<'PYTHON' || fail "$1"
@@ -45,7 +45,7 @@ sys.exit("\n".join(problems) or 0)
 PYTHON
 }
 
-# expect_recording <backend> <grown>
+# expect_recording <backend> <grown>: checks a recording.
 expect_recording() {
   expect_status "$exit_ok" "record by $1"
   expect_ledger "$work/$1.jsonl"
@@ -60,7 +60,7 @@ sets = {line["id"]: {label["key"]: label["value"] for label in line["labels"]} f
 threads = {line["id"]: line["tid"] for line in of["thread"]}
 seen = {}
 for sample in of["sample"]:
-    # On a busy machine a thread may not stop in time: then nothing was read.
+    # On a busy machine a thread may not stop in time, and then nothing was read.
     if outcomes[sample["outcome"]] == "no-thread-pointer": continue
     part = parts.get(threads[sample["thread"]])
     words = [flag for bit, flag in enumerate(flags) if sample["flags"] >> bit & 1 and flag not in ("retried", "stack-cut")]
@@ -103,7 +103,7 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
   expect_dump "a core" 0
 fi
 
-# A recording that has begun sees the name that the process publishes later. (Samples before have none.)
+# A running recording gets the name that the process publishes later. (Earlier samples have none.)
 backend=ptrace
 if ((by_bpf)); then backend=bpf; fi
 start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/grown.jsonl" --overwrite
@@ -111,7 +111,7 @@ wait_until "labelscope records" has_begun_or_ended
 wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo grow >&8
 wait_until "the process has another key" grep -qsx grown "$work/truth"
-let_look 1500  # what is looked at once a second
+let_look 1500  # labelscope looks once a second
 wait_until "there are samples after that" has_run_or_ended $(($(cpu_ticks "$target") + 100))
 kill -INT "$recorder"
 finish
@@ -122,7 +122,7 @@ expect_dump "dump with the new key" 1
 record "$backend"
 at_rest expect_recording "$backend" 1
 
-# A fork has records, and the names are its parent's.
+# A fork has records, and its parent's names.
 echo fork >&8
 wait_until "a child" grep -qs '^forked ' "$work/truth"
 run dump -p "$(sed -n 's/^forked //p' "$work/truth")" --json
@@ -136,7 +136,7 @@ expect_shown "^process $target: service\\.name=shop"
 run report "$work/$backend.jsonl" -o "$work/out.pb.gz"
 gzip -dc "$work/out.pb.gz" | grep -aq "attribute of process $target: service.name=shop" || fail "the comment in pprof"
 
-# The file alone.
+# Now only the file is read.
 run inspect "$OTEL_CONTEXTS"
 expect_status "$exit_ok" "inspect"
 expect_shown '^  otel_thread_ctx_v1$'

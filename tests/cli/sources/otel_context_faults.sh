@@ -1,7 +1,8 @@
-# Process contexts that are none: each is told by its name, costs only the names of keys, and never the IDs.
+# Faulty process contexts: each fault is reported by its name, and loses only the names of keys,
+# never the IDs.
 source "${BASH_SOURCE%/*}/../lib.sh"
 
-# expect_fault <fault of the program> <finding> <what is said>
+# expect_fault <fault of the program> <finding> <what is said>: checks the report of this fault.
 expect_fault() {
   "$OTEL_CONTEXTS" "$1" <"$work/stdin" >"$work/truth" 2>/dev/null &
   target=$!

@@ -1,4 +1,5 @@
-# OpenTelemetry's contexts as libotelcontext.so publishes them: labelscope finds all of it, by each way to read.
+# OpenTelemetry's contexts as libotelcontext.so publishes them: labelscope finds all of it, with
+# each way to read.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$OTEL_WRITER"
 library=${OTEL_LIBRARY//./\\.}
@@ -19,7 +20,7 @@ def truth(path):
 def attributes(name): return [{"key": "service.name", "value": name}, {"key": "service.version", "value": "1.2"}]
 PYTHON
 
-# expect_dump <what>: $work/stdout is the dump of every thread.
+# expect_dump <what>: checks the dump of every thread in $work/stdout.
 expect_dump() {
   expect_status "$exit_ok" "$1"
   PYTHONPATH=$work python3 - "$work/stdout" "$work/truth" <<'PYTHON' || fail "$1"
@@ -50,7 +51,7 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
   expect_dump "a core"
 fi
 
-# A fork says itself what it is, and has the names of its parent.
+# A fork publishes its own context, and has the names of its parent.
 echo fork >&8
 wait_until "a child" grep -qs '^forked ' "$work/truth"
 run dump -p "$(sed -n 's/^forked //p' "$work/truth")" --json
@@ -63,7 +64,7 @@ labels = {label["key"]: label["value"] for label in dump["threads"][0]["labels"]
 sys.exit(0 if (labels, dump["attributes"]) == (expected["whole"][1], attributes("child")) else f"{dump}")
 PYTHON
 
-# It keeps to the rules: as a file, at any moment, and between any two instructions of its updates.
+# It keeps to the rules, as a file, at any moment, and between any two instructions of its updates.
 run check --strict "$OTEL_LIBRARY"
 expect_status "$exit_ok" "check of the file"
 expect_shown ': 6 rules looked at, all met'

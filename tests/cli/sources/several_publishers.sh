@@ -1,5 +1,6 @@
-# A process with three publishers that disagree about "tenant": the executable, a library and a copy of it. Every
-# format names whose value is whose, none is lost, and stderr says that they disagree.
+# A process with three publishers that disagree about "tenant": the executable, a library and a copy
+# of it. Every format shows the publisher of each value, none is lost, and stderr says that they
+# disagree.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -11,26 +12,27 @@ while read -r line <&"${RIVALS[0]}" && [[ $line != ready ]]; do truth+=("$line")
 ((${#truth[@]} == 2)) || skip_test "the target cannot run here: ${truth[*]}"
 program=$(basename "$RIVALS_PROGRAM") library=$(basename "$RIVALS_LIBRARY")
 
-# The truth, by module name: which "tenant" the target set there (the two copies share a name).
+# This is the truth by module name: the "tenant" that the target set there (the two copies share a
+# name).
 values=$(printf '%s\n' "${truth[0]}" | jq -r '.variables[] | .module as $m | .labels[]
   | select(.key == "74656e616e74") | "\($m) \(.value)"' | while read -r module hex; do
   printf '%s %b\n' "$module" "$(sed 's/../\\x&/g' <<<"$hex")"
 done | sort)
 (($(wc -l <<<"$values") == 3)) || fail "the target itself has not three values: $values"
 
-# The executable's value is known by its name; of the copies either may come first.
+# The executable's value is known by its name. Either of the copies may come first.
 own=$(sed -n "s/^$program //p" <<<"$values")
 mapfile -t copies < <(sed -n "s/^$library //p" <<<"$values")
 pair="($own@$program\\|(${copies[0]}@$library\\|${copies[1]}@$library#2|${copies[1]}@$library\\|${copies[0]}@$library#2))"
 
-# check_recording <backend>
+# check_recording <backend>: records, and checks all formats.
 check_recording() {
   rm -f r.*
   run record --backend "$1" -d 2 -F 199 -p "$target" -o r.jsonl -o r.folded -o r.pb.gz --group-by tenant --summary tenant
   expect_status "$exit_ok" "three publishers, by $1"
   expect_said "different values"
 
-  # jsonl: publishers by index, resolved through the process's list.
+  # In jsonl, publishers are indices into the process's list.
   recorded=$(jq -rs '(map(select(.type == "process"))[0].publishers | map(split("/") | last)) as $names
     | (map(select(.type == "labels" and (.labels | length) > 0))[0].labels)
     | map(select(.key == "tenant")) | .[] | "\($names[.publisher]) \(.value)"' r.jsonl | sort)

@@ -4,7 +4,7 @@ start_target "$CONTEXTS"
 read -r whole plain none torn < <(true_tids | tr '\n' ' ')
 library=${CONTEXT_LIBRARY//./\\.}
 
-# expect_threads <what>: each thread of $work/stdout as the target has told it.
+# expect_threads <what>: checks each thread of $work/stdout against what the target has printed.
 expect_threads() {
   local what=$1
   expect_status "$exit_ok" "$what"
@@ -28,7 +28,7 @@ expect_shown 'the record has span 0x2a, root span 0xfedcba9876543210'
 expect_shown 'a checksum of 0: the thread is just writing the record'
 expect_shown '^  torn-record: '
 
-# shares <backend>: the share of each thread's time by label, and the ledger.
+# expect_recorded <backend>: checks the share of each thread's time by label, and the ledger.
 expect_recorded() {
   local backend=$1
   record_threads 150 --backend "$backend" -F 199 -p "$target" -o "$work/$backend.jsonl" --overwrite
@@ -44,7 +44,7 @@ sets = {line["id"]: {label["key"]: label["value"] for label in line["labels"]} f
 threads = {line["id"]: line["tid"] for line in of["thread"]}
 seen = {}
 for sample in of["sample"]:
-    # On a busy machine a thread may not stop in time: then nothing was read.
+    # On a busy machine a thread may not stop in time, and then nothing was read.
     if outcomes[sample["outcome"]] == "no-thread-pointer": continue
     labels = json.dumps(sets[sample["labels"]], sort_keys=True)
     seen.setdefault(threads[sample["thread"]], set()).add((outcomes[sample["outcome"]], labels))
@@ -66,7 +66,7 @@ if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore"
   run dump --core "$work/core.$target"
   expect_threads "a core"
 fi
-# The file alone.
+# Now only the file is read.
 run inspect "$CONTEXT_LIBRARY"
 expect_status "$exit_ok" "inspect"
 expect_shown "publishes labels as context_tls_v1 wants it"
@@ -77,7 +77,8 @@ expect_shown '^ +"context_tls_v1": '
 run check "$CONTEXT_LIBRARY"
 expect_status "$exit_ok" "check"
 expect_shown 'libthreadcontext\.so: 3 rules looked at, all met'
-# Both sources of one process, each by its own rules. A torn record is one that is being written.
+# Both sources of one process are checked, each by its own rules. A torn record counts as one that
+# is being written.
 run check -p "$target" --format json
 expect_status "$exit_ok" "check of both"
 python3 - "$work/stdout" <<'PYTHON' || fail "not the rules of both sources"
@@ -86,8 +87,8 @@ report = json.load(open(sys.argv[1]))
 process = [subject["rules"] for subject in report["subjects"] if subject["name"].startswith("process ")]
 sys.exit(process if process != [[f"LS0{n}" for n in range(40, 49)] + ["LS110"]] else 0)
 PYTHON
-# A process that has the library and never a context: its file is checked, and nothing else could be.
-# (A library with a sanitizer cannot be preloaded; and a blank would be the end of its name.)
+# A process has the library and never a context: its file is checked, and nothing else could be. (A
+# library with a sanitizer cannot be preloaded, and neither can one whose name has a blank.)
 cp "$CONTEXT_LIBRARY" "$work/libthreadcontext.so"
 preload=libthreadcontext.so
 if LD_LIBRARY_PATH=$work LD_PRELOAD=$preload true 2>/dev/null; then

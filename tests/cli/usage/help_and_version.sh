@@ -1,4 +1,4 @@
-# Help and version are asked for, so they are data: stdout, exit 0.
+# Help and version are data, because the user asks for them: stdout, status 0.
 source "${BASH_SOURCE%/*}/../lib.sh"
 run --version
 expect_status "$exit_ok" "--version"

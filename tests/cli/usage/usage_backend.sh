@@ -1,4 +1,4 @@
-# Ways of sampling that do not exist: exit 2, and what does.
+# A way of sampling that does not exist gives status 2, and the list of those that exist.
 source "${BASH_SOURCE%/*}/../lib.sh"
 expect_usage() {
   local said=$1

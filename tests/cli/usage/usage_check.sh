@@ -1,4 +1,4 @@
-# What cannot be meant is refused with exit 2 and a sentence that names it.
+# Impossible arguments are refused with status 2 and a sentence that names them.
 source "${BASH_SOURCE%/*}/../lib.sh"
 refused() {
   local words=$1

@@ -1,4 +1,4 @@
-# A duration below zero or not a duration: exit 2 and a sentence with the value in it.
+# A duration below zero, or no duration, gives status 2 and a sentence with the value in it.
 source "${BASH_SOURCE%/*}/../lib.sh"
 for value in -1 -1s soon 5parsecs ''; do
   run record -d "$value" -- true

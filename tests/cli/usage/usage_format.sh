@@ -1,4 +1,5 @@
-# A format that does not exist, named or by extension: exit 2, and the answer lists those that do.
+# A format that does not exist, by name or by extension, gives status 2, and the answer lists those
+# that exist.
 source "${BASH_SOURCE%/*}/../lib.sh"
 for arguments in '-f svgz' '-o out.svgz'; do
   # shellcheck disable=SC2086  # two words each

@@ -1,4 +1,4 @@
-# What is typed by mistake, or for help: an answer that fits.
+# A typing error, or a request for help, gets an answer that fits.
 source "${BASH_SOURCE%/*}/../lib.sh"
 run -V
 expect_status "$exit_ok" "-V"

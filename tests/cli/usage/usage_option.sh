@@ -1,4 +1,4 @@
-# An unknown option, an unknown command, no command: exit 2, nothing on stdout.
+# An unknown option, an unknown command, or no command gives status 2, and nothing on stdout.
 source "${BASH_SOURCE%/*}/../lib.sh"
 run record --no-such-option -p 1
 expect_status "$exit_usage" "unknown option"
@@ -14,7 +14,8 @@ run no-such-command
 expect_status "$exit_usage" "unknown command"
 expect_said 'no-such-command'
 expect_no_stdout
-# refused <what stderr says> <argument...>: and no word of the library that parses options.
+# refused <what stderr says> <argument...>: checks this, and that there is no word of the library
+# that parses options.
 refused() {
   local words=$1
   shift
@@ -37,7 +38,7 @@ refused '--duration: a value is wanted, and -p is an option' record --duration -
 refused '--overwrite takes no value' record --overwrite=false -p $$
 refused 'there is no such option' record --no-such-option -p $$
 
-# What perf and py-spy call it: how labelscope does.
+# perf and py-spy have these names for options, and the answer has labelscope's.
 refused '-g; stacks are taken without -g' record -g -p $$
 refused '--summary thread_id' record -t $$
 refused '-p PID' record -a

@@ -1,4 +1,4 @@
-# No target, two kinds of target, or a PID that is no number: exit 2.
+# No target, two kinds of target, or a PID that is no number gives status 2.
 source "${BASH_SOURCE%/*}/../lib.sh"
 run record -d 1
 expect_status "$exit_usage" "no target"
@@ -9,8 +9,8 @@ for value in abc 0 -5 12x 99999999999999999999 '' 1,,2; do
   run record -d 1 -p "$value"
   expect_status "$exit_usage" "-p '$value'"
 done
-# One word for each option: what follows is neither another target nor another output.
-# refused <what stderr says> <argument...>
+# Each option takes one word, so what follows is neither another target nor another output.
+# refused <what stderr says> <argument...>: checks this.
 refused() {
   run record "${@:2}"
   expect_status "$exit_usage" "${*:2}"
