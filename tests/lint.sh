@@ -55,7 +55,8 @@ for entry in reader/src/*; do
   failed=1
 done
 forbid_but "a public header includes public ones" '#include "' '#include "labelscope/' reader/include
-# The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined beside it.
+# The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined
+# beside it.
 order=(bytes label_block label_handle thread_state label_set current_set thread_draft thread_labels thread_scope
   label_set_api run_with)
 left=()

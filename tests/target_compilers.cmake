@@ -1,12 +1,12 @@
-# The compilers of programs under test, which are C and built without the flags of the tree:
+# The compilers for programs under test, which are in C and built without the flags of the tree:
 #
-#   gcc         the compiler where it is one of GNU (clang 14 has not all dialects of TLS); never empty
-#   musl_gcc    the same for musl; empty where there is none
+#   gcc         the compiler if it is GNU's, otherwise gcc (clang 14 lacks dialects of TLS)
+#   musl_gcc    the same for musl; it is empty if there is none
 #   musl_lib    the folder with musl's start files
 #
-# Each is one program, so that it can be handed on as one word. For another processor two scripts are written that
-# stand for the cross compiler: it looks for lld under a name of its own, and Debian's specs of musl are for a
-# compiler and a musl that are at home at the root.
+# Each is one program, so that it can be passed on as one word. For another processor, two scripts run
+# the cross compiler, because it looks for lld under a name of its own, and Debian's specs of musl are
+# for a compiler and a musl that are installed in the root folder.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(gcc ${CMAKE_C_COMPILER})
 else()
@@ -15,7 +15,7 @@ else()
 endif()
 find_program(LABELSCOPE_LLD ld.lld)
 
-# labelscope_compiler_script(<name> <command>...): build/.../compilers/<name>
+# labelscope_compiler_script(<name> <command>...): writes the script compilers/<name> of the build.
 function(labelscope_compiler_script name)
   set(script ${CMAKE_BINARY_DIR}/compilers/${name})
   list(TRANSFORM ARGN REPLACE "^.+$" "'\\0'" OUTPUT_VARIABLE command)  # folders may have spaces
@@ -41,7 +41,7 @@ if(CMAKE_CROSSCOMPILING)
     string(REPLACE " /usr/" " ${sysroot}/usr/" specs "${specs}")
     string(REPLACE "-L/usr/" "-L${sysroot}/usr/" specs "${specs}")
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/compilers/musl-gcc.specs CONTENT "${specs}" @ONLY)
-    # Outlined atomic operations are for glibc: they ask it for what the processor can do.
+    # Outlined atomic operations need glibc, which they ask for the processor's features.
     labelscope_compiler_script(musl-gcc ${CMAKE_BINARY_DIR}/compilers/gcc
       -specs=${CMAKE_BINARY_DIR}/compilers/musl-gcc.specs -mno-outline-atomics)
     set(musl_gcc ${CMAKE_BINARY_DIR}/compilers/musl-gcc)
@@ -55,7 +55,7 @@ else()
   set(musl_lib ${LABELSCOPE_MUSL_LIB})
 endif()
 
-# gcc's words for the two dialects of general dynamic code, which differ from one processor to the other.
+# gcc's names of the two dialects of general dynamic code differ between processors.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(dialect_gnu -mtls-dialect=trad)
   set(dialect_gnu2 -mtls-dialect=desc)

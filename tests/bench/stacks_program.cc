@@ -112,13 +112,14 @@ asm(".text\n.globl in_assembly\nin_assembly:\n.cfi_startproc\n"
     "push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbx, 0\n"
     "sub $0x70, %rsp\n.cfi_adjust_cfa_offset 0x70\n" SPIN("1", "100000") "call called_by_assembly\n"
     "add $0x70, %rsp\n.cfi_adjust_cfa_offset -0x70\n"
-    "pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbx\n" SPIN("2", "100000") "ret\n.cfi_endproc\n");
+    "pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbx\n" SPIN("2", "100000")
+    "ret\n.cfi_endproc\n");
 #else
 #define SPIN(label, count) "ldr x9, =" count "\n" label ": subs x9, x9, #1\nb.ne " label "b\n"
 asm(".text\n.globl in_assembly\nin_assembly:\n.cfi_startproc\n"
     "str x30, [sp, #-112]!\n.cfi_adjust_cfa_offset 112\n.cfi_rel_offset 30, 0\n" SPIN("1", "100000")
-    "bl called_by_assembly\nldr x30, [sp], #112\n.cfi_restore 30\n.cfi_adjust_cfa_offset -112\n" SPIN("2", "100000")
-    "ret\n.cfi_endproc\n.ltorg\n");
+    "bl called_by_assembly\nldr x30, [sp], #112\n.cfi_restore 30\n.cfi_adjust_cfa_offset -112\n"
+    SPIN("2", "100000") "ret\n.cfi_endproc\n.ltorg\n");
 #endif
 
 int main() {

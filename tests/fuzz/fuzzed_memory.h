@@ -1,5 +1,5 @@
-// Memory that an input makes up: pages as {page number, length / 4, bytes}, which an address space of
-// 16 pages repeats for ever, so that wild pointers hit something.
+// Memory that an input makes up: pages as {page number, length / 4, bytes}, which an address space
+// of 16 pages repeats for ever, so that wild pointers hit something.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// OpenTelemetry's bytes of a process: the message of its process context, which names the keys, and a
-// record that uses them. The input is the record's size (2 bytes), the record, the message.
+// OpenTelemetry's bytes of a process: the message of its process context, which names the keys, and
+// a record that uses them. The input is the record's size (2 bytes), the record, the message.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// bpf/sampling/perf_events.cc and bpf/sampling/perf_ring.cc: the texts and records that the kernel writes.
+// bpf/sampling/perf_events.cc and bpf/sampling/perf_ring.cc: the texts and records that the kernel
+// writes.
 #include "bpf/sampling/perf_events.h"
 
 #include <linux/perf_event.h>

@@ -1,19 +1,21 @@
-# The resolver matrix: one publisher (publisher.c), built in every way that changes how its thread-local
-# variable is reached.
+# The resolver matrix: one publisher (publisher.c), built in every way that changes how its
+# thread-local variable is reached.
 #
 #   {glibc, musl} x {bfd, lld, gold} x {gnu, gnu2, ie} x shape
 #
-# gnu and gnu2 are the two dialects of general dynamic code (on aarch64 gcc calls them trad and desc), ie is
-# initial exec. Shapes: the publisher in the executable (pie, nopie, static, static-pie), in a library there
-# at start (start), in one that is loaded later (dlopen, dlopen64k, and nosurplus: without optional static
-# TLS). After them come single cases that one axis alone does not reach. A combination's name is
-# libc-linker-dialect-shape.
+# gnu and gnu2 are the two dialects of general dynamic code (on aarch64 gcc calls them trad and
+# desc), ie is initial exec. Shapes: the publisher in the executable (pie, nopie, static,
+# static-pie), in a library there at start (start), in one that is loaded later (dlopen, dlopen64k,
+# and nosurplus: without optional static TLS). After them come single cases that one axis alone does
+# not reach. A combination's name is libc-linker-dialect-shape.
 #
-# A case is one line of matrix/cases.txt, fields separated by |: name, program, module that holds a linked
-# publisher (empty: the program), option, libraries to dlopen (by commas), environment, tool that is missing.
+# A case is one line of matrix/cases.txt, fields separated by |: name, program, module that holds a
+# linked publisher (empty: the program), option, libraries to dlopen (by commas), environment, tool
+# that is missing.
 #
-# What a toolchain cannot build does not stop the build: try_build.sh records it, list_unbuildable.sh lists it,
-# and tests/process/resolver_matrix_test.cc skips what matrix_expected.txt knows and fails on the rest.
+# What a toolchain cannot build does not stop the build: try_build.sh records it,
+# list_unbuildable.sh lists it, and tests/process/resolver_matrix_test.cc skips what
+# matrix_expected.txt knows and fails on the rest.
 set(dir ${CMAKE_CURRENT_BINARY_DIR}/matrix)
 file(MAKE_DIRECTORY ${dir})
 set(stamps "")
@@ -58,8 +60,8 @@ function(matrix_build output kind)
   set(stamps ${stamps} ${dir}/${output}.tried PARENT_SCOPE)
 endfunction()
 
-# matrix_case(<name> PROGRAM file [MODULE name] [OPTION --name=file] [LIBRARIES file...] [ENVIRONMENT setting])
-# The option's file and the libraries are in this directory.
+# matrix_case(<name> PROGRAM file [MODULE name] [OPTION --name=file] [LIBRARIES file...]
+#             [ENVIRONMENT setting]): the option's file and the libraries are in this directory.
 function(matrix_case name)
   cmake_parse_arguments(arg "" "PROGRAM;MODULE;OPTION;ENVIRONMENT" "LIBRARIES" ${ARGN})
   list(JOIN arg_LIBRARIES "," libraries)

@@ -1,4 +1,5 @@
-# A second label source: the thread context of libthreadcontext.so, beside custom labels in the same process.
+# A second label source: the thread context of libthreadcontext.so, beside custom labels in the same
+# process.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CONTEXTS"
 read -r whole plain none torn < <(true_tids | tr '\n' ' ')

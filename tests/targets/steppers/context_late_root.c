@@ -1,4 +1,5 @@
-/* A thread context whose checksum is never 0: it is right for the new span while the old root is still there. */
+/* A thread context whose checksum is never 0: it is right for the new span while the old root is
+ * still there. */
 #include "customlabels/thread_context.h"
 #include "stepper.h"
 

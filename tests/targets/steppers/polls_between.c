@@ -27,6 +27,8 @@ void stepper_begin(void) {
   PUBLISH(&block.set);
 }
 
-void stepper_update(int turn) { overwrite(0x4242424242424242 + (uint64_t)turn % 8 * 0x0101010101010101); }
+void stepper_update(int turn) {
+  overwrite(0x4242424242424242 + (uint64_t)turn % 8 * 0x0101010101010101);
+}
 
 void stepper_end(void) { PUBLISH(NULL); }

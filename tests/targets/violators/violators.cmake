@@ -1,11 +1,11 @@
-# Writers that break one rule of labelscope check each (and correct ones that break none), for the tests of its
-# three depths. A writer is a folder whose name begins with the code of the rule, or with "good-", because the
-# file's own name is one of the things that are checked:
+# Writers that break one rule of labelscope check each (and correct ones that break none), for the
+# tests of its three depths. A writer is a folder whose name begins with the code of the rule, or
+# with "good-", because the file's own name is one of the things that are checked:
 #
 #   violators/static/LS031-initial-exec/libcustomlabels.so
 #
-# Built without the flags of the tree, as the matrix is. A depth is a file of its own: static.cmake, live.cmake;
-# those of the third are in ../steppers/steppers.cmake.
+# Built without the flags of the tree, as the matrix is. A depth is a file of its own: static.cmake,
+# live.cmake; those of the third are in ../steppers/steppers.cmake.
 set(violators_dir ${CMAKE_CURRENT_BINARY_DIR}/violators)
 set(violators_source ${CMAKE_CURRENT_SOURCE_DIR}/violators)
 set(violators_files "")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the writer library, then builds and runs programs against it that know nothing of this tree: through CMake
-# and through pkg-config, with the shared and with the static library. WRITER_BUILD_DIR, SOURCE_DIR and CFLAGS_USED
-# come from ctest.
+# Installs the writer library, then builds and runs programs against it that know nothing of this
+# tree: through CMake and through pkg-config, with the shared and with the static library.
+# WRITER_BUILD_DIR, SOURCE_DIR and CFLAGS_USED come from ctest.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -77,7 +77,8 @@ expect_runs "$work/by_pkg_config_static"
 expect_publisher "$work/by_pkg_config_static"
 expect_no_api "$work/by_pkg_config_static"
 
-# A handle that a program stores to the variable itself would show no labels: that does not compile, in C or C++.
+# A handle that a program stores to the variable itself would show no labels: that does not compile,
+# in C or C++.
 for language in c c++; do
   for store in '' 'custom_labels_current_set = set;' 'custom_labels_labelset_t** slot = &custom_labels_current_set; *slot = set;'; do
     printf '#include "customlabels.h"\nint main(void) { custom_labels_labelset_t* set = custom_labels_new(0); %s return set != custom_labels_current_set; }\n' \
