@@ -9,7 +9,7 @@
 namespace labelscope {
 namespace {
 
-// What stands before the bytes of each label. With a source that sends raw bytes there is no key,
+// This head is before the bytes of each label. With a source that sends raw bytes there is no key,
 // and the value is these bytes.
 struct LabelHead {
   std::uint8_t publisher;
@@ -28,7 +28,7 @@ class LabelWriter {
   }
 
  private:
-  // Once: this is done for every sample.
+  // The bytes grow only once, because this is done for every sample.
   static std::byte* grow(std::vector<std::byte>& bytes, std::size_t size) {
     const std::size_t start = bytes.size();
     bytes.resize(start + size);
@@ -42,7 +42,8 @@ class LabelWriter {
   std::byte* out_;
 };
 
-// Takes label bytes apart. They are our own, so where they break off they merely end.
+// This takes label bytes apart. labelscope itself has made them, so if they break off, they merely
+// end.
 class LabelReader {
  public:
   explicit LabelReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -69,7 +70,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A raw reading of one publisher.
+// Appends a raw reading of one publisher.
 void append_raw(const RawReading& raw, const ThreadView& view, std::vector<std::byte>& bytes) {
   LabelWriter writer(bytes, sizeof(LabelHead) + raw.bytes.size());
   writer.put({view.publisher, static_cast<std::uint8_t>(view.recipe->source), 0,
@@ -170,7 +171,7 @@ Observation observation_of(const WireLabels& labels, const ProcessFacts* facts) 
   Observation seen = decode_label_bytes(bytes, facts);
   if (labels.outcome != LS_LABELLED) seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
-  // Blocks with nothing in them.
+  // There are blocks with nothing in them.
   if (seen.outcome == LS_UNLABELLED && labels.outcome == LS_LABELLED) {
     seen.outcome = LS_UNREADABLE_MALFORMED;
   }

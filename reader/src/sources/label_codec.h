@@ -1,12 +1,12 @@
-// Labels on their way from where they were read to a profile.
+// These are the steps of labels from where they were read to a profile.
 //
 //   label blocks (label_blocks.h) --+
 //                                   +--> label bytes: equal for equal labels --> labels
 //   LabelSet, read without BPF -----+      (most samples end here: the bytes are known)
 //
-// Decoding applies the rules that a BPF program has no room for: of equal keys of one publisher the
-// first counts, publishers are merged, and the bytes of a source that sends no words are given to
-// it. Thread-safe.
+// Decoding applies the rules for which a BPF program has no room: the first of equal keys of one
+// publisher counts, publishers are merged, and the bytes of a source that sends no words are given
+// to it. All functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -21,32 +21,34 @@
 
 namespace labelscope {
 
-// The labels of a record, checked; a view of its bytes.
+// The labels of a record, checked. This is a view of its bytes.
 struct WireLabels {
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;
   ls_label_cursor start{};  // before the first label
 };
 
-// `bytes`: exactly a ls_label_head and what follows it. kMalformed: they contradict themselves.
+// `bytes` are exactly a ls_label_head and what follows it. Fails with kMalformed if they contradict
+// themselves.
 Result<WireLabels> open_labels(std::span<const std::byte> bytes);
 
 // Appends label bytes, without the gaps of the blocks.
 void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes);
 void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes);
 
-// observe(), but with label bytes in the place of labels. What they mean by the facts of the process
-// is found out later, when the thread is no longer held.
+// Does what observe() does, but with label bytes in place of labels. Their meaning by the facts of
+// the process is found out later, when the thread is no longer held.
 Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                              const MemorySource& memory, std::vector<std::byte>& bytes);
 
-// Labelled; unlabelled where there are no bytes; unreadable where raw bytes give no label. `flags`
-// has only what decoding finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT, LS_UNKNOWN_KEY, ...); add the
-// sample's. `facts`: of the process that they are from, which names keys; null: it says nothing.
+// The result is labelled; unlabelled if there are no bytes; unreadable if raw bytes give no label.
+// `flags` has only what decoding finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT, LS_UNKNOWN_KEY, ...);
+// add the sample's. `facts` are those of the process that the bytes are from, which name keys; null
+// if it publishes none.
 Observation decode_label_bytes(std::span<const std::byte> bytes,
                                const ProcessFacts* facts = nullptr);
 
-// Outcome, flags and labels at once.
+// Returns outcome, flags and labels at once.
 Observation observation_of(const WireLabels& labels, const ProcessFacts* facts = nullptr);
 
 }  // namespace labelscope

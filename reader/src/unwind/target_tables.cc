@@ -14,15 +14,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Programs have some hundred modules. One with more, or with larger ones, or with such that take
-// longer only wants to waste our time.
+// Programs have a few hundred modules. These limits stop a program with more or larger modules, or
+// with tables that take longer, which may be hostile.
 constexpr std::size_t kMaxTables = 4096;
 constexpr std::size_t kMaxRows = 1ULL << 28;  // 1 GiB
 constexpr std::chrono::seconds kMaxTime{60};
 
 std::size_t rows_of(const TargetTables::Table& table) { return table ? table->rows.size() : 0; }
 
-// Where the module begins that this mapping is a part of.
+// Returns where the module begins that this mapping is a part of.
 const Mapping* first_of(const std::vector<Mapping>& mappings, std::size_t index) {
   for (std::size_t i = index + 1; i-- > 0;) {
     if (mappings[i].file != mappings[index].file) break;
@@ -31,7 +31,7 @@ const Mapping* first_of(const std::vector<Mapping>& mappings, std::size_t index)
   return nullptr;
 }
 
-// JIT compilers map files, too.
+// Returns whether the file is ELF, because JIT compilers map other files, too.
 bool is_elf(const Target& target, std::optional<Address> module) {
   char magic[SELFMAG] = {};
   return module && target.memory().read(*module, std::as_writable_bytes(std::span(magic))) &&
@@ -86,7 +86,7 @@ Status TargetTables::load(const Target& target) {
   views_.clear();
   for (std::size_t i = 0; i < mappings->size() && mappings_.size() < LS_UNWIND_MAX_MAPPINGS; ++i) {
     const Mapping& mapping = (*mappings)[i];
-    // [vsyscall] is the kernel's.
+    // Mappings at such addresses ([vsyscall]) are the kernel's.
     if (!mapping.executable || mapping.end > INT64_MAX) continue;
     const bool vdso = mapping.path == "[vdso]";
     const bool of_file = mapping.file || vdso;
@@ -109,7 +109,7 @@ Status TargetTables::load(const Target& target) {
   return {};
 }
 
-// Its table is this one; null: it has none.
+// Sets the table of a mapping; null if it has none.
 void TargetTables::settle(const Target& target, std::size_t index, const Table& table) {
   Place& place = places_[index];
   ls_unwind_mapping& entry = mappings_[index];

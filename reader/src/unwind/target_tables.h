@@ -1,5 +1,6 @@
-// The executable mappings of a target, and the unwind tables of their files. Programs map files that
-// no stack ever leads through; so a table is made when the first one does.
+// TargetTables has the executable mappings of a target, and the unwind tables of their files.
+// Programs map many files through which no stack ever leads, so a table is made when the first
+// stack does.
 #pragma once
 
 #include <chrono>
@@ -18,30 +19,30 @@ namespace labelscope {
 class TargetTables {
  public:
   using Table = std::shared_ptr<const UnwindTable>;
-  // Null where a file cannot be used.
+  // A table is null if its file cannot be used.
   using Files = std::map<FileId, Table>;
 
-  // `files` is shared by processes that run the same files, and used on one thread.
+  // `files` is shared by processes that run the same files, and is used on one thread.
   TargetTables(std::shared_ptr<Files> files, BuildUnwindTable build)
       : files_(std::move(files)), build_(std::move(build)) {}
 
-  // Everything that is mapped now, with the tables that are there already.
+  // Loads everything that is mapped now, with the tables that are there already.
   Status load(const Target& target);
   // Sets where the walk finds mappings and tables. Files of another processor have no table.
   void give(ls_walk& walk, Machine machine) const;
-  // A walk has ended in the mapping that starts there, for want of a table.
+  // Notes that a walk has ended in the mapping that starts there, for want of a table.
   void want(Address start);
   bool wants() const { return !wanted_.empty(); }
-  // Makes the tables that are wanted, as far as that can be. Slow.
+  // Makes the tables that are wanted, as far as possible. It is slow.
   void make(const Target& target);
   const std::shared_ptr<Files>& files() const { return files_; }
 
  private:
-  // What mappings_ does not have of a mapping.
+  // The properties of a mapping that mappings_ does not have.
   struct Place {
     Mapping mapping;
     std::optional<Address> module;  // where the module begins in memory
-    bool tried = false;             // its table is there, or cannot be had
+    bool tried = false;             // true if its table is there, or cannot be made
   };
   using MemoryKey = std::pair<Address, FileId>;  // where the module begins
   using Modules = std::map<MemoryKey, Table>;
@@ -58,7 +59,7 @@ class TargetTables {
   std::vector<ls_unwind_mapping> mappings_;  // sorted
   std::vector<Place> places_;                // of these
   std::vector<std::size_t> wanted_;          // of these, too
-  std::vector<Table> tables_;                // that mappings_ name
+  std::vector<Table> tables_;                // the tables to which mappings_ refer
   std::vector<ls_walk_table> views_;         // of these
   std::chrono::steady_clock::duration spent_{0};
 };

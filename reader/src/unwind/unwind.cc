@@ -1,7 +1,7 @@
-// Unwinder over the tables of target_tables.h, by the same step that samples in the kernel take
-// (unwind_step.h). The thread is held while its stack is unwound, so that must be quick: a table that
-// is not there yet ends it, and is made when the thread runs again. After the deadline a step gets no
-// memory, and is the last.
+// This is the Unwinder over the tables of target_tables.h, by the same step that samples in the
+// kernel take (unwind_step.h). The thread is held while its stack is unwound, so that must be
+// quick: if a table is not there yet, the stack ends, and the table is made when the thread runs
+// again. After the deadline a step gets no memory, and is the last.
 #include "unwind/unwind.h"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ class TableUnwinder final : public Unwinder {
   ls_walk walk_{};
 };
 
-// Why it ends, in words. Empty where code and frame pointers say that this is the start.
+// Returns in words why the stack ends, or nothing if code and frame pointers show that this is the
+// start.
 std::string words(const ls_walk& walk) {
   switch (walk.end) {
     case LS_STACK_ROOT:

@@ -1,5 +1,6 @@
-// Stacks from call frame information (.eh_frame, .debug_frame), made into tables before: whole also
-// for code without frame pointers. For a thread that holds still: stopped, or in a core file.
+// An Unwinder takes stacks by call frame information (.eh_frame, .debug_frame), which was made into
+// tables before: they are whole also for code without frame pointers. It is for a thread that is
+// stopped, or in a core file.
 #pragma once
 
 #include <chrono>
@@ -17,16 +18,16 @@
 namespace labelscope {
 
 struct UnwoundStack {
-  // Leaf first: the program counter, then return addresses as they are (not moved back). What a
-  // signal interrupted is not at a call: there it is the address plus one. So of every frame but
-  // the first, one byte less is in the instruction that the thread is at.
+  // The leaf comes first: the program counter, then return addresses as they are (not moved back).
+  // Code that a signal interrupted is not at a call: its frame is the address plus one. So for
+  // every frame but the first, one byte less is in the instruction that the thread is at.
   // LS_FRAME_BY_FP is set in those found along frame pointers.
   std::vector<Address> frames;
   ls_stack_end end = LS_STACK_MISSING;
   std::string cut;  // why it ends before the root, in words; empty for a whole stack
 };
 
-// Not thread-safe.
+// It is not thread-safe.
 class Unwinder {
  public:
   static constexpr std::size_t kMaxFrames = 512;  // LS_WALK_MAX_FRAMES
@@ -34,22 +35,22 @@ class Unwinder {
 
   virtual ~Unwinder() = default;
   // Looks at what is mapped, and reads no file. A module that cannot be used only shortens stacks;
-  // where code has no call frame information, frame pointers are followed. `like`: shares the tables
-  // of files with an unwinder of another target, which is then used on the same thread. `build`: how
-  // a file becomes a table; empty: by libdw, in this process.
+  // if code has no call frame information, frame pointers are followed. The unwinder shares the
+  // tables of files with `like`, an unwinder of another target, which is then used on the same
+  // thread. `build` makes the table of a file; if it is empty, libdw does that in this process.
   static Result<std::unique_ptr<Unwinder>> open(const Target& target,
                                                 const Unwinder* like = nullptr,
                                                 const BuildUnwindTable& build = {});
-  // After the target's mappings changed: forgets what is gone.
+  // Call this after the target's mappings changed: it forgets what is gone.
   virtual Status refresh(const Target& target) = 0;
-  // Without a deadline it takes as long as it takes (bounded by kMaxFrames).
+  // Without a deadline, only kMaxFrames bounds the time.
   virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                               std::optional<Clock::time_point> deadline) = 0;
-  // Whether a stack has ended in a module whose table was not made yet (LS_STACK_NO_TABLE), since
-  // they were made last.
+  // Returns whether a stack has ended in a module whose table was not made yet (LS_STACK_NO_TABLE),
+  // since tables were made last.
   virtual bool lacks_tables() const = 0;
-  // Makes those, so that the same stack goes further: up to the next such module, or to its end.
-  // Slow, so no thread is to be held meanwhile. The target is that of open().
+  // Makes those tables, so that the same stack goes further: up to the next such module, or to its
+  // end. It is slow, so no thread may be held meanwhile. The target is that of open().
   virtual void make_tables(const Target& target) = 0;
 };
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the step of the unwinder (unwind_step.h) searches before it comes to a table: the mappings
- * of a process, and for each the table of its file. */
+/* The step of the unwinder (unwind_step.h) searches these lists before it comes to a table: the
+ * mappings of a process, and for each the table of its file. */
 #ifndef LABELSCOPE_UNWIND_LISTS_H
 #define LABELSCOPE_UNWIND_LISTS_H
 
 #include "unwind_table/unwind_rules.h"
 
-/* Executable mappings of a process. Steps of the search: 14. */
+/* The limit of executable mappings of a process. The search takes 14 steps. */
 #define LS_UNWIND_MAX_MAPPINGS 16383
 
-/* Numbers of modules that are none. */
+/* These numbers stand in place of a module. */
 #define LS_UNWIND_NO_TABLE 0xffffffffU /* a file whose table is missing */
 #define LS_UNWIND_NO_FILE 0xfffffffeU  /* memory that a program wrote code to */
 
 struct ls_unwind_mapping {
   __u64 start;
   __u64 end;
-  __u64 text; /* where the module's first page is, or would be */
+  __u64 text; /* address of the module's first page, also if that is not mapped */
   __u32 module;
   __u32 list;
 };
@@ -32,7 +32,7 @@ struct ls_unwind_process {
   __u32 first;
   __u32 count;
   __u32 list;
-  __u32 exec_count; /* the list is of the program after so many execs (wire.h) */
+  __u32 exec_count; /* the list is for the program after so many execs (wire.h) */
 };
 
 #endif /* LABELSCOPE_UNWIND_LISTS_H */

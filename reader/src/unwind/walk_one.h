@@ -1,5 +1,6 @@
-/* The walk for one processor. Included by walk_x86_64.c and walk_aarch64.c, which name the processor
- * and the function (LS_WALK). Gives the step (unwind_step.h) its tables and its memory. */
+/* This is the walk for one processor. walk_x86_64.c and walk_aarch64.c include it, and define the
+ * processor and the name of the function (LS_WALK). It gives the step (unwind_step.h) its tables
+ * and its memory. */
 #include <string.h>
 
 #include "unwind/walk.h"
@@ -17,8 +18,8 @@ static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* 
   return memory->walk->read(memory->walk->self, out, size, address) != 0;
 }
 
-/* The step asks for everything by numbers. Module, page and rule follow each other; so the numbers
- * of pages and rules are those of the module that was asked for last. */
+/* The step asks for everything by numbers, in the order of module, page and rule. So the numbers of
+ * pages and rules are those of the module that was asked for last. */
 static _Thread_local struct {
   const struct ls_walk* walk;
   const struct ls_walk_table* table;
@@ -55,7 +56,7 @@ static const struct ls_unwind_rule* ls_unwind_rule_at(__u32 number) {
 
 #include "unwind/unwind_step.h"
 
-/* A call through a bad pointer has only left its return address. */
+/* Goes to the caller after a call through a bad pointer, which has only left its return address. */
 static void ls_step_before_call(const struct ls_memory* memory, struct ls_unwind* w) {
 #if defined(__TARGET_ARCH_arm64)
   (void)memory;
@@ -87,7 +88,8 @@ void LS_WALK(struct ls_walk* walk) {
       break;
     }
     const _Bool known = w.end == LS_STACK_NOT_WANTED && ls_unwind_locate(&w);
-    /* What leads nowhere was no return address; but an interrupted thread was there. */
+    /* An address that leads nowhere was no return address; but an interrupted thread was really
+     * there. */
     if (!known && w.returned) break;
     walk->pc = w.pc;
     walk->frames[walk->count] = (w.pc + (walk->count != 0 && !w.returned)) | mark;

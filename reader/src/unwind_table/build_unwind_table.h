@@ -1,6 +1,6 @@
-// The unwind table of an ELF file: its call frame information as the rows and rules of
-// unwind_rules.h. Takes a file and gives plain data, and touches nothing else, so that it can run
-// in a process that may do nothing else.
+// This makes the unwind table of an ELF file: its call frame information as the rows and rules of
+// unwind_rules.h. It takes a file and returns plain data, and touches nothing else, so that it can
+// run in a process that may do nothing else.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,29 @@
 
 namespace labelscope {
 
-// The file is hostile until it is a table. A bound that is reached is an error that names it.
+// The file may be hostile. If a bound is reached, the error names it.
 struct UnwindTableLimits {
-  std::size_t rows = 8 << 20;  // of 4 bytes; the largest real file has 1,037,502
+  std::size_t rows = 8 << 20;  // rows of 4 bytes; the largest real file has 1,037,502
   // All tables together have room for 262,144; the largest real file needs 707.
   std::size_t rules = 8192;
   std::uint64_t text_bytes = 4ULL << 30;   // from the first to the last code
   std::chrono::milliseconds time{20'000};  // the largest real file takes half a second
 };
 
-// Of the code of a file.
+// Numbers about the code of a file.
 struct UnwindTableFacts {
-  std::uint64_t functions = 0;          // that call frame information describes
-  std::uint64_t damaged_functions = 0;  // whose description cannot be read: unsupported
-  std::uint64_t hidden_functions = 0;   // that the search table of .eh_frame_hdr does not lead to
+  std::uint64_t functions = 0;  // functions that call frame information describes
+  // functions whose description cannot be read; their code is unsupported
+  std::uint64_t damaged_functions = 0;
+  // functions to which the search table of .eh_frame_hdr does not lead
+  std::uint64_t hidden_functions = 0;
   std::uint64_t code_bytes = 0;
-  std::uint64_t gap_bytes = 0;            // described by nothing
-  std::uint64_t frame_pointer_bytes = 0;  // of these, with code that keeps frame pointers
+  std::uint64_t gap_bytes = 0;            // bytes that nothing describes
+  std::uint64_t frame_pointer_bytes = 0;  // gap bytes with code that keeps frame pointers
   std::uint64_t unsupported_bytes = 0;
-  std::uint64_t go_functions = 0;  // that nothing describes but the table that Go programs have
-  // There is such a table, but it is too large, damaged or of a version that is not read: frame
-  // pointers are followed instead.
+  std::uint64_t go_functions = 0;  // functions that only the table of Go programs describes
+  // True if there is such a table, but it is too large, damaged or of a version that is not read.
+  // Then frame pointers are followed instead.
   bool go_refused = false;
 };
 
@@ -46,17 +48,18 @@ struct UnwindTable {
   std::vector<ls_unwind_rows> pages;
   std::vector<std::uint32_t> rows;
   std::vector<ls_unwind_rule> rules;
-  std::vector<LoadSegment> segments;  // to tell where a mapping of the file has its code
+  std::vector<LoadSegment> segments;  // they show where a mapping of the file has its code
   UnwindTableFacts facts;
 
-  // The rule in force at a link-time address. Null: no code of the file.
+  // Returns the rule for a link-time address; null if there is no code of the file.
   const ls_unwind_rule* rule_at(std::uint64_t address) const;
 };
 
-// kNotFound: it has no code. kLimit: larger than `limits`. kMalformed, kUnsupported: no ELF file of
-// ours. A file without call frame information is one gap.
+// Fails with kNotFound if the file has no code, with kLimit if it is larger than `limits`, and with
+// kMalformed or kUnsupported if it is no ELF file of a supported machine. A file without call frame
+// information is one gap.
 Result<UnwindTable> build_unwind_table(UniqueFd file, const UnwindTableLimits& limits = {});
-// How a file becomes a table, where that is to be chosen: empty for build_unwind_table().
+// Makes the table of a file, where a caller may choose how. It is empty for build_unwind_table().
 using BuildUnwindTable = std::function<Result<UnwindTable>(UniqueFd file)>;
 
 }  // namespace labelscope

@@ -1,4 +1,5 @@
-// Walks the entries once, by their lengths. A reference counts only if it leads to such an entry.
+// This walks the entries once, by their lengths. A reference counts only if it leads to such an
+// entry.
 #include "unwind_table/call_frame_check.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace {
 constexpr std::uint64_t kMaxEntry = 128 << 10;
 constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
-// Encodings of .eh_frame_hdr as every linker writes them: DW_EH_PE_udata4, and DW_EH_PE_datarel |
-// DW_EH_PE_sdata4; DW_EH_PE_omit where there is no table.
+// These are the encodings of .eh_frame_hdr that every linker writes: DW_EH_PE_udata4, and
+// DW_EH_PE_datarel | DW_EH_PE_sdata4; DW_EH_PE_omit if there is no table.
 constexpr std::uint8_t kCountEncoding = 0x03;
 constexpr std::uint8_t kTableEncoding = 0x3b;
 constexpr std::uint8_t kOmitted = 0xff;
@@ -51,7 +52,7 @@ SearchEntry search_entry(std::span<const std::byte> header, std::uint32_t index)
   return value_at<SearchEntry>(header, place_of(index));
 }
 
-// Where in .eh_frame the entry of the function is.
+// Returns where in .eh_frame the entry of the function is.
 std::uint64_t offset_of(const SearchEntry& entry, Address header_address, Address frames_address) {
   return header_address + static_cast<std::uint64_t>(std::int64_t{entry.entry}) - frames_address;
 }
@@ -69,14 +70,14 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
   while (entries.functions.size() < most && section.size() - at >= 2 * sizeof(std::uint32_t)) {
     const auto length = value_at<std::uint32_t>(section, at);
     const std::uint64_t body = at + sizeof length;
-    // libdw takes none of four bytes.
+    // libdw accepts no entry of four bytes.
     if (length <= sizeof(std::uint32_t) || length > kMaxEntry || length > section.size() - body) {
       break;
     }
     const auto id = value_at<std::uint32_t>(section, body);
     if (id == (eh ? 0 : kDebugFrameCie)) {
       shared.push_back(at);
-    } else if (holds(shared, eh ? body - id : id)) {  // a wrapped difference is no entry
+    } else if (holds(shared, eh ? body - id : id)) {  // a difference that wraps leads to no entry
       entries.functions.push_back(at);
     } else {
       break;
@@ -90,7 +91,8 @@ bool has_search_table(std::span<const std::byte> header) {
   if (header.size() < offsetof(SearchHeader, count)) return false;
   const auto count = value_at<std::uint8_t>(header, offsetof(SearchHeader, count_encoding));
   const auto table = value_at<std::uint8_t>(header, offsetof(SearchHeader, table_encoding));
-  // To libdw, a table of nothing is none. What is encoded otherwise, nobody is given.
+  // To libdw, an empty table is no table. A table with other encodings is refused later, and never
+  // given to libdw.
   if (count == kCountEncoding && table == kTableEncoding && header.size() >= sizeof(SearchHeader)) {
     return value_at<SearchHeader>(header, 0).count != 0;
   }

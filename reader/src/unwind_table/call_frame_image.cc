@@ -1,4 +1,4 @@
-// CallFrameImage: copies program headers and call frame information, and nothing else.
+// CallFrameImage copies program headers and call frame information, and nothing else.
 //
 //   original                                       copy
 //   ELF header                                     ELF header (same type and machine, own offsets)
@@ -7,7 +7,7 @@
 //   .debug_frame, or .eh_frame without a header    these bytes, unpacked, under a section header
 //
 // .eh_frame_hdr refers to .eh_frame by their distance, so both are moved as one piece, which ends
-// with the last entry that libdw may see (call_frame_check.h).
+// with the last entry that libdw may get (call_frame_check.h).
 #include "unwind_table/call_frame_image.h"
 
 #include <elf.h>
@@ -31,8 +31,8 @@ constexpr std::size_t kMaxProgramHeaders = 65536 / sizeof(Elf64_Phdr);
 constexpr std::uint64_t kMaxFrameBytes = 256ULL << 20;
 constexpr std::uint64_t kMaxNameBytes = 1ULL << 20;
 
-// DW_EH_PE_pcrel | DW_EH_PE_sdata4: how every linker writes the way from .eh_frame_hdr to .eh_frame
-// (LSB 10.6.2).
+// This is DW_EH_PE_pcrel | DW_EH_PE_sdata4, the encoding in which every linker writes the way from
+// .eh_frame_hdr to .eh_frame (LSB 10.6.2).
 constexpr std::uint8_t kRelativeInFourBytes = 0x1b;
 
 constexpr std::size_t kTerminator = 4;
@@ -42,7 +42,7 @@ struct HeaderStart {
   std::uint8_t pointer_encoding;
   std::uint8_t count_encoding;
   std::uint8_t table_encoding;
-  std::int32_t to_frames;  // counted from this field
+  std::int32_t to_frames;  // relative to this field
 };
 
 constexpr std::string_view kSectionNames{"\0.eh_frame\0.debug_frame\0.shstrtab\0", 34};
@@ -80,7 +80,7 @@ class CallFrameCopy {
   std::shared_ptr<CallFrameImage> image_ = std::make_shared<CallFrameImage>();
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
-  std::vector<Elf64_Shdr> sections_;  // of the copy
+  std::vector<Elf64_Shdr> sections_;  // those of the copy
   bool found_ = false;
   bool eh_frame_found_ = false;
 };
@@ -90,7 +90,7 @@ Result<std::shared_ptr<CallFrameImage>> CallFrameCopy::make() {
   const std::size_t headers = sizeof(Elf64_Ehdr) + segments_.size() * sizeof(Elf64_Phdr);
   image_->bytes_.resize(headers);
   if (Status status = add_eh_frame(); !status) return std::move(status).error();
-  // Damaged section headers are no reason to do without what the program headers led to.
+  // If section headers are damaged, what the program headers led to is still used.
   Status sections = add_sections();
   if (!found_ && !sections) return std::move(sections).error();
   if (!found_) return Error{ErrorCode::kNotFound, "it has no call frame information"};
@@ -128,7 +128,8 @@ Status CallFrameCopy::read_headers() {
 Status CallFrameCopy::add_eh_frame() {
   Elf64_Phdr* wanted = nullptr;
   for (Elf64_Phdr& segment : segments_) {
-    // An empty one: the linker script of the vDSO (aarch64, before 5.15) has it and no section.
+    // It may be empty: the linker script of the vDSO (aarch64, before 5.15) has this segment, but
+    // no section.
     if (segment.p_type != PT_GNU_EH_FRAME || segment.p_filesz == 0) continue;
     if (wanted == nullptr) wanted = &segment;
   }
@@ -144,11 +145,12 @@ Status CallFrameCopy::add_eh_frame() {
   if (start.pointer_encoding != kRelativeInFourBytes) {
     return Error{ErrorCode::kUnsupported, "its .eh_frame_hdr is encoded as no linker does it"};
   }
-  // Counted from the start of the segment.
+  // Both numbers count from the start of the segment.
   const std::uint64_t header = wanted->p_vaddr - holder->p_vaddr;
   const std::uint64_t frames = header + offsetof(HeaderStart, to_frames) +
                                static_cast<std::uint64_t>(std::int64_t{start.to_frames});
-  // In a segment of its own, which can be written: section headers tell.
+  // Here .eh_frame is in a segment of its own, which can be written. Then section headers lead to
+  // it.
   if (frames >= holder->p_filesz) return {};
   if (wanted->p_filesz > holder->p_filesz - header) return malformed("its .eh_frame_hdr is cut");
   const std::uint64_t from = std::min(header, frames);
@@ -164,7 +166,7 @@ Status CallFrameCopy::add_eh_frame() {
   Status status = check_search_table(bytes.subspan(header_at, wanted->p_filesz), wanted->p_vaddr,
                                      entries, holder->p_vaddr + frames);
   const std::size_t end = frames_at + entries.size;
-  // Without a table libdw reads on, to an end that must be there.
+  // Without a table libdw reads on to an end, which must be there.
   if (status && !has_table && frames_at < header_at && header_at - end < kTerminator) {
     status = malformed("its .eh_frame has no end");
   }
@@ -175,7 +177,8 @@ Status CallFrameCopy::add_eh_frame() {
   limit(frames_at, entries, CallFrameKind::kEhFrame);
   image_->bytes_.resize(std::max(end, header_at + wanted->p_filesz));
   if (!has_table) image_->entries_without_table_ += entries.functions.size();
-  // Only what comes first needs an end: with a table, libdw goes nowhere else.
+  // With a table, libdw reads nothing else, so .eh_frame needs an end only if it comes behind the
+  // header.
   if (frames_at > header_at || !has_table) end_entries(end);
   wanted->p_offset = header_at;
   found_ = eh_frame_found_ = true;
@@ -186,7 +189,7 @@ void CallFrameCopy::limit(std::size_t at, const CallFrameEntries& entries, CallF
   limit_instructions(std::span(image_->bytes_).subspan(at, entries.size), kind, image_->machine_);
 }
 
-// A length of 0 ends .eh_frame, which for libdw goes up to the end of the file.
+// Ends .eh_frame by a length of 0. For libdw it would otherwise go up to the end of the file.
 void CallFrameCopy::end_entries(std::size_t at) {
   std::vector<std::byte>& bytes = image_->bytes_;
   if (bytes.size() < at + kTerminator) bytes.resize(at + kTerminator);
@@ -252,7 +255,8 @@ Status CallFrameCopy::add_section(const Elf64_Shdr& section, std::uint32_t name)
   return {};
 }
 
-// In place of what stands from `at` on in the copy. Go's linker compresses by default.
+// Replaces what is from `at` on in the copy by the unpacked bytes. Go's linker compresses by
+// default.
 Status CallFrameCopy::unpack(std::size_t at) {
   std::vector<std::byte>& bytes = image_->bytes_;
   auto unpacked = unpack_section(std::span<const std::byte>(bytes).subspan(at),
@@ -269,7 +273,8 @@ Result<std::size_t> CallFrameCopy::append(std::uint64_t offset, std::uint64_t si
     return Error{ErrorCode::kLimit, "its call frame information is larger than 256 MiB"};
   }
   const std::size_t at = (image_->bytes_.size() + 15) & ~std::size_t{15};
-  // In pieces: the file may be shorter than it says, and then nothing more is allocated.
+  // This reads in pieces: the file may be shorter than its headers claim, and then nothing more is
+  // allocated.
   constexpr std::uint64_t kPiece = 1ULL << 20;
   image_->bytes_.resize(at);
   for (std::uint64_t done = 0; done < size;) {
@@ -294,7 +299,7 @@ void CallFrameCopy::append_section_table() {
   names.sh_addralign = 1;
   const auto text = std::as_bytes(std::span(kSectionNames));
   bytes.insert(bytes.end(), text.begin(), text.end());
-  sections_.insert(sections_.begin(), Elf64_Shdr{});  // section 0 is none
+  sections_.insert(sections_.begin(), Elf64_Shdr{});  // section 0 is not a real section
   sections_.push_back(names);
   const std::size_t at = (bytes.size() + 15) & ~std::size_t{15};
   bytes.resize(at + sections_.size() * sizeof(Elf64_Shdr));
@@ -312,12 +317,12 @@ void CallFrameCopy::store_headers() {
       sections_.empty() ? Elf64_Half{0} : static_cast<Elf64_Half>(sections_.size() - 1);
   bool first = true;
   for (Elf64_Phdr& segment : segments_) {
-    // Only the first one was checked.
+    // Only the first segment of this kind was checked.
     if (segment.p_type == PT_GNU_EH_FRAME && eh_frame_found_ && std::exchange(first, false)) {
       continue;
     }
-    // Addresses count, bytes do not exist. A note or a dynamic section that is not there must not
-    // be looked for.
+    // Only the addresses of segments count, because the copy does not have their bytes. Nothing may
+    // look for a note or a dynamic section that is not there.
     if (segment.p_type != PT_LOAD) segment.p_type = PT_NULL;
     segment.p_offset = 0;
     segment.p_filesz = 0;

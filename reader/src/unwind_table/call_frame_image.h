@@ -1,8 +1,8 @@
-// The part of an ELF file that unwinding needs, as a small ELF file in memory.
+// CallFrameImage is the part of an ELF file that unwinding needs, as a small ELF file in memory.
 //
-// libdw reads whatever it wants of a file whenever it finds that it wants it: sections of debug
-// information, decompressed. And it maps files, so that one which shrinks is a SIGBUS. Given a file
-// with nothing in it but headers and call frame information, it can do neither.
+// libdw may read any part of a file at any time, such as sections of debug information, which it
+// decompresses. And it maps files, so that a file which shrinks causes a SIGBUS. With a file that
+// has only headers and call frame information, neither can happen.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,14 @@ namespace labelscope {
 
 class CallFrameImage {
  public:
-  // kMalformed, kUnsupported: no ELF file of ours; kNotFound: one without call frame information.
+  // Fails with kMalformed or kUnsupported if this is no ELF file of a supported machine, and with
+  // kNotFound if it has no call frame information.
   static Result<std::shared_ptr<CallFrameImage>> from_file(UniqueFd file);
 
-  // An ELF file with the original's program headers; libelf does not change it.
+  // Returns an ELF file with the original's program headers; libelf does not change it.
   std::span<std::byte> bytes() { return bytes_; }
   Machine machine() const { return machine_; }
-  // Entries of functions that no search table leads to.
+  // Returns the number of entries of functions that no search table leads to.
   std::size_t entries_without_table() const { return entries_without_table_; }
 
  private:

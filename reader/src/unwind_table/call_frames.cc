@@ -1,6 +1,6 @@
-// libdw answers "what holds at this address?" and lists the entries of a section, but it does not
-// say which code an entry describes. That is decoded here: two numbers in an encoding which the
-// entry's CIE names (LSB 10.5.1, 10.6.1).
+// libdw finds the state at an address and lists the entries of a section, but it does not return
+// which code an entry describes. That is decoded here: two numbers in an encoding which the entry's
+// CIE names (LSB 10.5.1, 10.6.1).
 #include "unwind_table/call_frames.h"
 
 #include <dwarf.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-constexpr std::uint8_t kFormat = 0x0f;  // of an encoding; 0x70 is what it counts from
+constexpr std::uint8_t kFormat = 0x0f;  // format of an encoding; 0x70 is its origin
 constexpr std::uint8_t kOrigin = 0x70;
 
 template <class T>
@@ -73,13 +73,13 @@ std::optional<std::uint64_t> take_number(Bytes& bytes, std::uint8_t encoding) {
   }
 }
 
-// Of the addresses in the FDEs of a CIE. nullopt: it cannot be told.
+// Returns the encoding of the addresses in the FDEs of a CIE, or nullopt if it is not known.
 std::optional<std::uint8_t> encoding_of(const Dwarf_CIE& cie) {
   const char* letters = cie.augmentation;
   if (*letters != 'z') return *letters == '\0' ? std::optional(std::uint8_t{0}) : std::nullopt;
   Bytes data(cie.augmentation_data, cie.augmentation_data_size);
   while (*++letters != '\0') {
-    if (*letters == 'S' || *letters == 'B' || *letters == 'G') continue;  // without data
+    if (*letters == 'S' || *letters == 'B' || *letters == 'G') continue;  // these have no data
     const auto encoding = take<std::uint8_t>(data);
     if (!encoding) return std::nullopt;
     if (*letters == 'R') return static_cast<std::uint8_t>(*encoding);
@@ -113,7 +113,7 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   if (frames.elf_ == nullptr) return refused();
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
-  frames.list_functions(*section);  // changes the search table, which libdw reads once
+  frames.list_functions(*section);  // this changes the search table, which libdw reads once
   frames.cfi_.reset(dwarf_getcfi_elf(frames.elf_.get()));
   if (frames.cfi_ == nullptr) return refused();
   return frames;
@@ -130,8 +130,8 @@ Result<CallFrames::Section> CallFrames::find_section() const {
         segment.p_type != PT_GNU_EH_FRAME) {
       continue;
     }
-    // Version and encodings; then the way to .eh_frame in four bytes, the only encoding that an
-    // image has.
+    // The header has version and encodings, then the way to .eh_frame in four bytes, the only
+    // encoding that an image has.
     constexpr std::uint64_t kWayAt = 4;
     std::int32_t way = 0;
     if (segment.p_offset > bytes.size() || bytes.size() - segment.p_offset < kWayAt + sizeof way) {
@@ -170,7 +170,8 @@ void CallFrames::list_functions(const Section& section) {
   const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data()) + section.offset;
   const auto* ident = reinterpret_cast<const unsigned char*>(bytes.data());
   Elf_Data data{};
-  data.d_buf = const_cast<std::uint8_t*>(begin);  // NOLINT: libelf's type; nobody writes
+  // NOLINT: this is libelf's type; it does not write
+  data.d_buf = const_cast<std::uint8_t*>(begin);
   data.d_size = section.size;
   data.d_type = ELF_T_BYTE;
   data.d_version = EV_CURRENT;
@@ -221,8 +222,9 @@ void CallFrames::list_functions(const Section& section) {
     return left.start != right.start ? left.start < right.start : left.end < right.end;
   };
   std::sort(functions_.begin(), functions_.end(), before);
-  // An empty function describes nothing: it is only __builtin_unreachable(). It starts where the next
-  // one does, and of two with one start lld keeps the first in its search table, which may be this.
+  // An empty function describes nothing: it is only __builtin_unreachable(). It starts where the
+  // next one does. lld keeps only the first of two with one start in its search table, which may be
+  // the empty one.
   Replacements replacements;
   for (const DescribedFunction& function : empty) {
     const auto same = std::lower_bound(functions_.begin(), functions_.end(), function, before);

@@ -1,4 +1,5 @@
-// The functions that call frame information describes, and what it says of each place in them.
+// CallFrames has the functions that call frame information describes, and the description of each
+// place in them.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -22,19 +23,20 @@ struct DescribedFunction {
 
 class CallFrames {
  public:
-  // kMalformed: libdw does not take it.
+  // Fails with kMalformed if libdw does not accept it.
   static Result<CallFrames> open(std::shared_ptr<CallFrameImage> image);
 
-  // Sorted, none twice. Entries that do not say which code they describe are left out.
+  // Returns the functions sorted, none twice. Entries whose code is not known are left out.
   const std::vector<DescribedFunction>& functions() const { return functions_; }
-  // What entries of that kind there were.
+  // Returns the number of such entries.
   std::uint64_t damaged() const { return damaged_; }
 
   struct FrameFreer {
     void operator()(Dwarf_Frame* frame) const;
   };
   using Frame = std::unique_ptr<Dwarf_Frame, FrameFreer>;
-  // What holds at a place in a function; null: no entry leads there, or it cannot be read.
+  // Returns the state at a place in a function; null if no entry leads there, or if it cannot be
+  // read.
   Frame at(std::uint64_t address) const;
 
  private:
@@ -45,10 +47,10 @@ class CallFrames {
     void operator()(Dwarf_CFI* cfi) const { dwarf_cfi_end(cfi); }
   };
   struct Section {
-    std::uint64_t offset = 0;  // in the image
+    std::uint64_t offset = 0;  // offset in the image
     std::uint64_t size = 0;
     std::uint64_t address = 0;
-    std::span<std::byte> header;  // .eh_frame_hdr, if it led here
+    std::span<std::byte> header;  // .eh_frame_hdr, if that led here
     std::uint64_t header_address = 0;
   };
   CallFrames() = default;

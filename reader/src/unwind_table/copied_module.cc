@@ -69,7 +69,7 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start) {
   header->e_phoff = sizeof(Elf64_Ehdr);
   status = write_at(fd, 0, std::as_bytes(std::span(&*header, 1)));
   if (status) status = write_at(fd, header->e_phoff, std::as_bytes(std::span(segments)));
-  // Zeros up to the end of the last segment, where nothing could be read.
+  // The file has zeros up to the end of the last segment where nothing could be read.
   std::uint64_t end = 0;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) == 0) {

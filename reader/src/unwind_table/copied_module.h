@@ -1,5 +1,5 @@
-// A module without its file, as a file: the vDSO has none, others were deleted, and a core file may
-// have come alone.
+// This makes a file of a module without one: the vDSO has none, others were deleted, and a core
+// file may have come alone.
 #pragma once
 
 #include "labelscope/memory.h"
@@ -7,9 +7,9 @@
 
 namespace labelscope {
 
-// An unnamed file with the segments that are mapped from `start` on, its first byte. Pages that
-// cannot be read, and segments that can be written, are zeros. kMalformed: no ELF file begins
-// there; kLimit: it is larger than 256 MiB.
+// Returns an unnamed file with the segments that are mapped from `start` on, its first byte. Pages
+// that cannot be read, and segments that can be written, are zeros. Fails with kMalformed if no ELF
+// file begins there, and with kLimit if it is larger than 256 MiB.
 Result<UniqueFd> copy_module(const MemorySource& memory, Address start);
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// take_call_frames() has checked the lengths of the entries. All else in them may be anything.
+// take_call_frames() has checked the lengths of the entries. Everything else in them may be wrong.
 #include "unwind_table/frame_instructions.h"
 
 #include <algorithm>
@@ -13,25 +13,25 @@ namespace {
 
 constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
-// Call frame instructions (DWARF 5, 6.4.2). Of most we only need to know how to skip the operands.
+// These are call frame instructions (DWARF 5, 6.4.2). For most it is enough to skip their operands.
 constexpr std::uint8_t kNop = 0x00;
 constexpr std::uint8_t kSetLocation = 0x01;
 constexpr std::uint8_t kNegateWithPc = 0x2c;
 constexpr std::uint8_t kNegate = 0x2d;
 constexpr std::uint8_t kRemember = 0x0a;
 constexpr std::uint8_t kRestore = 0x0b;
-constexpr std::uint8_t kInvalid = 0x3f;  // DW_CFA_hi_user: means nothing to anybody
+constexpr std::uint8_t kInvalid = 0x3f;  // DW_CFA_hi_user, which has no meaning
 constexpr std::uint8_t kInvalidVersion = 0xff;
 
 // The highest number that a processor has: aarch64's z31 has 127, x86-64's last one 125.
 constexpr std::uint64_t kMostRegister = 127;
-// Compilers nest two or three.
+// Compilers nest two or three of them.
 constexpr int kMostRemembered = 64;
 
-// What a common entry (CIE) says about the entries that refer to it.
+// What a common entry (CIE) defines for the entries that refer to it.
 struct Shared {
   std::size_t pointer_size = 0;  // of addresses in the entries
-  bool augmented = false;        // they have data of their own in front of the instructions
+  bool augmented = false;        // true if they have data of their own in front of the instructions
 };
 
 class Reader {
@@ -77,7 +77,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// The number of bytes of a DW_EH_PE_ encoding; 0: it is not fixed.
+// Returns the number of bytes of a DW_EH_PE_ encoding; 0 if it is not fixed.
 std::size_t encoded_size(std::uint8_t encoding) {
   switch (encoding & 0x07) {
     case 0x00:
@@ -92,8 +92,8 @@ std::size_t encoded_size(std::uint8_t encoding) {
   }
 }
 
-// Skips the operands of one instruction. False: the instruction is unknown, or of a register that no
-// processor has.
+// Skips the operands of one instruction. Returns false if the instruction is unknown, or names a
+// register that no processor has.
 bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer_size) {
   switch (instruction >> 6) {
     case 1:  // advance_loc

@@ -1,5 +1,5 @@
 // Call frame information may compute the CFA and the place of each register by a program for a
-// stack machine. Compilers and assembler files write five programs; each is a kind of rule:
+// stack machine. Compilers and assembler files write only a few programs; each is a kind of rule:
 //
 //   register + n                                   nearly everything
 //   sp + 8 + ((pc & 15) >= 11) * 8                 the PLT, written by the linker
@@ -66,7 +66,7 @@ bool set_cfa_register(const RegisterPlus& base, const Numbers& numbers, ls_unwin
   return put(rule.cfa_offset, base.offset);
 }
 
-// breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus
+// The program is breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus.
 bool is_plt(Operations operations) {
   constexpr std::uint8_t kWanted[] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
                                       DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,   DW_OP_plus};
@@ -77,7 +77,7 @@ bool is_plt(Operations operations) {
   return operations[4].atom >= DW_OP_lit0 && operations[4].atom <= DW_OP_lit16;
 }
 
-// Of x86-64 only: on aarch64 nobody writes expressions.
+// This handles x86-64 only: on aarch64 no tool writes expressions.
 bool set_cfa_expression(Operations operations, Machine machine, const Numbers& numbers,
                         ls_unwind_rule& rule) {
   if (machine != Machine::kX86_64) return false;
@@ -111,7 +111,7 @@ bool set_cfa(Dwarf_Frame* frame, Machine machine, const Numbers& numbers, ls_unw
 struct Place {
   enum Kind { kUndefined, kSame, kAtCfa, kRegister, kExpression, kDamaged } kind;
   Dwarf_Word number = 0;
-  // Of an expression, without the CFA that it starts with.
+  // The operations of an expression, without the CFA that it starts with.
   Operations operations{};
 };
 
@@ -155,13 +155,13 @@ bool set_return_address(Dwarf_Frame* frame, unsigned number, const Numbers& numb
                         ls_unwind_rule& rule) {
   Dwarf_Op memory[3];
   const Place place = place_of(frame, number, memory);
-  // glibc's rawmemchr() for aarch64 names x15, where the address is only from its middle on.
+  // glibc's rawmemchr() for aarch64 names x15, but the address is there only from its middle on.
   if (number != numbers.return_address && place.kind != Place::kAtCfa) return false;
   switch (place.kind) {
     case Place::kUndefined:
       rule.ra = LS_RA_NONE;
       return true;
-    case Place::kSame:  // still in its register: the link register of aarch64
+    case Place::kSame:  // the address is still in its register, the link register of aarch64
       rule.ra = LS_RA_REGISTER;
       return put(rule.ra_offset, number);
     case Place::kAtCfa:
@@ -177,7 +177,7 @@ bool set_return_address(Dwarf_Frame* frame, unsigned number, const Numbers& numb
   return false;
 }
 
-// The step takes the CFA for the caller's stack pointer. It is, but in longjmp().
+// The step takes the CFA for the caller's stack pointer. That is right, except in longjmp().
 bool is_cfa_the_stack_pointer(Dwarf_Frame* frame, const Numbers& numbers) {
   Dwarf_Op memory[3];
   const Place place = place_of(frame, numbers.stack_pointer, memory);
@@ -195,7 +195,8 @@ ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
   ls_unwind_rule rule{};
   if (!set_return_address(frame, return_address, numbers, rule))
     return rule_of_kind(LS_CFA_UNSUPPORTED);
-  if (rule.ra == LS_RA_NONE) return rule_of_kind(LS_CFA_SP);  // where it is does not matter
+  // the place of the CFA does not matter
+  if (rule.ra == LS_RA_NONE) return rule_of_kind(LS_CFA_SP);
   if (!set_cfa(frame, machine, numbers, rule) || !is_cfa_the_stack_pointer(frame, numbers)) {
     return rule_of_kind(LS_CFA_UNSUPPORTED);
   }

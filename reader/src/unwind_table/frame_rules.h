@@ -1,4 +1,5 @@
-// What libdw says of a place in code, as a rule of unwind_rules.h; and each rule once.
+// This makes libdw's description of a place in code a rule of unwind_rules.h, and keeps each rule
+// once.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -13,21 +14,22 @@
 
 namespace labelscope {
 
-// A rule of this kind alone: nothing else in it means anything.
+// Returns a rule of this kind alone; nothing else in it has a meaning.
 constexpr ls_unwind_rule rule_of_kind(ls_cfa_kind kind) {
   ls_unwind_rule rule{};
   rule.cfa = kind;
   return rule;
 }
 
-// LS_CFA_UNSUPPORTED where it says what no rule can. `signal`: it is the frame of a signal handler.
+// Returns LS_CFA_UNSUPPORTED if no rule can describe the frame. `signal` means that it is the frame
+// of a signal handler.
 ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
                              unsigned return_address);
 
 class RuleDictionary {
  public:
   explicit RuleDictionary(std::size_t limit) : limit_(limit) {}
-  // kLimit: too many.
+  // Returns the number of a rule. Fails with kLimit if there are too many.
   Result<std::uint32_t> number_of(const ls_unwind_rule& rule);
   const std::vector<ls_unwind_rule>& rules() const { return rules_; }
   std::vector<ls_unwind_rule> take() { return std::move(rules_); }
@@ -44,7 +46,7 @@ class RuleDictionary {
   std::unordered_map<ls_unwind_rule, std::uint32_t, Hash, Equal> numbers_;
 };
 
-// The caller has called and nothing has happened since: the link register still leads back.
+// The rule right after a call, when nothing has happened since: the link register still leads back.
 inline constexpr ls_unwind_rule kLinkRegister = [] {
   ls_unwind_rule rule{};
   rule.cfa = LS_CFA_SP;
@@ -53,7 +55,7 @@ inline constexpr ls_unwind_rule kLinkRegister = [] {
   return rule;
 }();
 
-// The stack has nothing of the function but where it returns to. (x86-64)
+// The rule if the stack has nothing of the function but its return address (x86-64).
 inline constexpr ls_unwind_rule kOnlyReturnAddress = [] {
   ls_unwind_rule rule{};
   rule.cfa = LS_CFA_SP;

@@ -1,28 +1,29 @@
 // The problem: frame pointers alone leave out a caller.
 //
-//   main:            stp x29, x30, [sp, #-16]!      x29 --> frame record of main: where main returns
+//   main:            stp x29, x30, [sp, #-16]!      x29 --> frame record of main: main returns there
 //                    mov x29, sp
 //                    bl  clock_gettime              x30 = behind this call
 //   clock_gettime:   ...                            x29 still --> frame record of main
 //                    ret
 //
-// Code interrupted in clock_gettime, a leaf, has its caller in x30. Who follows x29 comes to the
-// caller of main, and main is missing. Behind a call of its own, x30 is anything, and x29 is right.
-// The vDSO, JIT compilers and hand-written code have both kinds and no table.
+// Code interrupted in clock_gettime, a leaf, has its caller in x30. An unwinder that follows x29
+// comes to the caller of main, and main is missing. In a function that has called another one, x30
+// may be anything, and x29 is right. The vDSO, JIT compilers and hand-written code have both kinds
+// and no table.
 //
-// So the code is followed, from each place where a function is known to start, with what it has done
-// so far:
+// So the code is followed from each place where a function is known to start, with the state of
+// what it has done so far:
 //
 //   kNothing  --touches sp, x29 or x30-->  kOther  --sets x29 from sp-->  kFrame
 //                                             ^----- writes x29 ------------'
 //
-// An instruction that two ways lead to has what both say. Where these differ nothing is claimed:
-// a stack that ends early and says so is worth more than one with a hole. A jump through a register
-// from a function with a frame may lead anywhere: then nothing is known of all this code. From one
-// without a frame it leads out, or to where nothing has been done either.
+// An instruction to which two ways lead has the states of both. If these differ, nothing is
+// assumed: a stack that ends early with a reason is worth more than one with a hole. A jump through
+// a register from a function with a frame may lead anywhere: then nothing is known of all this
+// code. From a function without a frame it leads out, or to where nothing has been done either.
 //
-// Where a function starts cannot be told from instructions. Behind the end of another one there may
-// be a part of it that a hidden jump leads to, or data.
+// Instructions do not show where a function starts. Behind the end of another one there may be a
+// part of it that a hidden jump leads to, or data.
 #include "unwind_table/frame_states.h"
 
 #include <optional>
@@ -39,7 +40,7 @@ constexpr unsigned kFp = 29;
 constexpr unsigned kLink = 30;
 constexpr unsigned kSpOrZero = 31;
 
-// Sets of what may have been done.
+// These are sets of what may have been done.
 constexpr std::uint8_t kNothing = 1;
 constexpr std::uint8_t kOther = 2;
 constexpr std::uint8_t kFrame = 4;
@@ -72,7 +73,7 @@ Writes written_by_immediate(std::uint32_t word) {
   return writes;
 }
 
-// Stores count as loads: what they do to registers is less.
+// Stores count as loads, because they change fewer registers.
 Writes written_by_memory(std::uint32_t word) {
   Writes writes;
   const bool vector = bits(word, 26, 26) == 1;
@@ -114,19 +115,19 @@ Writes written_by(std::uint32_t word) {
     case 14:
       return written_by_memory(word);
     case 10:
-    case 11:  // branches, and the system
+    case 11:  // branches and system instructions
       writes.link = is_call(word);
       if (bits(word, 31, 21) == 0x6A9) writes.general(target);  // mrs, sysl
       break;
     case 5:
     case 13:  // registers
       writes.general(target);
-      // add and sub with an extended register
+      // This is add and sub with an extended register.
       writes.sp = target == kSpOrZero && bits(word, 28, 24) == 0x0B && bits(word, 21, 21) == 1 &&
                   bits(word, 29, 29) == 0;
       break;
     case 7:
-    case 15: {  // floating point and vectors, of which few lead to a general register
+    case 15: {  // floating point and vectors, few of which write a general register
       const bool converts =
           bits(word, 30, 24) == 0x1E && (bits(word, 21, 21) == 0 || bits(word, 15, 10) == 0);
       const bool moves =
@@ -142,10 +143,10 @@ Writes written_by(std::uint32_t word) {
   return writes;
 }
 
-// add x29, sp, #n. mov x29, sp is the one with 0.
+// Returns whether this is add x29, sp, #n; mov x29, sp is the one with 0.
 bool sets_frame_pointer(std::uint32_t word) { return (word & 0xffc003ff) == 0x910003fd; }
 
-// autiasp, autibsp: what comes behind is the return.
+// Returns whether this is autiasp or autibsp, after which comes the return.
 bool authenticates(std::uint32_t word) { return word == 0xd50323bf || word == 0xd50323ff; }
 
 bool ends_flow(std::uint32_t word) {
@@ -166,7 +167,7 @@ class Follower {
     }
   }
 
-  // False: it cannot be known.
+  // Returns false if it cannot be known.
   bool follow() {
     while (!todo_.empty()) {
       const std::size_t at = todo_.back();

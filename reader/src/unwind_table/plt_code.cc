@@ -1,5 +1,6 @@
-// On x86-64 an entry jumps to the function; before the function is known, it pushes its number and jumps to the header,
-// which pushes one thing more and jumps to the loader. `|` is where the stack changes:
+// On x86-64 an entry jumps to the function; before the function is known, it pushes its number and
+// jumps to the header, which pushes one thing more and jumps to the loader. `|` is where the stack
+// changes:
 //
 //   lazy        jmp *slot; push $n | jmp header                   GNU ld, lld
 //   IBT, lazy   endbr64; push $n | [bnd] jmp header               lld
@@ -9,7 +10,7 @@
 //   header      push linkmap | jmp *loader                        GNU ld, lld
 //               endbr64; push %r11 | push linkmap; jmp *loader    mold
 //
-// On aarch64 they are jumps that leave everything to the caller where it is:
+// On aarch64 entries are jumps that change neither the stack nor x29 and x30:
 //
 //   [bti c]; adrp x16, page; ldr x17, [x16, #n]; add x16, x16, #n; br x17; [nop; nop]
 #include "unwind_table/plt_code.h"
@@ -23,10 +24,10 @@
 namespace labelscope {
 namespace {
 
-// Entries of x86-64 begin at multiples of this, those that are bound at multiples of the half.
+// Entries of x86-64 begin at multiples of this, and bound entries at multiples of half of it.
 constexpr std::uint64_t kAlign = 16;
 
-// `push` is where in the entry the stack has grown by a word; what was pushed before is `pushed`.
+// `push` is where in the entry the stack has grown by a word; `pushed` is what was pushed before.
 constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
   ls_unwind_rule rule{};
   rule.cfa = LS_CFA_PLT;
@@ -37,7 +38,7 @@ constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
   return rule;
 }
 
-// Hexadecimal digits, "??" for any byte.
+// A form has hexadecimal digits, and "??" for any byte.
 struct Form {
   std::string_view bytes;
   std::uint64_t align;
@@ -54,7 +55,8 @@ constexpr std::array kForms{
     Form{"f30f1efa41bb????????ff25????????", kAlign, {16, kOnlyReturnAddress}},
     Form{"ff25????????6690", kAlign / 2, {8, kOnlyReturnAddress}},
     Form{"ff35????????ff25????????0f1f4000", kAlign, {16, rule_of_push(8, 6)}},
-    // The last instruction has a third state of the stack, and a file has it once: it stays undescribed.
+    // The last instruction has a third state of the stack, and a file has it only once, so it is
+    // not described.
     Form{"f30f1efa4153ff35????????ff25????", kAlign, {12, rule_of_push(0, 6)}},
 };
 

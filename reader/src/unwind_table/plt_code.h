@@ -1,5 +1,5 @@
-// Entries of a procedure linkage table (PLT) by their bytes, where no call frame information describes
-// them: lld and mold write none for it, and on aarch64 no linker does.
+// This recognizes entries of a procedure linkage table (PLT) by their bytes, if no call frame
+// information describes them: lld and mold write none for it, and on aarch64 no linker does.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 namespace labelscope {
 
 struct PltEntry {
-  std::size_t size = 0;  // in bytes; 0: there is none
+  std::size_t size = 0;  // in bytes; 0 if there is no entry
   ls_unwind_rule rule{};
 };
 
-// The entry that `code`, at that address of its file, begins with.
+// Finds the entry that `code`, at that address of its file, begins with.
 PltEntry find_plt_entry(std::string_view code, std::uint64_t address, Machine machine);
 
 }  // namespace labelscope

@@ -1,5 +1,5 @@
-// The walk of one label set, told: walk_label_set() does the work and keeps a trace. What is wrong
-// with the set, check_label_set() says.
+// This writes the walk of one label set in sentences: walk_label_set() does the work and keeps a
+// trace. check_label_set() finds what is wrong with the set.
 #include "base/text.h"
 #include "findings/check_rule.h"
 #include "sources/check_set.h"
@@ -13,7 +13,7 @@ std::string bytes(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " byte" : " bytes");
 }
 
-// What became of one element.
+// Returns what became of one element.
 std::string element_text(std::size_t index, const WalkTrace& trace) {
   const ElementTrace& element = trace.elements[index];
   const std::string head = "element " + std::to_string(index + 1) + ": ";
@@ -78,7 +78,8 @@ void tell_labels(Address variable, const Observation& seen, const WalkTrace& tra
   told.tell_outcome(seen);
 }
 
-// What the strict check of the set finds. Notes are about what is legal, and keep no label away.
+// Adds what the strict check of the set finds. Notes are about what is legal, and keep no label
+// away.
 void tell_broken_rules(const SetCheck& check, std::vector<Finding>& findings) {
   for (const Diagnostic& broken : check.diagnostics) {
     if (rule_of(broken.rule).severity == Severity::kNote) continue;

@@ -1,4 +1,4 @@
-// The walk over one label set, as ABI v1 lays it out:
+// This is the walk over one label set, as ABI v1 lays it out:
 //
 //   variable -> [ storage | count | capacity ]                     24 bytes
 //                  |
@@ -6,9 +6,9 @@
 //                                |                 |
 //                                +-> bytes         +-> bytes
 //
-// A read costs its call and hardly its bytes. So this reads the whole array at once, and all
-// strings at once if they lie close together (many writers pack them, and a heap may place them
-// so).
+// Most of a read's cost is the call, and hardly any is the bytes. So this reads the whole array at
+// once, and all strings at once if they lie close together (many writers pack them, and a heap may
+// place them so).
 #include "sources/custom_labels/label_walk.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace labelscope {
 namespace {
 
-// A span may hold bytes that belong to no label: as many as the labels have, and this many more.
-// Otherwise each string is read by itself.
+// A span may also hold bytes that belong to no label: as many as the labels have, and this many
+// more. Otherwise each string is read by itself.
 constexpr std::uint64_t kSpanSlack = 512;
 
 bool possible(const MemorySource& memory, const RemoteString& string) {
@@ -42,7 +42,7 @@ ElementFate judge(const MemorySource& memory, const RemoteLabel& slot, std::size
   return ElementFate::kKept;
 }
 
-// The elements to keep, in order; or the fact that one is impossible.
+// The elements to keep, in order; or the information that one is impossible.
 struct Selection {
   std::vector<RemoteLabel> labels;
   std::uint64_t bytes = 0;
@@ -125,7 +125,7 @@ class StringReader {
   Address start_ = 0;
 };
 
-// The trace of the next kept element after `last`.
+// Returns the trace of the next kept element after `last`.
 ElementTrace* next_kept(WalkTrace& trace, const ElementTrace* last) {
   std::size_t i = last == nullptr ? 0 : static_cast<std::size_t>(last - trace.elements.data()) + 1;
   while (trace.elements[i].fate != ElementFate::kKept) ++i;

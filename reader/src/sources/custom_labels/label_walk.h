@@ -1,14 +1,15 @@
-// From the address of the variable to the labels: ABI v1, "Interpretation of data", within bounds.
+// This walk goes from the address of the variable to the labels: ABI v1, "Interpretation of data",
+// within bounds.
 //
-// The memory is hostile: the limits of outcome.h hold whatever it says. The rules
+// The memory is hostile: the limits of outcome.h hold whatever it contains. These are the rules
 // (labelscope/bpf/custom_labels.bpf.h follows the same, and tests/native compares the two):
-//   - A null set pointer or a count of 0: unlabelled.
-//   - A null storage with a count, or a string that ends outside the address space: malformed.
+//   - With a null set pointer or a count of 0, the thread is unlabelled.
+//   - A null storage with a count, or a string that ends outside the address space, is malformed.
 //   - The walk looks at no more than LS_MAX_SLOTS elements, and keeps no more than LS_MAX_LABELS
 //     labels and LS_MAX_LABEL_BYTES bytes. It leaves out a label that does not fit; it never cuts
 //     one. Each limit has its flag.
 //   - An element without a key is skipped. A key without a value is left out and flagged.
-//   - Of equal keys the first counts.
+//   - The first of equal keys counts.
 //   - One unreadable byte makes the whole observation unreadable. Half a set is never reported.
 #pragma once
 
@@ -29,9 +30,9 @@ enum class ElementFate {
   kKept,
   kNoKey,
   kNullValue,
-  kImpossible,    // a string that leaves the address space
-  kBeyondLabels,  // the first one past LS_MAX_LABELS
-  kBeyondBytes,   // would exceed LS_MAX_LABEL_BYTES
+  kImpossible,    // one of its strings leaves the address space
+  kBeyondLabels,  // the first element beyond LS_MAX_LABELS
+  kBeyondBytes,   // the element would exceed LS_MAX_LABEL_BYTES
   kUnreadable,    // one of its strings is not there
 };
 
@@ -41,12 +42,12 @@ struct ElementTrace {
   Address key_address = 0;
   std::uint64_t value_length = 0;
   Address value_address = 0;
-  bool read = false;  // both strings were
+  bool read = false;  // true if both strings were read
   std::string key;
   std::string value;
 };
 
-// What the walk met on its way, kept only if somebody asks.
+// What the walk found on its way, kept only if the caller asks for it.
 struct WalkTrace {
   std::optional<Address> set;  // what the variable holds
   struct Head {
@@ -59,13 +60,14 @@ struct WalkTrace {
   std::vector<ElementTrace> elements;  // those that were looked at
 };
 
-// `variable`: address of custom_labels_current_set in one thread. Labels get the given publisher
-// index.
+// `variable` is the address of custom_labels_current_set in one thread. Labels get the given
+// publisher index.
 Observation walk_label_set(const MemorySource& memory, Address variable, std::uint8_t publisher = 0,
                            WalkTrace* trace = nullptr);
 
-// The part of it that comes after the array was read: the elements become labels. `flags`: of what
-// was left out before. Another source's pairs of strings, in this form, are labels as well.
+// Does the part of the walk that comes after the array was read: the elements become labels.
+// `flags` say what was left out before. Another source's pairs of strings, in this form, are labels
+// as well.
 Observation read_elements(const MemorySource& memory, std::span<const RemoteLabel> elements,
                           std::uint32_t flags, std::uint8_t publisher, WalkTrace* trace = nullptr);
 

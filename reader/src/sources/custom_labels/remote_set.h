@@ -1,4 +1,4 @@
-// The ABI's structures as they lie in a target: its pointers are addresses to us.
+// These are the ABI's structures as they are in a target: its pointers are only addresses here.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct RemoteSet {
 static_assert(sizeof(RemoteLabel) == sizeof(custom_labels_label_t) &&
               sizeof(RemoteSet) == sizeof(custom_labels_labelset_t));
 
-// No user address on either processor has a bit above these (57-bit addresses of 5-level page
-// tables).
+// No user address on either processor has a bit above these (5-level page tables have 57-bit
+// addresses).
 inline constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 
-// Whether so many bytes can be there at all: they end within the address space. `address` is
-// untagged.
+// Returns whether so many bytes can be there at all: they end within the address space. `address`
+// is untagged.
 constexpr bool fits_address_space(Address address, std::uint64_t size) {
   return size < kAddressEnd && address < kAddressEnd && address + size <= kAddressEnd;
 }

@@ -1,5 +1,6 @@
-// Elastic APM's correlation, elastic_apm_profiling_correlation_tls_v1 (elastic/apm,
-// specs/agents/universal-profiling-integration.md): a thread-local pointer to 37 packed bytes.
+// This is the label source of Elastic APM's correlation, elastic_apm_profiling_correlation_tls_v1
+// (elastic/apm, specs/agents/universal-profiling-integration.md): a thread-local pointer to 37
+// packed bytes.
 //
 //   offset  0   minor version, 2
 //           2   valid: 0 while the thread changes what is behind it
@@ -7,8 +8,8 @@
 //           4   trace flags
 //           5   trace ID, 16 bytes | 21   span ID, 8 | 29   transaction ID (the local root span), 8
 //
-// An agent may publish nothing until a profiler has written to its socket, which labelscope does not
-// do: it changes nothing in a process.
+// An agent may publish nothing until a profiler has written to its socket, which labelscope does
+// not do: it changes nothing in a process.
 #pragma once
 
 #include "sources/label_source.h"

@@ -1,5 +1,5 @@
-// The labels of Go's runtime/pprof (pprof.Do, pprof.SetGoroutineLabels). They belong to goroutines,
-// which move between threads: a thread has those of the goroutine that it runs now.
+// These are the labels of Go's runtime/pprof (pprof.Do, pprof.SetGoroutineLabels). They belong to
+// goroutines, which move between threads: a thread has those of the goroutine that it runs now.
 #pragma once
 
 #include "sources/label_source.h"

@@ -28,7 +28,7 @@ constexpr std::uint64_t kMostSearched = 4ULL << 20;
 // The runtime is among the first packages that a linker puts into a program. All files of a process
 // are searched at each planning.
 constexpr std::uint64_t kMostCode = 64UL << 20;
-// Places that look like the store at first: some hundred in a real program.
+// At most so many places that look like the store are tried. A real program has a few hundred.
 constexpr std::size_t kMostTried = 1 << 16;
 constexpr std::size_t kPiece = 1 << 20;
 
@@ -39,7 +39,7 @@ T value_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Up to `most` bytes; fewer where the file has no more.
+// Reads up to `most` bytes, or fewer if the file has no more.
 std::string read_some(const ElfImage& image, std::uint64_t vaddr, std::size_t most) {
   std::string bytes(most, '\0');
   for (const LoadSegment& load : image.load_segments()) {
@@ -50,7 +50,7 @@ std::string read_some(const ElfImage& image, std::uint64_t vaddr, std::size_t mo
   return {};
 }
 
-// A Go string: a pointer and a length. The pointers may be the loader's to fill.
+// A Go string is a pointer and a length. The loader may have to fill the pointers.
 std::string read_go_string(const ElfImage& image, std::uint64_t vaddr) {
   const std::string words = read_some(image, vaddr, 16);
   if (words.size() < 16) return {};
@@ -60,7 +60,7 @@ std::string read_go_string(const ElfImage& image, std::uint64_t vaddr) {
   return read_some(image, *address, std::min<std::uint64_t>(length, kMostVersion));
 }
 
-// The version in the build information, whose head is at `vaddr`.
+// Returns the version in the build information, whose head is at `vaddr`.
 std::string version_at(const ElfImage& image, std::uint64_t vaddr) {
   const std::string bytes = read_some(image, vaddr, kHeadBytes + 8 + kMostVersion);
   if (bytes.size() < kHeadBytes || !std::string_view(bytes).starts_with(kMagic)) return {};
@@ -71,7 +71,7 @@ std::string version_at(const ElfImage& image, std::uint64_t vaddr) {
     const auto text = image.pointer_at(vaddr + kPointer);
     return text ? read_go_string(image, *text) : std::string();
   }
-  // A length of seven bits to a byte, the lowest first.
+  // The length has seven bits in each byte, the lowest first.
   std::uint64_t length = 0;
   std::size_t at = kHeadBytes;
   for (unsigned shift = 0; at < bytes.size() && shift < 32; shift += 7) {
@@ -82,7 +82,7 @@ std::string version_at(const ElfImage& image, std::uint64_t vaddr) {
   return bytes.substr(at, std::min<std::uint64_t>(length, kMostVersion));
 }
 
-// Link-time address of the build information.
+// Returns the link-time address of the build information.
 std::optional<std::uint64_t> find_build_information(const ElfImage& image) {
   if (image.has_section_headers()) return image.section_address(".go.buildinfo");
   const auto& loads = image.load_segments();
@@ -100,14 +100,14 @@ std::optional<std::uint64_t> find_build_information(const ElfImage& image) {
   return std::nullopt;
 }
 
-// Calls `use(code, at)` for each place where the bytes stand in executable segments, with at least
-// `before` bytes before and `after` bytes after it in `code`, until that returns true.
+// Calls `use(code, at)` for each place of the bytes in executable segments, with at least `before`
+// bytes before and `after` bytes after it in `code`, until that returns true.
 template <class Use>
 Status search_code(const ElfImage& image, std::string_view bytes, std::size_t before,
                    std::size_t after, GoRuntime& go, Use use) {
   std::uint64_t left = kMostCode;
   std::size_t tried = 0;
-  // It may be in the rest.
+  // The code may be in the rest, so it is unknown.
   const auto give_up = [&] {
     go.slot = GoRuntime::Slot::kUnknown;
     return Status();
@@ -178,13 +178,14 @@ Status find_x86_64_slot(const ElfImage& image, GoRuntime& go) {
       });
 }
 
-// Instructions of load_g(), by the bits that do not depend on an address.
+// These are instructions of load_g(), by the bits that do not depend on an address.
 constexpr std::uint32_t kMrsX0 = 0xd53bd040;  // mrs x0, tpidr_el0
 constexpr std::uint32_t kLoadG = 0xf87b681c;  // ldr x28, [x0, x27]
 constexpr std::uint32_t kRegister = 0x1f;
 constexpr std::uint32_t kX27 = 27;
 
-// Bytes that the immediate of "add x, x, #n", "ldr x, [x, #n]" or "ldrb w, [x, #n]" adds.
+// Returns the number of bytes that the immediate of "add x, x, #n", "ldr x, [x, #n]" or "ldrb w,
+// [x, #n]" adds.
 std::optional<std::uint64_t> low_part(std::uint32_t word) {
   const std::uint64_t immediate = word >> 10 & 0xfff;
   switch (word >> 22) {
@@ -200,12 +201,12 @@ std::optional<std::uint64_t> low_part(std::uint32_t word) {
   }
 }
 
-// The bytes before the last instruction of load_g(), which is at `vaddr`.
+// This reads the bytes before the last instruction of load_g(), which is at `vaddr`.
 class LoadG {
  public:
   LoadG(std::string_view before, std::uint64_t vaddr) : before_(before), vaddr_(vaddr) {}
-  // How it gets the offset into x27: one instruction or two, behind the one that asks for the
-  // thread pointer.
+  // Finds how load_g() gets the offset into x27: by one instruction or two, behind the one that
+  // reads the thread pointer.
   bool find_offset(GoRuntime& go) {
     const std::uint32_t last = word(1);
     if ((last & kRegister) != kX27) return false;
@@ -225,7 +226,7 @@ class LoadG {
     go.slot = go.got != 0 ? GoRuntime::Slot::kGot : GoRuntime::Slot::kOffset;
     return true;
   }
-  // The address of the flag that it looks at first.
+  // Returns the address of the flag that load_g() reads first.
   std::optional<std::uint64_t> flag() const {
     for (std::size_t at = mrs_ + 1; at <= kMostBefore; ++at) {
       if (!a64::is_adrp(word(at))) continue;
@@ -240,7 +241,7 @@ class LoadG {
   static constexpr std::size_t kMostBefore = 8;
 
  private:
-  // So many instructions before the last one.
+  // Returns the instruction so many places before the last one.
   std::uint32_t word(std::size_t back) const {
     return value_at<std::uint32_t>(before_, before_.size() - 4 * back);
   }

@@ -1,5 +1,5 @@
-// The runtime's structures as they lie in memory: src/runtime/runtime2.go, map.go (until Go 1.23)
-// and src/runtime/pprof/label.go of each version.
+// These are the runtime's structures as they are in memory: src/runtime/runtime2.go, map.go (until
+// Go 1.23) and src/runtime/pprof/label.go of each version.
 #include "sources/go_labels/go_walk.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@ struct GoString {
   Address address;
   std::uint64_t length;
 };
-// From m.procid to m.curg: the same distance in all versions.
+// The bytes from m.procid to m.curg, whose distance is the same in all versions.
 struct ThreadPart {
   std::uint64_t procid;
   std::array<std::uint64_t, 14> between;
   Address curg;
 };
-// From g.gopc to g.labels, likewise.
+// The bytes from g.gopc to g.labels, whose distance is also the same.
 struct GoroutinePart {
-  Address gopc;  // who made the goroutine
+  Address gopc;  // the code that made the goroutine
   std::uint64_t ancestors;
   Address startpc;  // its first function
   std::array<std::uint64_t, 5> between;
@@ -62,7 +62,7 @@ static_assert(sizeof(ThreadPart) == 128 && sizeof(GoroutinePart) == 72 && sizeof
               sizeof(Bucket) == 272 && sizeof(Pair) == sizeof(RemoteLabel));
 
 // Go's empty strings have no address. In the form of ABI v1 that would mean no string at all; and
-// bytes without an address would mean an empty one.
+// bytes without an address would become an empty string.
 RemoteString as_remote(const GoString& string) {
   if (string.address != 0) return {string.length, string.address};
   return {string.length == 0 ? 0 : UINT64_MAX, 1};
@@ -117,7 +117,7 @@ class Walk {
     if (!read(curg + known_.layout.g_labels - kBefore, part)) {
       return missing("the user's goroutine", curg);
     }
-    // A thread of C that calls Go gets a goroutine without either.
+    // A thread of C that calls Go gets a goroutine without gopc and startpc.
     const bool none = part.gopc == 0 && part.startpc == 0;
     if (!none && !(in_text(part.gopc) && in_text(part.startpc))) {
       return broken("the goroutine was made at " + hex(part.gopc) + " and began at " +
@@ -174,7 +174,7 @@ class Walk {
     return labels_read();
   }
 
-  // An array of buckets, each with its chain. False: one cannot be read.
+  // Reads an array of buckets, each with its chain. Returns false if one cannot be read.
   bool look_through(Address buckets, std::uint64_t count, bool old, std::size_t want) {
     for (std::uint64_t i = 0; i < count; ++i) {
       bool first = true;
@@ -204,7 +204,7 @@ class Walk {
     }
   }
 
-  // So many of the labels are looked at.
+  // Returns how many of the labels are looked at.
   std::size_t wanted(std::uint64_t count) {
     if (count > LS_MAX_SLOTS) flags_ |= LS_TRUNCATED_SLOTS;
     return std::min<std::uint64_t>(count, LS_MAX_SLOTS);

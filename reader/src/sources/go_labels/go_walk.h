@@ -1,4 +1,4 @@
-// From the goroutine that a thread runs to its labels.
+// This walk goes from the goroutine that a thread runs to its labels.
 //
 //   thread's slot, or x28
 //     |
@@ -17,12 +17,13 @@
 //
 // A label set is never changed once a goroutine has it, so that a stopped thread has a whole one.
 //
-// Nothing here may be trusted: a file may lie about its version, code that the runtime does not know
-// puts pointers of its own where labels are, and the register has something else in the kernel's
-// shared code (vDSO). So each step is checked. Both pointers to code stand at fixed distances from
-// the labels in all versions, which tells a wrong layout. A map has as many entries as it says, or
-// counts for nothing; and no more than kMostGoBuckets buckets are looked at, which 128 labels never
-// need. labelscope/bpf/go_labels.bpf.h follows the same rules, and tests/native compares the two.
+// Nothing here may be trusted: a file may have a wrong version, code outside of the runtime may put
+// pointers of its own where labels are, and the register has something else in the kernel's shared
+// code (vDSO). So each step is checked. Both pointers to code are at fixed distances from the
+// labels in all versions, which detects a wrong layout. A map must have as many entries as its
+// count, or it is rejected; and no more than kMostGoBuckets buckets are looked at, which 128 labels
+// never need. labelscope/bpf/go_labels.bpf.h follows the same rules, and tests/native compares the
+// two.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct GoParameters {
 void put_parameters(const GoParameters& parameters, ls_tls_recipe& recipe);
 GoParameters parameters_of(const ls_tls_recipe& recipe);
 
-// What the walk met on its way, kept only if somebody asks.
+// What the walk found on its way, kept only if the caller asks for it.
 struct GoTrace {
   std::optional<Address> g;
   std::optional<Address> m;
@@ -55,11 +56,11 @@ struct GoTrace {
   std::optional<Address> labels;
   std::uint64_t count = 0;
   unsigned buckets = 0;
-  std::string problem;  // what did not hold together; empty: all did
+  std::string problem;  // what was contradictory; empty if nothing was
 };
 
-// `place`: of the slot, or with LS_IN_REGISTER g itself. `thread_number`: the thread's own (gettid),
-// 0 if it is not known; then it is not checked.
+// `place` is the address of the slot, or with LS_IN_REGISTER g itself. `thread_number` is the
+// thread's own (gettid), or 0 if it is not known; then it is not checked.
 Observation walk_go_labels(const MemorySource& memory, const ls_tls_recipe& recipe, Address place,
                            Tid thread_number, std::uint8_t publisher, GoTrace* trace = nullptr);
 

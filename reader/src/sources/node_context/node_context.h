@@ -1,6 +1,7 @@
-// OpenTelemetry's thread context of node, otel_thread_ctx_nodejs_v1 (design document 01861 of the eBPF
-// profiler; not merged in September 2026): the record of OTEP 4947 (otel_context/record.h), found through
-// objects of JavaScript. The writer is the addon of npm's @datadog/pprof, from version 5.16 on.
+// This is the label source of OpenTelemetry's thread context of node, otel_thread_ctx_nodejs_v1
+// (design document 01861 of the eBPF profiler; not merged in September 2026): the record of OTEP
+// 4947 (otel_context/record.h), found through objects of JavaScript. The writer is the addon of
+// npm's @datadog/pprof, from version 5.16 on.
 #pragma once
 
 #include "sources/label_source.h"

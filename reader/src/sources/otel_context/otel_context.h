@@ -1,6 +1,6 @@
-// OpenTelemetry's thread context, otel_thread_ctx_v1 (OTEP 4947): a pointer to the record of the
-// span that the thread works on (record.h). The names of its attributes' keys, the process tells
-// (process_facts.h).
+// This is the label source of OpenTelemetry's thread context, otel_thread_ctx_v1 (OTEP 4947): a
+// pointer to the record of the span that the thread works on (record.h). The process publishes the
+// names of its attributes' keys (process_facts.h).
 #pragma once
 
 #include "sources/label_source.h"

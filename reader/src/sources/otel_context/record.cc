@@ -15,7 +15,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The attributes one by one, those that become no label included.
+// Adds the attributes one by one, also those that do not become a label.
 void tell_attributes(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
   Attribute attribute;
   AttributeReader reader(attributes_of(seen.head, seen.raw.bytes));
@@ -50,8 +50,8 @@ void tell_not_valid(const Head& head, ReadingStory& told) {
                            "let the variable point to a record of OTEP 4947", kValidMark});
 }
 
-// Datadog's writers reserve the first attribute for an ID as text, which is all zeros while it is not
-// known. An ID of zeros is none, as it is for the IDs of the head.
+// Datadog's writers reserve the first attribute for an ID as text, which is all zeros while it is
+// not known. An ID of zeros is not shown, as for the IDs of the head.
 constexpr std::string_view kLocalRoot = "datadog.local_root_span_id";
 
 bool is_unknown_id(std::string_view name, std::string_view value) {
@@ -194,12 +194,12 @@ Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
       continue;
     }
     seen.flags |= LS_DUPLICATE_KEY;
-    // An attribute that is called like an ID does not replace it.
+    // An attribute with the name of an ID does not replace it.
     if (known >= seen.labels.begin() + static_cast<std::ptrdiff_t>(ids)) {
       known->value = std::move(value);
     }
   }
-  // Where the reading ended early, the end is no fault of the record's.
+  // If the reading ended early, the end is not a fault of the record.
   const bool whole = head.attribute_bytes <= raw.size() - sizeof head;
   if (reader.left() != 0 && whole) seen.flags |= LS_INCOMPLETE_LABEL;
   if (!seen.labels.empty()) {

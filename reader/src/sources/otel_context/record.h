@@ -1,4 +1,4 @@
-// The record of OpenTelemetry's thread context (OTEP 4947), packed, at any address:
+// This is the record of OpenTelemetry's thread context (OTEP 4947), packed, at any address:
 //
 //   offset  0   trace ID, 16 bytes, all 0: none
 //          16   span ID, 8 bytes, all 0: none
@@ -7,8 +7,8 @@
 //          26   size of the attributes in bytes, 2
 //          28   attributes, each: key, 1 | length, 1 | value
 //
-// A key is a number, an index into names that the process tells once (process_facts.h). Of equal
-// keys the last one counts. If the last attribute does not fit into the size, it is left out.
+// A key is a number, an index into names that the process publishes once (process_facts.h). The
+// last of equal keys counts. If the last attribute does not fit into the size, it is left out.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct Head {
 static_assert(sizeof(Head) == 28 && alignof(Head) <= 2);
 
 inline constexpr std::uint8_t kValid = 1;
-// So much of the attributes is read: with the head, what one publisher may have of a sample.
+// So much of the attributes is read: together with the head, the room of one publisher in a sample.
 inline constexpr std::size_t kMostAttributeBytes = LS_MAX_LABEL_BYTES - sizeof(Head);
 
 // One attribute, and where the record breaks off.
@@ -48,17 +48,17 @@ class AttributeReader {
  public:
   explicit AttributeReader(std::span<const std::byte> bytes) : rest_(bytes) {}
   bool next(Attribute& attribute);
-  // What is left behind the last whole attribute.
+  // Returns the number of bytes behind the last whole attribute.
   std::size_t left() const { return rest_.size(); }
 
  private:
   std::span<const std::byte> rest_;
 };
 
-// The attributes of a raw block: a head, and as many bytes behind it as were read.
+// Returns the attributes of a raw block, which is a head, and as many bytes behind it as were read.
 std::span<const std::byte> attributes_of(const Head& head, std::span<const std::byte> raw);
 
-// What there is at an address: the head and its attributes as a raw block, or where the reading ended.
+// What is at an address: the head and its attributes as a raw block, or where the reading ended.
 struct RecordReading {
   enum class End { kNull, kHead, kNotValid, kAttributes, kWhole };
   End end = End::kNull;
@@ -67,23 +67,24 @@ struct RecordReading {
   RawReading raw;
 };
 RecordReading read_record(const MemorySource& memory, Address record);
-// The same in sentences. False: there is no whole record, and all is said.
+// Writes the same in sentences. Returns false if there is no whole record, so that nothing is left
+// to write.
 bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told);
 
-// Why a key has no name, if it has none.
+// Returns why a key has no name, if it has none.
 std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts);
-// The name of a key, or nothing.
+// Returns the name of a key, or nothing.
 std::string_view name_of(std::uint8_t key, const ProcessFacts* facts);
-// An ID in hexadecimal digits, unless all of it is 0: then it is not set.
+// Adds an ID in hexadecimal digits, unless all of it is 0, which means that it is not set.
 void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
             LabelSet& labels);
-// trace_id and span_id.
+// Adds trace_id and span_id.
 void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels);
 
-// The rules of the record and of the process context (check_record.cc).
+// Checks the rules of the record and of the process context (check_record.cc).
 SetCheck check_record(const ThreadView& thread);
 
-// Labels of a raw block, as both walks make it. `facts` may be null.
+// Returns the labels of a raw block, as both walks make it. `facts` may be null.
 Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                    const ProcessFacts* facts);
 

@@ -1,5 +1,5 @@
-// The rules of the thread context, version 1 (customlabels/thread_context.h): the little that its
-// format asks of a writer.
+// These are the rules of the thread context, version 1 (customlabels/thread_context.h): the little
+// that its format requires of a writer.
 #include "sources/thread_context/rules.h"
 
 #include "findings/check_rule.h"

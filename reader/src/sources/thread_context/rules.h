@@ -1,4 +1,4 @@
-// The rules of the thread context by name; rules.cc has what they say.
+// These are the rules of the thread context by name; rules.cc has their texts.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace labelscope::context_v1 {
 // File
 inline constexpr RuleId kThreadLocal{101};
 inline constexpr RuleId kSize{102};
-inline constexpr RuleId kAligned{103};  // warning: in more than one cache line
+inline constexpr RuleId kAligned{103};  // warning: it is in more than one cache line
 // Record
 inline constexpr RuleId kChecksum{110};  // neither 0 nor that of the IDs
 // Updates

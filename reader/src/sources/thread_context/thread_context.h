@@ -1,5 +1,5 @@
-// The thread context, context_tls_v1 (customlabels/thread_context.h): IDs and tags of a span, 64
-// bytes in the thread's TLS block itself.
+// This is the label source of the thread context, context_tls_v1 (customlabels/thread_context.h):
+// IDs and tags of a span, 64 bytes in the thread's TLS block itself.
 #pragma once
 
 #include "sources/label_source.h"

@@ -1,5 +1,5 @@
-// From the variable to its value, and from the value's bytes to text. The user says what the bytes
-// mean, and may be wrong: then the pointers lead anywhere, and each read may fail.
+// This goes from the variable to its value, and from the value's bytes to text. The user has given
+// the type of the bytes, and may be wrong: then the pointers lead anywhere, and each read may fail.
 //
 //   what there is                         outcome
 //   --------------------------------------------------------------------------
@@ -8,8 +8,8 @@
 //   an address that no process can have    malformed
 //   memory that is not there               not resident
 //
-// The BPF program goes the same way (labelscope/bpf/variable.bpf.h) and sends the bytes of the value
-// behind their type, so that they can be understood by themselves.
+// The BPF program goes the same way (labelscope/bpf/variable.bpf.h) and sends the bytes of the
+// value behind their type, so that they can be understood by themselves.
 #include "sources/variable/variable.h"
 
 #include <algorithm>
@@ -24,15 +24,15 @@
 namespace labelscope {
 namespace {
 
-// As label_room.bpf.h has it.
+// This is the same as in label_room.bpf.h.
 constexpr Address kAddressEnd = Address{1} << 57;
-// The smallest page size of both processors. What follows may not be mapped.
+// This is the smallest page size of both processors. The next page may not be mapped.
 constexpr std::size_t kPage = 4096;
 
 struct Walk {
   ls_outcome outcome = LS_LABELLED;
   std::uint32_t flags = 0;
-  std::vector<std::byte> bytes;  // of the value
+  std::vector<std::byte> bytes;  // those of the value
   std::vector<Address> places;   // where each pointer was read, and at last the value
 };
 
@@ -66,7 +66,7 @@ class Walker {
  private:
   void end(ls_outcome outcome) { seen_.outcome = outcome; }
 
-  // Nothing: the walk is over.
+  // Returns nothing if the walk is over.
   std::optional<Address> followed(Address pointer) {
     if (pointer == 0) return end(LS_UNLABELLED), std::nullopt;
     pointer = memory_.untagged(pointer);
@@ -86,7 +86,7 @@ class Walker {
     end(LS_UNREADABLE_NOT_RESIDENT);
     return false;
   }
-  // Page by page: the text may end right before memory that is not there.
+  // This reads page by page, because the text may end right before memory that is not there.
   void read_cstring(Address address) {
     const auto pointer = read_value<Address>(memory_, address);
     if (!pointer) return end(LS_UNREADABLE_NOT_RESIDENT);
@@ -159,7 +159,7 @@ std::string up_to_nul(std::span<const std::byte> bytes) {
   return text_of(bytes.first(static_cast<std::size_t>(nul - bytes.begin())));
 }
 
-// Nothing: no value of this kind has so many bytes.
+// Returns nothing if no value of this kind has so many bytes.
 std::optional<std::string> value_text(unsigned kind, std::span<const std::byte> bytes) {
   const std::size_t size = bytes.size();
   switch (kind) {
@@ -197,7 +197,7 @@ std::optional<std::string> value_text(unsigned kind, std::span<const std::byte> 
   }
 }
 
-// Somebody who knows no keys (the C interface) tells variables by their numbers.
+// A caller without keys (the C interface) distinguishes variables by their numbers.
 std::string key_of(unsigned index, const ProcessFacts* facts) {
   if (facts != nullptr && index < facts->variable_keys.size()) return facts->variable_keys[index];
   return "variable" + std::to_string(index);
