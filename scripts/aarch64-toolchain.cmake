@@ -1,5 +1,5 @@
-# The Debian cross compiler for aarch64 with the libraries in build/sysroot/aarch64 (scripts/cross_sysroot.sh), and
-# qemu's user mode to run what it makes:  cmake --preset aarch64
+# This is the Debian cross compiler for aarch64 with the libraries in build/sysroot/aarch64
+# (scripts/cross_sysroot.sh), and qemu's user mode to run what it makes: cmake --preset aarch64
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -18,7 +18,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
 
-# Unit tests run in it. It has neither ptrace nor bpf(2), and starts no program of the target by itself.
+# Unit tests run in this emulator. It has neither ptrace nor bpf(2), and starts no program of the
+# target by itself.
 find_program(LABELSCOPE_QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64)
 mark_as_advanced(LABELSCOPE_QEMU_AARCH64)
 if(LABELSCOPE_QEMU_AARCH64)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds labelscope as it is released and measures it: BPF time of a sample's parts, rejecting and accepting large ELF
-# files, samples a second from ring buffer to pprof file, what labels cost the program that sets them. The end is a
-# table of all ratios with their aims. The status is 0 if everything could be measured, whatever the results are.
-# tests/bench/README.md explains what is measured, and how to read it.
+# This builds labelscope as it is released and measures it: BPF time of a sample's parts, rejecting
+# and accepting large ELF files, samples a second from ring buffer to pprof file, what labels cost
+# the program that sets them. At the end it prints a table of all ratios with their aims. The status
+# is 0 if everything could be measured, whatever the results are. tests/bench/README.md explains
+# what is measured, and how to read it.
 #
 #   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
 #   scripts/bench.sh costs       what stacks cost, next to perf record: in kernel, target and start (15 minutes)
@@ -11,7 +12,8 @@
 #   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1 (4 minutes)
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #
-# Root (or sudo) is needed for BPF. Other work on the machine costs precision: the load is printed with the results.
+# Root (or sudo) is needed for BPF. Other work on the machine costs precision, so the load is
+# printed with the results.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,7 +23,7 @@ benches=("$@")
 for bench in "${benches[@]}"; do
   case $bench in
     labels | elf | samples | writer | costs | stacks | sources | chain) ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources or chain)\n' "$bench" >&2; exit 2 ;;
   esac
 done
@@ -29,7 +31,7 @@ done
 bash "$root_dir/scripts/setup.sh" --tests
 
 readonly build=$root_dir/build/bench
-# The other builds show warnings. Here some compilers give wrong ones, at -O3 only.
+# The other builds show warnings. At -O3 some compilers give wrong ones, so this build shows none.
 configure "$build" --preset dev -DCMAKE_BUILD_TYPE=Release -DLABELSCOPE_WERROR=OFF
 say "Building with $(build_jobs) jobs"
 targets=()
@@ -43,7 +45,7 @@ for bench in "${benches[@]}"; do
 done
 cmake --build "$build" --parallel "$(build_jobs)" --target "${targets[@]}" >&2
 
-# Large files of this machine, if there are any, in addition to those made here.
+# These are large files of this machine, if there are any, in addition to those made here.
 large_libraries() {
   local file seen=0
   for file in /usr/lib/*/libLLVM*.so.*; do

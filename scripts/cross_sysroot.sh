@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The libraries and headers that labelscope and its tests are built against for another processor, as Debian packages
-# unpacked into build/sysroot/<processor>. Installing them instead (dpkg --add-architecture) would have to bring dozens of
-# this machine's own packages to the very same versions.
+# This unpacks the libraries and headers against which labelscope and its tests are built for
+# another processor: Debian packages, into build/sysroot/<processor>. Installing them instead (dpkg
+# --add-architecture) would require dozens of this machine's own packages in the very same versions.
 #
 #   scripts/cross_sysroot.sh aarch64
 #
-# Prints the folder. If it exists already, nothing is done, and no network is needed; remove it to get newer
-# packages. Exits 77 if packages are not available (scripts/debian_packages.sh).
+# It prints the folder. If that exists already, nothing is done, and no network is needed; remove it
+# to get newer packages. The script exits 77 if packages are not available
+# (scripts/debian_packages.sh).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -16,11 +17,12 @@ readonly libraries=(
   libc6-dev libstdc++6 libbpf-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libspdlog-dev libfmt-dev libprotozero-dev
   libiberty-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev
   nlohmann-json3-dev catch2 libbenchmark-dev libzstd-dev liblzma-dev libbz2-dev)
-# This comes without dependencies: musl-dev depends on a compiler, which must be one of this machine.
+# This comes without dependencies: musl-dev depends on a compiler, which must be one of this
+# machine.
 readonly alone=(musl musl-dev)
 
 usage() {
-  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 case ${1:-} in
@@ -31,7 +33,8 @@ esac
 readonly processor=$1
 readonly sysroot=$root_dir/build/sysroot/$processor
 
-# The cross compiler comes with this machine's own release, and the libraries must be of the same release.
+# The cross compiler comes with this machine's own release, and the libraries must be of the same
+# release.
 suite=$(debian_codename) || suite=bookworm
 readonly suite
 
@@ -59,10 +62,11 @@ files+=$'\n'$(packages fetch "$arch" "$suite" "${alone[@]}") || exit
 say "Unpacking $(wc -l <<<"$files") packages into ${sysroot#"$root_dir"/}"
 readonly new=$sysroot.new
 rm -rf "$new"
-# As on an installed Debian, /lib and /usr/lib are one folder.
+# /lib and /usr/lib are one folder, as on an installed Debian.
 mkdir -p "$new"/usr/{bin,sbin,lib}
 for folder in bin sbin lib; do ln -s "usr/$folder" "$new/$folder"; done
-# scripts/package.sh reads here which package a library is in, and since which version, as dpkg keeps it.
+# scripts/package.sh reads here which package a library is in, and since which version, in dpkg's
+# format.
 readonly records=$new/var/lib/dpkg/info
 mkdir -p "$records"
 while read -r file; do

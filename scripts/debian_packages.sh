@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Debian packages of any suite and architecture, without installing them: kernels for virtual machines, libraries for
-# another processor. This neither reads nor changes this machine's own package state, and needs no root.
+# This loads Debian packages of any suite and architecture, without installing them: kernels for
+# virtual machines, libraries for another processor. It neither reads nor changes this machine's own
+# package state, and needs no root.
 #
 #   scripts/debian_packages.sh fetch <arch> <suite> <package>...     downloads these packages
 #   scripts/debian_packages.sh closure <arch> <suite> <package>...   and all that they depend on
 #   scripts/debian_packages.sh kernel <arch> <suite>                 the package with the suite's newest cloud kernel
 #   scripts/debian_packages.sh extract <file.deb> <folder> [<tar pattern>...]
 #
-# <arch> is amd64 or arm64; <suite> is a codename (bookworm, with its security updates) or one with an ending
-# (trixie-backports, alone). The first three print the paths of the .deb files, one a line. They are kept in
-# build/debian, or in $LABELSCOPE_DOWNLOADS, by exact version, next to the package lists, which are renewed after
-# twelve hours or when a file in them is gone.
+# <arch> is amd64 or arm64; <suite> is a codename (bookworm, with its security updates) or one with
+# an ending (trixie-backports, alone). The first three print the paths of the .deb files, one a
+# line. They are kept in build/debian, or in $LABELSCOPE_DOWNLOADS, by exact version, next to the
+# package lists, which are renewed after twelve hours or when a file in them is gone.
 #
 # They come from the mirror that this machine's own apt uses, or from $LABELSCOPE_DEBIAN_MIRROR and
 # $LABELSCOPE_DEBIAN_SECURITY_MIRROR.
 #
-# If packages are not available (no network, no such package, not a Debian machine), this prints a sentence and exits 77.
+# If packages are not available (no network, no such package, not a Debian machine), this prints a
+# sentence and exits 77.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -25,7 +27,7 @@ readonly archives=$downloads/archives
 readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 usage() {
-  sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 wrong_usage() {
@@ -33,8 +35,8 @@ wrong_usage() {
   exit 2
 }
 
-# Prints the address that this machine has for a suite: $1 is the suite. Other archives may have suites of the same
-# name; the origin in their signed Release file distinguishes them from Debian's.
+# Prints the address that this machine has for a suite: $1 is the suite. Other archives may have
+# suites of the same name; the origin in their signed Release file distinguishes them from Debian's.
 own_mirror() {
   # shellcheck disable=SC2016  # these are apt's variables
   apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI) $(ORIGIN)' 2>/dev/null |
@@ -56,8 +58,9 @@ find_mirrors() {
   [[ -n $security_mirror ]] || security_mirror=$(own_mirror "$codename-security")
 }
 
-# A root for apt that knows one suite of one architecture. How to reach the network (proxies, certificates,
-# passwords) is taken from this machine's own configuration; all else of it is left out, above all its hooks.
+# Makes a root for apt with one suite of one architecture. The settings for the network (proxies,
+# certificates, passwords) come from this machine's own configuration; the rest of it is left out,
+# above all its hooks.
 make_apt_root() {
   find_mirrors
   [[ -r $keyring ]] || skip "$keyring is missing (Debian package debian-archive-keyring)"
@@ -100,7 +103,7 @@ apt_here() {
   APT_CONFIG=$apt_root/etc/apt.conf "$program" "$@"
 }
 
-# A suite can disappear from a mirror, its security updates even earlier. What is left is used.
+# A suite can disappear from a mirror, its security updates even earlier. The rest is used.
 renew_lists() {
   local log=$apt_root/update.log
   say "Updating the package lists of $suite for $arch"
@@ -126,8 +129,8 @@ list_files() {
     awk -v quote="'" '$1 ~ "^" quote { gsub(quote, "", $1); print $1, $2, $3, $4 }'
 }
 
-# Does the same for packages: $1 is download, or closure for all that they depend on. For an installation apt names the
-# weakest of the hashes that it knows, for a download the strongest.
+# Does the same for packages: $1 is download, or closure for all that they depend on. apt prints the
+# weakest of its hashes for an installation, and the strongest for a download.
 locate_packages() {
   local how=$1 packages=("${@:2}")
   if [[ $how == closure ]]; then
@@ -138,14 +141,16 @@ locate_packages() {
   list_files download "${packages[@]}"
 }
 
-# The hash is apt's own, from the signed lists: SHA256:..., or SHA512:... or MD5Sum:... in principle.
+# The hash is apt's own, from the signed lists: SHA256:..., or in principle SHA512:... or
+# MD5Sum:....
 is_whole() {
   local file=$1 hash=$2
   [[ -s $file && $hash == SHA256:* ]] && echo "${hash#SHA256:}  $file" | sha256sum --check --status 2>/dev/null
 }
 
-# try_fetch <download|closure> <package>...: prints the paths; false if one is not available. The name in a list of
-# URIs has %3a for the colon of a version's epoch, as dpkg's own file names do.
+# try_fetch <download|closure> <package>... prints the paths; its status is false if one is not
+# available. The name in a list of URIs has %3a for the colon of a version's epoch, as dpkg's own
+# file names do.
 try_fetch() {
   local line uri name hash missing=() paths=() log=$apt_root/fetch.log
   local -a located
@@ -166,8 +171,9 @@ try_fetch() {
   printf '%s\n' "${paths[@]}"
 }
 
-# Loads one file by apt's own transports, and checks its hash. While it is loaded it is in this suite's folder, which
-# is locked: packages for all architectures are in several suites' lists.
+# Loads one file by apt's own transports, and checks its hash. While it is loaded it is in this
+# suite's folder, which is locked, because packages for all architectures are in several suites'
+# lists.
 fetch_file() {
   local uri=$1 file=$2 hash=$3 new=$apt_root/cache/new.deb
   rm -f "$new"
@@ -189,8 +195,9 @@ fetch() {
   return 1
 }
 
-# The meta-package's Depends names the kernel; since 7.x the kernel's image is in a package that that one depends on.
-# A mirror may list versions whose files are gone (those of suites past their support), so older ones are tried, too.
+# The meta-package's Depends names the kernel; since 7.x that package depends on the one with the
+# kernel's image. A mirror may list versions whose files are gone (those of suites past their
+# support), so older ones are tried, too.
 kernel() {
   local meta=linux-image-cloud-$arch version image binary paths
   local -a versions
@@ -216,8 +223,9 @@ depends_on() {
     sed 's/^ *//; s/ .*//; s/:.*//' | grep -m 1 -E "$2" || true
 }
 
-# Symbolic links that a package makes to its own root would lead out of the folder. cross_sysroot.sh, which needs
-# them, makes them relative. A folder that is a link already (merged /usr) stays one.
+# Symbolic links that a package makes to its own root would lead out of the folder.
+# cross_sysroot.sh, which needs them, makes them relative. A folder that is a link already (merged
+# /usr) stays one.
 extract() {
   local file=$1 folder=$2
   shift 2
@@ -250,7 +258,7 @@ done
 
 readonly apt_root=$downloads/$suite-$arch
 mkdir -p "$apt_root"
-# One process at a time for each suite, because apt's own lock does not wait but fails.
+# Only one process runs at a time for each suite, because apt's own lock does not wait but fails.
 exec 9>"$apt_root/lock"
 flock 9
 need_lists

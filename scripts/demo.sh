@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Shows what labelscope does, on a service whose truth is known: installs what is missing, builds, starts the demo
-# service, records it, and prints where its time went, by label, next to the service's own numbers.
+# This shows what labelscope does, on a service whose truth is known: it installs what is missing,
+# builds, starts the demo service, records it, and prints where its time went, by label, next to the
+# service's own numbers.
 #
 #   scripts/demo.sh [--duration SECONDS]
 #
-# The table goes to stdout, all else to stderr. Files go to build/recordings/<UTC>.
+# The table goes to stdout, everything else to stderr. Files go to build/recordings/<UTC>.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,7 +14,7 @@ seconds=10
 while (($# > 0)); do
   case $1 in
     --duration) seconds=${2:-} && shift ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) printf 'demo.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
   esac
   shift || break  # --duration without a value
@@ -23,7 +24,8 @@ can_be_root || die "recording needs root, and there is no sudo here: run this as
 
 bash "$root_dir/scripts/setup.sh"
 
-# It uses the build folder of scripts/test.sh, so that running both compiles once. A new build leaves out the tests.
+# It uses the build folder of scripts/test.sh, so that running both compiles once. A new build
+# leaves out the tests.
 readonly build=$root_dir/build/dev
 without_tests=()
 [[ -f $build/CMakeCache.txt ]] || without_tests=(-DBUILD_TESTING=OFF)
@@ -76,8 +78,9 @@ wait "$service_pid" || service_status=$?
 service_pid=''
 ((service_status == 0)) || die "the demo service ended with status $service_status"
 
-# The service's last line: {"cpu_ns": N, ..., "labels": {"tenant": {"acme": N, ...}, "http.route": {...}}}.
-# Its shares are compared with those of the tables above, whose rows are: value, share, ±, time, samples, bar.
+# The service's last line is {"cpu_ns": N, ..., "labels": {"tenant": {"acme": N, ...}, "http.route":
+# {...}}}. Its shares are compared with those of the tables above, whose rows are: value, share, ±,
+# time, samples, bar.
 compare() {
   awk -v key_list='tenant,http.route' '
     function between(text, from, to,    start) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the fuzzers with clang's libFuzzer (Debian: clang-14, libclang-rt-14-dev) and the sanitizers, and runs them one
-# after the other, from the corpus in testdata/fuzz_corpus. Inputs that break one are left in build/fuzz/found/NAME/.
+# This builds the fuzzers with clang's libFuzzer (Debian: clang-14, libclang-rt-14-dev) and the
+# sanitizers, and runs them one after the other, from the corpus in testdata/fuzz_corpus. Inputs
+# that break one are left in build/fuzz/found/NAME/.
 #
-#   scripts/fuzz.sh [--seconds N] [--only NAME]...       N: for each fuzzer, 60 by default
+#   scripts/fuzz.sh [--seconds N] [--only NAME]...       N seconds for each fuzzer, 60 by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +13,7 @@ while (($#)); do
   case $1 in
     --seconds) seconds=$2 && shift 2 ;;
     --only) only+=("$2") && shift 2 ;;
-    *) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
   esac
 done
 ((${#only[@]})) || mapfile -t only < <(basename -s _fuzzer.cc -a tests/fuzz/*_fuzzer.cc)

@@ -1,6 +1,5 @@
-# The scripts of this folder source this: the place of the tree, messages, and how to become root. All messages go
-# to stderr, because stdout is for results.
-# shellcheck shell=bash
+# The scripts of this folder source this file: it has the place of the tree, messages, and how to
+# become root. All messages go to stderr, because stdout is for results. shellcheck shell=bash
 
 root_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 readonly root_dir
@@ -12,13 +11,14 @@ die() {
   exit 1
 }
 
-# Something cannot be done here, which is no failure: ctest and the other scripts know 77.
+# Something cannot be done here, which is no failure: ctest and the other scripts treat 77 as
+# skipped.
 skip() {
   printf 'skipped: %s\n' "$*" >&2
   exit 77
 }
 
-# True if as_root can work at all.
+# The status is true if as_root can work at all.
 can_be_root() { ((EUID == 0)) || command -v sudo >/dev/null; }
 
 # Runs a command as root: directly, or through sudo (which may ask for a password).
@@ -30,22 +30,24 @@ as_root() {
   fi
 }
 
-# Gives files that root has made in the build tree back to the user, who could not remove or rebuild them otherwise.
+# Gives files that root has made in the build tree back to the user, who could not remove or rebuild
+# them otherwise.
 give_back() {
   ((EUID == 0)) || as_root chown -R "$(id -u):$(id -g)" "$@"
 }
 
-# The codename of this machine's own release; false if it is no Debian.
+# Prints the codename of this machine's own release; the status is false if it is not Debian.
 debian_codename() {
   # shellcheck source=/dev/null
   (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian && -n ${VERSION_CODENAME:-} ]] && echo "$VERSION_CODENAME")
 }
 
-# Package lists, and the choices made by them, are renewed after this time.
-# shellcheck disable=SC2034  # for the scripts that source this
+# Package lists, and choices that depend on them, are renewed after this time. shellcheck
+# disable=SC2034 # for the scripts that source this
 readonly package_lists_minutes=720
 
-# as_many_as_fit <MB each>: one for each processor, if there is memory for all; at least one.
+# as_many_as_fit <MB each> prints the number of processors, or fewer if there is no memory for so
+# many; at least 1.
 as_many_as_fit() {
   local cores memory_mb by_memory
   cores=$(nproc)
@@ -58,7 +60,7 @@ as_many_as_fit() {
 # Compilers of this code take up to 1 GB each (Catch2 and CLI11 are the large ones).
 build_jobs() { as_many_as_fit 1024; }
 
-# configure <folder> <cmake argument...>: prints its output only if it fails.
+# configure <folder> <cmake argument...> prints the output only if it fails.
 configure() {
   local folder=$1 log=$1/configure.log
   shift

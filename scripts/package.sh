@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the packages for one processor:
+# This makes the packages for one processor:
 #
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
@@ -9,11 +9,12 @@
 #
 #   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>] [--configure]
 #
-# The default is this machine's processor; aarch64 can be built on x86-64, too. It is built for release, in
-# build/package-<processor> or in the folder of --build; a folder that is configured already is built as it is.
-# --configure ends before the build. The output goes to build/packages, where packages of other versions are removed,
-# or to a folder of your own, where all else stays. Prints the paths of what it made. The same commit and tools give
-# the same bytes in every folder, if it is built for release: times are the commit's, or $SOURCE_DATE_EPOCH.
+# The default is this machine's processor; aarch64 can be built on x86-64, too. It is built for
+# release, in build/package-<processor> or in the folder of --build; a folder that is configured
+# already is built as it is. --configure ends before the build. The output goes to build/packages,
+# where packages of other versions are removed, or to a folder of your own, where everything else
+# stays. The script prints the paths of what it made. The same commit and tools give the same bytes
+# in every folder, if it is built for release: times are the commit's, or $SOURCE_DATE_EPOCH.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,7 +22,7 @@ umask 022
 export LC_ALL=C
 
 usage() {
-  sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 readonly own_output=$root_dir/build/packages
@@ -46,7 +47,8 @@ for program in dpkg-deb readelf gzip; do
   command -v "$program" >/dev/null || die "$program is not installed: packages are made on Debian or Ubuntu"
 done
 
-# The libraries that it is built with, of this machine or of the sysroot, determine the packages that it depends on.
+# The libraries that it is built with, of this machine or of the sysroot, determine the packages
+# that it depends on.
 cross=0 package_records=/var/lib/dpkg/info documents=/usr/share/doc
 if [[ $processor != "$(uname -m)" ]]; then
   [[ $processor == aarch64 ]] || die "packages for $processor are made on such a machine"
@@ -55,17 +57,19 @@ if [[ $processor != "$(uname -m)" ]]; then
   package_records=$sysroot/var/lib/dpkg/info documents=$sysroot/usr/share/doc
 fi
 
-# Libraries go where Debian has them, in a folder for their architecture, which CMake would not choose in a cross build.
+# Libraries go where Debian has them, in a folder for their architecture, which CMake would not
+# choose in a cross build.
 configure_release() {
   local arguments=(--preset release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=lib/$processor-linux-gnu")
   ((cross == 0)) || arguments+=("-DCMAKE_TOOLCHAIN_FILE=$root_dir/scripts/aarch64-toolchain.cmake")
   configure "$build" "${arguments[@]}" || die "configuring failed"
 }
 
-# Builds what is packed, and no test.
+# This builds what is packed, and no test.
 build_products() {
   say "Building with $(build_jobs) jobs"
-  # One build at a time in a folder: two of Ninja would lose each other's notes of what is built.
+  # Only one build runs at a time in a folder: two of Ninja would lose each other's notes of what is
+  # built.
   local lock
   exec {lock}>"$build/.package.lock"
   flock "$lock"
@@ -78,7 +82,8 @@ git_here() {
   git -c safe.directory='*' -C "$root_dir" "$@" 2>/dev/null
 }
 
-# The version is 0.1.0 for the commit that has the tag v0.1.0; those of other commits sort before it.
+# The version is 0.1.0 for the commit that has the tag v0.1.0; those of other commits sort before
+# it.
 find_version() {
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
   [[ -n $version ]] || die "$build is not a configured build of this tree"
@@ -92,13 +97,15 @@ find_version() {
   maintainer=$(git_here log -1 --format='%an <%ae>') || maintainer='labelscope <root@localhost>'
 }
 
-# install_into <folder> <prefix> <component>: without debug information, in archives of objects too.
+# install_into <folder> <prefix> <component> installs without debug information, also in archives of
+# objects.
 install_into() {
   DESTDIR=$1 cmake --install "$build" --prefix "$2" --component "$3" --strip >/dev/null
   find "$1" -name '*.a' -exec "$strip" --strip-debug --enable-deterministic-archives {} +
 }
 
-# needed_by <ELF file>: "soname" and "soname node" lines, one for each library and each of its version nodes.
+# needed_by <ELF file> prints "soname" and "soname node" lines, one for each library and each of its
+# version nodes.
 needed_by() {
   readelf --dynamic --version-info --wide "$1" | awk '
     /\(NEEDED\)/ { gsub(/[][]/, "", $NF); print $NF }
@@ -107,8 +114,9 @@ needed_by() {
     needs && / Name: / { for (i = 1; i < NF; ++i) if ($i == "Name:") print file, $(i + 1) }'
 }
 
-# The package of a library with the oldest version that will do. Its maintainers publish that twice: in shlibs for the
-# library as a whole, and in symbols for each version node; the newer one counts.
+# Prints the package of a library with the oldest version that will do. Its maintainers publish that
+# twice: in shlibs for the library as a whole, and in symbols for each version node; the newer one
+# counts.
 package_of() {
   local soname=$1 nodes=$2 name number said oldest
   name=${soname%%.so*} number=${soname##*.so.}
@@ -130,7 +138,7 @@ package_of() {
   echo "$said"
 }
 
-# dependencies_of <folder>: those of all ELF files in it, with commas in between.
+# dependencies_of <folder> prints those of all ELF files in it, with commas in between.
 dependencies_of() {
   local needed soname nodes
   needed=$(find "$1" -type f \( -perm /111 -o -name '*.so*' \) -print0 | while IFS= read -r -d '' file; do
@@ -161,14 +169,15 @@ $(sed 's/^$/./; s/^/ /' "$root_dir/bpf/LICENSE.BSD-2-Clause")
 EOF_COPYRIGHT
 }
 
-# Everything in it gets the time of the commit.
+# Every file in the folder gets the time of the commit.
 settle() {
   find "$1" -name '*.[1-8]' -path '*/man/*' -type f -exec gzip -9n {} +
   find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 }
 
-# write_shlibs <folder> <package>: which package a program needs that links its libraries, and since which version. Only
-# sonames with a number can be listed; libcustomlabels.so has none, because the ABI defines its name.
+# write_shlibs <folder> <package> writes which package a program needs that links its libraries, and
+# since which version. Only sonames with a number can be listed; libcustomlabels.so has none,
+# because the ABI defines its name.
 write_shlibs() {
   local root=$1 package=$2 file soname
   find "$root" -name '*.so.*' -type f | sort | while read -r file; do
@@ -179,18 +188,20 @@ write_shlibs() {
   [[ -s $root/DEBIAN/shlibs ]] || rm "$root/DEBIAN/shlibs"
 }
 
-# has_shared_paths <folder>: true if libraries are not in a folder for their architecture.
+# has_shared_paths <folder> is true if libraries are not in a folder for their architecture.
 has_shared_paths() {
   [[ -n $(find "$1/usr/lib" -mindepth 1 -maxdepth 1 ! -name "$processor-linux-gnu" -print -quit) ]]
 }
 
-# write_changelog <package>: the file that Debian's tools look for; the commits have the details.
+# write_changelog <package> writes the file that Debian's tools look for; the commits have the
+# details.
 write_changelog() {
   printf 'labelscope (%s) unstable; urgency=medium\n\n  * As of the commit that the version names.\n\n' "$version"
   printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
 }
 
-# copy_pages <folder>: README.md and the pages of docs/. Links to files that are only in the source become plain words.
+# copy_pages <folder> copies README.md and the pages of docs/. Links to files that are only in the
+# source become plain words.
 copy_pages() {
   local page target
   mkdir -p "$1/docs/schema"
@@ -209,8 +220,8 @@ deb() {
   local package=$1 section=$2 more=$3 multi_arch=$4 summary=$5 root=$work/$1 depends
   shift 5
   install_into "$root" /usr "$package"
-  # Packages of two architectures cannot both be installed if they have files of one name. (A folder that is configured
-  # for another prefix than /usr has its libraries in there.)
+  # Packages of two architectures cannot both be installed if they have files of one name. (A folder
+  # that is configured for another prefix than /usr has its libraries in there.)
   [[ $multi_arch != same ]] || ! has_shared_paths "$root" || multi_arch=no
   depends=$(dependencies_of "$root")
   mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual page of the rules, from the rules themselves.
+"""This makes the manual page of the rules from the rules themselves.
 
     labelscope check --rules --format json | scripts/rules_page.py > docs/man/labelscope-rules.7
 
@@ -47,7 +47,7 @@ def escaped(text):
 
 
 def paragraph(text):
-    """Lines of text, each sentence from a new one; what would begin a request is kept from it."""
+    """Returns lines of text, each sentence on a new line; no line becomes a request of mdoc."""
     lines = []
     for sentence in re.split(r"(?<=[.;:)]) (?=[A-Z(])", text):
         lines += textwrap.wrap(escaped(sentence), 78, break_long_words=False, break_on_hyphens=False)

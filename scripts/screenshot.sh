@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Makes the picture at the top of README.md: records the demo service (demo.sh) and takes a picture of the page in a
-# headless Chromium.
+# This makes the picture at the top of README.md: it records the demo service (demo.sh) and takes a
+# picture of the page in a headless Chromium.
 #
-#   scripts/screenshot.sh [PAGE.html]     PAGE.html: an existing page, instead of the demo's
+#   scripts/screenshot.sh [PAGE.html]     with an existing page instead of the demo's
 #
-# Needs node and chromium. Writes docs/page.png.
+# It needs node and chromium, and writes docs/page.png.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 case ${1:-} in
-  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
 esac
 for program in node chromium; do
   command -v "$program" >/dev/null || die "$program is missing: apt-get install nodejs chromium"
 done
 page=${1:-}
 if [[ -z $page ]]; then
-  # Its last line is the page's path.
+  # The last line of the demo is the page's path.
   page=$(bash "$root_dir/scripts/demo.sh" 2>&1 >/dev/null | tee /dev/stderr | tail -n 1)
   page=${page#"${page%%[![:space:]]*}"}
 fi

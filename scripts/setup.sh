@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packages that labelscope is built from, and with --tests those that its tests need. Only packages that
-# are missing are installed, so a second run changes nothing and needs no network.
+# This installs the packages that labelscope is built from, and with --tests those that its tests
+# need. Only packages that are missing are installed, so a second run changes nothing and needs no
+# network.
 #
 #   scripts/setup.sh [--tests] [--check]
 #
-# --check installs nothing: it lists what is missing, and exits 1 if anything is.
-# On Debian 12 or newer and on Ubuntu it uses apt, as root or with sudo. Elsewhere it lists the missing packages.
+# --check installs nothing: it lists what is missing, and exits 1 if anything is. On Debian 12 or
+# newer and on Ubuntu it uses apt, as root or with sudo. Elsewhere it lists the missing packages.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,8 +14,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 # Debian keeps bpftool in a folder that only root's PATH has.
 PATH=$PATH:/usr/sbin:/sbin
 
-# The columns are: Debian package, Fedora package, and how to find out without dpkg that it is there:
-# a command, a pkg-config module (pc:) or a header (h:).
+# The columns are: Debian package, Fedora package, and how to find out without dpkg that it is
+# there: a command, a pkg-config module (pc:) or a header (h:).
 readonly build_requirements='
 cmake               cmake                   cmake
 ninja-build         ninja-build             ninja
@@ -62,7 +63,7 @@ jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
-# For virtual machines with other kernels (tests/vm).
+# These are for virtual machines with other kernels (tests/vm).
 readonly guest_requirements='
 qemu-system-arm         qemu-system-aarch64        optional
 cpio                    cpio                       optional
@@ -70,7 +71,8 @@ busybox                 busybox                    optional
 file                    file                       optional
 libcap2-bin             libcap                     optional
 '
-# For the cross build for aarch64, its unit tests (qemu-user), and virtual machines of that processor.
+# These are for the cross build for aarch64, its unit tests (qemu-user), and virtual machines of
+# that processor.
 readonly cross_requirements='
 g++-aarch64-linux-gnu   gcc-c++-aarch64-linux-gnu  optional
 qemu-user-static        qemu-user-static           optional
@@ -78,15 +80,15 @@ qemu-system-x86         qemu-system-x86            optional
 '
 
 usage() {
-  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
-# has_header <path>: the compiler finds it.
+# has_header <path> is true if the compiler finds the header.
 has_header() {
   printf '#include <%s>\n' "$1" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1
 }
 
-# is_there <check>: the third column above. A comma separates alternatives.
+# is_there <check> does the check of the third column above. A comma separates alternatives.
 is_there() {
   local check=$1 kind=command name names
   case $check in
@@ -128,8 +130,8 @@ missing_on_debian() {
   done <<<"$1"
 }
 
-# apt-get waits for dpkg's lock itself (DPkg::Lock::Timeout), not for that of the package lists: a fresh cloud
-# machine updates them in the background in its first minutes.
+# apt-get waits for dpkg's lock itself (DPkg::Lock::Timeout), not for that of the package lists: a
+# fresh cloud machine updates them in the background in its first minutes.
 apt() {
   local log attempt status
   log=$(mktemp)
@@ -180,7 +182,7 @@ setup_elsewhere() {
   die "install them and run this again"
 }
 
-# The presets have version 6, which needs CMake 3.25.
+# The presets are of version 6, which needs CMake 3.25.
 check_cmake() {
   local version
   version=$(cmake --version | sed -n '1s/^cmake version \([0-9.]*\).*/\1/p')

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds labelscope and runs its tests, packages included. The last line is "N passed, N failed, N skipped"; the exit
-# status is 0 only if nothing failed. Above it are the reasons of skipped tests, the failures, and a table of times.
+# This builds labelscope and runs its tests, packages included. The last line is "N passed, N
+# failed, N skipped"; the exit status is 0 only if nothing failed. Above it are the reasons of
+# skipped tests, the failures, and a table of times.
 #
 #   scripts/test.sh [--preset dev|asan|tsan|tidy] [--thorough] [--no-sudo] [--aarch64]
 #                   [--no-guests|--guests|--all-kernels] [ctest argument...]
@@ -11,21 +12,22 @@
 #   scripts/test.sh --all-kernels           in virtual machines with every kernel that is supported
 #   scripts/test.sh --aarch64               also for that processor: the unit tests in an emulator, and packages
 #
-# A test that fails runs once more by itself at the end. If it passes then, it counts as passed and is listed as unsteady,
-# with what it printed both times; more than three of these are a failure.
+# A test that fails runs once more by itself at the end. If it passes then, it counts as passed and
+# is listed as unsteady, with what it printed both times; more than three of these are a failure.
 #
-# Virtual machines (tests/vm) are aarch64 with Linux 6.1, twice, and x86-64 with 5.10; they are built and run beside the
-# tests that do not watch live processes. They are left out if ctest has arguments, unless --guests asks for them, and
-# for other presets than dev. With LABELSCOPE_CI=1 it is a failure if one of them is not available.
+# Virtual machines (tests/vm) are aarch64 with Linux 6.1, twice, and x86-64 with 5.10; they are
+# built and run beside the tests that do not watch live processes. They are left out if ctest has
+# arguments, unless --guests asks for them, and for other presets than dev. With LABELSCOPE_CI=1 it
+# is a failure if one of them is not available.
 #
-# Tests that sample with BPF need root: without it they run through sudo if there is sudo, and are skipped
-# with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
+# Tests that sample with BPF need root: without it they run through sudo if there is sudo, and are
+# skipped with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 usage() {
-  sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 }
 
 preset=dev
@@ -80,7 +82,8 @@ as_root_if_allowed() {
 rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
 mkdir -p "$reports"
 
-# timed <part of the run> <command>...: the status is the command's; times.tsv has its seconds.
+# timed <part of the run> <command>... runs the command and returns its status; times.tsv has its
+# seconds.
 timed() {
   local part=$1 begun=$SECONDS result=0
   shift
@@ -107,15 +110,16 @@ if ((EUID != 0)); then
   fi
 fi
 
-# Tests that watch live processes need processors: no more of them run at a time than there are processors, and
-# those that measure have the machine to themselves (RUN_SERIAL). The resolver matrix mostly waits for samples of programs
-# that wait themselves: in 1,344 cases two processors are busy for a third of the time when two run at once.
+# Tests that watch live processes need processors: no more of them run at a time than there are
+# processors, and those that measure have the machine to themselves (RUN_SERIAL). The resolver
+# matrix mostly waits for samples of programs that wait themselves: in 1,344 cases two processors
+# are busy for a third of the time when two run at once.
 readonly live='^(process|kernel|cli|consumer|bench)$'
 readonly matrix='^matrix$'
 processors=$(nproc)
 readonly processors
 
-# ctest_here <name> <argument...>: leaves reports/<name>.xml; returns ctest's status.
+# ctest_here <name> <argument...> leaves reports/<name>.xml and returns ctest's status.
 ctest_here() {
   local name=$1
   shift
@@ -129,7 +133,7 @@ run_tests() {
     printf 'failed\tctest: %s\tits message is above\n' "$1" >>"$reports/crashed.txt"
 }
 
-# The machines to boot: architecture, kernel and, if it is not the usual one, processor.
+# These are the machines to boot: architecture, kernel and, if it is not the usual one, processor.
 list_guests() {
   local kernel
   # isolated: one of the two processors runs only a test's own program.
@@ -139,8 +143,9 @@ list_guests() {
   for kernel in 6.12 7; do printf '%s\n' {aarch64,x86_64}-"$kernel"; done
 }
 
-# For another processor: a build of its own, whose tests are other tests, and the virtual machines. If something is not
-# available, the state is "failed" or "skipped", and the last line of the log has the reason.
+# Another processor has a build of its own, whose tests are other tests, and the virtual machines.
+# If something is not available, the state is "failed" or "skipped", and the last line of the log
+# has the reason.
 build_for_aarch64() {
   local status=0 work=(--for-guests)
   if ((aarch64)); then work=(--output-junit "$reports/aarch64.xml"); fi
@@ -155,14 +160,16 @@ run_elsewhere() {
   local names=()
   if [[ $(uname -m) == x86_64 ]]; then timed "for aarch64, beside the tests" build_for_aarch64; fi
   [[ $guests != none ]] || return 0
-  # If today's build has failed, an older one must not be tested: the failure of the build is reported.
+  # If today's build has failed, an older one must not be tested: the failure of the build is
+  # reported.
   mapfile -t names < <(if [[ ! -e $reports/aarch64.state ]]; then list_guests; else list_guests | grep -v '^aarch64'; fi)
   printf '%s\n' "${names[@]}" >"$reports/guests"
   timed "virtual machines, beside the tests" bash "$root_dir/tests/vm/run.sh" "${names[@]}" >"$reports/guests.txt" || true
   timed "virtual machines, what failed once more" bash "$root_dir/tests/vm/again.sh" "${names[@]}"
 }
 
-# ctest asks each new test program for its cases; two runs that do so at once would write the same files.
+# ctest asks each new test program for its cases; two runs that do so at once would write the same
+# files.
 ctest --test-dir "$build" --show-only >/dev/null || build_failed "ctest cannot list the tests"
 elsewhere=''
 if [[ $preset == dev ]] && { ((aarch64)) || [[ $guests != none ]]; }; then

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds everything for aarch64 on another machine, packages included, and runs the unit tests under qemu's user mode;
-# what needs a kernel of that processor runs in virtual machines (tests/vm). scripts/test.sh calls it while the tests of
-# this processor run.
+# This builds everything for aarch64 on another machine, packages included, and runs the unit tests
+# under qemu's user mode; what needs a kernel of that processor runs in virtual machines (tests/vm).
+# scripts/test.sh calls it while the tests of this processor run.
 #
 #   scripts/test_aarch64.sh [<ctest argument>...]
 #   scripts/test_aarch64.sh --for-guests    builds what virtual machines need, and runs nothing
 #
-# Exits 77, with the reason as its last line, if the cross compiler, qemu or the libraries are not available.
+# It exits 77, with the reason as its last line, if the cross compiler, qemu or the libraries are
+# not available.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"

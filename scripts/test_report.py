@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What scripts/test.sh knows of its tests, from the reports that ctest wrote for it.
+"""This is what scripts/test.sh knows of its tests, from the reports of ctest.
 
   test_report.py failed FOLDER                names of the tests that failed, one a line
-  test_report.py pattern FOLDER               the expression for ctest that matches these and no others
-  test_report.py results FOLDER               one line a test: verdict, name, reason, separated by tabs
+  test_report.py pattern FOLDER               the expression for ctest that matches only these
+  test_report.py results FOLDER               a line for each test: verdict, name, reason, by tabs
   test_report.py outputs FOLDER NAME...       what each of these tests printed, in each of its runs
   test_report.py slowest FOLDER               the ten tests that took longest
 
-FOLDER has NAME.xml, a report in JUnit's form for each part of the run. again.xml has the tests that failed and ran once
-more: one that passes there is "unsteady". Names in aarch64.xml are told apart by that word before them.
+FOLDER has NAME.xml, a report in JUnit's form for each part of the run. again.xml has the tests
+that failed and ran once more: one that passes there is "unsteady". Names from aarch64.xml have that
+word before them.
 """
 import argparse
 import dataclasses
@@ -32,7 +33,8 @@ class Run:
 
 
 def skip_reason(output):
-    """What the test itself printed (skip_test() in tests/support, fail and skip_test in tests/cli/lib.sh)."""
+    """Returns what the test itself printed (skip_test() in tests/support, fail and skip_test in
+    tests/cli/lib.sh)."""
     for line in output.splitlines():
         _, said, reason = line.partition("SKIPPED: ")
         if said:
@@ -41,8 +43,8 @@ def skip_reason(output):
 
 
 def verdict_of(case, output):
-    """(verdict, reason). A test is skipped only if it said so itself, with exit code 77; one that could not be started
-    has failed. None stands for a test that is disabled."""
+    """Returns (verdict, reason). A test is skipped only if it reports that itself, with exit code
+    77; a test that could not be started has failed. None stands for a test that is disabled."""
     status = case.get("status")
     skipped = case.find("skipped")
     if status == "run":
@@ -66,7 +68,7 @@ def read_report(path):
 
 
 def read_folder(folder):
-    """(name -> first run, name -> second run)."""
+    """Returns (name -> first run, name -> second run)."""
     first, second = {}, {}
     for path in sorted(folder.glob("*.xml"), key=lambda path: (path.stem == AGAIN, path)):
         for run in read_report(path):

@@ -1,4 +1,5 @@
-# What others embed (docs/embedding.md), in two libraries, because the two languages promise different things:
+# Other programs embed these two libraries (docs/embedding.md). There are two, because the two
+# languages promise different things:
 #
 #   labelscope::reader   liblabelscope-reader.a   the C++ API, and the C one. Static: its interface is made of
 #                                                 std:: types and may change with each version, so it is linked
@@ -7,7 +8,8 @@
 #                                                 replaced under a program. A C program need not know that it is
 #                                                 C++ inside, nor which libraries it reads ELF files with.
 #
-# After installation: find_package(labelscope [COMPONENTS reader c]); pkg-config labelscope-reader, labelscope.
+# After installation they are found by find_package(labelscope [COMPONENTS reader c]), and by
+# pkg-config as labelscope-reader and labelscope.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME liblabelscope-dev)
 
@@ -64,7 +66,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/labelscopeConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/labelscopeConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# Relative to itself, so that `cmake --install --prefix` may choose another place than the configuration did.
+# The paths are relative to the file itself, so that `cmake --install --prefix` may choose another
+# place than the configuration did.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(module labelscope labelscope-reader)
   configure_file(cmake/${module}.pc.in ${module}.pc @ONLY)

@@ -38,7 +38,7 @@ while (($# > 0)); do
     --packages) ready_packages=$(realpath "$2") && shift ;;
     --tests) pattern=$2 && shift ;;
     --list) list=$2 && shift ;;
-    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) printf 'run.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
     *) guests+=("$1") ;;
   esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds labelscope from the action's own tree and installs it into the runner's folder.
+# This builds labelscope from the action's own tree and installs it into the runner's folder.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../.."
 scripts/setup.sh

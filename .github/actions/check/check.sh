@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the action checks, from its inputs (action.yml) in CHECK_*: the files, then the command, then the command again
-# one instruction at a time. All of them are looked at; the status is that of the first that failed.
+# This runs the action's checks, from its inputs (action.yml) in CHECK_*: the files, then the
+# command, then the command again one instruction at a time. All of them run; the status is that of
+# the first that failed.
 set -uo pipefail
 
 labelscope=${LABELSCOPE:-${RUNNER_TEMP:-}/labelscope/bin/labelscope}
@@ -19,8 +20,9 @@ files=()
 while IFS= read -r file; do
   [[ -n $file ]] && files+=("$file")
 done <<<"${CHECK_FILES:-}"
-# Into `command`: the words of a text, with quotes and backslashes as a shell has them. No shell reads the text, so that
-# nothing in it is run or replaced; what a shell would do that with is refused. Returns 1 then.
+# Puts the words of a text into `command`, with quotes and backslashes as in a shell. No shell reads
+# the text, so that nothing in it is run or replaced; text that a shell would run or replace is
+# refused, and the status is 1.
 split_words() {
   local text=$1 word='' begun=false quote='' char next i
   local double='"' single="'" acts_anywhere='$`' acts_bare=';&|<>()*?['
@@ -35,7 +37,7 @@ split_words() {
       ((++i))
       next=${text:i:1}
       [[ -n $next ]] || return 1
-      # In double quotes it stays in front of what has no need of it.
+      # In double quotes a backslash stays in front of a character that does not need it.
       [[ -z $quote || $next == [\"\\\$\`] ]] || word+=$char
       word+=$next
       begun=true
