@@ -4,9 +4,9 @@
 #   musl_gcc    the same for musl; it is empty if there is none
 #   musl_lib    the folder with musl's start files
 #
-# Each is one program, so that it can be passed on as one word. For another processor, two scripts run
-# the cross compiler, because it looks for lld under a name of its own, and Debian's specs of musl are
-# for a compiler and a musl that are installed in the root folder.
+# Each is one program, so that it can be passed on as one word. For another processor, two scripts
+# run the cross compiler, because it looks for lld under a name of its own, and Debian's specs of
+# musl are for a compiler and a musl that are installed in the root folder.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(gcc ${CMAKE_C_COMPILER})
 else()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests what scripts/test.sh makes of ctest's reports (scripts/test_report.py), with made-up reports:
-# nothing that failed counts as passed.
+# Tests what scripts/test.sh makes of ctest's reports (scripts/test_report.py), with made-up
+# reports: nothing that failed counts as passed.
 set -euo pipefail
 top=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 reports=$(mktemp -d)

@@ -1,4 +1,4 @@
-// The reporter, and the flags.
+// Has the reporter and the flags.
 #include "runner.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// A core file: headers, notes, the table of files, memory. Whatever the bytes are, opening ends,
-// and a core that was opened answers all questions. The files that it names are not looked for.
+// Fuzzes a core file: headers, notes, the table of files, memory. Whatever the bytes are, opening
+// ends, and a core that was opened answers all questions. The files that it names are not looked
+// for.
 #include <sys/mman.h>
 #include <unistd.h>
 

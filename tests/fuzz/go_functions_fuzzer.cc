@@ -1,5 +1,5 @@
-// The table of functions of a hostile Go file: the functions that are taken lie within the code
-// that it claims, and in order.
+// Fuzzes the table of functions of a hostile Go file: the functions that are taken lie within the
+// code that it claims, and in order.
 //
 //   input = an ELF file
 #include <string>

@@ -1,6 +1,7 @@
-// A goroutine in memory that the input makes up. Whatever is there, the limits hold, and incomplete
-// data gives no label. The input is the version of Go, the thread's number and whether g is in a
-// register, then the memory (fuzzed_memory.h). The fuzzer of ELF files reads what files say of Go.
+// Fuzzes a goroutine in memory that the input makes up. Whatever is there, the limits hold, and
+// incomplete data gives no label. The input is the version of Go, the thread's number and whether g
+// is in a register, then the memory (fuzzed_memory.h). The fuzzer of ELF files reads what files say
+// of Go.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The stepper's decoder, over bytes that a program executes, or has where code should be.
+// Fuzzes the stepper's decoder, over bytes that a program executes, or has where code should be.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// A recipe, and memory that the input makes up. Whatever they are, the limits hold. The input is
-// the recipe, then the memory (fuzzed_memory.h).
+// Fuzzes a recipe, and memory that the input makes up. Whatever they are, the limits hold. The
+// input is the recipe, then the memory (fuzzed_memory.h).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Messages of a worker that an attacker controls. What is accepted is bounded, and can be used.
+// Fuzzes messages of a worker that an attacker controls. What is accepted is bounded, and can be
+// used.
 //
 //   input = decoder | what is asked for | messages, each: size (two bytes), bytes
 #include <algorithm>

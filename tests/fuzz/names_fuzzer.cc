@@ -1,6 +1,6 @@
-// The names of a hostile file: labelscope's side and the worker's, in one process. The worker has
-// its budget (budget.h); libFuzzer's own limits of memory and time detect what libdw does beyond
-// it.
+// Fuzzes the names of a hostile file: labelscope's side and the worker's, in one process. The
+// worker has its budget (budget.h); libFuzzer's own limits of memory and time detect what libdw
+// does beyond it.
 //
 //   input = an ELF file
 #include <sys/socket.h>

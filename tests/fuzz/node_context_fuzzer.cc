@@ -1,6 +1,6 @@
-// Objects of node in memory that the input makes up, and what the process says of their layout. The
-// limits hold, and incomplete data gives no label. The input is the recipe's parameter, 8 bytes,
-// then the memory (fuzzed_memory.h).
+// Fuzzes objects of node in memory that the input makes up, and what the process says of their
+// layout. The limits hold, and incomplete data gives no label. The input is the recipe's parameter,
+// 8 bytes, then the memory (fuzzed_memory.h).
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

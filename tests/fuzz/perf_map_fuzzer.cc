@@ -1,4 +1,4 @@
-// The perf map that a process writes about its own code.
+// Fuzzes the perf map that a process writes about its own code.
 //
 //   input = the text of a perf map
 #include <string>

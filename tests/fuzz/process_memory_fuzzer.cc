@@ -1,6 +1,6 @@
-// A made-up process whose files and memory come from the input. Planning reads both: modules, TLS
-// slots, the libc's descriptions of itself, the loader's list (plan.h, recipe/, link_map.h,
-// startup.h). In every case there is a plan, and its recipes are of a known kind.
+// Fuzzes a made-up process whose files and memory come from the input. Planning reads both:
+// modules, TLS slots, the libc's descriptions of itself, the loader's list (plan.h, recipe/,
+// link_map.h, startup.h). In every case there is a plan, and its recipes are of a known kind.
 //
 //   input = ELF magic ...            one file
 //         | size (2 bytes), A, B     two files: the program and, behind it, a library

@@ -1,5 +1,5 @@
-// Recordings of unknown origin: .jsonl and pprof, compressed or not. Every format must be able to
-// write what was read, and reading that again must give the same.
+// Fuzzes recordings of unknown origin: .jsonl and pprof, compressed or not. Every format must be
+// able to write what was read, and reading that again must give the same.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

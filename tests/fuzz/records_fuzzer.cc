@@ -1,6 +1,6 @@
-// Records from the kernel: those of the ring buffer (records.h), of perf events (perf_ring.h) and
-// of task iterators (task_records.h). The kernel is trusted, but bytes of targets are in them, and
-// another version of the programs may have written them.
+// Fuzzes records from the kernel: those of the ring buffer (records.h), of perf events
+// (perf_ring.h) and of task iterators (task_records.h). The kernel is trusted, but bytes of targets
+// are in them, and another version of the programs may have written them.
 //
 //   input = kind, bytes
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The unwind table of a hostile file, as the worker builds and sends it: labelscope accepts every
-// table that an honest worker sends, and gets the same table.
+// Fuzzes the unwind table of a hostile file, as the worker builds and sends it: labelscope accepts
+// every table that an honest worker sends, and gets the same table.
 //
 //   input = an ELF file
 #include <cstring>

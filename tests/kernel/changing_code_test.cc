@@ -1,5 +1,5 @@
-// Code that comes, goes or moves while stacks are taken by call frame information, compared with
-// the call chain in the target's label.
+// Tests code that comes, goes or moves while stacks are taken by call frame information, compared
+// with the call chain in the target's label.
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -1,4 +1,4 @@
-// What the sampler's environment allows: privilege, limits, pid namespaces.
+// Tests what the sampler's environment allows: privilege, limits, pid namespaces.
 #include <bpf/libbpf.h>
 #include <sched.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// Stacks from code that other unwinders have got wrong (tests/README.md has the list), compared
-// with the call chain in the target's label.
+// Tests stacks from code that other unwinders have got wrong (tests/README.md has the list),
+// compared with the call chain in the target's label.
 #include <algorithm>
 #include <map>
 

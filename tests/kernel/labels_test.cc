@@ -1,4 +1,5 @@
-// Labels through the real kernel, with the limits and rules that native/ shows in made-up memory.
+// Tests labels through the real kernel, with the limits and rules that native/ shows in made-up
+// memory.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Stacks by call frame information of very unusual processes: each sample has an end with a name,
-// nothing takes forever, and other threads keep their stacks.
+// Tests stacks by call frame information of very unusual processes: each sample has an end with a
+// name, nothing takes forever, and other threads keep their stacks.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Several publishers in one process, sampled: every sample of a thread shows all of them.
+// Tests several publishers in one process, sampled: every sample of a thread shows all of them.
 #include <algorithm>
 #include <map>
 

@@ -30,7 +30,7 @@ std::uint64_t label_offset();
 void burn(const std::function<bool()>& done);
 std::pair<std::uint64_t, std::uint64_t> burn_code();
 
-// The child's end.
+// The child's end of the pipes.
 class ChildSide {
  public:
   ChildSide(int in, int out) : in_(in), out_(out) {}

@@ -1,4 +1,4 @@
-// The sampler under test, what it delivers, and waiting for that.
+// Opens the sampler under test, keeps what it delivers, and waits for that.
 #pragma once
 
 #include <chrono>

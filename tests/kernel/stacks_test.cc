@@ -1,4 +1,4 @@
-// The parts of a sample that are not labels: process and thread, time, and stacks.
+// Tests the parts of a sample that are not labels: process and thread, time, and stacks.
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <unistd.h>

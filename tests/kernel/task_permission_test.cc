@@ -1,4 +1,4 @@
-// What the iterators need, and what they work without: privilege, limits, pid namespaces.
+// Tests what the iterators need, and what they work without: privilege, limits, pid namespaces.
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
-// What the sampler reports of each thread's CPU time, compared with the kernel's own clock of the
-// process; and when it takes samples.
+// Tests what the sampler reports of each thread's CPU time, compared with the kernel's own clock of
+// the process; and when it takes samples.
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>

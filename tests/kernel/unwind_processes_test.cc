@@ -1,5 +1,5 @@
-// What the unwinder knows of processes, as the BPF programs find it: this test's own mappings and
-// those of its children. Tables are made up, by the size of a file.
+// Tests what the unwinder knows of processes, as the BPF programs find it: this test's own mappings
+// and those of its children. Tables are made up, by the size of a file.
 #include "bpf/unwind/unwind_processes.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
-// Tables in the maps of the unwinder: a BPF program finds what was put in, and a table that does
-// not fit leaves nothing behind.
+// Tests tables in the maps of the unwinder: a BPF program finds what was put in, and a table that
+// does not fit leaves nothing behind.
 #include "bpf/unwind/unwind_tables.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-// Stacks by call frame information of live programs, on the running kernel.
+// Tests stacks by call frame information of live programs, on the running kernel.
 #include <algorithm>
 #include <cstdio>
 #include <string>

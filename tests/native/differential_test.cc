@@ -1,4 +1,4 @@
-// The kernel side compared with the reader's C++ on the same memory, with random hostile sets.
+// Compares the kernel side with the reader's C++ on the same memory, with random hostile sets.
 #include <algorithm>
 #include <cstring>
 #include <random>

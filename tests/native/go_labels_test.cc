@@ -1,4 +1,4 @@
-// The labels of goroutines: the reader's walk and the kernel side's, both on each memory.
+// Tests the labels of goroutines: the reader's walk and the kernel side's, both on each memory.
 #include <algorithm>
 #include <random>
 #include <vector>

@@ -1,4 +1,4 @@
-// Which kernels labelscope warns of, by the texts of uname(2).
+// Tests which kernels labelscope warns of, by the texts of uname(2).
 #include "bpf/load/kernel.h"
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// The ledger and the samples that wait for their answer, on numbers that a test makes.
+// Tests the ledger and the samples that wait for their answer, on numbers that a test makes.
 #include "bpf/wire/ledger.h"
 
 #include <cstring>

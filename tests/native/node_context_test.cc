@@ -1,5 +1,5 @@
-// OpenTelemetry's thread context of node, read by the kernel side and by the reader: both must
-// agree.
+// Tests OpenTelemetry's thread context of node, read by the kernel side and by the reader: both
+// must agree.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
-// The C API used wrongly: each call returns an error with a code and a text, and does nothing else.
+// Tests the C API used wrongly: each call returns an error with a code and a text, and does nothing
+// else.
 #include <unistd.h>
 
 #include <cstring>

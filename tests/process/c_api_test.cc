@@ -1,5 +1,5 @@
-// The C API on live processes and on a core, compared with what the target says and with the C++
-// API.
+// Tests the C API on live processes and on a core, compared with what the target says and with the
+// C++ API.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

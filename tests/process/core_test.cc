@@ -1,5 +1,5 @@
-// Core files of real processes, by the kernel and by gcore, with glibc and musl. The labels of
-// every thread are those that the process itself printed, wherever its files have gone since.
+// Tests core files of real processes, by the kernel and by gcore, with glibc and musl. The labels
+// of every thread are those that the process itself printed, wherever its files have gone since.
 #include <elf.h>
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-// What processes do while the ptrace sampler runs: exec, first threads that end, children.
+// Tests what processes do while the ptrace sampler runs: exec, first threads that end, children.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>

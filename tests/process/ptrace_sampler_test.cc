@@ -1,4 +1,4 @@
-// The ptrace sampler on live processes: what it samples, and that its numbers add up.
+// Tests the ptrace sampler on live processes: what it samples, and that its numbers add up.
 #include "sampling/ptrace_sampler.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Several publishers in one process, read from its stopped threads. All of them are found, each
-// under its own index, and their disagreement is flagged.
+// Tests several publishers in one process, read from its stopped threads. All of them are found,
+// each under its own index, and their disagreement is flagged.
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "support/catch.h"

@@ -1,5 +1,5 @@
-// The resolver on live processes: for one combination of the matrix, every thread's variable is
-// found where the target itself says it is. Its labels, read from the stopped thread, are the
+// Tests the resolver on live processes: for one combination of the matrix, every thread's variable
+// is found where the target itself says it is. Its labels, read from the stopped thread, are the
 // target's own.
 #include "process/resolver_matrix.h"
 

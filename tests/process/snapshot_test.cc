@@ -1,4 +1,4 @@
-// A whole process read thread by thread, compared with what each thread printed about itself.
+// Tests a whole process read thread by thread, compared with what each thread printed about itself.
 #include "sampling/snapshot.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// What tests of every tier rely on: a target's lines are received, a refusal comes with its own
-// reason, and no target is left behind.
+// Tests what tests of every tier rely on: a target's lines are received, a refusal comes with its
+// own reason, and no target is left behind.
 #include "support/target_process.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Stacks of live threads, compared with the return addresses that the target noted itself.
+// Tests stacks of live threads, compared with the return addresses that the target noted itself.
 #include "unwind/unwind.h"
 
 #include <sys/wait.h>

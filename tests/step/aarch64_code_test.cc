@@ -1,4 +1,4 @@
-// Instruction words, with the assembler's text for each beside it.
+// Tests the decoder on instruction words. The assembler's text stands beside each.
 #include "cli/step/aarch64_code.h"
 
 #include <cstring>

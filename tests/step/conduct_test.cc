@@ -1,5 +1,5 @@
-// Programs that do what programs do: they end, crash, fork, execute others, take signals. Each ends
-// in the same way as without stepping, and leaves nothing behind.
+// Tests check --step on programs that do what programs do: they end, crash, fork, execute others,
+// take signals. Each ends in the same way as without stepping, and leaves nothing behind.
 #include <sys/wait.h>
 
 #include <cerrno>

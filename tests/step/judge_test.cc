@@ -1,4 +1,4 @@
-// What one update is, and when it is torn, shown with made-up changes and no program.
+// Tests what one update is, and when it is torn, shown with made-up changes and no program.
 #include "cli/step/update_judge.h"
 #include "sources/custom_labels/rules.h"
 #include "support/catch.h"

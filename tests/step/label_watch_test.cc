@@ -1,4 +1,4 @@
-// When a label set is read again. This process watches its own memory.
+// Tests when a label set is read again. This process watches its own memory.
 #include "cli/step/label_watch.h"
 
 #include <unistd.h>

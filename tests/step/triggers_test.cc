@@ -1,4 +1,4 @@
-// Names that the user declares, and what compilers make of names.
+// Tests names that the user declares, and what compilers make of names.
 #include "cli/step/triggers.h"
 
 #include "support/catch.h"

@@ -10,7 +10,7 @@ cases=$1 output=$2 run=$3
 shift 3
 cd "$(dirname "$cases")" || exit 1
 
-# Usage: reason_of [EMULATOR...], with the case's fields in variables.
+# reason_of [EMULATOR...]: prints the reason, with the case's fields in variables.
 reason_of() {
   libraries=$(printf '%s' "$libraries" | tr ',' ' ')
   options=

@@ -1,5 +1,5 @@
-// A profiler inside the process: a timer signal that interrupts the writer ten thousand times a
-// second and compares the set it finds with the two that may be there.
+// Tests a profiler inside the process: a timer signal that interrupts the writer ten thousand times
+// a second and compares the set it finds with the two that may be there.
 #include <sys/syscall.h>
 #include <unistd.h>
 

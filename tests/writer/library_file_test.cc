@@ -1,5 +1,5 @@
-// libcustomlabels.so, libthreadcontext.so and libotelcontext.so as readers see them: files with a
-// few symbols, a relocation and a name.
+// Tests libcustomlabels.so, libthreadcontext.so and libotelcontext.so as readers see them: files
+// with a few symbols, a relocation and a name.
 #include "writer/library_file.h"
 
 #include "customlabels/label_abi.h"

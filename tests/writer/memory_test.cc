@@ -1,5 +1,5 @@
-// The writer's use of the heap: once for each thread, never again, and never in signal handlers. It
-// is counted in malloc itself: this program's malloc replaces that of the process.
+// Tests the writer's use of the heap: once for each thread, never again, and never in signal
+// handlers. It is counted in malloc itself: this program's malloc replaces that of the process.
 #include <malloc.h>
 
 #include <csignal>

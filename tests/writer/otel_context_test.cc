@@ -1,5 +1,5 @@
-// OpenTelemetry's thread context: the record after each call, and calls that are refused. A reader
-// that interrupts the thread sees the old record or the new one, and nothing else.
+// Tests OpenTelemetry's thread context: the record after each call, and calls that are refused. A
+// reader that interrupts the thread sees the old record or the new one, and nothing else.
 #include "customlabels/otel_context.h"
 
 #include <sys/mman.h>
@@ -101,7 +101,7 @@ otel_context_result_t set(int key, std::string_view value) {
   return otel_context_set(static_cast<std::uint8_t>(key), value.data(), value.size());
 }
 
-// 2 * (2 + 255) + 98 = 612.
+// These fill the record: 2 * (2 + 255) + 98 = 612.
 const Attributes kFull = {
     {0, std::string(255, 'a')}, {255, std::string(255, 'b')}, {7, std::string(96, 'c')}};
 

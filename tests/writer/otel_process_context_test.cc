@@ -1,6 +1,6 @@
-// OpenTelemetry's process context. It is found in the memory map and read as a reader does it, and
-// decoded by the test's own decoder. The tests cover refused calls and forks. A reader that stops
-// the process anywhere finds the old message or the new one, or that it has to wait.
+// Tests OpenTelemetry's process context. It is found in the memory map and read as a reader does
+// it, and decoded by the test's own decoder. The tests cover refused calls and forks. A reader that
+// stops the process anywhere finds the old message or the new one, or that it has to wait.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

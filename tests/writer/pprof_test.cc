@@ -1,5 +1,5 @@
-// Labels with the functions of runtime/pprof: Do, Labels, Label, ForLabels, and contexts that are
-// passed on.
+// Tests labels with the functions of runtime/pprof: Do, Labels, Label, ForLabels, and contexts that
+// are passed on.
 #include "customlabels/pprof.hpp"
 
 #include <sys/wait.h>

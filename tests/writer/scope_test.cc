@@ -1,4 +1,4 @@
-// The scope guard: the former labels are back on every way out.
+// Tests the scope guard: the former labels are back on every way out.
 #include <cstring>
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-// The 64-byte trace context: what it holds after each call, and what a reader makes of it. No
+// Tests the 64-byte trace context: what it holds after each call, and what a reader makes of it. No
 // reader that verifies the checksum takes a half-written record for a whole one.
 #include "customlabels/thread_context.h"
 

@@ -1,4 +1,4 @@
-// The C API on one thread and on several, compared with what a reader finds by the ABI.
+// Tests the C API on one thread and on several, compared with what a reader finds by the ABI.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -26,7 +26,7 @@ set(program ${broken_source}/program.c ${CMAKE_CURRENT_SOURCE_DIR}/truth.c)
 set(exported -fPIE -pie -rdynamic)
 set(library -fPIC -shared)
 
-# Executables.
+# These are executables.
 broken_file(good-program ${program} ${good} ${exported} -ldl)
 broken_file(no-publisher ${program} -DNO_PUBLISHER ${exported} -ldl)
 broken_file(not-exported ${program} ${good} -fPIE -pie -ldl)

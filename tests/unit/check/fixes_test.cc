@@ -1,4 +1,4 @@
-// The code that check advises, compiled as the reader of the advice would do it: in C, in C++
+// Tests the code that check advises, compiled as the reader of the advice would do it: in C, in C++
 // within extern "C" { } and without, and in Rust. The result is checked again.
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
-// Reports with hostile text through each format: the output is valid for its consumers, and nothing
-// of the text has a meaning there.
+// Tests reports with hostile text through each format: the output is valid for its consumers, and
+// nothing of the text has a meaning there.
 #include "cli/check/formats.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Small parts of the check of processes: when samples are taken, and how a label set is shown.
+// Tests small parts of the check of processes: when samples are taken, and how a label set is
+// shown.
 #include <algorithm>
 #include <chrono>
 

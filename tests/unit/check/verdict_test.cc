@@ -1,4 +1,4 @@
-// Which findings count, which ones a baseline accepts, and by what a finding is recognized.
+// Tests which findings count, which ones a baseline accepts, and by what a finding is recognized.
 #include "cli/check/verdict.h"
 
 #include "cli/check/baseline.h"

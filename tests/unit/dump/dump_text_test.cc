@@ -1,4 +1,5 @@
-// A dump as text for people: columns, quotes, sources, remarks, and nothing that a terminal obeys.
+// Tests a dump as text for people: columns, quotes, sources, remarks, and nothing that a terminal
+// obeys.
 #include <sstream>
 
 #include "cli/dump/formats.h"

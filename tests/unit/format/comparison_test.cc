@@ -1,5 +1,5 @@
-// Comparisons of two profiles: shares and amounts are computed by hand, and chance by a random
-// generator.
+// Tests comparisons of two profiles: shares and amounts are computed by hand, and chance by a
+// random generator.
 #include "cli/answer/comparison.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// The table as CSV, read back by RFC 4180.
+// Tests the table as CSV, read back by RFC 4180.
 #include <map>
 #include <sstream>
 

@@ -1,4 +1,5 @@
-// Files for Firefox Profiler: tables that refer to each other, and markers that hold their samples.
+// Tests files for Firefox Profiler: tables that refer to each other, and markers that hold their
+// samples.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -1,4 +1,5 @@
-// The page, read again by a program that knows only the format that page_columns.cc describes.
+// Tests the page, read again by a program that knows only the format that page_columns.cc
+// describes.
 #include <sys/resource.h>
 
 #include <chrono>

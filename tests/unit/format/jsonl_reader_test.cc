@@ -1,5 +1,5 @@
-// Recordings read back: what was written comes out. Damaged lines are lost and counted, and all
-// others are kept.
+// Tests recordings read back: what was written comes out. Damaged lines are lost and counted, and
+// all others are kept.
 #include "cli/format/jsonl/jsonl_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The recording, parsed back and compared with the profile field by field.
+// Tests the recording, parsed back and compared with the profile field by field.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

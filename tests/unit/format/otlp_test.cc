@@ -1,5 +1,5 @@
-// OTLP profiles, decoded by tests/formats/otlp.py, which checks the rules of OpenTelemetry's own
-// checker.
+// Tests OTLP profiles, decoded by tests/formats/otlp.py, which checks the rules of OpenTelemetry's
+// own checker.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -10,7 +10,7 @@
 
 namespace labelscope::test {
 
-// The text of protoc as a tree: fields by name, in the order of the file.
+// One node of protoc's text, which is a tree of fields by name, in the order of the file.
 struct TextNode {
   std::string value;  // the value of a scalar; strings are unescaped
   std::multimap<std::string, TextNode> fields;

@@ -1,4 +1,4 @@
-// pprof files as `go tool pprof` shows them.
+// Tests pprof files as `go tool pprof` shows them.
 #include <sstream>
 
 #include "cli/format/format.h"

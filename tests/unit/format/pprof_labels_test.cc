@@ -1,4 +1,4 @@
-// Labels in pprof: hostile bytes, keys that collide, numbers that disappear.
+// Tests labels in pprof: hostile bytes, keys that collide, numbers that disappear.
 #include <algorithm>
 #include <array>
 #include <cstdio>

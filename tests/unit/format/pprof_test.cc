@@ -1,4 +1,4 @@
-// pprof files as protoc decodes them.
+// Tests pprof files as protoc decodes them.
 #include <algorithm>
 #include <sstream>
 

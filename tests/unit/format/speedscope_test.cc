@@ -1,4 +1,4 @@
-// Files for speedscope, read back with the checks of its importer.
+// Tests files for speedscope, read back with the checks of its importer.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// The flame graph: boxes are as wide as their time, and all text from a target is escaped.
+// Tests the flame graph: boxes are as wide as their time, and all text from a target is escaped.
 #include <regex>
 #include <sstream>
 

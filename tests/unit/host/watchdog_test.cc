@@ -1,4 +1,4 @@
-// When the watchdog acts: at once if it is to end the work, late if it only watches.
+// Tests when the watchdog acts: at once if it is to end the work, late if it only watches.
 #include "cli/host/watchdog.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The names of cgroup paths by container runtimes and systemd.
+// Tests the names of cgroup paths by container runtimes and systemd.
 #include "cli/process/cgroup.h"
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// Labels of a process: their text forms, and those of a child with a known environment.
+// Tests labels of a process: their text forms, and those of a child with a known environment.
 #include "cli/process/process_labels.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Which key the hint at the end names.
+// Tests which key the hint at the end names.
 #include "cli/profile/telling_key.h"
 
 #include <string>

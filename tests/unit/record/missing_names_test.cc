@@ -1,4 +1,5 @@
-// Which files left frames without names: ordered by samples, in few lines, with all text escaped.
+// Tests which files left frames without names: ordered by samples, in few lines, with all text
+// escaped.
 #include "cli/record/missing_names.h"
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// The recorder and its processes, with a sampler whose behaviour the test decides.
+// Tests the recorder and its processes, with a sampler whose behaviour the test decides.
 #include "cli/record/recorder.h"
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Which stacks reached the start of their thread: those whose last function starts it.
+// Tests which stacks reached the start of their thread: those whose last function starts it.
 #include "cli/record/stack_ends.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Indices of publishers that stay the same over all plans of a recording.
+// Tests indices of publishers that stay the same over all plans of a recording.
 #include "cli/record/tracked_process.h"
 
 #include "support/catch.h"

@@ -1,5 +1,5 @@
-// Debuginfod servers, one that accepts and never answers and one that sends in two parts; and the
-// advice that names a package with debug files.
+// Tests debuginfod servers, one that accepts and never answers and one that sends in two parts; and
+// the advice that names a package with debug files.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>

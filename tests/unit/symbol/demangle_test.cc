@@ -1,4 +1,4 @@
-// demangle(): names for people, and bounds for names that are made to cost time or memory.
+// Tests demangle(): names for people, and bounds for names that are made to cost time or memory.
 #include "cli/names/demangle.h"
 
 #include <string>

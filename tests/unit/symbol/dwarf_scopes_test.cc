@@ -1,4 +1,4 @@
-// Functions, inlined calls and lines of code that reports its own place (probe.cc).
+// Tests functions, inlined calls and lines of code that reports its own place (probe.cc).
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Names of a Go program without symbols, which are those that its runtime uses.
+// Tests names of a Go program without symbols, which are those that its runtime uses.
 #include <fcntl.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Damaged files and other hostile ones: each gives a reason and no name, never a crash.
+// Tests damaged files and other hostile ones: each gives a reason and no name, never a crash.
 #include <elf.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What the worker may say about names, and what labelscope refuses from it.
+// Tests what the worker may say about names, and what labelscope refuses from it.
 #include "cli/names/names_messages.h"
 
 #include <protozero/pbf_builder.hpp>

@@ -1,4 +1,4 @@
-// The lines of a perf map, as its writers write them, and malformed ones.
+// Tests the lines of a perf map, as its writers write them, and malformed ones.
 #include "cli/names/perf_map.h"
 
 #include <fcntl.h>

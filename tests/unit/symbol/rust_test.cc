@@ -1,4 +1,4 @@
-// A small Rust program in both mangling schemes, which prints its own addresses and lines.
+// Tests a small Rust program in both mangling schemes, which prints its own addresses and lines.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Stripped files, with and without a debug file beside them.
+// Tests stripped files, with and without a debug file beside them.
 #include <sys/stat.h>
 
 #include <algorithm>

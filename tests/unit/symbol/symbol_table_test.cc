@@ -1,4 +1,4 @@
-// Which symbol covers an address, on hand-written assembly (probe.cc).
+// Tests which symbol covers an address, on hand-written assembly (probe.cc).
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"

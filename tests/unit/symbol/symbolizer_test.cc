@@ -1,4 +1,4 @@
-// The symbolizer's choices: where a name comes from, hooks, and reasons for addresses without
+// Tests the symbolizer's choices: where a name comes from, hooks, and reasons for addresses without
 // names.
 #include "cli/symbol/symbolizer.h"
 

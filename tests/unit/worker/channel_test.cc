@@ -1,4 +1,4 @@
-// Packets and descriptors between two ends of a socket, and malformed packets.
+// Tests packets and descriptors between two ends of a socket, and malformed packets.
 #include "cli/worker/channel.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// A worker that an attacker has taken over (compromised_worker.cc): it is started and sealed like
-// the real one, and then tries what is forbidden.
+// Tests a worker that an attacker has taken over (compromised_worker.cc): it is started and sealed
+// like the real one, and then tries what is forbidden.
 #include <fcntl.h>
 #include <unistd.h>
 

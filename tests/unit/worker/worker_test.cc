@@ -1,5 +1,5 @@
-// Workers that die, hang, or send forbidden messages, at each point of a conversation. Each ends
-// one request, in time, with a sentence; and the next request is answered.
+// Tests workers that die, hang, or send forbidden messages, at each point of a conversation. Each
+// ends one request, in time, with a sentence; and the next request is answered.
 #include "cli/worker/worker.h"
 
 #include <sys/ptrace.h>

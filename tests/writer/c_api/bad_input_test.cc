@@ -1,4 +1,4 @@
-// Arguments that no program should pass: each has a documented result, and does no harm.
+// Tests arguments that no program should pass: each has a documented result, and does no harm.
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A signal handler that labels its own work, at every instruction of every call that may be
+// Tests a signal handler that labels its own work, at every instruction of every call that may be
 // interrupted so. The call, and those that come after it, must work as if the handler had not run.
 // Random signals find such an instruction once in thousands; the processor's trap flag goes through
 // all of them, with one signal each.

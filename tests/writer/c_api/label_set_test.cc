@@ -1,5 +1,5 @@
-// Label sets as objects: what they hold, how they change while they are current, and which memory
-// that needs.
+// Tests label sets as objects: what they hold, how they change while they are current, and which
+// memory that needs.
 #include <malloc.h>
 
 #include <cerrno>

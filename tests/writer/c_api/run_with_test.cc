@@ -1,4 +1,4 @@
-// Labels that last for the time of a callback.
+// Tests labels that last for the time of a callback.
 #include <pthread.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,5 @@
-// Scopes of the C API that C++ guards cannot make: scopes that are left out of order, or never.
+// Tests scopes of the C API that C++ guards cannot make: scopes that are left out of order, or
+// never.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Calls in signal handlers: they are refused where they would damage another call, and otherwise
-// work as anywhere.
+// Tests calls in signal handlers: they are refused where they would damage another call, and
+// otherwise work as anywhere.
 #include <atomic>
 #include <cerrno>
 #include <chrono>

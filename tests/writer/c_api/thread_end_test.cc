@@ -1,4 +1,4 @@
-// Calls while a thread ends, and in the child after fork.
+// Tests calls while a thread ends, and in the child after fork.
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The two reserved labels: span-id and root-span-id.
+// Tests the two reserved labels: span-id and root-span-id.
 #include <cstdint>
 #include <limits>
 #include <string>

@@ -1,4 +1,4 @@
-/* A correct writer in a library, with one label set. */
+/* The writer is correct. It is in a library, and sets one label. */
 #include <stdint.h>
 
 #include "customlabels/label_abi.h"

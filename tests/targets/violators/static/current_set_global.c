@@ -1,4 +1,4 @@
-/* One label set for all threads. */
+/* All threads share one label set. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version = 1;

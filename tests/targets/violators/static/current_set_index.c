@@ -1,4 +1,4 @@
-/* A number of four bytes instead of a pointer. */
+/* The variable is a number of four bytes instead of a pointer. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version = 1;

@@ -1,4 +1,4 @@
-/* The label set itself under the name of the pointer to it. */
+/* The label set itself has the name of the pointer to it. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version = 1;

@@ -1,4 +1,4 @@
-/* A pointer at an odd address, as in a packed structure. */
+/* The pointer is at an odd address, as in a packed structure. */
 #include "writer.h"
 
 typedef const struct label_set* packed_pointer __attribute__((aligned(1)));

@@ -1,4 +1,4 @@
-/* A version that a function returns. */
+/* The version is a function that returns it. */
 #include "writer.h"
 
 unsigned custom_labels_abi_version(void) { return 1; }

@@ -1,4 +1,4 @@
-/* No version at all. */
+/* There is no version. */
 #include "writer.h"
 
 __thread const struct label_set* custom_labels_current_set;

@@ -1,4 +1,4 @@
-/* A version of one byte. */
+/* The version has one byte. */
 #include "writer.h"
 
 const unsigned char custom_labels_abi_version = 1;

@@ -1,4 +1,4 @@
-/* A version for each thread. */
+/* Each thread has its own version. */
 #include "writer.h"
 
 __thread unsigned custom_labels_abi_version = 1;

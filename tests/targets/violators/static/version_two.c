@@ -1,4 +1,4 @@
-/* A version that does not exist. */
+/* The version is one that does not exist. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version = 2;

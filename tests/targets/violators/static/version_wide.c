@@ -1,4 +1,4 @@
-/* A version of 8 bytes. Their first four have the value 1. */
+/* The version has 8 bytes. The first four have the value 1. */
 #include "writer.h"
 
 const unsigned long long custom_labels_abi_version = 1;

@@ -1,4 +1,4 @@
-/* A version that the program can change. */
+/* The program can change the version. */
 #include "writer.h"
 
 unsigned custom_labels_abi_version = 1;

@@ -1,4 +1,4 @@
-/* A version that the writer forgot to initialize. */
+/* The writer forgot to initialize the version. */
 #include "writer.h"
 
 const unsigned custom_labels_abi_version;

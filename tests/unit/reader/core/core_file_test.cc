@@ -1,5 +1,5 @@
-// Core files of both processors, made here byte by byte: what is in them, and what is wrong with
-// them. core_process_files_test.cc tests where the files of the process come from.
+// Tests core files of both processors, made here byte by byte: what is in them, and what is wrong
+// with them. core_process_files_test.cc tests where the files of the process come from.
 #include "labelscope/core_file.h"
 
 #include <fcntl.h>

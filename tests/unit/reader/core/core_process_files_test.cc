@@ -1,5 +1,5 @@
-// The files of a dead process: where they are looked for, and that only the file that was mapped is
-// accepted.
+// Tests the files of a dead process: where they are looked for, and that only the file that was
+// mapped is accepted.
 #include <sys/stat.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A core file that a kernel wrote (testdata/README.md says how). Every machine must always read the
-// same from it.
+// Reads a core file that a kernel wrote (testdata/README.md says how). Every machine must always
+// read the same from it.
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Cores in which threads have no thread pointer, made here: where the reader finds it again, and
-// what it does not take for one. frozen_core_test.cc has a whole core by a kernel that leaves it
-// out.
+// Tests cores in which threads have no thread pointer, made here: where the reader finds it again,
+// and what it does not take for one. frozen_core_test.cc has a whole core by a kernel that leaves
+// it out.
 #include <cstring>
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// The table of functions in a Go program, compared with its symbols (go tool nm) and its
+// Tests the table of functions in a Go program, compared with its symbols (go tool nm) and its
 // .debug_frame (readelf), which Go's linker writes as well.
 #include "elf/go_functions.h"
 

@@ -1,4 +1,5 @@
-// Where a file's code is, computed from one of its mappings, with segments as linkers lay them out.
+// Tests where a file's code is, computed from one of its mappings, with segments as linkers lay
+// them out.
 #include "elf/loaded_file.h"
 
 #include "support/catch.h"

@@ -1,5 +1,5 @@
-// Explanations of states in which no live target can be held: slots that the loader has not filled,
-// files that cannot be opened, DTVs that lead nowhere.
+// Tests explanations of states in which no live target can be held: slots that the loader has not
+// filled, files that cannot be opened, DTVs that lead nowhere.
 #include <algorithm>
 #include <array>
 

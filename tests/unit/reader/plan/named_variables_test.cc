@@ -1,4 +1,4 @@
-// Variables that the user names, planned in made-up processes.
+// Tests variables that the user names, planned in made-up processes.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Planning with the test's own process as the target: compiled libraries, loaded by the real
+// Tests planning with the test's own process as the target: compiled libraries, loaded by the real
 // loader. The library itself says where its variable is.
 #include <dlfcn.h>
 #include <fcntl.h>

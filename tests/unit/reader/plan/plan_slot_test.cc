@@ -1,4 +1,4 @@
-// Planning on made-up processes, with slots in every state in which a loader leaves them.
+// Tests planning on made-up processes, with slots in every state in which a loader leaves them.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// CPU time as the kernel reports it.
+// Tests CPU time as the kernel reports it.
 #include "process/cpu_times.h"
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// The loader's list in a target's memory: made up, cut, changing, endless.
+// Tests the loader's list in a target's memory: made up, cut, changing, endless.
 #include "process/link_map.h"
 
 #include <elf.h>

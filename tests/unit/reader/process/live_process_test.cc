@@ -1,4 +1,4 @@
-// LiveProcess: what it reads from /proc, and its messages where /proc refuses.
+// Tests LiveProcess: what it reads from /proc, and its messages where /proc refuses.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/prctl.h>

@@ -1,4 +1,4 @@
-// Lines of /proc/PID/maps.
+// Tests lines of /proc/PID/maps.
 #include "labelscope/mapping.h"
 
 #include "support/catch.h"

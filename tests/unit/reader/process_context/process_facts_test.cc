@@ -1,5 +1,5 @@
-// The process context in made-up memory: it is found by its mapping, read by its protocol, and all
-// that it says is bounded.
+// Tests the process context in made-up memory: it is found by its mapping, read by its protocol,
+// and all that it says is bounded.
 #include "labelscope/process_facts.h"
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Threads that do not stop in time, or that end, are killed or execute another program while they
-// are stopped. None of them may stay stopped, or be lost to the parent that waits for it.
+// Tests threads that do not stop in time, or that end, are killed or execute another program while
+// they are stopped. None of them may stay stopped, or be lost to the parent that waits for it.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ptrace.h>

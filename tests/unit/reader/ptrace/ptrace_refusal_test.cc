@@ -1,4 +1,5 @@
-// Why a thread may not be stopped: each reason has its own sentence, and the fix that fits it.
+// Tests why a thread may not be stopped: each reason has its own sentence, and the fix that fits
+// it.
 #include "ptrace/ptrace_refusal.h"
 
 #include <grp.h>

@@ -1,4 +1,5 @@
-// Register sets as the kernel lays them out, put into DWARF order, and those of a real thread.
+// Tests register sets as the kernel lays them out, put into DWARF order, and those of a real
+// thread.
 #include "ptrace/register_set.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// A thread of a child that is held still: it counts in shared memory, and reports its own thread
-// pointer.
+// Tests a thread of a child that is held still: it counts in shared memory, and reports its own
+// thread pointer.
 #include "labelscope/stopped_thread.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// The loader's list of modules with TLS, as glibc describes it and as no loader writes it.
+// Tests the loader's list of modules with TLS, as glibc describes it and as no loader writes it.
 #include "recipe/libc_tls.h"
 
 #include <link.h>

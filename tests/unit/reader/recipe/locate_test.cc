@@ -1,4 +1,5 @@
-// A recipe applied to fake memory: the DTVs of both libcs, and every way in which it can fail.
+// Tests a recipe applied to fake memory: the DTVs of both libcs, and every way in which it can
+// fail.
 #include "labelscope/label.h"
 #include "labelscope/observe.h"
 #include "support/catch.h"

@@ -1,5 +1,5 @@
-// Distances of the main executable's variables, compared with published facts and with programs
-// that know their own.
+// Tests distances of the main executable's variables, compared with published facts and with
+// programs that know their own.
 #include "recipe/tls_layout.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// Parts of the ptrace sampler that stop nothing: the histogram of stops, labels as bytes, and the
-// list of threads.
+// Tests parts of the ptrace sampler that stop nothing: the histogram of stops, labels as bytes, and
+// the list of threads.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

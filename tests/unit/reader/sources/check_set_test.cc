@@ -1,4 +1,4 @@
-// The data rules one at a time, and sets that contradict themselves.
+// Tests the data rules one at a time, and sets that contradict themselves.
 #include "sources/check_set.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Elastic APM's correlation: records made by hand, read directly and as raw bytes.
+// Tests Elastic APM's correlation: records made by hand, read directly and as raw bytes.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
-// The static rules over files that differ in one field of one table: which rules are broken, and
-// which are not checked any more. tests/targets/violators has writers that a compiler makes.
+// Tests the static rules over files that differ in one field of one table: which rules are broken,
+// and which are not checked any more. tests/targets/violators has writers that a compiler makes.
 #include <elf.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a file shows of its Go runtime: the version and the place of the running goroutine. The
-// files are made here of only program headers, code and data.
+// Tests what a file shows of its Go runtime: the version and the place of the running goroutine.
+// The files are made here of only program headers, code and data.
 #include "sources/go_labels/go_runtime.h"
 
 #include <elf.h>

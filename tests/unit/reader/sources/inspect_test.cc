@@ -1,5 +1,5 @@
-// How inspect_file() classifies files by their own symbols and relocations, without loading them.
-// The compiled files have one flaw or access model each, so that the right answer is known.
+// Tests how inspect_file() classifies files by their own symbols and relocations, without loading
+// them. The compiled files have one flaw or access model each, so that the right answer is known.
 #include "labelscope/inspect.h"
 
 #include <elf.h>

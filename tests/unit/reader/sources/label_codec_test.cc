@@ -1,4 +1,4 @@
-// Label bytes, by which a sample's labels are interned.
+// Tests label bytes, by which a sample's labels are interned.
 #include "sources/label_codec.h"
 
 #include <cstring>

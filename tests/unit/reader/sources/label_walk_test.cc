@@ -1,4 +1,4 @@
-// The rules of label_walk.h, one test each.
+// Tests the rules of label_walk.h, one test each.
 #include "sources/custom_labels/label_walk.h"
 
 #include "support/catch.h"

@@ -1,4 +1,4 @@
-// Several publishers of one process observed as one, and the words for outcomes.
+// Tests several publishers of one process observed as one, and the words for outcomes.
 #include "labelscope/observe.h"
 
 #include <set>

@@ -1,4 +1,4 @@
-// OpenTelemetry's thread context: records made by hand, read directly and as raw bytes.
+// Tests OpenTelemetry's thread context: records made by hand, read directly and as raw bytes.
 #include <algorithm>
 
 #include "labelscope/explain.h"

@@ -1,4 +1,4 @@
-// The rules of OpenTelemetry's record on made-up memory, for cases that compiled violators
+// Tests the rules of OpenTelemetry's record on made-up memory, for cases that compiled violators
 // (targets/violators/live) do not show.
 #include <set>
 

@@ -1,4 +1,5 @@
-// The thread context as the reader judges and reports it, compared with the library that writes it.
+// Tests the thread context as the reader judges and reports it, compared with the library that
+// writes it.
 #include "customlabels/thread_context.h"
 
 #include <dlfcn.h>

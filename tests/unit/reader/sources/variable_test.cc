@@ -1,5 +1,5 @@
-// Variables that the user names: how they are written, and how their values are found in made-up
-// memory.
+// Tests variables that the user names: how they are written, and how their values are found in
+// made-up memory.
 #include <limits>
 
 #include "labelscope/explain.h"

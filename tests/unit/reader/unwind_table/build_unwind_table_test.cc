@@ -1,5 +1,5 @@
-// The rules for what assembly code says about itself, each way once (odd_frames.S), and for files
-// that lie.
+// Tests the rules for what assembly code says about itself, each way once (odd_frames.S), and for
+// files that lie.
 #include "unwind_table/build_unwind_table.h"
 
 #include <elf.h>

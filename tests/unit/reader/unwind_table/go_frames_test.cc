@@ -1,5 +1,5 @@
-// Unwind tables of Go programs compared with .debug_frame, which Go's linker makes of the same
-// depths, and libdw never sees. Every row is compared, of programs linked in each way, on both
+// Tests unwind tables of Go programs compared with .debug_frame, which Go's linker makes of the
+// same depths, and libdw never sees. Every row is compared, of programs linked in each way, on both
 // processors.
 #include "unwind_table/go_frames.h"
 

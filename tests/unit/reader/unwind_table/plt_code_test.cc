@@ -1,5 +1,5 @@
-// The linkers' own procedure linkage tables. GNU ld describes its own, so the states that are read
-// from the bytes can be compared with its description.
+// Tests the linkers' own procedure linkage tables. GNU ld describes its own, so the states that are
+// read from the bytes can be compared with its description.
 #include "unwind_table/plt_code.h"
 
 #include <fcntl.h>
