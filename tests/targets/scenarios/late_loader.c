@@ -21,19 +21,19 @@ static int ask_stdin(void) {
   return read(STDIN_FILENO, line, sizeof line) > 0 ? 1 : -1;
 }
 
-static void say(const char *text) {
+static void say(const char* text) {
   puts(text);
   fflush(stdout);
 }
 
-int main(int argc, char **argv) {
-  custom_labels_result_t (*set)(const void *, size_t, const void *, size_t) = NULL;
+int main(int argc, char** argv) {
+  custom_labels_result_t (*set)(const void*, size_t, const void*, size_t) = NULL;
   if (argc != 2) return 2;
   say("ready");
   for (int asked = 0; asked >= 0; asked = ask_stdin()) {
     if (asked == 1 && set == NULL) {
-      void *library = dlopen(argv[1], RTLD_NOW);
-      void *symbol = library ? dlsym(library, "custom_labels_thread_set") : NULL;
+      void* library = dlopen(argv[1], RTLD_NOW);
+      void* symbol = library ? dlsym(library, "custom_labels_thread_set") : NULL;
       if (!symbol) {
         fprintf(stderr, "%s\n", dlerror());
         return 1;

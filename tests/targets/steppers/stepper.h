@@ -17,16 +17,16 @@
 #define STORE(place, value) (*(volatile __typeof__(place)*)&(place) = (value))
 
 /* All stores that come before it in the source are done before it, and none that come after. */
-#define PUBLISH(set)                            \
-  do {                                          \
-    __asm__ volatile("" ::: "memory");          \
-    STORE(custom_labels_current_set, set);      \
-    __asm__ volatile("" ::: "memory");          \
+#define PUBLISH(set)                       \
+  do {                                     \
+    __asm__ volatile("" ::: "memory");     \
+    STORE(custom_labels_current_set, set); \
+    __asm__ volatile("" ::: "memory");     \
   } while (0)
 
 /* Each writer defines these calls of its interface. */
-void stepper_begin(void);       /* once for each thread */
-void stepper_update(int turn);  /* the update that is tested, for turns 0, 1, 2, ... */
+void stepper_begin(void);      /* once for each thread */
+void stepper_update(int turn); /* the update that is tested, for turns 0, 1, 2, ... */
 void stepper_end(void);
 
 /* A program may define these calls to declare an update. Here they are in the program. */

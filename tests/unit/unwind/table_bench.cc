@@ -51,8 +51,7 @@ int main(int argc, char** argv) {
   const int times = argc > 2 ? std::max(1, std::atoi(argv[2])) : 5;  // NOLINT(cert-err34-c)
   {
     TableWorker tables;
-    measure("worker", argv[1], times,
-            [&](UniqueFd file) { return tables.build(std::move(file)); });
+    measure("worker", argv[1], times, [&](UniqueFd file) { return tables.build(std::move(file)); });
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

@@ -1,6 +1,5 @@
 /* The number is not the checksum of the IDs, in a record that is not being written. */
 #include "customlabels/thread_context.h"
-
 #include "stay.h"
 
 __thread thread_context_record_t context_tls_v1;
