@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -27,9 +28,17 @@ bool is_start_code(std::string_view function) {
   return std::find(kStartCode.begin(), kStartCode.end(), function) != kStartCode.end();
 }
 
-bool leads_nowhere(ls_cfa_kind kind) {
-  return kind == LS_CFA_GAP || kind == LS_CFA_GAP_FP || kind == LS_CFA_UNSUPPORTED;
+// Nothing: it is described.
+std::optional<ls_cfa_kind> kind_of_gap(const ls_unwind_rule& rule) {
+  const bool by_code =
+      (rule.cfa == LS_CFA_SP || rule.cfa == LS_CFA_FP) && (rule.operand & LS_BY_CODE) != 0;
+  if (by_code) return LS_CFA_SP;
+  const bool is_gap =
+      rule.cfa == LS_CFA_GAP || rule.cfa == LS_CFA_GAP_FP || rule.cfa == LS_CFA_UNSUPPORTED;
+  return is_gap ? std::optional(static_cast<ls_cfa_kind>(rule.cfa)) : std::nullopt;
 }
+
+bool leads_on(ls_cfa_kind kind) { return kind == LS_CFA_GAP_FP || kind == LS_CFA_SP; }
 
 struct Range {
   Address start = 0;
@@ -81,12 +90,12 @@ class Gaps {
     const Address start = table.text + (static_cast<Address>(index) << LS_UNWIND_PAGE_BITS);
     for (std::uint32_t i = 0; i < page.count; ++i) {
       const std::uint32_t row = table.rows[page.first + i];
-      const auto kind = static_cast<ls_cfa_kind>(table.rules[LS_UNWIND_ROW_RULE(row)].cfa);
+      const auto kind = kind_of_gap(table.rules[LS_UNWIND_ROW_RULE(row)]);
       const Address from = start + LS_UNWIND_ROW_OFFSET(row);
       const Address to = i + 1 < page.count
                              ? start + LS_UNWIND_ROW_OFFSET(table.rows[page.first + i + 1])
                              : start + (Address{1} << LS_UNWIND_PAGE_BITS);
-      if (leads_nowhere(kind)) add_in_code(kind, from, to);
+      if (kind) add_in_code(*kind, from, to);
     }
   }
 
@@ -97,11 +106,14 @@ class Gaps {
       const Address end = std::min(to, range.end);
       if (start >= end) continue;
       count(kind, end - start);
-      const bool goes_on = pending_.end == start && pending_.kind == kind;
+      // One function has both: its frame pointer is set, and then it has none any more.
+      const bool both_lead_on = leads_on(kind) && leads_on(pending_.kind);
+      const bool goes_on = pending_.end == start && (pending_.kind == kind || both_lead_on);
       if (!goes_on) {
         flush();
         pending_ = {kind, start, end, {}};
       }
+      if (kind == LS_CFA_GAP_FP) pending_.kind = kind;
       pending_.end = end;
     }
   }
@@ -110,6 +122,7 @@ class Gaps {
     UnwindTableFacts& facts = report_.facts;
     (kind == LS_CFA_UNSUPPORTED ? facts.unsupported_bytes : facts.gap_bytes) += bytes;
     if (kind == LS_CFA_GAP_FP) facts.frame_pointer_bytes += bytes;
+    if (kind == LS_CFA_SP) report_.followed_bytes += bytes;
   }
 
   // Adds the range collected so far to the report, one part for each function.
@@ -146,7 +159,7 @@ class Gaps {
 
   void put(Address start, Address end, const std::string& function) {
     if (start >= end) return;
-    if (pending_.kind != LS_CFA_GAP_FP && !is_start_code(function)) {
+    if (!leads_on(pending_.kind) && !is_start_code(function)) {
       report_.broken_bytes += end - start;
     }
     ++report_.gap_count;

@@ -15,10 +15,11 @@
 
 namespace labelscope::cli {
 
-// A range of code without a rule that leads on.
+// A range of code that call frame information does not describe, or not in a supported way.
 struct CodeGap {
-  ls_cfa_kind kind{};  // LS_CFA_GAP, LS_CFA_GAP_FP or LS_CFA_UNSUPPORTED
-  Address start = 0;   // link-time address
+  // LS_CFA_GAP, LS_CFA_GAP_FP or LS_CFA_UNSUPPORTED; LS_CFA_SP: its instructions lead on.
+  ls_cfa_kind kind{};
+  Address start = 0;  // link-time address
   Address end = 0;
   std::string function;  // its name in the symbol table; empty: no symbol covers it
 };
@@ -38,7 +39,10 @@ struct UnwindReport {
   // The bytes of gaps without frame pointers and of unsupported code, without what the linker adds.
   std::uint64_t broken_bytes = 0;
 
-  // True if every stack leads on, by a rule or by frame pointers.
+  // The bytes of gaps whose instructions lead on.
+  std::uint64_t followed_bytes = 0;
+
+  // True if every stack leads on, by a rule, by instructions or by frame pointers.
   bool is_whole() const { return problem.empty() && broken_bytes == 0; }
 };
 

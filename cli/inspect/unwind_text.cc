@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMostLines = 40;
 
 std::string_view kind_name(ls_cfa_kind kind) {
+  if (kind == LS_CFA_SP) return "followed";
 #define LS_CFA_NAME(name, text) text,
   constexpr std::string_view kNames[] = {LS_CFA_KINDS(LS_CFA_NAME)};
 #undef LS_CFA_NAME
@@ -24,6 +25,8 @@ std::string_view kind_name(ls_cfa_kind kind) {
 
 const char* kind_text(ls_cfa_kind kind) {
   switch (kind) {
+    case LS_CFA_SP:
+      return "not described; its instructions are followed";
     case LS_CFA_GAP_FP:
       return "not described; keeps frame pointers";
     case LS_CFA_UNSUPPORTED:
@@ -55,8 +58,10 @@ std::string render_unwinding(const UnwindReport& report) {
           counted(facts.functions, "function", "functions") + "\n  table        " +
           counted(report.rows, "row", "rows") + ", " + counted(report.rules, "rule", "rules") +
           ", " + bytes_text(report.bytes) + "\n  gaps         " + bytes_text(facts.gap_bytes) +
-          "; " + bytes_text(facts.frame_pointer_bytes) +
-          " of them in code that keeps frame pointers\n  unsupported  " +
+          "; " + bytes_text(report.followed_bytes) +
+          " of them in code that is followed by its instructions, " +
+          bytes_text(facts.frame_pointer_bytes) +
+          " in code that keeps frame pointers\n  unsupported  " +
           bytes_text(facts.unsupported_bytes) + "\n";
   if (facts.go_functions != 0) {
     text += "  Go           " + counted(facts.go_functions, "function", "functions") +
@@ -133,6 +138,7 @@ std::string render_unwinding_json(std::span<const UnwindReport> reports) {
                 {"go_functions", facts.go_functions},
                 {"go_refused", facts.go_refused},
                 {"gap_bytes", facts.gap_bytes},
+                {"followed_bytes", report.followed_bytes},
                 {"frame_pointer_bytes", facts.frame_pointer_bytes},
                 {"unsupported_bytes", facts.unsupported_bytes},
                 {"broken_bytes", report.broken_bytes},

@@ -40,6 +40,10 @@ void leaf_o();
 void leaf_q();
 void leaf_s();
 void leaf_w();
+void leaf_t();
+#if defined(__x86_64__)
+void leaf_u();
+#endif
 }
 
 // The return address is in a register.
@@ -65,6 +69,13 @@ asm(BEGIN(
        "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
 // This is not described, and has a frame pointer.
 asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
+// Not described, without a frame, beside a function with a frame pointer.
+asm(BEGIN(t) SPIN
+    "ret\n.size leaf_t, . - leaf_t\n.type beside_t, %function\n.p2align 4\n"
+    "beside_t:\npush %rbp\nmov %rsp, %rbp\npop %rbp\nret\n" END);
+// Not described: with words on the stack, another use of the frame pointer, and a call.
+asm(BEGIN(u) "push %rbx\npush %rbp\nsub $24, %rsp\nmov $1, %ebp\n" SPIN
+             "call chain_spin\nadd $24, %rsp\npop %rbp\npop %rbx\nret\n" END);
 #else
 // Entries of the PLT have no frame and no description here.
 asm(BEGIN(j) ".cfi_startproc\n" SPIN RETURN ".cfi_endproc\n" END);
@@ -79,6 +90,9 @@ asm(BEGIN(o) ".cfi_startproc\n.cfi_escape 0x0f, 4, 0x8f, 0, 0x12, 0x22\n" SPIN R
              ".cfi_endproc\n" END);
 asm(BEGIN(n) "stp x29, x30, [sp, #-16]!\nmov x29, sp\n" MANY SPIN
              "ldp x29, x30, [sp], #16\nret\n" END);
+asm(BEGIN(t) SPIN
+    "ret\n.size leaf_t, . - leaf_t\n.type beside_t, %function\n.p2align 4\n"
+    "beside_t:\nstp x29, x30, [sp, #-16]!\nmov x29, sp\nldp x29, x30, [sp], #16\nret\n" END);
 #endif
 // Its last instruction is a call. The function right behind it has another rule.
 #if defined(__x86_64__)
@@ -166,6 +180,8 @@ bool is_in_vfork(std::uint64_t pc) {
 
 }  // namespace
 
+extern "C" __attribute__((noinline, noclone)) void chain_spin() { spin(); }
+
 extern "C" __attribute__((noinline, noclone, noreturn)) void chain_leave() {
   spin();
   std::longjmp(way_back, 1);
@@ -180,26 +196,39 @@ ChainCode code_of(char letter, const Bounds* start, const Bounds* stop) {
 
 }  // namespace
 
-#define HARD_LETTERS(X) X(h) X(i) X(j) X(k) X(l) X(m) X(n) X(o) X(q) X(s) X(v) X(w)
+#if defined(__x86_64__)
+#define HARD_LETTERS_OF_X86(X) X(u)
+#else
+#define HARD_LETTERS_OF_X86(X)
+#endif
+#define HARD_LETTERS(X) \
+  X(h) X(i) X(j) X(k) X(l) X(m) X(n) X(o) X(q) X(s) X(v) X(w) X(t) HARD_LETTERS_OF_X86(X)
 #define HARD_BOUNDS(letter)                 \
   extern "C" char __start_chain_##letter[]; \
   extern "C" char __stop_chain_##letter[];
 HARD_LETTERS(HARD_BOUNDS)
 
 const std::vector<HardCall>& hard_calls() {
-  static const std::vector<HardCall> calls{
-      {'h', "the return address is in a register", LS_STACK_ROOT, leaf_h, nullptr},
-      {'i', "assembly code that says nothing", LS_STACK_NO_WAY_ON, leaf_i, nullptr},
-      {'j', "an entry of the PLT", LS_STACK_ROOT, leaf_j, nullptr},
-      {'k', "the vDSO", LS_STACK_ROOT, function_k, is_in_vdso},
-      {'l', "an aligned frame whose size varies", LS_STACK_ROOT, function_l, nullptr},
-      {'m', "a call is the last instruction", LS_STACK_ROOT, come_back_from_m, nullptr},
-      {'n', "assembly code with a frame pointer", LS_STACK_ROOT, leaf_n, nullptr},
-      {'o', "a CFA that is an odd expression", LS_STACK_UNSUPPORTED, leaf_o, nullptr},
-      {'q', "a CFA below its register", LS_STACK_ROOT, leaf_q, nullptr},
-      {'s', "a signal at a function's first instruction", LS_STACK_ROOT, leaf_s, nullptr},
-      {'v', "vfork()", LS_STACK_ROOT, function_v, is_in_vfork},
-      {'w', "a large frame", LS_STACK_ROOT, leaf_w, nullptr}};
+  static const std::vector<HardCall> calls {
+    {'h', "the return address is in a register", LS_STACK_ROOT, leaf_h, nullptr},
+        {'i', "assembly code that says nothing", LS_STACK_ROOT, leaf_i, nullptr},
+        {'j', "an entry of the PLT", LS_STACK_ROOT, leaf_j, nullptr},
+        {'k', "the vDSO", LS_STACK_ROOT, function_k, is_in_vdso},
+        {'l', "an aligned frame whose size varies", LS_STACK_ROOT, function_l, nullptr},
+        {'m', "a call is the last instruction", LS_STACK_ROOT, come_back_from_m, nullptr},
+        {'n', "assembly code with a frame pointer", LS_STACK_ROOT, leaf_n, nullptr},
+        {'o', "a CFA that is an odd expression", LS_STACK_UNSUPPORTED, leaf_o, nullptr},
+        {'q', "a CFA below its register", LS_STACK_ROOT, leaf_q, nullptr},
+        {'s', "a signal at a function's first instruction", LS_STACK_ROOT, leaf_s, nullptr},
+        {'v', "vfork()", LS_STACK_ROOT, function_v, is_in_vfork},
+        {'w', "a large frame", LS_STACK_ROOT, leaf_w, nullptr},
+#if defined(__x86_64__)
+        {'u', "assembly code that says nothing, and calls", LS_STACK_ROOT, leaf_u, nullptr},
+#endif
+    {
+      't', "the same beside code with a frame pointer", LS_STACK_ROOT, leaf_t, nullptr
+    }
+  };
   return calls;
 }
 

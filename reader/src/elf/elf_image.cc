@@ -275,6 +275,12 @@ std::vector<std::uint64_t> ElfImage::exported_functions() const {
   return functions;
 }
 
+std::vector<std::uint64_t> ElfImage::symtab_functions() const {
+  const auto table = StaticSymbols::find(file_, header_);
+  if (!table || !*table) return {};
+  return (*table)->functions(file_);
+}
+
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {
   std::vector<TlsRelocation> found;
   std::size_t seen = 0;

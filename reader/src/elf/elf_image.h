@@ -64,6 +64,9 @@ class ElfImage {
   // table ends where its strings begin, as linkers lay it out: in other files there are none.
   std::vector<std::uint64_t> exported_functions() const;
 
+  // The same of .symtab, which is in no stripped file.
+  std::vector<std::uint64_t> symtab_functions() const;
+
   // Whether there is such a table, whatever is in it.
   bool has_dynamic_symbols() const { return tables_.symbols != 0; }
   bool has_symtab() const;

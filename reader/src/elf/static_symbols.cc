@@ -17,6 +17,8 @@ constexpr std::size_t kMaxPlaces = 65536;
 // Of thread-local variables. A large program has some hundred.
 constexpr std::size_t kMaxListed = 4096;
 constexpr std::size_t kMaxListedName = 512;
+// The largest browsers have some hundred thousand.
+constexpr std::size_t kMaxFunctions = 4 << 20;
 constexpr std::size_t kSectionsAtOnce = 256;
 constexpr std::size_t kSymbolsAtOnce = 8192;
 constexpr std::size_t kStringBytesAtOnce = 256 << 10;
@@ -110,10 +112,9 @@ Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
   return none;
 }
 
-void StaticSymbols::list_thread_locals(const LoadedFile& file,
-                                       std::vector<std::string>& names) const {
+template <class Use>
+void StaticSymbols::for_all(const LoadedFile& file, Use use) const {
   if (size > kMaxTableBytes || strings_size > kMaxTableBytes) return;
-  std::size_t listed = 0;
   std::vector<Elf64_Sym> some;
   const std::uint64_t count = size / sizeof(Elf64_Sym);
   for (std::uint64_t done = 0; done < count; done += some.size()) {
@@ -123,14 +124,34 @@ void StaticSymbols::list_thread_locals(const LoadedFile& file,
       return;
     }
     for (const Elf64_Sym& sym : some) {
-      if (ELF64_ST_TYPE(sym.st_info) != STT_TLS || sym.st_shndx == SHN_UNDEF) continue;
-      if (sym.st_name >= strings_size || ++listed > kMaxListed) continue;
-      std::string name(std::min<std::uint64_t>(kMaxListedName, strings_size - sym.st_name), '\0');
-      if (!file.read_offset(strings + sym.st_name, std::as_writable_bytes(std::span(name)))) return;
-      const std::size_t end = name.find('\0');
-      if (end != 0 && end != std::string::npos) names.push_back(name.substr(0, end));
+      if (sym.st_shndx != SHN_UNDEF && !use(sym)) return;
     }
   }
+}
+
+void StaticSymbols::list_thread_locals(const LoadedFile& file,
+                                       std::vector<std::string>& names) const {
+  std::size_t listed = 0;
+  for_all(file, [&](const Elf64_Sym& sym) {
+    if (ELF64_ST_TYPE(sym.st_info) != STT_TLS) return true;
+    if (sym.st_name >= strings_size || ++listed > kMaxListed) return true;
+    std::string name(std::min<std::uint64_t>(kMaxListedName, strings_size - sym.st_name), '\0');
+    if (!file.read_offset(strings + sym.st_name, std::as_writable_bytes(std::span(name)))) {
+      return false;
+    }
+    const std::size_t end = name.find('\0');
+    if (end != 0 && end != std::string::npos) names.push_back(name.substr(0, end));
+    return true;
+  });
+}
+
+std::vector<std::uint64_t> StaticSymbols::functions(const LoadedFile& file) const {
+  std::vector<std::uint64_t> starts;
+  for_all(file, [&](const Elf64_Sym& sym) {
+    if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC) starts.push_back(sym.st_value);
+    return starts.size() < kMaxFunctions;
+  });
+  return starts;
 }
 
 template <class Use>

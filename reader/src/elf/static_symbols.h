@@ -41,8 +41,13 @@ struct StaticSymbols {
   // Adds the names of defined thread-local symbols, as far as they can be read: some thousand, and
   // none that is very long.
   void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;
+  // Link-time addresses of the functions that are defined, as far as they can be read.
+  std::vector<std::uint64_t> functions(const LoadedFile& file) const;
 
  private:
+  // Calls `use` for each symbol, as far as they can be read.
+  template <class Use>
+  void for_all(const LoadedFile& file, Use use) const;
   // Calls `use` for each defined symbol of that name, until it returns true.
   template <class Use>
   Status for_each(const LoadedFile& file, std::string_view name, Use use) const;

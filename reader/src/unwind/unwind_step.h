@@ -64,7 +64,7 @@ struct ls_unwind {
   struct ls_unwind_mapping at; /* that pc was in last */
   struct ls_unwind_rule rule;  /* that holds at pc */
   struct ls_unwind_process process;
-  __u16 fp_frames;    /* of these, found along frame pointers */
+  __u16 fp_frames;    /* of these, found along frame pointers, or only likely */
   __u8 end;           /* enum ls_stack_end; 0: there is more */
   __u8 returned;      /* pc is a return address */
   __u8 fp_lost;       /* fp is not known */
@@ -426,6 +426,8 @@ static __always_inline void ls_unwind_apply(const struct ls_memory* memory, stru
     if (rule->cfa == LS_CFA_GAP_FP && rule->operand) w->left_out = 1;
     ls_step_by_frame_pointer(memory, w);
   } else {
+    if ((rule->cfa == LS_CFA_SP || rule->cfa == LS_CFA_FP) && rule->operand & LS_ONLY_LIKELY)
+      w->fp_frames++;
     ls_step_by_rule(memory, w, rule);
   }
 }

@@ -66,8 +66,9 @@ class TableBuilder {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LoadedFile file_;
   std::uint64_t entry_ = 0;  // 0: none, or not where a program starts
-  std::vector<std::uint64_t> exported_functions_;
-  std::vector<CodePart> go_code_;  // empty: it is no Go file
+  std::optional<ElfImage> elf_;
+  std::optional<KnownFunctions> known_functions_;  // from the first gap on
+  std::vector<CodePart> go_code_;                  // empty: it is no Go file
   std::uint64_t go_end_ = 0;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
@@ -113,17 +114,18 @@ Status TableBuilder::open(UniqueFd file) {
   if (!elf) return std::move(elf).error();
   table_.machine = elf->machine();
   table_.segments = elf->load_segments();
-  // Only there code without call frame information is followed.
-  if (table_.machine == Machine::kAarch64) exported_functions_ = elf->exported_functions();
   file_.loads = table_.segments;
   file_.fd = std::move(file);
   Status status = file_.read_offset(offsetof(Elf64_Ehdr, e_entry),
                                     std::as_writable_bytes(std::span(&entry_, 1)));
   if (!status) return status;
+  elf_.emplace(*std::move(elf));
   // The vDSO of old kernels has its first function there, which programs call.
-  if (!elf->executable() && std::ranges::count(exported_functions_, entry_) != 0) entry_ = 0;
+  if (!elf_->executable() && std::ranges::count(elf_->exported_functions(), entry_) != 0) {
+    entry_ = 0;
+  }
 
-  find_go_code(*elf);
+  find_go_code(*elf_);
   auto image = CallFrameImage::from_file(std::move(third));
   auto frames = image ? CallFrames::open(*std::move(image)) : std::move(image).error();
   if (frames) {
@@ -194,7 +196,7 @@ void TableBuilder::find_go_code(const ElfImage& elf) {
     return;
   }
   // Half of all is for the other code of the file.
-  const GoFrameLimits half{limits_.rows / 2, LS_UNWIND_BLOCK_ROWS / 2, limits_.rules / 2};
+  const CodeLimits half{limits_.rows / 2, LS_UNWIND_BLOCK_ROWS / 2, limits_.rules / 2};
   auto code = go_frames(*functions, file_, table_.machine, entry_, half);
   table_.facts.go_refused = !code;
   if (!code) return;
@@ -234,9 +236,13 @@ Status TableBuilder::add_go_code(std::uint64_t start, std::uint64_t end) {
 
 Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
   if (start >= end) return {};
-  const auto parts =
-      look_at_undescribed_code(file_, table_.machine, {start, end, entry_, exported_functions_});
-  if (parts.empty()) return {};  // padding belongs to the function before
+  // Padding belongs to the function before.
+  if (is_only_padding(file_, table_.machine, start, end)) return {};
+  if (!known_functions_) known_functions_ = known_functions(*elf_);
+  const CodeLimits half{(limits_.rows - pieces_.size()) / 2, LS_UNWIND_BLOCK_ROWS / 2,
+                        (limits_.rules - rules_.rules().size()) / 2};
+  const auto parts = look_at_undescribed_code(file_, table_.machine,
+                                              {start, end, entry_, &*known_functions_, half});
   table_.facts.gap_bytes += end - start;
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     const std::uint64_t up_to = std::next(part) != parts.end() ? std::next(part)->start : end;

@@ -61,7 +61,7 @@ class GoFrames {
            std::uint64_t entry)
       : functions_(functions), file_(file), x86_(machine == Machine::kX86_64), entry_(entry) {
     // What bytes alone tell: where threads begin, and where signal handlers return to.
-    const UndescribedCode all{functions.start(), functions.end(), 0, {}};
+    const UndescribedCode all{functions.start(), functions.end()};
     const auto parts = look_at_undescribed_code(file, machine, all);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].rule.cfa != LS_CFA_ENTRY && parts[i].rule.cfa != LS_CFA_SIGNAL) continue;
@@ -288,19 +288,10 @@ class GoFrames {
 
 Result<std::vector<CodePart>> go_frames(const GoFunctions& functions, const LoadedFile& file,
                                         Machine machine, std::uint64_t entry,
-                                        const GoFrameLimits& limits) {
+                                        const CodeLimits& limits) {
   const Error too_many{ErrorCode::kLimit, "its Go functions need more rows than a table may have"};
   auto parts = GoFrames(functions, file, machine, entry).make(limits.parts);
-  if (parts.size() >= limits.parts) return too_many;
-  RuleDictionary rules(limits.rules);
-  std::size_t in_page = 0;
-  std::uint64_t page = 0;
-  for (const CodePart& part : parts) {
-    if (auto number = rules.number_of(part.rule); !number) return std::move(number).error();
-    in_page = part.start >> LS_UNWIND_PAGE_BITS == page ? in_page + 1 : 1;
-    page = part.start >> LS_UNWIND_PAGE_BITS;
-    if (in_page > limits.parts_of_page) return too_many;
-  }
+  if (!fits(parts, limits)) return too_many;
   return parts;
 }
 

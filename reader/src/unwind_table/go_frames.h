@@ -13,17 +13,10 @@
 
 namespace labelscope {
 
-// So that a table has room for the rest of its file.
-struct GoFrameLimits {
-  std::size_t parts = 0;
-  std::size_t parts_of_page = 0;
-  std::size_t rules = 0;
-};
-
 // From functions.start() on, in order; the last part ends at functions.end(). `entry` is where the
 // program starts. kLimit: there would be more than that.
 Result<std::vector<CodePart>> go_frames(const GoFunctions& functions, const LoadedFile& file,
                                         Machine machine, std::uint64_t entry,
-                                        const GoFrameLimits& limits);
+                                        const CodeLimits& limits);
 
 }  // namespace labelscope

@@ -1,8 +1,11 @@
 // Eight things are told from bytes:
 //
 //   padding        linkers and compilers fill up to the next function; nobody executes it
+//   frame states   functions are followed by their instructions, from where they start: x86_frames.h,
+//                  frame_states.h. A function without a frame has its caller at the top of the stack
+//                  or in x30, and frame pointers would leave that out.
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
-//                  files of such code have no call frame information (Chromium, V8, Go).
+//                  files of such code have no call frame information (Chromium).
 //   entry          the first code of a program, and where musl and Go start a thread: nobody called
 //                  it
 //   goroutine      what a goroutine's function returns to: a call between two instructions that do
@@ -11,12 +14,11 @@
 //                  keeps no frame pointer: what the register has is that of the thread's parent.
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
 //   PLT            only GNU ld describes it, and only on x86-64 (plt_code.h)
-//   frame states   a leaf of aarch64 without a frame has its caller in x30, and frame pointers would
-//                  leave it out. Functions whose start is known are followed by instructions.
 //
-// Frame pointers are believed for a gap as a whole. A gap is what lies between two functions that
-// are described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is
-// judged for itself.
+// Frame pointers are believed for a gap as a whole: where it is too large to be followed, and on
+// aarch64 where no function is known to start. A gap is what lies between two functions that are
+// described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is judged
+// for itself.
 #include "unwind_table/undescribed_code.h"
 
 #include <algorithm>
@@ -29,14 +31,19 @@
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/frame_states.h"
 #include "unwind_table/plt_code.h"
+#include "unwind_table/x86_frames.h"
+#include "unwind_table/x86_instruction.h"
 
 namespace labelscope {
 namespace {
 
 using namespace std::string_view_literals;
 
-// Gaps are read in pieces of this size.
-constexpr std::uint64_t kPiece = 1 << 20;
+// Gaps are read in pieces of this size. Compilers put what is rarely executed at the start of all
+// code, from where it jumps back: in one piece, both are followed.
+constexpr std::uint64_t kPiece = 4 << 20;
+// Larger ones are not followed, instruction by instruction. V8's builtins have 2 MB.
+constexpr std::uint64_t kMostFollowed = 16 << 20;
 // So that no code that is looked for lies across two pieces.
 constexpr std::uint64_t kOverlap = 32;
 // Longer ones exist only as code. (Large pages may be filled up to 2 MiB; as a gap they do no
@@ -95,23 +102,6 @@ const Signs& signs_of(Machine machine) {
   return machine == Machine::kX86_64 ? x86 : arm;
 }
 
-// The number of bytes of an x86 instruction that does nothing, or 0.
-std::size_t x86_padding(std::string_view code) {
-  std::size_t at = 0;
-  while (at < code.size() && (code[at] == '\x66' || code[at] == '\x2e')) ++at;
-  const std::string_view rest = code.substr(at);
-  if (rest.empty()) return 0;
-  if (rest[0] == '\x90') return at + 1;
-  if (at == 0 && (rest[0] == '\xcc' || rest[0] == '\0')) return 1;
-  // lea 0(%rsi), %rsi and its longer forms are 32-bit; here it is nopw/nopl with an address.
-  if (rest.size() < 3 || rest[0] != '\x0f' || rest[1] != '\x1f') return 0;
-  const auto form = static_cast<unsigned char>(rest[2]);
-  if (form >> 6 == 3) return at + 3;
-  const std::size_t index = (form & 7) == 4 ? 1 : 0;
-  const std::size_t displacement = form >> 6 == 1 ? 1 : form >> 6 == 2 ? 4 : 0;
-  return at + 3 + index + displacement;
-}
-
 bool is_padding(std::string_view code, Machine machine) {
   if (machine == Machine::kAarch64) {
     if (code.size() % 4 != 0) return false;
@@ -122,7 +112,7 @@ bool is_padding(std::string_view code, Machine machine) {
     return true;
   }
   while (!code.empty()) {
-    const std::size_t size = x86_padding(code);
+    const std::size_t size = x86::padding(code);
     if (size == 0 || size > code.size()) return false;
     code.remove_prefix(size);
   }
@@ -134,8 +124,11 @@ ls_unwind_rule rule_of_state(FrameState state, const ls_unwind_rule& not_reached
     case FrameState::kNotReached:
       return not_reached;
     case FrameState::kNothingDone:
-    case FrameState::kReturning:
-      return kLinkRegister;
+    case FrameState::kReturning: {
+      ls_unwind_rule rule = kLinkRegister;
+      rule.operand = LS_BY_CODE;
+      return rule;
+    }
     case FrameState::kFramePointer:
     case FrameState::kSettingFrame:
       return rule_of_kind(LS_CFA_GAP_FP);
@@ -170,8 +163,22 @@ class Gap {
     look_for_goroutine_ends(code, address);
   }
 
-  // `code` is the whole gap.
-  void follow(std::string_view code, std::span<const std::uint64_t> functions) {
+  // Of x86-64: a piece, those before it first.
+  void follow_x86(std::string_view code, std::uint64_t address, const KnownFunctions& functions) {
+    std::vector<CodeRange> others;
+    for (const Mark& mark : marks_) others.push_back({mark.start, mark.end});
+    std::sort(others.begin(), others.end(),
+              [](const CodeRange& left, const CodeRange& right) { return left.end < right.end; });
+    const X86Code piece{code, address, functions.starts, functions.all, others, address != start_};
+    for (const CodePart& part : x86_frames(piece)) {
+      const bool same = !unmarked_.empty() &&
+                        std::memcmp(&unmarked_.back().rule, &part.rule, sizeof part.rule) == 0;
+      if (!same) unmarked_.push_back(part);
+    }
+  }
+
+  // Of aarch64: `code` is the whole gap.
+  void follow_arm(std::string_view code, std::span<const std::uint64_t> functions) {
     std::vector<std::uint32_t> words(code.size() / sizeof(std::uint32_t));
     std::memcpy(words.data(), code.data(), words.size() * sizeof(std::uint32_t));
     std::vector<std::size_t> starts;
@@ -189,6 +196,11 @@ class Gap {
     }
   }
 
+  bool fits_followed(const CodeLimits& limits) const {
+    return unmarked_.empty() || fits(unmarked_, limits);
+  }
+  void forget_followed() { unmarked_.clear(); }
+
   void mark(std::uint64_t start, std::uint64_t end, ls_cfa_kind kind) {
     mark(start, end, rule_of_kind(kind));
   }
@@ -196,7 +208,9 @@ class Gap {
   std::vector<CodePart> parts() {
     std::sort(marks_.begin(), marks_.end(),
               [](const Mark& left, const Mark& right) { return left.start < right.start; });
-    if (unmarked_.empty()) unmarked_.push_back({start_, rest()});
+    if (unmarked_.empty() || unmarked_.front().start > start_) {
+      unmarked_.insert(unmarked_.begin(), {start_, rest()});
+    }
     std::vector<CodePart> parts;
     std::uint64_t at = start_;
     for (const Mark& mark : marks_) {
@@ -288,22 +302,61 @@ class Gap {
 
 }  // namespace
 
+bool fits(const std::vector<CodePart>& parts, const CodeLimits& limits) {
+  if (parts.size() >= limits.parts) return false;
+  RuleDictionary rules(limits.rules);
+  std::size_t in_page = 0;
+  std::uint64_t page = 0;
+  for (const CodePart& part : parts) {
+    if (!rules.number_of(part.rule)) return false;
+    in_page = part.start >> LS_UNWIND_PAGE_BITS == page ? in_page + 1 : 1;
+    page = part.start >> LS_UNWIND_PAGE_BITS;
+    if (in_page > limits.parts_of_page) return false;
+  }
+  return true;
+}
+
+KnownFunctions known_functions(const ElfImage& file) {
+  KnownFunctions known;
+  known.starts = file.symtab_functions();
+  known.all = !known.starts.empty();
+  const auto exported = file.exported_functions();
+  known.starts.insert(known.starts.end(), exported.begin(), exported.end());
+  std::sort(known.starts.begin(), known.starts.end());
+  return known;
+}
+
+bool is_only_padding(const LoadedFile& file, Machine machine, std::uint64_t start,
+                     std::uint64_t end) {
+  if (end - start > kMostPadding) return false;
+  char bytes[kMostPadding];
+  const std::span<char> code(bytes, end - start);
+  return file.read(start, std::as_writable_bytes(code)) &&
+         is_padding({code.data(), code.size()}, machine);
+}
+
 std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,
                                                const UndescribedCode& where) {
-  const auto [start, end, entry, functions] = where;
+  const auto& [start, end, entry, functions, limits] = where;
   std::vector<char> bytes(std::min(end - start, kPiece));
   Gap gap(machine, start, end);
+  const bool is_x86 = machine == Machine::kX86_64;
   for (std::uint64_t at = start; at < end;) {
     const std::uint64_t size = std::min(end - at, kPiece);
     const std::span<char> piece(bytes.data(), size);
     // Memory behind the file's end has no code.
     if (!file.read(at, std::as_writable_bytes(piece))) break;
     const std::string_view code(piece.data(), piece.size());
-    if (end - start <= kMostPadding && is_padding(code, machine)) return {};
     gap.look(code, at);
-    if (machine == Machine::kAarch64 && size == end - start) gap.follow(code, functions);
-    at += size == kPiece && at + size < end ? size - kOverlap : size;
+    const std::uint64_t next = size == kPiece && at + size < end ? size - kOverlap : size;
+    if (functions != nullptr && is_x86 && end - start <= kMostFollowed) {
+      gap.follow_x86(code.substr(0, next), at, *functions);
+    } else if (functions != nullptr && !is_x86 && size == end - start) {
+      gap.follow_arm(code, functions->starts);
+    }
+    at += next;
   }
+  if (!gap.fits_followed(limits)) gap.forget_followed();
   if (entry >= start && entry < end) gap.mark(entry, entry + kEntryBytes, LS_CFA_ENTRY);
   return gap.parts();
 }

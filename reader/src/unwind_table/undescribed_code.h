@@ -17,15 +17,37 @@ struct CodePart {
   ls_unwind_rule rule{};
 };
 
-struct UndescribedCode {
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;                     // in the same segment
-  std::uint64_t entry = 0;                   // the file's entry point, wherever it is
-  std::span<const std::uint64_t> functions;  // where some are known to start, wherever they are
+// So that a table has room for the rest of its file.
+struct CodeLimits {
+  std::size_t parts = 0;
+  std::size_t parts_of_page = 0;
+  std::size_t rules = 0;
 };
 
+bool fits(const std::vector<CodePart>& parts, const CodeLimits& limits);
+
+// Where functions are known to start, wherever they are.
+struct KnownFunctions {
+  std::vector<std::uint64_t> starts;
+  bool all = false;  // the file has not been stripped
+};
+
+KnownFunctions known_functions(const ElfImage& file);
+
+struct UndescribedCode {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;                      // in the same segment
+  std::uint64_t entry = 0;                    // the file's entry point, wherever it is
+  const KnownFunctions* functions = nullptr;  // null: only marks are wanted, no code is followed
+  CodeLimits limits{};                        // for what is followed; beyond them nothing is
+};
+
+// Nothing but what fills up to the next function.
+bool is_only_padding(const LoadedFile& file, Machine machine, std::uint64_t start,
+                     std::uint64_t end);
+
 // The first part starts at `start`, or one byte before where that is a return from a signal
-// handler. Empty: nothing but padding between functions.
+// handler.
 std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,
                                                const UndescribedCode& where);
 

@@ -1,0 +1,478 @@
+// The problem: frame pointers leave out the caller of a function that has no frame.
+//
+//   caller:       push %rbp; mov %rsp, %rbp         rbp --> frame record of caller
+//                 call hash_block
+//   hash_block:   mov $3000, %ecx                   [rsp] = where caller goes on
+//                 ...                               rbp still --> frame record of caller
+//                 ret
+//
+// Who follows rbp from hash_block comes to the caller of caller. And where rbp is a register like any
+// other, it comes to whatever lies there. But instructions tell, as call frame information would:
+// from where a function starts, each is followed with what is known of the frame so far.
+//
+//   CFA        +----------------+
+//              | return address |
+//   -saved     | caller's rbp   |  <-- rbp = CFA - frame
+//              | ...            |
+//   -depth     +----------------+  <-- rsp
+//
+// An instruction that two ways lead to has what both say.
+//
+// Functions start at symbols and where calls lead. In a stripped file that is not all. What comes
+// behind a return or a jump, and is reached by nothing, is a function too, or a case of a switch, to
+// which the function before it jumps through a register. Then the stack is as at that jump. Where
+// it may be either, and both do not say the same, nothing is claimed: a stack that ends early and
+// says so is worth more than one with a hole.
+//
+// Where compilers align functions, what stands elsewhere is none: a part of code that is reached by
+// exceptions alone, or never.
+//
+// Behind a call may be the next function: the call does not return, and compilers know. Where padding
+// follows, that may be it, or the head of a loop. Something jumps back to that; and then, where not
+// all functions are known, the same holds.
+#include "unwind_table/x86_frames.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "unwind_table/frame_rules.h"
+#include "unwind_table/x86_instruction.h"
+
+namespace labelscope {
+namespace {
+
+using namespace std::string_view_literals;
+using x86::Effect;
+using x86::Flow;
+using x86::Instruction;
+
+constexpr std::int32_t kUnknown = INT32_MIN;
+// No frame is larger; sums of two stay numbers.
+constexpr std::int32_t kMostBytes = 1 << 28;
+constexpr std::int32_t kWord = 8;
+// Of functions, and what is filled up in front of one.
+constexpr std::uint64_t kAlign = 16;
+constexpr std::size_t kMostPadding = 64;
+// If of so many nine of ten start at such places, all do but parts of others.
+constexpr std::size_t kFewStarts = 8;
+
+// Distances are from the CFA down.
+struct Frame {
+  std::int32_t depth = kWord;            // to rsp
+  std::int32_t frame = kUnknown;         // to where rbp points
+  std::int32_t saved = 0;                // to where the caller's rbp is saved; 0: nowhere
+  bool same = true;                      // rbp is the caller's
+  std::uint8_t copy = x86::kNoRegister;  // this register points into the frame, too
+  std::int32_t copied = kUnknown;        // to where
+  bool likely = false;                   // where the function starts is not known
+
+  bool operator==(const Frame&) const = default;
+};
+
+std::int32_t plus(std::int32_t distance, std::int32_t amount) {
+  if (distance == kUnknown || amount < -kMostBytes || amount > kMostBytes) return kUnknown;
+  const std::int32_t sum = distance + amount;
+  return sum < -kMostBytes || sum > kMostBytes ? kUnknown : sum;
+}
+
+Frame join(const Frame& left, const Frame& right) {
+  Frame both = left;
+  if (left.depth != right.depth) both.depth = kUnknown;
+  if (left.frame != right.frame) both.frame = kUnknown;
+  if (left.saved != right.saved) both.saved = 0;
+  both.same = left.same && right.same;
+  both.likely = left.likely || right.likely;
+  if (left.copy != right.copy || left.copied != right.copied) {
+    both.copy = x86::kNoRegister;
+    both.copied = kUnknown;
+  }
+  return both;
+}
+
+// ---- one instruction
+
+void set_depth(Frame& frame, std::int32_t depth) {
+  frame.depth = depth;
+  // What lies below the stack pointer is lost to the next signal.
+  if (frame.saved != 0 && depth != kUnknown && depth < frame.saved) frame.saved = 0;
+}
+
+// Where register `number` points, if it points into the frame.
+std::int32_t points_to(const Frame& frame, std::uint8_t number) {
+  if (number == x86::kSp) return frame.depth;
+  if (number == x86::kBp) return frame.frame;
+  return number == frame.copy ? frame.copied : kUnknown;
+}
+
+void forget(Frame& frame, std::uint8_t number) {
+  if (number == x86::kBp) {
+    frame.frame = kUnknown;
+    frame.same = false;
+  } else if (number == frame.copy) {
+    frame.copy = x86::kNoRegister;
+    frame.copied = kUnknown;
+  }
+}
+
+void set(Frame& frame, std::uint8_t number, std::int32_t distance) {
+  if (number == x86::kSp) return set_depth(frame, distance);
+  forget(frame, number);
+  if (number == x86::kBp) {
+    frame.frame = distance;
+  } else if (distance != kUnknown) {
+    frame.copy = number;
+    frame.copied = distance;
+  }
+}
+
+// Register `number` has what lies `distance` below the CFA.
+void restore(Frame& frame, std::uint8_t number, std::int32_t distance) {
+  forget(frame, number);
+  if (number == x86::kBp) frame.same = frame.saved != 0 && distance == frame.saved;
+}
+
+// rax, rcx, rdx, rsi, rdi, r8 to r11: a function that is called may change them.
+bool is_lost_by_calls(std::uint8_t number) {
+  return number < 3 || number == 6 || number == 7 || (number >= 8 && number <= 11);
+}
+
+Frame behind(const Instruction& done, Frame frame) {
+  switch (done.effect) {
+    case Effect::kNone:
+      break;
+    case Effect::kMoveStack:
+      set_depth(frame, plus(frame.depth, -done.amount));
+      return frame;
+    case Effect::kPush:
+      set_depth(frame, plus(frame.depth, kWord));
+      if (done.source == x86::kBp && frame.same && frame.saved == 0 && frame.depth != kUnknown) {
+        frame.saved = frame.depth;
+      }
+      return frame;
+    case Effect::kPop: {
+      const std::int32_t from = frame.depth;
+      if (done.written != x86::kNoRegister) restore(frame, done.written, from);
+      set_depth(frame, done.written == x86::kSp ? kUnknown : plus(from, -kWord));
+      return frame;
+    }
+    case Effect::kCopy:
+      set(frame, done.written, plus(points_to(frame, done.source), -done.amount));
+      return frame;
+    case Effect::kStore:
+      if (done.source == x86::kBp && frame.same && frame.saved == 0 && frame.depth != kUnknown) {
+        const std::int32_t at = plus(frame.depth, -done.amount);
+        if (at != kUnknown && at > 0) frame.saved = at;
+      }
+      return frame;
+    case Effect::kLoad:
+      restore(frame, done.written, plus(frame.depth, -done.amount));
+      return frame;
+    case Effect::kLeave: {
+      const std::int32_t from = frame.frame;
+      restore(frame, x86::kBp, from);
+      set_depth(frame, plus(from, -kWord));
+      return frame;
+    }
+    case Effect::kLoseStack:
+      set_depth(frame, kUnknown);
+      break;
+  }
+  forget(frame, done.written);
+  forget(frame, done.also_written);
+  const bool calls = done.flow == Flow::kCall || done.flow == Flow::kIndirectCall;
+  if (calls && is_lost_by_calls(frame.copy)) forget(frame, frame.copy);
+  return frame;
+}
+
+// ---- rules
+
+ls_unwind_rule rule_of(const Frame& frame) {
+  ls_unwind_rule rule{};
+  if (frame.frame == 2 * kWord && frame.saved == 2 * kWord) return rule_of_kind(LS_CFA_GAP_FP);
+  rule.operand = frame.likely ? LS_BY_CODE | LS_ONLY_LIKELY : LS_BY_CODE;
+  if (frame.depth != kUnknown && frame.depth >= kWord) {
+    rule.cfa = LS_CFA_SP;
+    rule.cfa_offset = frame.depth;
+  } else if (frame.frame != kUnknown) {
+    rule.cfa = LS_CFA_FP;
+    rule.cfa_offset = frame.frame;
+  } else if (frame.copy != x86::kNoRegister) {
+    // Of rax to rdi, DWARF has another order.
+    constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
+    rule.cfa = LS_CFA_REGISTER;
+    rule.operand = static_cast<std::int8_t>(frame.copy < 8 ? kNumbers[frame.copy] : frame.copy);
+    rule.cfa_offset = frame.copied;
+  } else {
+    return rule_of_kind(LS_CFA_GAP);
+  }
+  rule.ra = LS_RA_AT_CFA;
+  rule.ra_offset = -kWord;
+  rule.fp = frame.saved != 0 ? LS_FP_AT_CFA : frame.same ? LS_FP_SAME : LS_FP_LOST;
+  if (rule.fp == LS_FP_AT_CFA) rule.fp_offset = -frame.saved;
+  return rule;
+}
+
+// ---- all of the code
+
+bool ends_flow(Flow flow) {
+  return flow == Flow::kJump || flow == Flow::kIndirectJump || flow == Flow::kReturn ||
+         flow == Flow::kStop;
+}
+
+bool begins_with_frame(std::string_view code) {
+  if (code.starts_with("\xf3\x0f\x1e\xfa"sv)) return true;  // endbr64
+  return code.starts_with("\x55\x48\x89\xe5"sv) || code.starts_with("\x55\x48\x8b\xec"sv);
+}
+
+class Follower {
+ public:
+  explicit Follower(const X86Code& code) : code_(code) {}
+
+  std::vector<CodePart> follow() {
+    for (const std::uint64_t function : code_.functions) {
+      const std::uint64_t at = function - code_.address;
+      if (at < code_.bytes.size()) starts_.push_back(at);
+    }
+    begin();
+    run();
+    // Where calls lead is known now, and what comes before such a place does not go on in it.
+    begin();
+    run();
+    look_between();
+    return parts();
+  }
+
+ private:
+  static constexpr std::uint32_t kNotReached = 0;
+
+  void begin() {
+    std::sort(starts_.begin(), starts_.end());
+    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+    sorted_starts_ = starts_.size();
+    const auto aligned = std::ranges::count_if(starts_, [&](auto at) { return is_aligned(at); });
+    const bool most_are = static_cast<std::size_t>(aligned) * 10 >= sorted_starts_ * 9;
+    may_stand_anywhere_ = !code_.all_known && (!most_are || sorted_starts_ < kFewStarts);
+    state_of_.assign(code_.bytes.size(), kNotReached);
+    states_.assign(1, Frame{});
+    jumps_.clear();
+    last_calls_.clear();
+    for (std::size_t i = 0; i < sorted_starts_; ++i) lead(starts_[i], {});
+  }
+
+  bool is_start(std::size_t at) const {
+    return std::binary_search(starts_.begin(),
+                              starts_.begin() + static_cast<std::ptrdiff_t>(sorted_starts_), at);
+  }
+
+  void lead(std::size_t to, const Frame& frame) {
+    if (to >= state_of_.size()) return;
+    std::uint32_t& number = state_of_[to];
+    if (number == kNotReached) {
+      number = static_cast<std::uint32_t>(states_.size());
+      states_.push_back(frame);
+    } else {
+      const Frame both = join(states_[number], frame);
+      if (both == states_[number]) return;
+      states_[number] = both;
+    }
+    todo_.push_back(to);
+  }
+
+  // Into a function that is known to start there, everybody comes as to a start.
+  void flow(std::size_t to, const Frame& frame) {
+    if (!is_start(to)) lead(to, frame);
+  }
+
+  void run() {
+    while (!todo_.empty()) {
+      const std::size_t at = todo_.back();
+      todo_.pop_back();
+      step(at);
+    }
+  }
+
+  void step(std::size_t at) {
+    const Instruction now = x86::decode(code_.bytes.substr(at));
+    if (now.size == 0) return;
+    const Frame after = behind(now, states_[state_of_[at]]);
+    const std::size_t next = at + now.size;
+    if (now.flow == Flow::kBranch || now.flow == Flow::kJump || now.flow == Flow::kCall) {
+      const std::int64_t target = static_cast<std::int64_t>(next) + now.distance;
+      if (target >= 0 && target < static_cast<std::int64_t>(state_of_.size())) {
+        const auto to = static_cast<std::size_t>(target);
+        now.flow == Flow::kCall ? call(to) : flow(to, after);
+      }
+    } else if (now.flow == Flow::kIndirectJump) {
+      jumps_.insert(at);
+    }
+    if (ends_flow(now.flow)) return;
+    const bool calls = now.flow == Flow::kCall || now.flow == Flow::kIndirectCall;
+    if (calls && may_end_function(next)) {
+      last_calls_.emplace(behind_padding(next), at);
+    } else {
+      flow(next, after);
+    }
+  }
+
+  void call(std::size_t to) {
+    starts_.push_back(to);
+    if (state_of_[to] == kNotReached) lead(to, {});
+  }
+
+  // As it is behind the instruction there.
+  Frame left_by(std::size_t at) const {
+    return behind(x86::decode(rest(at)), states_[state_of_[at]]);
+  }
+
+  std::size_t behind_padding(std::size_t at) const {
+    const std::size_t end = std::min(at + kMostPadding, code_.bytes.size());
+    while (at < end) {
+      const std::size_t size = x86::padding(rest(at));
+      if (size == 0) break;
+      at += size;
+    }
+    return std::min(at, code_.bytes.size());
+  }
+
+  bool is_aligned(std::size_t at) const { return (code_.address + at) % kAlign == 0; }
+
+  // The call whose instruction ends at `next` may be one that does not return.
+  bool may_end_function(std::size_t next) const {
+    const std::size_t after = behind_padding(next);
+    if (is_start(after)) return true;
+    return !code_.all_known && is_aligned(after) &&
+           (after != next || begins_with_frame(rest(next)));
+  }
+
+  std::string_view rest(std::size_t at) const { return code_.bytes.substr(at); }
+
+  // ---- what nothing leads to
+
+  void look_between() {
+    std::size_t function = 0;  // where the last one starts that is known
+    bool is_first = !code_.is_cut;
+    auto other = code_.others.begin();
+    for (std::size_t at = 0; at < code_.bytes.size();) {
+      while (other != code_.others.end() && other->end <= code_.address + at) ++other;
+      if (other != code_.others.end() && other->start <= code_.address + at) {
+        at = static_cast<std::size_t>(other->end - code_.address);
+        function = at;
+        is_first = true;
+        continue;
+      }
+      if (is_start(at)) function = at;
+      if (state_of_[at] != kNotReached) {
+        at += std::max<std::size_t>(x86::decode(rest(at)).size, 1);
+        is_first = false;
+        continue;
+      }
+      const std::size_t behind = behind_padding(at);
+      const bool padded = behind != at;
+      at = behind;
+      if (at >= code_.bytes.size()) break;
+      if (state_of_[at] != kNotReached) continue;
+      if (const auto frame = frame_of_unreached(at, function, is_first || padded)) {
+        if (is_first || (padded && *frame == Frame{})) function = at;
+        Frame likely = *frame;
+        likely.likely = true;
+        lead(at, likely);
+        run();
+      } else {
+        at = std::max(end_of_flow(at), at + 1);
+      }
+      is_first = false;
+    }
+  }
+
+  // Nothing: it is data, or it cannot be told.
+  std::optional<Frame> frame_of_unreached(std::size_t at, std::size_t function, bool may_start) {
+    if (end_of_flow(at) == at) return std::nullopt;
+    if (begins_with_frame(rest(at)) && !code_.all_known) return Frame{};
+    std::optional<Frame> frame;
+    bool contradicts = false;
+    const auto add = [&](const Frame& one) {
+      Frame same = one;
+      same.likely = false;
+      if (!frame) frame = same;
+      contradicts = contradicts || *frame != same;
+    };
+    const auto jumps_end = jumps_.lower_bound(at);
+    for (auto jump = jumps_.lower_bound(function); jump != jumps_end; ++jump) add(left_by(*jump));
+    const auto [calls, calls_end] = last_calls_.equal_range(at);
+    const bool is_behind_call = calls != calls_end;
+    if (is_behind_call && is_head_of_loop(at)) {
+      for (auto call = calls; call != calls_end; ++call) add(left_by(call->second));
+    }
+    const bool may_be_start = (may_start || is_behind_call) && is_aligned(at);
+    if (may_be_start ? !code_.all_known || !frame : !frame && may_stand_anywhere_) add({});
+    return contradicts ? std::nullopt : frame;
+  }
+
+  // Something jumps back to it.
+  bool is_head_of_loop(std::size_t at) const {
+    constexpr std::size_t kMostLooked = 4096;
+    const std::size_t end = std::min(at + kMostLooked, code_.bytes.size());
+    for (std::size_t here = at; here < end;) {
+      const Instruction next = x86::decode(rest(here));
+      if (next.size == 0) break;
+      here += next.size;
+      const bool jumps = next.flow == Flow::kBranch || next.flow == Flow::kJump;
+      if (jumps && static_cast<std::int64_t>(here - at) == -std::int64_t{next.distance})
+        return true;
+    }
+    return false;
+  }
+
+  // Where the instructions from here on end; the same place: they are none.
+  std::size_t end_of_flow(std::size_t at) const {
+    std::size_t to = at;
+    while (to < code_.bytes.size() && state_of_[to] == kNotReached) {
+      const Instruction next = x86::decode(rest(to));
+      if (next.size == 0) return at;
+      to += next.size;
+      if (ends_flow(next.flow)) break;
+    }
+    return to;
+  }
+
+  std::vector<CodePart> parts() const {
+    std::vector<CodePart> parts;
+    const auto add = [&](std::size_t at, const ls_unwind_rule& rule) {
+      if (!parts.empty() && std::memcmp(&parts.back().rule, &rule, sizeof rule) == 0) return;
+      // What comes before the first one is padding.
+      parts.push_back({parts.empty() ? code_.address : code_.address + at, rule});
+    };
+    for (std::size_t at = 0; at < code_.bytes.size();) {
+      const bool reached = state_of_[at] != kNotReached;
+      const std::size_t size = reached ? x86::decode(rest(at)).size : x86::padding(rest(at));
+      if (reached) {
+        add(at, rule_of(states_[state_of_[at]]));
+      } else if (size == 0) {
+        add(at, rule_of_kind(LS_CFA_GAP));
+      }
+      at += std::max<std::size_t>(size, 1);
+    }
+    if (parts.empty()) parts.push_back({code_.address, rule_of_kind(LS_CFA_GAP)});
+    return parts;
+  }
+
+  const X86Code& code_;
+  std::vector<std::size_t> starts_;
+  std::size_t sorted_starts_ = 0;
+  bool may_stand_anywhere_ = false;      // functions, not at multiples of kAlign alone
+  std::vector<std::uint32_t> state_of_;  // of each byte at which an instruction starts
+  std::vector<Frame> states_;
+  std::vector<std::size_t> todo_;
+  std::set<std::size_t> jumps_;  // through registers
+  // Calls that may be the last instruction of their function, by what is behind them and padding.
+  std::multimap<std::size_t, std::size_t> last_calls_;
+};
+
+}  // namespace
+
+std::vector<CodePart> x86_frames(const X86Code& code) { return Follower(code).follow(); }
+
+}  // namespace labelscope

@@ -1,0 +1,35 @@
+// What code of x86-64 that no call frame information describes has done with its frame, at each
+// instruction, as rules.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "unwind_table/undescribed_code.h"
+
+namespace labelscope {
+
+struct CodeRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+
+struct X86Code {
+  std::string_view bytes;
+  std::uint64_t address = 0;
+  // Where functions are known to start, wherever they are.
+  std::span<const std::uint64_t> functions;
+  // Those are all of them: the file has not been stripped.
+  bool all_known = false;
+  // What is known without following it, in order: no function begins, goes on or ends there.
+  std::span<const CodeRange> others{};
+  // The first byte may be in the middle of a function.
+  bool is_cut = false;
+};
+
+// From the first byte on, in order. Gaps (LS_CFA_GAP) are where nothing is claimed.
+std::vector<CodePart> x86_frames(const X86Code& code);
+
+}  // namespace labelscope
