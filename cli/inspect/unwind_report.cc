@@ -28,7 +28,7 @@ bool is_start_code(std::string_view function) {
   return std::find(kStartCode.begin(), kStartCode.end(), function) != kStartCode.end();
 }
 
-// Nothing: it is described.
+// Returns nullopt if the code is described.
 std::optional<ls_cfa_kind> kind_of_gap(const ls_unwind_rule& rule) {
   const bool by_code =
       (rule.cfa == LS_CFA_SP || rule.cfa == LS_CFA_FP) && (rule.operand & LS_BY_CODE) != 0;
@@ -106,7 +106,7 @@ class Gaps {
       const Address end = std::min(to, range.end);
       if (start >= end) continue;
       count(kind, end - start);
-      // One function has both: its frame pointer is set, and then it has none any more.
+      // One function may have both kinds: it sets its frame pointer, and later has none any more.
       const bool both_lead_on = leads_on(kind) && leads_on(pending_.kind);
       const bool goes_on = pending_.end == start && (pending_.kind == kind || both_lead_on);
       if (!goes_on) {

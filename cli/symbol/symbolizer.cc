@@ -65,7 +65,7 @@ struct Count {
 std::span<const std::byte> own_vdso() {
   auto start = static_cast<Address>(::getauxval(AT_SYSINFO_EHDR));
   if (start == 0) return {};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel reports it as a number
   const auto* bytes = reinterpret_cast<const std::byte*>(start);
   Elf64_Ehdr header;
   std::memcpy(&header, bytes, sizeof header);
