@@ -28,13 +28,14 @@ std::uint64_t code_mask() {
   return std::bit_ceil(std::uint64_t{on_stack}) - 1;
 }
 
-ls_config make_config(const SamplerOptions& options) {
+ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
   ls_config config{};
   config.pid_namespace = own_pid_namespace();
   config.call_graph = options.call_graph;
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
   config.worker_flag = worker_flags();
+  config.cpus = cpus;
   config.code_mask = code_mask();
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
@@ -90,15 +91,16 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
   if (!loaded->object_) return load_error(-errno, log);
 
-  int cpus = libbpf_num_possible_cpus();
+  const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  loaded->slots_ = static_cast<std::uint32_t>(cpus) * LS_SAMPLING_PROGRAMS;
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
-  resize(loaded->object_, "scratch",
-         static_cast<std::uint32_t>(cpus) + (object.retries ? LS_RETRY_SCRATCHES : 0));
-  const ls_config config = make_config(options);
+  resize(loaded->object_, "scratch", loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  resize(loaded->object_, "unwind_scratch", loaded->slots_);
+  const ls_config config = make_config(options, static_cast<std::uint32_t>(cpus));
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();
   }
@@ -125,9 +127,8 @@ Status BpfObject::find_parts() {
 }
 
 Status BpfObject::fill_free_scratches() {
-  auto cpus = static_cast<std::uint32_t>(libbpf_num_possible_cpus());
   for (std::uint32_t i = 0; i < LS_RETRY_SCRATCHES; ++i) {
-    std::uint32_t index = cpus + i;
+    std::uint32_t index = slots_ + i;
     if (bpf_map_update_elem(free_scratches_fd_, nullptr, &index, BPF_ANY) != 0) {
       return system_error(errno, "cannot prepare the buffers of repeated reads");
     }

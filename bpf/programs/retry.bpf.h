@@ -142,35 +142,40 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
   return 0;
 }
 
-/* Returns the entry of the scheduled read. Null: there is none, and the reason is counted. */
-static __always_inline struct ls_retry* ls_schedule_retry(struct ls_scratch* own) {
+/* -EEXIST of the kernel. */
+#define LS_IS_THERE (-17)
+
+/* Returns the entry of the scheduled read. Null: there is none, and the reason is counted. Another
+ * sample of this thread may come at any moment in between. It finds the entry, and leaves it alone. */
+static __always_inline struct ls_retry* ls_schedule_retry(struct ls_slot slot,
+                                                          struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
   struct ls_retry fresh = {
       .pid = own->sample.pid, .exec_count = own->exec_count, .x28 = own->reading.x28};
-  struct ls_retry* retry;
+  struct ls_retry* retry = 0;
 
   if (task->flags & LS_TASK_EXITING) {
-    ls_count_sampling(LS_COUNT_RETRY_EXITING);
+    ls_count(slot, LS_COUNT_RETRY_EXITING);
     return 0;
   }
-  if (bpf_map_lookup_elem(&retries, &key)) {
-    ls_count_sampling(LS_COUNT_RETRY_BUSY);
+  fresh.id = ((__u64)(slot.index + 1) << 40) + ++own->retries;
+  long refused = bpf_map_update_elem(&retries, &key, &fresh, BPF_NOEXIST);
+  if (refused == LS_IS_THERE) {
+    ls_count(slot, LS_COUNT_RETRY_BUSY);
     return 0;
   }
-  fresh.id = ((__u64)(bpf_get_smp_processor_id() + 1) << 40) + ++own->retries;
-  bpf_map_update_elem(&retries, &key, &fresh, BPF_NOEXIST);
-  retry = bpf_map_lookup_elem(&retries, &key);
+  if (!refused) retry = bpf_map_lookup_elem(&retries, &key);
   if (!retry) {
-    ls_count_sampling(LS_COUNT_RETRY_TABLE_FULL);
+    ls_count(slot, LS_COUNT_RETRY_TABLE_FULL);
     return 0;
   }
   if (ls_schedule_resume(task, &retry->work, &retries, ls_repeat_read)) {
     bpf_map_delete_elem(&retries, &key);
-    ls_count_sampling(LS_COUNT_RETRY_REFUSED);
+    ls_count(slot, LS_COUNT_RETRY_REFUSED);
     return 0;
   }
-  ls_count_sampling(LS_COUNT_RETRY_SCHEDULED);
+  ls_count(slot, LS_COUNT_RETRY_SCHEDULED);
   return retry;
 }
 

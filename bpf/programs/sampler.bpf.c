@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The sampler. A perf event interrupts a CPU; this program notes who runs there, where, and with
-// which labels, and sends one record:
+// The sampler: the programs that take samples. Each has a slot (wire.h), a kind of samples
+// (sample_kind.h), and calls ls_take_sample(). Every early return has a counter.
 //
-//   perf event -> sample()
-//                   ls_find_process()        is it recorded? user space's recipes for it
-//                   thread pointer           from the kernel's task_struct
-//                   ls_read_labels()         labels, into this CPU's entry of `scratch`
-//                   ls_take_stack()          user and kernel stack, behind the labels
-//                   ls_send_sample()         head + labels + stacks --> ring buffer
-//
-// It cannot sleep, so it cannot bring in a page that is not in memory (retry.bpf.h can). Every
-// early return has a counter. The object is compiled twice: for every kernel from 5.10 on, and with
-// LS_WITH_RETRY for kernels that can repeat a read; and each of them again with LS_WITH_UNWIND, which
-// takes stacks by call frame information (unwind.bpf.h).
+// The object is compiled twice: for every kernel from 5.10 on, and with LS_WITH_RETRY for kernels
+// that can repeat a read; and each of them again with LS_WITH_UNWIND, which takes stacks by call
+// frame information (unwind.bpf.h).
 //
 // The order of the includes matters: types, then helpers, then what uses both.
 // clang-format off
@@ -21,112 +13,15 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/programs/task.bpf.h"
-#include "bpf/programs/lifecycle.bpf.h"
-#include "bpf/programs/stack.bpf.h"
-#include "bpf/programs/x28.bpf.h"
-#ifdef LS_WITH_RETRY
-#include "bpf/programs/retry.bpf.h"
-#endif
+#include "bpf/programs/take_sample.bpf.h"
 // clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* User space that is behind has enough to do: it is not woken for every sample on top. */
-#define LS_WAKEUP_INTERVAL_NS 1000000
-
-static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
-  if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes) return BPF_RB_NO_WAKEUP;
-  if (own->sample.time_ns - own->last_wakeup_ns < LS_WAKEUP_INTERVAL_NS) return BPF_RB_NO_WAKEUP;
-  own->last_wakeup_ns = own->sample.time_ns;
-  return BPF_RB_FORCE_WAKEUP;
-}
-
-static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
-  __u64 frames = (__u64)own->sample.stack.user_frames + own->sample.stack.kernel_frames;
-  __u64 size = sizeof(own->sample) + sizeof(own->reading.labels.head) +
-               own->reading.labels.head.size + 8 * frames;
-  if (size > sizeof(own->sample) + sizeof(own->reading.labels)) return 0; /* for the verifier */
-  own->sample.record.size = size;
-  own->sample.record.type = LS_RECORD_SAMPLE;
-  return bpf_ringbuf_output(&ring, &own->sample, size, ls_wakeup_flag(own)) == 0;
-}
-
-static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
-  struct ls_thread thread = ls_current_thread();
-  own->sample.thread_ns = thread.time_ns;
-  if (config.worker_flag && thread.flags & config.worker_flag) {
-    /* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
-    ls_clear_labels(&own->reading.labels);
-    own->reading.labels.head.flags = LS_NEVER_TOUCHED;
-    own->reading.fault.size = 0;
-    return;
-  }
-  ls_read_labels(index, ls_known_pointer(own, thread.pointer));
-}
-
-/* The program and its labels are gone, or going. The thread still runs in the kernel, which gives
- * its memory back: since Linux 6.16 that comes after on_exit(), and with it a good part of what a
- * short process costs. */
-static __always_inline void ls_note_ended(struct ls_scratch* own) {
-  own->sample.thread_ns = ls_current_thread().time_ns;
-  own->reading.fault.size = 0;
-  ls_clear_labels(&own->reading.labels);
-}
-
+/* A perf event interrupts a CPU: the thread there runs. */
 SEC("perf_event")
-int sample(void* ctx) {
-  struct ls_ids ids = ls_current_ids();
-  struct ls_scratch* own;
-  __u32 index = bpf_get_smp_processor_id();
-
-  if (ids.pid == 0) {
-    ls_count_sampling(LS_COUNT_OTHER_NAMESPACE);
-    return 0;
-  }
-  struct ls_found_process found = ls_find_process(ids.pid);
-  if (!found.process && !ls_is_ending()) {
-    ls_count_sampling(LS_COUNT_FOREIGN);
-    return 0;
-  }
-  own = ls_scratch_at(index);
-  if (!own) {
-    ls_count_sampling(LS_COUNT_NO_SCRATCH);
-    return 0;
-  }
-  ls_count_sampling(LS_COUNT_TAKEN);
-  own->sample.time_ns = bpf_ktime_get_ns();
-  own->sample.retry_id = 0;
-  own->sample.pid = ids.pid;
-  own->sample.tid = ids.tid;
-  bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
-  own->ended = found.process == 0;
-  if (found.process) {
-    ls_copy_process(own, &found);
-    own->reading.x28 = ls_event_x28(ctx, &own->reading.recipes);
-    ls_read_current(index, own);
-  } else {
-    ls_note_ended(own);
-  }
-#ifdef LS_WITH_RETRY
-  struct ls_retry* retry = own->reading.fault.size ? ls_schedule_retry(own) : 0;
-  if (retry) {
-    ls_clear_labels(&own->reading.labels);
-    own->reading.labels.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
-    own->sample.retry_id = retry->id;
-  }
-#endif
-  ls_take_stack(ctx, index, own);
-
-  if (own->sample.retry_id == 0) {
-    ls_count_sampling(own->reading.labels.head.outcome);
-    if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_sampling(LS_COUNT_TRUNCATED);
-  }
-  if (!ls_send_sample(own)) {
-    ls_count_sampling(LS_COUNT_DROPPED_SAMPLE);
-#ifdef LS_WITH_RETRY
-    if (retry) retry->unsent = 1;
-#endif
-  }
+int sample(struct bpf_perf_event_data* ctx) {
+  const struct ls_moment moment = {.ctx = ctx, .registers = &ctx->regs, .kind = LS_ON_CPU};
+  ls_take_sample(&moment, ls_slot_of(LS_PROGRAM_EVENT));
   return 0;
 }

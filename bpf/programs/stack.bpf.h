@@ -5,59 +5,67 @@
 #ifndef LABELSCOPE_BPF_STACK_BPF_H
 #define LABELSCOPE_BPF_STACK_BPF_H
 
+#include <linux/bpf_perf_event.h>
+
 #include "bpf/programs/maps.bpf.h"
 #ifdef LS_WITH_UNWIND
 #include "bpf/programs/unwind.bpf.h"
 #else
 /* Without call frame information there is nothing to keep of processes. */
-#define ls_unwind_by_tables(ctx, index, own) (void)(index)
+#define ls_unwind_by_tables(registers, slot, own) ((void)(registers), (void)(slot))
 #define ls_unwind_on_fork(parent, child) ((void)(parent), (void)(child))
 #define ls_unwind_on_exit(pid) (void)(pid)
 #endif
 
 /* Lets the kernel append one of its two stacks behind labels and user frames; returns the number of
  * frames. */
-static __always_inline __u32 ls_append_stack(void* ctx, struct ls_scratch* own, __u64 flags,
-                                             __u32 failed) {
+static __always_inline __u32 ls_append_stack(void* ctx, struct ls_slot slot, struct ls_scratch* own,
+                                             __u64 flags, __u32 failed) {
   __u64 at = own->reading.labels.head.size + 8ULL * own->sample.stack.user_frames;
   if (at > LS_BLOCKS_LIMIT + LS_MAX_USER_FRAMES * sizeof(__u64)) return 0; /* for the verifier */
   long size =
       bpf_get_stack(ctx, own->reading.labels.blocks + at, LS_MAX_FRAMES * sizeof(__u64), flags);
   if (size < 0) {
-    ls_count_sampling(failed);
+    ls_count(slot, failed);
     return 0;
   }
   return size / sizeof(__u64);
 }
 
-static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_scratch* own) {
-  __u32 frames = ls_append_stack(ctx, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
+static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_slot slot,
+                                                     struct ls_scratch* own) {
+  __u32 frames = ls_append_stack(ctx, slot, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
   own->sample.stack.user_frames = frames;
   own->sample.stack.end = frames == 0               ? LS_STACK_MISSING
                           : frames == LS_MAX_FRAMES ? LS_STACK_TOO_DEEP
                                                     : LS_STACK_CHAIN_ENDED;
 }
 
-static __always_inline void ls_take_user_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs_t* registers,
+                                               struct ls_slot slot, struct ls_scratch* own) {
   switch (config.call_graph) {
     case LS_CALL_GRAPH_FP:
-      ls_follow_frame_pointers(ctx, own);
+      ls_follow_frame_pointers(ctx, slot, own);
       break;
     case LS_CALL_GRAPH_DWARF:
-      ls_unwind_by_tables(ctx, index, own);
+      ls_unwind_by_tables(registers, slot, own);
       break;
   }
 }
 
-static __always_inline void ls_take_stack(void* ctx, __u32 index, struct ls_scratch* own) {
+/* `ctx`: of the program. `registers`: of what its event has interrupted, in user mode or in the
+ * kernel; null: its event interrupts nothing, and what the kernel has saved is all that there is. */
+static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
+                                          struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
   if (own->ended) {
     if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
   } else {
-    ls_take_user_stack(ctx, index, own);
+    ls_take_user_stack(ctx, registers, slot, own);
   }
   if (config.kernel_stacks)
-    own->sample.stack.kernel_frames = ls_append_stack(ctx, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
+    own->sample.stack.kernel_frames =
+        ls_append_stack(ctx, slot, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
 }
 
 /* The child has its parent's address space. */

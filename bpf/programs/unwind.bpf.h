@@ -89,7 +89,7 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
 
 #include "unwind/unwind_step.h"
 
-/* One for each CPU: only the sampling program unwinds, and it does not interrupt itself. */
+/* One for each slot (wire.h). */
 struct ls_unwind_scratch {
   struct ls_unwind walk;
   __u64 mark; /* LS_FRAME_BY_FP, if the walk has come here along a frame pointer */
@@ -97,7 +97,7 @@ struct ls_unwind_scratch {
   bpf_user_pt_regs_t saved; /* as the kernel has saved them */
 };
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
   __type(value, struct ls_unwind_scratch);
   __uint(max_entries, 1);
@@ -111,9 +111,8 @@ struct {
   __uint(max_entries, 1);
 } unwind_calibration SEC(".maps");
 
-static __always_inline struct ls_unwind_scratch* ls_unwind_scratch_now(void) {
-  __u32 zero = 0;
-  return bpf_map_lookup_elem(&unwind_scratch, &zero);
+static __always_inline struct ls_unwind_scratch* ls_unwind_scratch_at(__u32 index) {
+  return bpf_map_lookup_elem(&unwind_scratch, &index);
 }
 
 struct task_struct___ls_stack {
@@ -181,18 +180,21 @@ static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_use
 }
 #endif
 
-/* The context may be read at fixed places only, so its registers are copied as a whole. */
-static __always_inline _Bool ls_save_registers(struct bpf_perf_event_data* ctx,
+/* `registers`, here and below: as in ls_take_stack(). A context may be read at fixed places only, so
+ * they are copied as a whole. */
+static __always_inline _Bool ls_save_registers(const bpf_user_pt_regs_t* registers,
                                                bpf_user_pt_regs_t* out) {
-  __builtin_memcpy(out, &ctx->regs, sizeof(*out));
-  if (LS_IS_USER(LS_MODE(out))) return 1;
+  if (registers) {
+    __builtin_memcpy(out, registers, sizeof(*out));
+    if (LS_IS_USER(LS_MODE(out))) return 1;
+  }
   const void* saved = (const void*)ls_saved_registers();
   if (!saved || bpf_probe_read_kernel(out, sizeof(*out), saved)) return 0;
   return LS_IS_USER(LS_MODE(out)); /* no thread of the kernel */
 }
 
 /* Sets w->end where there is nothing to unwind. */
-static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
+static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registers,
                                                struct ls_unwind_scratch* s,
                                                const struct ls_scratch* own) {
   struct ls_unwind* w = &s->walk;
@@ -212,7 +214,7 @@ static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
   w->left_out = 0;
   w->code_mask = config.code_mask;
   w->end = LS_STACK_MISSING;
-  if (!ls_save_registers(ctx, &s->saved)) return;
+  if (!ls_save_registers(registers, &s->saved)) return;
   w->end = LS_STACK_32_BIT;
   if (LS_IS_32_BIT(LS_MODE(&s->saved))) return;
   ls_take_registers(w, &s->saved);
@@ -221,24 +223,22 @@ static __always_inline void ls_start_unwinding(struct bpf_perf_event_data* ctx,
   w->end = LS_STACK_NOT_WANTED; /* yet */
 }
 
-/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number. clang
- * does not pass one that is not used, and the verifier refuses that. */
-__attribute__((noinline)) int ls_locate_frame(__u32 unused) {
-  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
-  ls_keep_together(unused);
+/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number. `index`
+ * is that of the slot. */
+__attribute__((noinline)) int ls_locate_frame(__u32 index) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
   return s && ls_unwind_locate(&s->walk);
 }
 
-__attribute__((noinline)) int ls_choose_rule(__u32 unused) {
-  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
-  ls_keep_together(unused);
+__attribute__((noinline)) int ls_choose_rule(__u32 index) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
   return s && ls_unwind_choose(&s->walk);
 }
 
 /* Adds the frame that the walk has come to, and goes on to its caller. True: this was the last. */
 __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   struct ls_scratch* own = ls_scratch_at(index);
-  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
   if (!own || !s) return 1;
   struct ls_unwind* w = &s->walk;
   struct ls_memory memory = {.fault = &s->fault};
@@ -259,13 +259,14 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   return w->end != LS_STACK_NOT_WANTED;
 }
 
-static __always_inline void ls_unwind_by_tables(void* ctx, __u32 index, struct ls_scratch* own) {
-  struct ls_unwind_scratch* s = ls_unwind_scratch_now();
+static __always_inline void ls_unwind_by_tables(const bpf_user_pt_regs_t* registers,
+                                                struct ls_slot slot, struct ls_scratch* own) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(slot.index);
   if (!s) return;
-  ls_start_unwinding(ctx, s, own);
+  ls_start_unwinding(registers, s, own);
   if (s->walk.end == LS_STACK_NOT_WANTED) {
     for (int i = 0; i < LS_MAX_USER_FRAMES; i++) {
-      if (ls_unwind_frame(index)) break;
+      if (ls_unwind_frame(slot.index)) break;
     }
   }
   own->sample.stack.end = s->walk.end == LS_STACK_NOT_WANTED ? LS_STACK_TOO_DEEP : s->walk.end;

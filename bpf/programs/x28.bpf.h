@@ -27,17 +27,18 @@ static __always_inline _Bool ls_wants_x28(const struct ls_recipes* recipes) {
   return wants;
 }
 
-static __always_inline __u64 ls_event_x28(struct bpf_perf_event_data* ctx,
-                                          const struct ls_recipes* recipes) {
+/* `registers`: as in ls_take_stack(). */
+static __always_inline __u64 ls_wanted_x28(const bpf_user_pt_regs_t* registers,
+                                           const struct ls_recipes* recipes) {
   if (!ls_wants_x28(recipes)) return 0;
-  if ((ctx->regs.pstate & 0xf) == 0) return ctx->regs.regs[28];
+  if (registers && (registers->pstate & 0xf) == 0) return registers->regs[28];
   if (!bpf_core_enum_value_exists(enum bpf_func_id___ls_x28, BPF_FUNC_task_pt_regs___ls_x28))
     return 0;
   return ls_saved_x28(bpf_get_current_task_btf());
 }
 #else
 #define ls_saved_x28(task) 0
-#define ls_event_x28(ctx, recipes) 0
+#define ls_wanted_x28(registers, recipes) 0
 #endif
 
 #endif /* LABELSCOPE_BPF_X28_BPF_H */

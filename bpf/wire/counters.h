@@ -4,6 +4,7 @@
 #ifndef LABELSCOPE_BPF_COUNTERS_H
 #define LABELSCOPE_BPF_COUNTERS_H
 
+#include "bpf/wire/wire.h"
 #include "labelscope/outcome.h"
 
 /* X(enumerator, name in the output). */
@@ -38,10 +39,11 @@ enum ls_counter {
   LS_NAMED_COUNTERS(LS_COUNTER_ENUMERATOR) LS_COUNTER_COUNT
 };
 
-/* The per-CPU map has two entries. The sampling program never interrupts itself, so it adds
- * plainly, in the first. All other programs may be interrupted, or moved to another CPU, and add
- * atomically, in the second. */
-enum { LS_COUNTERS_SAMPLING = 0, LS_COUNTERS_OTHERS = 1, LS_COUNTERS_ENTRIES = 2 };
+/* The per-CPU map has an entry for each program that takes samples (enum ls_sampling_program), and
+ * one for all others. A program that takes samples is neither interrupted by itself nor moved to
+ * another CPU, so it adds plainly. The others may be interrupted by each other, or moved, and add
+ * atomically. */
+enum { LS_COUNTERS_OTHERS = LS_SAMPLING_PROGRAMS, LS_COUNTERS_ENTRIES = LS_COUNTERS_OTHERS + 1 };
 
 struct ls_counters {
   unsigned long long value[LS_COUNTER_COUNT];

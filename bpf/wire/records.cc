@@ -62,6 +62,7 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
 Result<Record> decode_sample(Cursor& cursor) {
   const auto* head = cursor.take<ls_sample_head>();
   if (!head) return malformed("no sample head");
+  if (head->kind >= LS_SAMPLE_KIND_COUNT) return malformed("an unknown kind of sample");
   Result<WireLabels> labels = take_labels(cursor);
   if (!labels) return std::move(labels).error();
   Result<StackView> stack = take_stack(cursor, head->stack);
@@ -72,6 +73,8 @@ Result<Record> decode_sample(Cursor& cursor) {
   sample.time_ns = head->time_ns;
   sample.retry_id = head->retry_id;
   sample.thread_ns = head->thread_ns;
+  sample.weight_ns = head->weight_ns;
+  sample.kind = static_cast<ls_sample_kind>(head->kind);
   sample.pid = static_cast<Pid>(head->pid);
   sample.tid = static_cast<Tid>(head->tid);
   const char* comm = reinterpret_cast<const char*>(head->comm);

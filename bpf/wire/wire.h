@@ -17,6 +17,7 @@
 
 #include "labelscope/label_blocks.h"
 #include "labelscope/tls_recipe.h"
+#include "sampling/sample_kind.h"
 #include "unwind/stack.h"
 
 enum ls_record_type {
@@ -38,6 +39,14 @@ enum ls_record_type {
 /* So many repeated reads can wait for the disk at the same time. */
 #define LS_RETRY_SCRATCHES 64
 
+/* The programs that take samples. None of them interrupts itself, but one may interrupt another: a
+ * perf event comes in the middle of whatever runs on its CPU. So on each CPU each program has a slot
+ * of its own: an entry of each map that it writes to without a lock. */
+enum ls_sampling_program {
+  LS_PROGRAM_EVENT = 0, /* sample() */
+  LS_SAMPLING_PROGRAMS = 1
+};
+
 struct ls_record_head {
   __u32 size; /* of the whole record, this included */
   __u32 type; /* enum ls_record_type */
@@ -47,7 +56,7 @@ struct ls_stack_head {
   __u16 user_frames;
   __u16 kernel_frames;
   __u8 end; /* enum ls_stack_end: how the user's part ends */
-  __u8 reserved[3];
+  __u8 reserved;
 };
 
 struct ls_sample_head {
@@ -55,10 +64,14 @@ struct ls_sample_head {
   __u64 time_ns;  /* CLOCK_MONOTONIC */
   __u64 retry_id; /* not 0: outcome and labels are provisional, a LABELS record follows */
   __u64 thread_ns;
+  __u64
+      weight_ns; /* of its kind (sample_kind.h); 0: what thread_ns has grown since the last sample */
   __u32 pid;
   __u32 tid;
   __u8 comm[LS_COMM_SIZE];
   struct ls_stack_head stack;
+  __u8 kind; /* enum ls_sample_kind */
+  __u8 reserved;
 };
 
 struct ls_labels_head {
@@ -108,20 +121,21 @@ struct ls_config {
   __u32 call_graph;    /* enum ls_call_graph */
   __u32 kernel_stacks;
   __u32 follow_children;
-  __u32 worker_flag; /* bit of task->flags that marks io_uring's threads, 0 where there is none */
-  __u32 reserved;
+  __u32 worker_flag;  /* bit of task->flags that marks io_uring's threads, 0 where there is none */
+  __u32 cpus;         /* the largest number of a CPU, and one: how many slots each program has */
   __u64 code_mask;    /* the bits of a return address that are no signature (aarch64) */
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
-LS_ASSERT(sizeof(struct ls_sample_head) == 64);
+LS_ASSERT(sizeof(struct ls_sample_head) == 72);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
 LS_ASSERT(sizeof(struct ls_process_event) == 40);
 LS_ASSERT(sizeof(struct ls_thread_end) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_config) == 40);
-LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 32);
-LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 56);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
+LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);
 
 #endif /* LABELSCOPE_BPF_WIRE_H */

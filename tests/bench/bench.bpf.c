@@ -24,10 +24,11 @@ struct bench_result result = {};
 static __always_inline void bench_empty(void* ctx) { (void)ctx; }
 
 static __always_inline void bench_stack(void* ctx) {
-  struct ls_scratch* own = ls_scratch_at(bpf_get_smp_processor_id());
+  struct ls_slot slot = ls_slot_of(LS_PROGRAM_EVENT);
+  struct ls_scratch* own = ls_scratch_at(slot.index);
   if (!own) return;
   own->sample.stack = (struct ls_stack_head){};
-  ls_follow_frame_pointers(ctx, own);
+  ls_follow_frame_pointers(ctx, slot, own);
   result.frames = own->sample.stack.user_frames;
 }
 

@@ -23,10 +23,12 @@ std::vector<std::uint64_t> sample_words() {
   made.sample.record = {sizeof(made), LS_RECORD_SAMPLE};
   made.sample.time_ns = 5;
   made.sample.thread_ns = 7;
+  made.sample.weight_ns = 9;
+  made.sample.kind = LS_WAITING;
   made.sample.pid = 12;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
-  made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, {}};
+  made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, 0};
   made.head.outcome = LS_LABELLED;
   made.head.block_count = 1;
   made.head.size = 24;
@@ -78,6 +80,8 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   const auto& sample = std::get<SampleRecord>(*record);
   REQUIRE(sample.time_ns == 5);
   REQUIRE(sample.thread_ns == 7);
+  REQUIRE(sample.weight_ns == 9);
+  REQUIRE(sample.kind == LS_WAITING);
   REQUIRE(raw(sample.pid) == 12);
   REQUIRE(raw(sample.tid) == 13);
   REQUIRE(sample.comm == "sixteen-bytes-xx");
@@ -125,6 +129,7 @@ TEST_CASE("records: numbers that contradict the rest are refused") {
   SECTION("type") { at<ls_record_head>(words, 0).type = 99; }
   SECTION("frames") { at<ls_sample_head>(words, 0).stack.user_frames = 3; }
   SECTION("end of the stack") { at<ls_sample_head>(words, 0).stack.end = LS_STACK_END_COUNT; }
+  SECTION("kind of sample") { at<ls_sample_head>(words, 0).kind = LS_SAMPLE_KIND_COUNT; }
   SECTION("outcome") { at<ls_label_head>(words, kHead).outcome = LS_OUTCOME_COUNT; }
   SECTION("labels of an unlabelled sample") {
     at<ls_label_head>(words, kHead).outcome = LS_UNLABELLED;

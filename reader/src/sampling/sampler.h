@@ -23,6 +23,7 @@
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/sample_kind.h"
 #include "unwind/stack.h"
 
 namespace labelscope {
@@ -37,9 +38,13 @@ struct StackView {
 // Valid during the call that it is passed to.
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
-  // What the thread has run since start(), or since it was made, by the kernel's account (where all
-  // time is sampled: what it has lived). The time since its last sample is what this one stands
-  // for. Up to a scheduler tick behind; never behind the thread's last sample.
+  ls_sample_kind kind = LS_ON_CPU;
+  // The time that the sample stands for; 0: what thread_ns has grown since the last sample of this
+  // thread.
+  std::uint64_t weight_ns = 0;
+  // What the thread has run since start(), or since it was made, by the kernel's account (of
+  // LS_WHOLE_TIME: what it has lived). Up to a scheduler tick behind; never behind the thread's last
+  // sample.
   std::uint64_t thread_ns = 0;
   Pid pid{};
   Tid tid{};

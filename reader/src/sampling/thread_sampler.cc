@@ -117,6 +117,7 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
+  sample.kind = options_.mode == SampleMode::kWall ? LS_WHOLE_TIME : LS_ON_CPU;
   const nanoseconds ran =
       options_.mode == SampleMode::kWall ? time - thread.seen_first : thread.ran - thread.before;
   sample.thread_ns = static_cast<std::uint64_t>(std::max(ran, nanoseconds(0)).count());

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/* What a sample is: a thread, what it did at one moment, and the time that this moment stands for.
+ * Kind and weight go together from whoever takes the sample to the last format:
+ *
+ *   kind           how a sample gets its weight
+ *   on CPU         it stands for the time that its thread has run since its last sample, which the
+ *                  kernel counts (cli/profile/time_accounts.h)
+ *   runnable       it stands for one wait for a processor, and brings the length of the wait along
+ *   waiting        likewise, for one wait for anything else
+ *   whole time     like on CPU, but for the time that the thread has existed, whatever it did then
+ *
+ * Plain C: the BPF programs send these numbers. */
+#ifndef LABELSCOPE_SAMPLE_KIND_H
+#define LABELSCOPE_SAMPLE_KIND_H
+
+enum ls_sample_kind {
+  LS_ON_CPU = 0,
+  LS_RUNNABLE = 1,
+  LS_WAITING = 2,
+  LS_WHOLE_TIME = 3,
+  LS_SAMPLE_KIND_COUNT = 4
+};
+
+#endif /* LABELSCOPE_SAMPLE_KIND_H */
