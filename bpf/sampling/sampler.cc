@@ -352,18 +352,16 @@ Counters LoadedSampler::counters() const {
     result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
   }
   if (final_) result.outcomes[LS_UNREADABLE_VANISHED] += std::exchange(result.pending, 0);
-  auto add = [&](const char* name, std::uint64_t count) {
-    if (count != 0) result.others[name] = count;
-  };
-  add("records-malformed", own_.malformed_records);
-  add("samples-not-held", own_.samples_not_held);
-  add("process-events-recovered", own_.events_recovered);
-  add("mapping-events-lost", mappings_.lost);
-  add("mapping-events-malformed", mappings_.malformed);
-  add("throttled", mappings_.throttled);
-  add("rates-not-changed", events_->rates_not_changed());
-  add("first-threads-not-stopped", processes_->first_threads_refused());
-  for (const auto& [name, count] : tables_->counts()) add(name, count);
+  Counts& others = result.others;
+  others[Counter::kRecordsMalformed] = own_.malformed_records;
+  others[Counter::kSamplesNotHeld] = own_.samples_not_held;
+  others[Counter::kProcessEventsRecovered] = own_.events_recovered;
+  others[Counter::kMappingEventsLost] = mappings_.lost;
+  others[Counter::kMappingEventsMalformed] = mappings_.malformed;
+  others[Counter::kThrottled] = mappings_.throttled;
+  others[Counter::kRatesNotChanged] = events_->rates_not_changed();
+  others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
+  tables_->add_counts(others);
   return result;
 }
 

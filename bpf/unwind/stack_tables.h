@@ -18,6 +18,7 @@
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/counters.h"
 
 struct bpf_object;
 
@@ -27,7 +28,6 @@ class StackTables {
  public:
   // How often the process has executed another program (wire.h); nullopt: it has ended.
   using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
-  using Count = std::pair<const char*, std::uint64_t>;
 
   // What the call graph of these options wants, with the maps of the loaded object.
   static Result<std::unique_ptr<StackTables>> open(const SamplerOptions& options,
@@ -52,8 +52,8 @@ class StackTables {
   virtual void work() {}
   // Readable when there are finished tables for work(); -1: there never are.
   virtual int ready_fd() const { return -1; }
-  // For the ledger, by the names there.
-  virtual std::vector<Count> counts() const { return {}; }
+  // For the ledger.
+  virtual void add_counts(Counts& /*counts*/) const {}
 };
 
 }  // namespace labelscope

@@ -318,13 +318,13 @@ void UnwindProcesses::wait(milliseconds timeout) {
   work();
 }
 
-std::vector<StackTables::Count> UnwindProcesses::counts() const {
-  return {{"unwind-tables", totals_.tables},
-          {"unwind-table-bytes", totals_.row_bytes},
-          {"unwind-tables-failed", totals_.failed},
-          {"unwind-tables-without-room", totals_.no_room},
-          {"unwind-tables-evicted", totals_.evicted},
-          {"unwind-mappings-without-room", totals_.mappings}};
+void UnwindProcesses::add_counts(Counts& counts) const {
+  counts[Counter::kUnwindTables] += totals_.tables;
+  counts[Counter::kUnwindTableBytes] += totals_.row_bytes;
+  counts[Counter::kUnwindTablesFailed] += totals_.failed;
+  counts[Counter::kUnwindTablesWithoutRoom] += totals_.no_room;
+  counts[Counter::kUnwindTablesEvicted] += totals_.evicted;
+  counts[Counter::kUnwindMappingsWithoutRoom] += totals_.mappings;
 }
 
 void UnwindProcesses::on_mapping(Pid pid) {

@@ -46,7 +46,7 @@ class UnwindProcesses final : public StackTables {
   void wait(std::chrono::milliseconds timeout) override;
   void work() override;
   int ready_fd() const override { return builder_.ready_fd(); }
-  std::vector<Count> counts() const override;
+  void add_counts(Counts& counts) const override;
 
   struct Totals {
     std::uint64_t tables = 0;

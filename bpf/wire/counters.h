@@ -7,35 +7,35 @@
 #include "bpf/wire/wire.h"
 #include "labelscope/outcome.h"
 
-/* X(enumerator, name in the output). */
-#define LS_NAMED_COUNTERS(X)                                                                       \
-  X(LS_COUNT_TAKEN, "taken")                                                                       \
-  X(LS_COUNT_TRUNCATED, "truncated")                                                               \
-  X(LS_COUNT_FOREIGN, "of-other-processes")            /* returned at once, not taken */           \
-  X(LS_COUNT_OTHER_NAMESPACE, "outside-pid-namespace") /* likewise */                              \
-  X(LS_COUNT_NO_SCRATCH, "no-scratch")                 /* cannot happen; the verifier asks */      \
-  X(LS_COUNT_DROPPED_SAMPLE, "dropped-samples")        /* ring buffer full */                      \
-  X(LS_COUNT_DROPPED_LABELS, "dropped-label-reads")    /* their samples end as vanished */         \
-  X(LS_COUNT_DROPPED_FORK, "dropped-forks")                                                        \
-  X(LS_COUNT_DROPPED_EXEC, "dropped-execs")                                                        \
-  X(LS_COUNT_DROPPED_EXIT, "dropped-exits")                                                        \
-  X(LS_COUNT_LOST_THREAD_NS,                                                                       \
-    "lost-thread-time-ns") /* of ended threads whose record was dropped */                         \
-  X(LS_COUNT_USER_STACK_FAILED, "user-stack-failed")                                               \
-  X(LS_COUNT_KERNEL_STACK_FAILED, "kernel-stack-failed")                                           \
-  X(LS_COUNT_RETRY_SCHEDULED, "retries-scheduled")                                                 \
-  X(LS_COUNT_RETRY_SENT, "retries-sent")                                                           \
-  X(LS_COUNT_RETRY_UNSENT, "retries-of-dropped-samples")                                           \
-  X(LS_COUNT_RETRY_BUSY, "retries-refused-pending") /* one is under way for this thread */         \
-  X(LS_COUNT_RETRY_TABLE_FULL, "retries-refused-table-full")                                       \
-  X(LS_COUNT_RETRY_REFUSED, "retries-refused-by-kernel")                                           \
-  X(LS_COUNT_RETRY_EXITING, "retries-refused-exiting") /* the thread never runs user code again */ \
-  X(LS_COUNT_RETRY_NO_SCRATCH, "retries-without-scratch")                                          \
-  X(LS_COUNT_CHILD_NOT_FOLLOWED, "children-not-followed") /* the map of processes is full */
+/* X(enumerator, enum class Counter of sampling/counters.h). */
+#define LS_NAMED_COUNTERS(X)                                                                    \
+  X(LS_COUNT_FOREIGN, kOfOtherProcesses)            /* returned at once, not taken */           \
+  X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* likewise */                              \
+  X(LS_COUNT_NO_SCRATCH, kNoScratch)                /* cannot happen; the verifier asks */      \
+  X(LS_COUNT_DROPPED_LABELS, kDroppedLabelReads)    /* their samples end as vanished */         \
+  X(LS_COUNT_DROPPED_FORK, kDroppedForks)                                                       \
+  X(LS_COUNT_DROPPED_EXEC, kDroppedExecs)                                                       \
+  X(LS_COUNT_DROPPED_EXIT, kDroppedExits)                                                       \
+  X(LS_COUNT_USER_STACK_FAILED, kUserStackFailed)                                               \
+  X(LS_COUNT_KERNEL_STACK_FAILED, kKernelStackFailed)                                           \
+  X(LS_COUNT_RETRY_SCHEDULED, kRetriesScheduled)                                                \
+  X(LS_COUNT_RETRY_SENT, kRetriesSent)                                                          \
+  X(LS_COUNT_RETRY_UNSENT, kRetriesOfDroppedSamples)                                            \
+  X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is under way for this thread */         \
+  X(LS_COUNT_RETRY_TABLE_FULL, kRetriesRefusedTableFull)                                        \
+  X(LS_COUNT_RETRY_REFUSED, kRetriesRefusedByKernel)                                            \
+  X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting) /* the thread never runs user code again */ \
+  X(LS_COUNT_RETRY_NO_SCRATCH, kRetriesWithoutScratch)                                          \
+  X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed) /* the map of processes is full */
 
-#define LS_COUNTER_ENUMERATOR(name, text) name,
+#define LS_COUNTER_ENUMERATOR(name, counter) name,
 enum ls_counter {
   LS_COUNT_OUTCOMES_END = LS_OUTCOME_COUNT - 1,
+  /* These have places of their own in the ledger. */
+  LS_COUNT_TAKEN,
+  LS_COUNT_TRUNCATED,
+  LS_COUNT_DROPPED_SAMPLE, /* the ring buffer was full */
+  LS_COUNT_LOST_THREAD_NS, /* of ended threads whose record was dropped */
   LS_NAMED_COUNTERS(LS_COUNTER_ENUMERATOR) LS_COUNTER_COUNT
 };
 

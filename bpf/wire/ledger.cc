@@ -1,4 +1,4 @@
-// Ledger: sums and names of counters.h.
+// Ledger: sums of counters.h, and which of the recording's counters each is.
 #include "bpf/wire/ledger.h"
 
 #include <numeric>
@@ -6,19 +6,13 @@
 namespace labelscope {
 namespace {
 
-struct CounterName {
-  unsigned index;
-  const char* name;
+struct NamedCounter {
+  ls_counter index;
+  Counter counter;
 };
-#define LS_COUNTER_NAME(index, name) {index, name},
-constexpr CounterName kCounterNames[] = {LS_NAMED_COUNTERS(LS_COUNTER_NAME)};
-#undef LS_COUNTER_NAME
-
-// Counters that are not in Counters::others, because they have a member of their own.
-bool has_own_place(unsigned index) {
-  return index == LS_COUNT_TAKEN || index == LS_COUNT_TRUNCATED ||
-         index == LS_COUNT_DROPPED_SAMPLE || index == LS_COUNT_LOST_THREAD_NS;
-}
+#define LS_NAMED_COUNTER(index, counter) {index, Counter::counter},
+constexpr NamedCounter kNamedCounters[] = {LS_NAMED_COUNTERS(LS_NAMED_COUNTER)};
+#undef LS_NAMED_COUNTER
 
 }  // namespace
 
@@ -33,11 +27,7 @@ Counters make_ledger(const ls_counters& counters) {
   result.pending = value[LS_COUNT_RETRY_SCHEDULED] - value[LS_COUNT_RETRY_SENT] -
                    value[LS_COUNT_RETRY_UNSENT] - value[LS_COUNT_DROPPED_LABELS] -
                    value[LS_COUNT_RETRY_NO_SCRATCH];
-  for (const CounterName& counter : kCounterNames) {
-    if (value[counter.index] != 0 && !has_own_place(counter.index)) {
-      result.others[counter.name] = value[counter.index];
-    }
-  }
+  for (const auto& [index, counter] : kNamedCounters) result.others[counter] = value[index];
   return result;
 }
 

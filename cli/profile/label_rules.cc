@@ -27,8 +27,8 @@ std::string hashed(const std::string& value) {
 }  // namespace
 
 void count_labels(const LabelChanges& changes, Ledger& ledger) {
-  if (changes.left_out != 0) ledger.counters[std::string(kLabelsLeftOut)] += changes.left_out;
-  if (changes.hashed != 0) ledger.counters[std::string(kLabelsHashed)] += changes.hashed;
+  ledger.counters[Counter::kLabelsLeftOut] += changes.left_out;
+  ledger.counters[Counter::kLabelsHashed] += changes.hashed;
 }
 
 std::vector<std::string> unmet_rules(const LabelRules& rules, const MetKeys& met) {

@@ -38,8 +38,6 @@ using MetKeys = std::set<std::string>;
 std::vector<std::string> unmet_rules(const LabelRules& rules, const MetKeys& met);
 
 // The ledger's counters of them: a label of two samples counts twice.
-inline constexpr std::string_view kLabelsLeftOut = "labels-left-out";
-inline constexpr std::string_view kLabelsHashed = "labels-hashed";
 void count_labels(const LabelChanges& changes, Ledger& ledger);
 
 // The same value has the same hash in every recording, so that they can be compared.

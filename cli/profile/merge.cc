@@ -48,7 +48,11 @@ void add(Ledger& to, const Ledger& from) {
   to.dropped += from.dropped;
   to.written += from.written;
   to.truncated += from.truncated;
-  for (const auto& [name, count] : from.counters) to.counters[name] += count;
+  to.counters += from.counters;
+  // Of all stops together only the longest is known; the others are those of the worse recording.
+  to.stops.longest_us = std::max(to.stops.longest_us, from.stops.longest_us);
+  to.stops.median_us = std::max(to.stops.median_us, from.stops.median_us);
+  to.stops.p99_us = std::max(to.stops.p99_us, from.stops.p99_us);
   to.time.attributed_ns += from.time.attributed_ns;
   to.time.unsampled_ns += from.time.unsampled_ns;
   to.time.lost_ns += from.time.lost_ns;

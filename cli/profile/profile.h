@@ -14,6 +14,7 @@
 #include "labelscope/label.h"
 #include "labelscope/process_facts.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/counters.h"
 #include "unwind/stack.h"
 
 namespace labelscope::cli {
@@ -112,11 +113,16 @@ struct TimeLedger {
 struct Ledger {
   std::uint64_t taken = 0;
   std::uint64_t outcomes[LS_OUTCOME_COUNT] = {};
-  std::uint64_t dropped = 0;                      // ring buffer full, as the kernel counted them
-  std::uint64_t written = 0;                      // rows (by count) in this profile
-  std::uint64_t truncated = 0;                    // samples with any LS_TRUNCATED flag
-  std::map<std::string, std::uint64_t> counters;  // other named events, non-zero ones only
+  std::uint64_t dropped = 0;    // ring buffer full, as the kernel counted them
+  std::uint64_t written = 0;    // rows (by count) in this profile
+  std::uint64_t truncated = 0;  // samples with any LS_TRUNCATED flag
+  Counts counters;
+  StopSummary stops;
   TimeLedger time;
+
+  // What is counted by name in files: counters, and the times of stops among them.
+  std::map<std::string, std::uint64_t> named() const;
+  void set_named(const std::string& name, std::uint64_t count);
 };
 
 // Profile::remarks, of a file: so many, of so many bytes each.

@@ -61,12 +61,12 @@ std::size_t Recorder::add_children(Pid parent) {
         ++added;
         parents.push_back(child);
       } else if (status.error().code == ErrorCode::kLimit) {
-        ++counters_["children-not-followed"];
+        ++counters_[Counter::kChildrenNotFollowed];
       } else if (status.error().code == ErrorCode::kTooManyFiles) {
-        ++counters_["children-without-files"];
+        ++counters_[Counter::kChildrenWithoutFiles];
       } else if (status.error().code != ErrorCode::kVanished &&
                  status.error().code != ErrorCode::kNotFound) {
-        ++counters_["children-refused"];
+        ++counters_[Counter::kChildrenRefused];
       }
     }
   }
@@ -121,13 +121,12 @@ void Recorder::plan(TrackedProcess& process) {
       if (!process.knows_own_labels()) process_labels_.note_gone();
       return;
     }
-    ++counters_[status.error().code == ErrorCode::kTooManyFiles
-                    ? "plans-without-files"
-                    : "times that a process could not be looked at again"];
+    ++counters_[status.error().code == ErrorCode::kTooManyFiles ? Counter::kPlansWithoutFiles
+                                                                : Counter::kPlansFailed];
     // Its samples must not be unlabelled: there may be labels, and we cannot find them.
     const ls_tls_recipe none{};
     if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
-      ++counters_["processes whose recipes could not be stored"];
+      ++counters_[Counter::kRecipesNotStored];
     }
     return;
   }
@@ -141,7 +140,7 @@ void Recorder::plan(TrackedProcess& process) {
       process_labels_.note_gone();
     }
   } else {
-    ++counters_["processes whose recipes could not be stored"];
+    ++counters_[Counter::kRecipesNotStored];
   }
 }
 
@@ -166,15 +165,15 @@ void Recorder::on_sample(const Sample& sample) {
     auto [entry, fresh] = processes_.try_emplace(sample.pid);
     if (fresh) entry->second = track(sample.pid);
     process = entry->second.get();
-    ++counters_["processes whose fork was not seen"];
+    ++counters_[Counter::kForksNotSeen];
     if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
   }
   in_kernel_ |= !sample.stack.kernel.empty();
   const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
                                     [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
   if (marked != 0) {
-    ++counters_["samples-with-fp-frames"];
-    counters_["fp-frames"] += static_cast<std::uint64_t>(marked);
+    ++counters_[Counter::kSamplesWithFpFrames];
+    counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);
   }
   builder_.add(sample, *process);
 }
@@ -247,9 +246,11 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.dropped = counters.dropped;
   ledger.truncated = counters.truncated;
   ledger.written = builder_.samples();
+  ledger.stops = counters.stops;
   ledger.counters = std::move(counters.others);
-  if (counters.pending != 0) ledger.counters["repeated reads still pending"] = counters.pending;
-  for (const auto& [name, count] : counters_) ledger.counters[name] += count;
+  ledger.counters += counters_;
+  ledger.counters[Counter::kRetriesPending] = counters.pending;
+  ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
   count_labels(builder_.label_changes(), ledger);
   settle_unplanned(profile);
   for (const auto& [pid, process] : processes_) {
@@ -258,7 +259,6 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
                                  facts == nullptr ? Attributes() : facts->attributes});
   }
   if (TrackedProcess* first = find(first_)) profile.program = first->program();
-  if (modules_.forgotten() != 0) ledger.counters["mappings-forgotten"] = modules_.forgotten();
   profile.modules = modules_.take(files);
   profile.event = std::string(sampler_->event_name());
   return profile;

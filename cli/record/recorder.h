@@ -96,8 +96,8 @@ class Recorder final : private EventHandler {
   ModuleTable modules_;
   ProfileBuilder builder_;
   std::map<Pid, std::unique_ptr<TrackedProcess>>
-      processes_;                                  // ended ones stay: their samples are here
-  std::map<std::string, std::uint64_t> counters_;  // events that only the recorder sees
+      processes_;    // ended ones stay: their samples are here
+  Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
   Pid first_{};  // the process that was added first

@@ -57,7 +57,7 @@ void RecordReport::say_problems() const {
                  " samples two files set one label to different values: each value is shown with "
                  "its file behind an @");
   }
-  for (const auto& [name, count] : profile().ledger.counters) {
+  for (const auto& [name, count] : profile().ledger.named()) {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }
   if (const std::string text = stack_ends_text(profile()); !text.empty()) log::info(text);

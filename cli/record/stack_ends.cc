@@ -67,8 +67,6 @@ std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& prof
 
 }  // namespace
 
-bool counts_stacks(std::string_view counter) { return counter.starts_with(kStackCounter); }
-
 void count_stack_ends(Profile& profile) {
   for (Stack& stack : profile.stacks) {
     if (only_names_tell(stack) && starts_thread(profile.locations[stack.frames.back()])) {
@@ -77,8 +75,7 @@ void count_stack_ends(Profile& profile) {
   }
   const auto samples = samples_by_end(profile);
   for (const auto& [end, name, does] : kEnds) {
-    if (samples[end] != 0)
-      profile.ledger.counters[std::string(kStackCounter) + name] = samples[end];
+    profile.ledger.counters[stack_counter(end)] = samples[end];
   }
 }
 

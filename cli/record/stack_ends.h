@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "cli/profile/profile.h"
 
@@ -12,8 +11,6 @@ namespace labelscope::cli {
 // Settles the ends that only names can decide, in a profile whose addresses are named, and counts
 // the stacks by their ends. The ledger gets a counter for each end (for example "stacks-complete").
 void count_stack_ends(Profile& profile);
-// Whether a counter of a ledger is one of these.
-bool counts_stacks(std::string_view counter);
 
 // The sentence on how many stacks reached the start of their thread, if more than a tenth did not.
 // Empty otherwise, and if no stacks were asked for.

@@ -78,16 +78,9 @@ void ProfileReport::say_missing_keys() const {
 }
 
 void ProfileReport::say_label_sets() const {
-  const auto counter = [&](std::string_view name) {
-    const auto found = profile_.ledger.counters.find(std::string(name));
-    return found == profile_.ledger.counters.end() ? 0 : found->second;
-  };
-  if (const std::uint64_t count = counter(kLabelsLeftOut); count != 0) {
-    log::info("labels of samples left out by --label-deny or --label-allow: " +
-              with_thousands(count));
-  }
-  if (const std::uint64_t count = counter(kLabelsHashed); count != 0) {
-    log::info("labels of samples hashed by --label-hash: " + with_thousands(count));
+  for (const Counter counter : {Counter::kLabelsLeftOut, Counter::kLabelsHashed}) {
+    const std::uint64_t count = profile_.ledger.counters[counter];
+    if (count != 0) log::info(std::string(text_of(counter).what) + ": " + with_thousands(count));
   }
   const std::optional<ManyLabelSets> many = many_label_sets(profile_);
   if (!many) return;

@@ -78,7 +78,7 @@ TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how 
   CHECK(counters.outcomes[LS_UNLABELLED] == 0);
   CHECK(counters.outcomes[LS_LABELLED] > 0);
   // The read was scheduled before the ring was found to be full.
-  if (sampler->retries()) CHECK(counters.others["retries-of-dropped-samples"] > 0);
+  if (sampler->retries()) CHECK(counters.others[Counter::kRetriesOfDroppedSamples] > 0);
 }
 
 TEST_CASE("sampler: a full ring buffer does not hide which processes there are") {
@@ -121,9 +121,9 @@ TEST_CASE("sampler: a full ring buffer does not hide which processes there are")
   for (Pid pid : taken.exits) REQUIRE(alive.erase(raw(pid)) == 1);
   REQUIRE(alive == std::set<int>{raw(grandchild)});
   Counters counters = stop_and_balance(*sampler, taken);
-  REQUIRE(counters.others["dropped-forks"] > 0);
-  REQUIRE(counters.others["dropped-exits"] > 0);
-  REQUIRE(counters.others["process-events-recovered"] > 0);
+  REQUIRE(counters.others[Counter::kDroppedForks] > 0);
+  REQUIRE(counters.others[Counter::kDroppedExits] > 0);
+  REQUIRE(counters.others[Counter::kProcessEventsRecovered] > 0);
 }
 
 TEST_CASE("sampler: a wait ends when the ring buffer is half full, not with each sample") {

@@ -102,7 +102,7 @@ TEST_CASE("sampler: a child for which there is no room is counted") {
   drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
   Counters counters = stop_and_balance(*sampler, taken);
   REQUIRE(taken.forks.empty());
-  REQUIRE(counters.others["children-not-followed"] == 1);
+  REQUIRE(counters.others[Counter::kChildrenNotFollowed] == 1);
   SampledChild second([](ChildSide& parent) { parent.burn_until_told(); });
   Status status = sampler->set_process(second.pid(), {});
   REQUIRE_FALSE(status);
@@ -214,9 +214,10 @@ TEST_CASE("sampler: a removed process is not sampled any more") {
   Taken taken;
   drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
   const auto see_others = [&] {
-    const std::uint64_t then = sampler->counters().others["of-other-processes"];
-    drain_until(*sampler, taken,
-                [&] { return sampler->counters().others["of-other-processes"] > then + 100; });
+    const std::uint64_t then = sampler->counters().others[Counter::kOfOtherProcesses];
+    drain_until(*sampler, taken, [&] {
+      return sampler->counters().others[Counter::kOfOtherProcesses] > then + 100;
+    });
   };
   REQUIRE(sampler->remove_process(child.pid()));
   const std::uint64_t taken_then = sampler->counters().taken;

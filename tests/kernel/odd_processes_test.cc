@@ -185,9 +185,7 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
   const Counters counters = stop_and_balance(*sampler, taken);
   require_true(taken.samples);
   require_complete(of_process(taken, other.pid()), 950);
-  const auto without_room = counters.others.find("unwind-mappings-without-room");
-  REQUIRE(without_room != counters.others.end());
-  CHECK(without_room->second >= kMappings - LS_UNWIND_MAX_MAPPINGS);
+  CHECK(counters.others[Counter::kUnwindMappingsWithoutRoom] >= kMappings - LS_UNWIND_MAX_MAPPINGS);
 }
 
 TEST_CASE("unwind: tables that there is no room for are counted, and stacks end at their files") {
@@ -215,8 +213,8 @@ TEST_CASE("unwind: tables that there is no room for are counted, and stacks end 
   const Counters counters = stop_and_balance(*sampler, taken);
   INFO(ends_of(taken.samples));
   require_true(taken.samples);
-  CHECK(counters.others.at("unwind-tables") == 2);
-  CHECK(counters.others.at("unwind-tables-without-room") >= 1);
+  CHECK(counters.others[Counter::kUnwindTables] == 2);
+  CHECK(counters.others[Counter::kUnwindTablesWithoutRoom] >= 1);
 }
 
 TEST_CASE("unwind: a static program of musl, most of which is described nowhere") {

@@ -68,7 +68,7 @@ TEST_CASE("sampler: a page that is not in memory is brought in and read again") 
   Taken taken;
   Counters counters = sample_until({.frequency_hz = 999}, child, taken,
                                    [&] { return taken.with_flag(LS_RETRIED) >= 50; });
-  REQUIRE(counters.others["retries-sent"] >= 50);
+  REQUIRE(counters.others[Counter::kRetriesSent] >= 50);
   for (const TakenSample& sample : taken.samples) {
     // A retry is refused while another one is under way, if two samples come between two
     // instructions.

@@ -86,7 +86,7 @@ void drain_until(Sampler& sampler, Taken& taken, const std::function<bool()>& co
 Counters stop_and_balance(Sampler& sampler, Taken& taken) {
   REQUIRE(sampler.stop(taken));
   Counters counters = sampler.counters();
-  for (const auto& [name, count] : counters.others) UNSCOPED_INFO(name << " = " << count);
+  for (const auto& [name, count] : counters.others.by_name()) UNSCOPED_INFO(name << " = " << count);
   std::uint64_t sum = 0;
   for (std::uint64_t count : counters.outcomes) sum += count;
   REQUIRE(counters.pending == 0);

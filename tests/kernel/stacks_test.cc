@@ -129,5 +129,5 @@ TEST_CASE("sampler: other processes are not handed out") {
   Taken taken;
   Counters counters = sample_some({}, child, taken);
   for (const TakenSample& sample : taken.samples) REQUIRE(sample.pid == child.pid());
-  REQUIRE(counters.others["of-other-processes"] > 0);
+  REQUIRE(counters.others[Counter::kOfOtherProcesses] > 0);
 }

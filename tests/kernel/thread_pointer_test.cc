@@ -95,7 +95,7 @@ TEST_CASE("sampler: no label is wrong and none is lost while a thread pointer is
   REQUIRE(sampler->set_process(child->pid(), recipes));
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 50; });
   Counters counters = stop_and_balance(*sampler, taken);
-  CHECK(counters.others["first-threads-not-stopped"] == 0);
+  CHECK(counters.others[Counter::kFirstThreadsNotStopped] == 0);
 
   std::sort(taken.samples.begin(), taken.samples.end(),
             [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
@@ -137,13 +137,13 @@ TEST_CASE("sampler: a first thread that may not be stopped has no labels, and is
   Taken taken;
   drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
   CHECK(taken.of_outcome(LS_UNREADABLE_NO_THREAD_POINTER) == taken.samples.size());
-  CHECK(sampler->counters().others["first-threads-not-stopped"] == 1);
+  CHECK(sampler->counters().others[Counter::kFirstThreadsNotStopped] == 1);
   // It is asked again when nobody is in the way.
   tracer.kill();
   tracer.wait();
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });
   Counters counters = stop_and_balance(*sampler, taken);
-  CHECK(counters.others["first-threads-not-stopped"] == 0);
+  CHECK(counters.others[Counter::kFirstThreadsNotStopped] == 0);
 }
 
 TEST_CASE("task_snapshot: a thread that never leaves its processor has its labels") {

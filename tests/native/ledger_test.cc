@@ -52,12 +52,10 @@ TEST_CASE("ledger: each number has its place, and none has two") {
   CHECK(ledger.dropped == value[LS_COUNT_DROPPED_SAMPLE]);
   CHECK(ledger.lost_thread_ns == value[LS_COUNT_LOST_THREAD_NS]);
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) CHECK(ledger.outcomes[i] == value[i]);
-  for (const char* name : {"taken", "truncated", "dropped-samples"})
-    CHECK_FALSE(ledger.others.contains(name));
   constexpr unsigned kNamed = LS_COUNTER_COUNT - unsigned{LS_OUTCOME_COUNT};
-  CHECK(ledger.others.size() == kNamed - 4);
-  CHECK(ledger.others.at("dropped-label-reads") == value[LS_COUNT_DROPPED_LABELS]);
-  CHECK(make_ledger({}).others.empty());
+  CHECK(ledger.others.by_name().size() == kNamed - 4);
+  CHECK(ledger.others[Counter::kDroppedLabelReads] == value[LS_COUNT_DROPPED_LABELS]);
+  CHECK(make_ledger({}).others.by_name().empty());
 }
 
 TEST_CASE("ledger: a read is pending until it was answered, dropped or had no room") {

@@ -268,10 +268,10 @@ TEST_CASE("ptrace_sampler: children that execute programs all the time are follo
   REQUIRE(sampler->start());
   REQUIRE(parent->send("go"));
   drain_until(*sampler, handler, [&] {
-    return handler.forks.size() + other(*sampler, "children-refused") >= kChildren;
+    return handler.forks.size() + other(*sampler, Counter::kChildrenRefused) >= kChildren;
   });
   CHECK(handler.forks.size() == kChildren);
-  CHECK(other(*sampler, "children-refused") == 0);
+  CHECK(other(*sampler, Counter::kChildrenRefused) == 0);
   stop_and_balance(*sampler, handler);
 }
 
@@ -285,13 +285,14 @@ TEST_CASE("ptrace_sampler: children beyond the bound are counted, and so are tho
     auto sampler = open_wall_sampler(options);
     REQUIRE(sampler->set_process(target->pid(), {}));
     REQUIRE(sampler->start());
-    drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") > 0; });
+    drain_until(*sampler, handler,
+                [&] { return other(*sampler, Counter::kChildrenNotFollowed) > 0; });
     CHECK(handler.forks.empty());
     const Status one_more = sampler->set_process(Pid{::getpid()}, {});
     REQUIRE_FALSE(one_more);
     CHECK(one_more.error().code == ErrorCode::kLimit);
     stop_and_balance(*sampler, handler);
-    CHECK(other(*sampler, "children-not-followed") == 1);
+    CHECK(other(*sampler, Counter::kChildrenNotFollowed) == 1);
   }
   SECTION("no children") {
     options.follow_children = false;
@@ -299,7 +300,7 @@ TEST_CASE("ptrace_sampler: children beyond the bound are counted, and so are tho
     auto sampler = open_wall_sampler(options);
     REQUIRE(sampler->set_process(target->pid(), {}));
     REQUIRE(sampler->start());
-    drain_until(*sampler, handler, [&] { return other(*sampler, "ticks") > 30; });
+    drain_until(*sampler, handler, [&] { return other(*sampler, Counter::kTicks) > 30; });
     CHECK(handler.forks.empty());
     stop_and_balance(*sampler, handler);
   }
@@ -314,7 +315,8 @@ TEST_CASE("ptrace_sampler: a child under the number of one that was counted is c
   auto sampler = open_wall_sampler(options);
   REQUIRE(sampler->set_process(family.pid(), {}));
   REQUIRE(sampler->start());
-  drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") == 1; });
+  drain_until(*sampler, handler,
+              [&] { return other(*sampler, Counter::kChildrenNotFollowed) == 1; });
   REQUIRE(family.end_child());
   // This is long enough for the sampler to look at the child, which it does at a tick 100 ms after
   // the last time.
@@ -322,7 +324,8 @@ TEST_CASE("ptrace_sampler: a child under the number of one that was counted is c
   if (!family.start_child_again()) {
     skip_test("choosing a process's number needs CAP_CHECKPOINT_RESTORE");
   }
-  drain_until(*sampler, handler, [&] { return other(*sampler, "children-not-followed") == 2; });
+  drain_until(*sampler, handler,
+              [&] { return other(*sampler, Counter::kChildrenNotFollowed) == 2; });
   stop_and_balance(*sampler, handler);
 }
 

@@ -70,12 +70,12 @@ TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and add
   REQUIRE(sampler->start());
   drain_until(*sampler, handler, [&] { return handler.samples.size() >= 20; });
   stop_and_balance(*sampler, handler);
-  CHECK(sampler->counters().taken == other(*sampler, "ticks"));
+  CHECK(sampler->counters().taken == other(*sampler, Counter::kTicks));
   CHECK(handler.count([](const Kept& sample) {
     return sample.outcome == LS_UNREADABLE_NO_RECIPE && sample.frames > 2 && sample.flags == 0;
   }) == handler.samples.size());
   CHECK(sampler->longest_stop().count() > 0);
-  CHECK(other(*sampler, "stop-longest-us") >= other(*sampler, "stop-median-us"));
+  CHECK(sampler->counters().stops.longest_us >= sampler->counters().stops.median_us);
 }
 
 TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sample lacks it") {
@@ -169,7 +169,7 @@ TEST_CASE("ptrace_sampler: a thread that was found waiting for a processor is lo
   // If each look took a credit, there would be no more looks than periods of CPU time.
   drain_until(**sampler, handler, [&] {
     const auto periods = (run_time_of(target.pid()) - before) * 999 / seconds(1);
-    const auto looks = handler.samples.size() + other(**sampler, "threads-waiting-again");
+    const auto looks = handler.samples.size() + other(**sampler, Counter::kThreadsWaitingAgain);
     return looks > 20 + static_cast<std::uint64_t>(periods) * 5 / 4;
   });
   stop_and_balance(**sampler, handler);

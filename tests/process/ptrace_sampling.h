@@ -81,10 +81,8 @@ inline void drain_until(Sampler& sampler, Handler& handler,
   }
 }
 
-inline std::uint64_t other(const Sampler& sampler, const char* name) {
-  const Counters counters = sampler.counters();
-  auto found = counters.others.find(name);
-  return found == counters.others.end() ? 0 : found->second;
+inline std::uint64_t other(const Sampler& sampler, Counter counter) {
+  return sampler.counters().others[counter];
 }
 
 inline void stop_and_balance(Sampler& sampler, Handler& handler) {

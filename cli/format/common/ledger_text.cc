@@ -14,18 +14,15 @@ namespace {
 
 // "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
 std::string stop_text(const Ledger& ledger) {
-  auto longest = ledger.counters.find("stop-longest-us");
-  auto median = ledger.counters.find("stop-median-us");
-  if (longest == ledger.counters.end() || median == ledger.counters.end()) return {};
-  return "; each stopped its thread for " + with_thousands(median->second) + " us (median), " +
-         with_thousands(longest->second) + " us at most";
+  const StopSummary& stops = ledger.stops;
+  if (stops.longest_us == 0) return {};
+  return "; each stopped its thread for " + with_thousands(stops.median_us) + " us (median), " +
+         with_thousands(stops.longest_us) + " us at most";
 }
 
 std::uint64_t all_stacks(const Ledger& ledger) {
   std::uint64_t all = 0;
-  for (const auto& [name, count] : ledger.counters) {
-    if (name.starts_with(kStackCounter)) all += count;
-  }
+  for (const auto& [end, count] : ledger.counters.stacks_by_end()) all += count;
   return all;
 }
 
@@ -48,15 +45,13 @@ std::string stacks_line(const Ledger& ledger) {
   if (all == 0) return {};
   std::uint64_t whole[] = {0, 0};
   std::string reasons;
-  for (const auto& [name, count] : ledger.counters) {
-    if (!name.starts_with(kStackCounter)) continue;
-    const std::string_view end = std::string_view(name).substr(kStackCounter.size());
+  for (const auto& [end, count] : ledger.counters.stacks_by_end()) {
     if (end == stack_end_name(LS_STACK_ROOT)) {
       whole[0] = count;
     } else if (end == stack_end_name(LS_STACK_ENTRY)) {
       whole[1] = count;
     } else {
-      reasons += (reasons.empty() ? " (" : ", ") + std::string(end) + ": " + with_thousands(count);
+      reasons += (reasons.empty() ? " (" : ", ") + end + ": " + with_thousands(count);
     }
   }
   if (!reasons.empty()) reasons += ")";

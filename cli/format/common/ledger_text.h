@@ -20,8 +20,6 @@ std::string remarks_line(const Profile& profile);
 // Whether taken = sum of outcomes, written = taken - dropped, and each stack has one end.
 bool adds_up(const Ledger& ledger);
 
-// The ledger's counters of stacks by their ends (unwind/stack.h): "stacks-complete".
-inline constexpr std::string_view kStackCounter = "stacks-";
 // The end's name: "complete".
 std::string_view stack_end_name(ls_stack_end end);
 // Of a stack that is there and of whose end nobody has told: it is from a pprof file.

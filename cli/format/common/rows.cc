@@ -7,8 +7,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "cli/format/common/ledger_text.h"
-
 namespace labelscope::cli {
 namespace {
 
@@ -83,7 +81,7 @@ Ledger ledger_of_rows(const Profile& profile) {
     const ls_stack_end end =
         row.stack == kNoIndex ? LS_STACK_NOT_WANTED : profile.stacks[row.stack].end;
     if (end != LS_STACK_NOT_WANTED) {
-      ledger.counters[std::string(kStackCounter) + std::string(stack_end_name(end))] += row.count;
+      ledger.counters[stack_counter(end)] += row.count;
     }
   }
   ledger.taken = ledger.written;

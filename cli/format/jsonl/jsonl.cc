@@ -88,7 +88,7 @@ Json ledger_json(const Ledger& ledger) {
            {{"attributed_ns", ledger.time.attributed_ns},
             {"unsampled_ns", ledger.time.unsampled_ns},
             {"lost_ns", ledger.time.lost_ns}}},
-          {"counters", array_json(ledger.counters, [](const auto& counter) {
+          {"counters", array_json(ledger.named(), [](const auto& counter) {
              return Json{{"name", bytes_json(counter.first)}, {"count", counter.second}};
            })}};
 }

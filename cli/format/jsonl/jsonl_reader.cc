@@ -341,7 +341,7 @@ void Reader::take_ledger(Fields& fields) {
   }
   fields.each("counters", [&](const Json& element) {
     Fields counter(element);
-    ledger.counters[counter.bytes("name")] = counter.number("count");
+    ledger.set_named(counter.bytes("name"), counter.number("count"));
     if (!counter.good()) fields.spoil();
   });
   if (!fields.good()) return damaged("its fields are odd");

@@ -52,9 +52,7 @@ Json stacks_json(const Ledger& ledger) {
   std::uint64_t all = 0;
   std::uint64_t complete = 0;
   Json ends = Json::object();
-  for (const auto& [name, count] : ledger.counters) {
-    if (!name.starts_with(kStackCounter)) continue;
-    const std::string end = name.substr(kStackCounter.size());
+  for (const auto& [end, count] : ledger.counters.stacks_by_end()) {
     all += count;
     if (end == "complete") complete = count;
     ends[escape_terminal(end)] = count;
@@ -85,7 +83,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   Json group_by = Json::array();
   for (const std::string& key : options.group_by) group_by.push_back(escape_terminal(key));
   Json counters = Json::object();
-  for (const auto& [name, count] : ledger.counters) counters[escape_terminal(name)] = count;
+  for (const auto& [name, count] : ledger.named()) counters[escape_terminal(name)] = count;
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"command", escape_terminal(profile.command_line)},
               // A recording of labelscope has its command, so the place of the file does not belong

@@ -39,7 +39,7 @@ std::string ledger_text(const Ledger& ledger) {
   text += "; written " + std::to_string(ledger.written) + " = taken - dropped " +
           std::to_string(ledger.dropped);
   text += "; truncated " + std::to_string(ledger.truncated);
-  for (const auto& [name, count] : ledger.counters) {
+  for (const auto& [name, count] : ledger.named()) {
     text += "; " + name + ' ' + std::to_string(count);
   }
   return text;

@@ -327,18 +327,16 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
 
 Counters TickingSampler::counters() const {
   Counters counters = threads_.counters();
-  auto set = [&](const char* name, std::uint64_t count) {
-    if (count != 0) counters.others[name] = count;
-  };
-  set("ticks", events_.ticks);
-  set("ticks-skipped", events_.ticks_skipped);
-  set("children-not-followed", events_.children_not_followed);
-  set("children-refused", events_.children_refused);
-  set("children-without-files", events_.children_without_files);
-  set("mappings-not-read", events_.mappings_not_read);
+  Counts& others = counters.others;
+  others[Counter::kTicks] = events_.ticks;
+  others[Counter::kTicksSkipped] = events_.ticks_skipped;
+  others[Counter::kChildrenNotFollowed] = events_.children_not_followed;
+  others[Counter::kChildrenRefused] = events_.children_refused;
+  others[Counter::kChildrenWithoutFiles] = events_.children_without_files;
+  others[Counter::kMappingsNotRead] = events_.mappings_not_read;
   std::uint64_t untold = events_.threads_untold;
   for (const auto& [pid, process] : processes_) untold += process->threads().untold();
-  if (options_.mode == SampleMode::kCpu) set("threads-without-cpu-time", untold);
+  if (options_.mode == SampleMode::kCpu) others[Counter::kThreadsWithoutCpuTime] = untold;
   return counters;
 }
 

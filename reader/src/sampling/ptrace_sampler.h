@@ -5,9 +5,6 @@
 // does not tell this sampler of forks, execs, ends and new mappings. So it looks for them every 100
 // ms. A child process that lives shorter is missed, and so are the first moments of the others. An
 // exec is noticed at the next sample at the latest, before labels are read.
-//
-// Counters::others has what may be zero here and matters: "ticks", "ticks-skipped", "stop-longest-
-// us", "stop-median-us", "stop-p99-us", and problems by name.
 #pragma once
 
 #include <chrono>

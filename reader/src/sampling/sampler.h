@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/counters.h"
 #include "sampling/sample_kind.h"
 #include "unwind/stack.h"
 
@@ -95,7 +95,8 @@ struct Counters {
   std::uint64_t dropped = 0;  // samples that there was no room for
   std::uint64_t truncated = 0;
   std::uint64_t lost_thread_ns = 0;  // of threads whose on_thread_end() there was no room for
-  std::map<std::string, std::uint64_t> others;  // by name, where not 0
+  Counts others;
+  StopSummary stops;
 };
 
 // What a process has until it is planned, so that its samples are not taken for unlabelled ones.

@@ -138,21 +138,16 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
 
 Counters ThreadSampler::counters() const {
   Counters counters = counts_;
-  auto set = [&](const char* name, std::uint64_t count) {
-    if (count != 0) counters.others[name] = count;
+  Counts& others = counters.others;
+  others[Counter::kThreadsEndedFirst] = threads_ended_first_;
+  others[Counter::kThreadsNotStopped] = threads_not_stopped_;
+  others[Counter::kThreadsRefused] = threads_refused_;
+  others[Counter::kThreadsWithoutProcessor] = threads_without_processor_;
+  others[Counter::kThreadsWaitingAgain] = threads_waiting_;
+  const auto us = [](nanoseconds time) {
+    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::microseconds>(time).count());
   };
-  auto set_time = [&](const char* name, nanoseconds time) {
-    const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
-    set(name, static_cast<std::uint64_t>(us));
-  };
-  set("threads-ended-first", threads_ended_first_);
-  set("threads-not-stopped", threads_not_stopped_);
-  set("threads-refused", threads_refused_);
-  set("threads-without-processor", threads_without_processor_);
-  set("threads-waiting-again", threads_waiting_);
-  set_time("stop-longest-us", stops_.longest());
-  set_time("stop-median-us", stops_.quantile(0.5));
-  set_time("stop-p99-us", stops_.quantile(0.99));
+  counters.stops = {us(stops_.longest()), us(stops_.quantile(0.5)), us(stops_.quantile(0.99))};
   return counters;
 }
 

@@ -38,7 +38,7 @@ Profile recorded_profile() {
   std::uint64_t time = profile.start_monotonic_ns;
   for (SampleRow& row : profile.rows) row.time_ns = time += 1'000'000;
   profile.ledger = ledger_of_rows(profile);
-  profile.ledger.counters["replanned"] = 2;
+  profile.ledger.counters.set("replanned", 2);
   profile.ledger.time.lost_ns = 5;
   return profile;
 }

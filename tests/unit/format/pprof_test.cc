@@ -161,7 +161,7 @@ TEST_CASE("pprof: comments say how it was recorded, where the samples went and w
   small.profile.ledger.outcomes[LS_UNREADABLE_VANISHED] = 5;
   small.profile.ledger.dropped = 2;
   small.profile.ledger.written = 10;
-  small.profile.ledger.counters["plan-again"] = 3;
+  small.profile.ledger.counters.set("plan-again", 3);
   small.profile.modules[0].symbol_problem = "stripped";
   small.profile.command_line = "labelscope \xff";
   const DecodedPprof pprof = decode_rendered(small.profile);

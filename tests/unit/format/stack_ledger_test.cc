@@ -31,8 +31,8 @@ SmallProfile of_all_ends(Ends& truth) {
     const std::string name(stack_end_name(static_cast<ls_stack_end>(end)));
     truth[name] = row.count;
     Ledger& ledger = small.profile.ledger;
-    ledger.counters[std::string(kStackCounter) + name] = row.count;
-    ledger.counters["ticks"] = 1;  // stands behind them
+    ledger.counters[stack_counter(static_cast<ls_stack_end>(end))] = row.count;
+    ledger.counters[Counter::kTicks] = 1;  // stands behind them
     ledger.taken = ledger.written = ledger.outcomes[LS_UNLABELLED] += row.count;
   }
   return small;
@@ -156,7 +156,7 @@ TEST_CASE("stack ledger: the line at the end adds up, and a stack without an end
   CHECK(numbers[0] == numbers[1] + numbers[2] + numbers[3]);
   for (std::size_t i = 4; i < numbers.size(); ++i) sum += numbers[i];
   CHECK(sum == numbers[3]);
-  --small.profile.ledger.counters["stacks-missing"];
+  --small.profile.ledger.counters[stack_counter(LS_STACK_MISSING)];
   CHECK_FALSE(adds_up(small.profile.ledger));
   CHECK(stacks_line(Ledger{}).empty());
   CHECK(line.find("not known") == std::string::npos);

@@ -80,7 +80,7 @@ TEST_CASE("label rules: rows that become equal are one, and the ledger counts") 
   REQUIRE(profile.rows.size() == 4);
   CHECK(profile.rows[1].count == 10);
   CHECK(profile.rows[1].weight_ns == 100);
-  CHECK(profile.ledger.counters.at("labels-left-out") == 30);
+  CHECK(profile.ledger.counters[Counter::kLabelsLeftOut] == 30);
 
   Profile timed = requests(30, true);
   apply_rules(rules, timed);

@@ -35,7 +35,7 @@ struct Stacks {
     profile.rows.push_back(row);
     profile.ledger.written += count;
   }
-  std::uint64_t operator[](const char* name) { return profile.ledger.counters[name]; }
+  std::uint64_t operator[](const char* name) { return profile.ledger.named()[name]; }
   Profile profile;
 };
 
@@ -72,10 +72,8 @@ TEST_CASE("stack_ends: every sample is counted once, by whatever its stack ended
   stacks.add({"main", "_start"}, 0, 100, LS_STACK_NO_WAY_ON);
   count_stack_ends(stacks.profile);
   std::uint64_t sum = 0;
-  for (const auto& [name, count] : stacks.profile.ledger.counters) {
-    CHECK(counts_stacks(name));
-    sum += count;
-  }
+  for (const auto& [end, count] : stacks.profile.ledger.counters.stacks_by_end()) sum += count;
+  CHECK(stacks.profile.ledger.named().size() == LS_STACK_END_COUNT - LS_STACK_ROOT);
   CHECK(sum == stacks.profile.ledger.written);
   CHECK(stacks["stacks-complete"] == (1U << LS_STACK_ROOT) + (1U << LS_STACK_TOO_DEEP));
   CHECK(stacks["stacks-incomplete"] == (1U << LS_STACK_NO_WAY_ON) + 100);
@@ -101,6 +99,6 @@ TEST_CASE(
   Stacks none;
   none.add({}, 0, 9, LS_STACK_NOT_WANTED);
   count_stack_ends(none.profile);
-  CHECK(none.profile.ledger.counters.empty());
+  CHECK(none.profile.ledger.named().empty());
   CHECK(stack_ends_text(none.profile).empty());
 }

@@ -1,0 +1,212 @@
+// The table of counters. A new one is a number in counters.h, and a row here at the same place.
+#include "sampling/counters.h"
+
+namespace labelscope {
+namespace {
+
+using enum Counter;
+using enum CounterText::Meaning;
+
+constexpr std::string_view kNotRepeated = "reads of missing pages that were not repeated";
+constexpr std::string_view kNotSampled = "child processes that were not sampled";
+constexpr std::string_view kNeitherNor = "samples with neither labels nor stack";
+constexpr std::string_view kDidNotFit = "they did not fit into the ring buffer";
+constexpr std::string_view kTablesNotUsed = "files whose call frame information was not used";
+
+constexpr CounterText kTexts[] = {
+    {kOfOtherProcesses, "of-other-processes", kFact, "events while another process ran"},
+    {kOutsidePidNamespace, "outside-pid-namespace", kFact,
+     "events while a process outside of this PID namespace ran"},
+    {kNoScratch, "no-scratch", kProblem, "samples that there was no memory for"},
+    {kDroppedLabelReads, "dropped-label-reads", kProblem, "repeated label reads that were lost",
+     "the ring buffer was full"},
+    {kDroppedForks, "dropped-forks", kProblem,
+     "starts of child processes that were found out later", kDidNotFit},
+    {kDroppedExecs, "dropped-execs", kProblem, "changes of program that were found out later",
+     kDidNotFit},
+    {kDroppedExits, "dropped-exits", kProblem, "ends of processes that were found out later",
+     kDidNotFit},
+    {kUserStackFailed, "user-stack-failed", kProblem, "samples without user stack",
+     "the thread was starting, ending, or the kernel's own"},
+    {kKernelStackFailed, "kernel-stack-failed", kProblem, "samples without kernel stack"},
+    {kRetriesScheduled, "retries-scheduled", kFact, "reads of missing pages that were repeated"},
+    {kRetriesSent, "retries-sent", kFact, "repeated reads that were sent"},
+    {kRetriesOfDroppedSamples, "retries-of-dropped-samples", kFact,
+     "repeated reads of samples that were dropped"},
+    {kRetriesRefusedPending, "retries-refused-pending", kProblem, kNotRepeated,
+     "one was under way for the thread"},
+    {kRetriesRefusedTableFull, "retries-refused-table-full", kProblem, kNotRepeated,
+     "too many at once"},
+    {kRetriesRefusedByKernel, "retries-refused-by-kernel", kProblem, kNotRepeated,
+     "the kernel refused"},
+    {kRetriesRefusedExiting, "retries-refused-exiting", kProblem, kNotRepeated,
+     "the thread was ending"},
+    {kRetriesWithoutScratch, "retries-without-scratch", kProblem, kNotRepeated, "too many at once"},
+
+    {kRecordsMalformed, "records-malformed", kProblem,
+     "records of the BPF programs that contradict themselves", "this is a defect of labelscope"},
+    {kSamplesNotHeld, "samples-not-held", kProblem,
+     "samples that did not wait for their repeated read", "too many at once"},
+    {kProcessEventsRecovered, "process-events-recovered", kProblem, "process events that were lost",
+     "they were worked out again from what exists"},
+    // The kernel announces those of all processes in the same buffers.
+    {kMappingEventsLost, "mapping-events-lost", kProblem,
+     "new mappings that the kernel did not announce",
+     "they came too fast, from any process of this machine, recorded or not; some addresses may "
+     "have no name"},
+    {kMappingEventsMalformed, "mapping-events-malformed", kProblem,
+     "announcements of the kernel that contradict themselves"},
+    {kThrottled, "throttled", kProblem, "times that the kernel paused sampling",
+     "sampling took it too long: a lower -F helps"},
+    {kRatesNotChanged, "rates-not-changed", kProblem,
+     "times that the kernel did not change the rate of sampling",
+     "samples came at regular times meanwhile"},
+    {kFirstThreadsNotStopped, "first-threads-not-stopped", kProblem,
+     "processes without labels of their first thread",
+     "it must be stopped once for that, and may not be: somebody else traces it, or ptrace is not "
+     "permitted"},
+    {kUnwindTables, "unwind-tables", kFact, "files with unwind tables"},
+    {kUnwindTableBytes, "unwind-table-bytes", kFact, "bytes of unwind tables"},
+    {kUnwindTablesFailed, "unwind-tables-failed", kProblem, kTablesNotUsed,
+     "they could not be opened, or are damaged"},
+    {kUnwindTablesWithoutRoom, "unwind-tables-without-room", kProblem, kTablesNotUsed,
+     "a larger --max-unwind-mb helps, unless more than 8,192 files are loaded at a time"},
+    {kUnwindTablesEvicted, "unwind-tables-evicted", kFact,
+     "unwind tables that were dropped for others"},
+    {kUnwindMappingsWithoutRoom, "unwind-mappings-without-room", kProblem,
+     "mappings in which stacks end", "too many"},
+
+    {kTicks, "ticks", kFact, "ticks"},
+    {kTicksSkipped, "ticks-skipped", kProblem, "ticks that were skipped",
+     "labelscope had no processor at their time, or stopping threads took longer than a tick: a "
+     "lower -F helps",
+     ", or --backend bpf"},
+    {kThreadsEndedFirst, "threads-ended-first", kFact,
+     "threads that ended before they were sampled"},
+    {kThreadsNotStopped, "threads-not-stopped", kProblem, kNeitherNor,
+     "the thread did not stop in time: it waits in the kernel for something that nothing "
+     "interrupts"},
+    {kThreadsRefused, "threads-refused", kProblem, kNeitherNor, "their thread may not be stopped"},
+    {kThreadsWithoutProcessor, "threads-without-processor", kProblem, kNeitherNor,
+     "the thread waited for a processor and did not stop in time, since too many threads can run",
+     ": --backend bpf reads them without stopping them"},
+    {kThreadsWaitingAgain, "threads-waiting-again", kFact,
+     "threads that waited again when they were stopped"},
+    {kThreadsWithoutCpuTime, "threads-without-cpu-time", kProblem,
+     "threads whose CPU time is not told",
+     "no /proc/PID/schedstat in this kernel, or too many open files; they are sampled whenever "
+     "they could run, waiting for a processor included"},
+    {kMappingsNotRead, "mappings-not-read", kProblem,
+     "times that the mappings of a process could not be read"},
+
+    {kChildrenNotFollowed, "children-not-followed", kProblem, kNotSampled,
+     "a larger --max-processes helps"},
+    {kChildrenRefused, "children-refused", kProblem, kNotSampled, "they may not be looked at"},
+    {kChildrenWithoutFiles, "children-without-files", kProblem, kNotSampled,
+     "too many open files: ulimit -n raises the limit"},
+    {kRetriesPending,
+     "retries-pending",
+     kProblem,
+     "repeated reads that never came",
+     {},
+     {},
+     "repeated reads still pending"},
+    {kPlansWithoutFiles, "plans-without-files", kProblem,
+     "times that a process could not be looked at again",
+     "too many open files: ulimit -n raises the limit; its samples are unreadable meanwhile"},
+    {kPlansFailed,
+     "plans-failed",
+     kProblem,
+     "times that a process could not be looked at again",
+     "its samples are unreadable meanwhile",
+     {},
+     "times that a process could not be looked at again"},
+    {kRecipesNotStored,
+     "recipes-not-stored",
+     kProblem,
+     "processes whose recipes could not be stored",
+     {},
+     {},
+     "processes whose recipes could not be stored"},
+    {kForksNotSeen,
+     "forks-not-seen",
+     kProblem,
+     "processes whose fork was not seen",
+     {},
+     {},
+     "processes whose fork was not seen"},
+    {kSamplesWithFpFrames, "samples-with-fp-frames", kFact,
+     "samples with frames found by frame pointers"},
+    {kFpFrames, "fp-frames", kFact, "frames found by frame pointers"},
+    {kMappingsForgotten, "mappings-forgotten", kProblem,
+     "mappings of code that were forgotten, since no sample was in them",
+     "a process makes them without end; samples in code that is gone when they are looked at have "
+     "no name"},
+
+    {kLabelsLeftOut, "labels-left-out", kFact,
+     "labels of samples left out by --label-deny or --label-allow"},
+    {kLabelsHashed, "labels-hashed", kFact, "labels of samples hashed by --label-hash"},
+
+#define LS_STACK_COUNTER_TEXT(end, name, does) \
+  {stack_counter(end), "stacks-" name, kFact, "stacks that " does},
+    LS_STACK_ENDS(LS_STACK_COUNTER_TEXT)
+#undef LS_STACK_COUNTER_TEXT
+};
+
+constexpr bool has_each_at_its_place() {
+  for (std::size_t i = 0; i < std::size(kTexts); ++i) {
+    if (kTexts[i].counter != static_cast<Counter>(i)) return false;
+  }
+  return std::size(kTexts) == kCounterCount;
+}
+static_assert(has_each_at_its_place());
+
+// Ends of stacks are said all together (cli/record/stack_ends.h), but for these, which have a cause.
+constexpr CounterText kStackProblems[] = {
+    {stack_counter(LS_STACK_OUT_OF_TIME), "stacks-cut-by-max-stop", kProblem, "stacks that are cut",
+     "unwinding them took longer than --max-stop; they are marked stack-cut"},
+    {stack_counter(LS_STACK_NO_WAY_ON), "stacks-incomplete", kProblem, "stacks that end early",
+     "code without call frame information"},
+};
+
+}  // namespace
+
+const CounterText& text_of(Counter counter) {
+  for (const CounterText& text : kStackProblems) {
+    if (text.counter == counter) return text;
+  }
+  return kTexts[static_cast<std::size_t>(counter)];
+}
+
+void Counts::set(std::string_view name, std::uint64_t count) {
+  for (const CounterText& text : kTexts) {
+    if (name != text.name && (text.name_once.empty() || name != text.name_once)) continue;
+    (*this)[text.counter] = count;
+    return;
+  }
+  unknown_[std::string(name)] = count;
+}
+
+std::map<std::string, std::uint64_t> Counts::by_name() const {
+  std::map<std::string, std::uint64_t> named = unknown_;
+  for (const CounterText& text : kTexts) {
+    if ((*this)[text.counter] != 0) named[std::string(text.name)] = (*this)[text.counter];
+  }
+  return named;
+}
+
+std::map<std::string, std::uint64_t> Counts::stacks_by_end() const {
+  std::map<std::string, std::uint64_t> ends;
+  for (const auto& [name, count] : by_name()) {
+    if (name.starts_with(kStackCounter)) ends[name.substr(kStackCounter.size())] = count;
+  }
+  return ends;
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  for (std::size_t i = 0; i < kCounterCount; ++i) counts_[i] += other.counts_[i];
+  for (const auto& [name, count] : other.unknown_) unknown_[name] += count;
+  return *this;
+}
+
+}  // namespace labelscope

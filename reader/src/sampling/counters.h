@@ -1,0 +1,131 @@
+// What a recording counts beside its samples. Each counter has a number here, for who counts, and a
+// row in the table of counters.cc: its name in files, and what it means for the one who records.
+//
+//   sampler, recorder --> Counts --> ledger --> files (by name), sentences (by row), page
+//   files of any version --> by name --> Counts; a name that is not known is kept as it is
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "unwind/stack.h"
+
+namespace labelscope {
+
+enum class Counter : std::uint8_t {
+  // By the BPF programs (bpf/wire/counters.h).
+  kOfOtherProcesses,
+  kOutsidePidNamespace,
+  kNoScratch,
+  kDroppedLabelReads,
+  kDroppedForks,
+  kDroppedExecs,
+  kDroppedExits,
+  kUserStackFailed,
+  kKernelStackFailed,
+  kRetriesScheduled,
+  kRetriesSent,
+  kRetriesOfDroppedSamples,
+  kRetriesRefusedPending,
+  kRetriesRefusedTableFull,
+  kRetriesRefusedByKernel,
+  kRetriesRefusedExiting,
+  kRetriesWithoutScratch,
+  // By the BPF sampler.
+  kRecordsMalformed,
+  kSamplesNotHeld,
+  kProcessEventsRecovered,
+  kMappingEventsLost,
+  kMappingEventsMalformed,
+  kThrottled,
+  kRatesNotChanged,
+  kFirstThreadsNotStopped,
+  kUnwindTables,
+  kUnwindTableBytes,
+  kUnwindTablesFailed,
+  kUnwindTablesWithoutRoom,
+  kUnwindTablesEvicted,
+  kUnwindMappingsWithoutRoom,
+  // By the sampler that stops threads.
+  kTicks,
+  kTicksSkipped,
+  kThreadsEndedFirst,
+  kThreadsNotStopped,
+  kThreadsRefused,
+  kThreadsWithoutProcessor,
+  kThreadsWaitingAgain,
+  kThreadsWithoutCpuTime,
+  kMappingsNotRead,
+  // By each sampler, and by the recorder.
+  kChildrenNotFollowed,
+  kChildrenRefused,
+  kChildrenWithoutFiles,
+  kRetriesPending,
+  kPlansWithoutFiles,
+  kPlansFailed,
+  kRecipesNotStored,
+  kForksNotSeen,
+  kSamplesWithFpFrames,
+  kFpFrames,
+  kMappingsForgotten,
+  // By the rules for labels.
+  kLabelsLeftOut,
+  kLabelsHashed,
+  // Stacks by their ends, in the order of enum ls_stack_end: use stack_counter().
+  kStacks,
+  kCount = kStacks + (LS_STACK_END_COUNT - LS_STACK_ROOT)
+};
+inline constexpr std::size_t kCounterCount = static_cast<std::size_t>(Counter::kCount);
+
+// `end` is not LS_STACK_NOT_WANTED.
+constexpr Counter stack_counter(ls_stack_end end) {
+  return static_cast<Counter>(static_cast<int>(Counter::kStacks) + end - LS_STACK_ROOT);
+}
+
+struct CounterText {
+  Counter counter;
+  std::string_view name;  // in files
+  // What is counted, for people. A fact is in the files, and no reason to say anything.
+  enum class Meaning : std::uint8_t { kFact, kProblem } meaning;
+  std::string_view what;
+  std::string_view why = {};        // of a problem: why, and what helps
+  std::string_view why_here = {};   // likewise, where --backend bpf can be had besides
+  std::string_view name_once = {};  // in files that older versions have made
+};
+const CounterText& text_of(Counter counter);
+
+// The name of each counter of stacks begins so: "stacks-complete".
+inline constexpr std::string_view kStackCounter = "stacks-";
+
+class Counts {
+ public:
+  std::uint64_t& operator[](Counter counter) { return counts_[static_cast<std::size_t>(counter)]; }
+  std::uint64_t operator[](Counter counter) const {
+    return counts_[static_cast<std::size_t>(counter)];
+  }
+  // From a file.
+  void set(std::string_view name, std::uint64_t count);
+  // Those that are not 0.
+  std::map<std::string, std::uint64_t> by_name() const;
+  // Of by_name(), those of stacks by the names of their ends: "complete".
+  std::map<std::string, std::uint64_t> stacks_by_end() const;
+  Counts& operator+=(const Counts& other);
+  bool operator==(const Counts&) const = default;
+
+ private:
+  std::array<std::uint64_t, kCounterCount> counts_{};
+  std::map<std::string, std::uint64_t> unknown_;  // names that this version does not have
+};
+
+// For how long threads were stopped, where they are; 0: none was.
+struct StopSummary {
+  std::uint64_t longest_us = 0;
+  std::uint64_t median_us = 0;
+  std::uint64_t p99_us = 0;
+};
+
+}  // namespace labelscope
